@@ -1,0 +1,52 @@
+# `make retrain` and `make test` need nothing but Python 3.11 or newer and a package index.
+# On Linux the package index's torch comes with several gigabytes of CUDA; to get the CPU build instead, point pip at
+# PyTorch's CPU index first: export PIP_EXTRA_INDEX_URL=<the CPU index named on pytorch.org>.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SET ?=
+
+.PHONY: setup retrain test test-fast lint ui bench clean constraints
+.DEFAULT_GOAL := help
+
+help:  ## Show this list.
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## Make .venv from the pinned constraints.
+
+$(READY): pyproject.toml constraints/laptop.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than 3.11; set PYTHON to a newer one"; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints/laptop.txt --editable '.[dev]'
+	touch $(READY)
+
+retrain: $(READY)  ## Retrain on this machine, end to end (SET="seed=2 train.max_steps=80" overrides).
+	$(BIN)/tucano retrain --profile local $(foreach pair,$(SET),--set $(pair))
+
+test: $(READY)  ## Run every test.
+	$(BIN)/python -m pytest
+
+test-fast: $(READY)  ## Run the tests that need no server, child process or whole pipeline.
+	$(BIN)/python -m pytest -m "not integration and not e2e"
+
+lint: $(READY)  ## Ruff, mypy and import-linter.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+ui: $(READY)  ## Serve Prefect's and MLflow's pages on loopback over the local state.
+	$(BIN)/tucano ui
+
+bench: $(READY)  ## Run one benchmark: make bench NAME=retrain.
+	@test -f "benchmarks/$(NAME).py" || { echo "NAME is one of: $$(cd benchmarks && ls *.py | sed 's/\.py$$//' | tr '\n' ' ')"; exit 2; }
+	$(BIN)/python -m benchmarks.$(NAME)
+
+constraints: $(READY)  ## Make both constraints files anew.
+	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints/laptop.txt
+	$(BIN)/uv pip compile --group pyproject.toml:trainer --no-annotate --no-header --python-version 3.11 --python-platform x86_64-manylinux_2_31 --output-file constraints/trainer-linux-cuda.txt
+
+clean:  ## Remove the local state and every cache; .venv stays.
+	rm -rf .tucano .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build *.egg-info

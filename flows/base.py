@@ -1,0 +1,65 @@
+"""The base flow: the model that training starts from."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+
+from flows.session import work_folder
+from flows.stage import Stage, StageResult, config_digest, run_stage
+from schemas.config import Config
+from schemas.progress import Progress
+from tasks.lineage.recorder import StageRun
+from tasks.policy.child import run_child
+from tasks.train.warm_start import SUMMARY_FILE, WarmStartRequest
+
+
+@flow(name="base", validate_parameters=False)
+def base(config: Config, pipeline_run: str, dataset: StageResult, *, fresh: bool = False) -> StageResult:
+    """Build the stand-in and give it its warm start, or fetch the named model."""
+
+    def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
+        request = WarmStartRequest(
+            policy=config.policy,
+            warm_start=config.warm_start,
+            seed=config.seed,
+            dataset=dataset.path.resolve(),
+            output=output.resolve(),
+        )
+        run_child(
+            "tasks.train.warm_start",
+            request,
+            work_folder(config, "base"),
+            interpreter=config.train.interpreter,
+            progress=progress,
+            metrics=mlflow_run.log_step,
+        )
+
+    stage = Stage(
+        name="base",
+        kind="base",
+        sources=("schemas", "tasks.commerce", "tasks.policy", "tasks/train/warm_start.py", "data/lexicons"),
+        config_digest=config_digest(
+            config.seed, config.policy.model_dump(mode="json"), config.warm_start.model_dump(mode="json")
+        ),
+        inputs={"dataset": dataset.record},
+        work=work,
+        summary=_figures,
+    )
+    return run_stage(stage, config, pipeline_run, fresh=fresh)
+
+
+def _figures(folder: Path) -> Mapping[str, Any]:
+    file = folder / SUMMARY_FILE
+    if not file.exists():
+        return {"model": "fetched by name"}
+    summary = json.loads(file.read_text(encoding="utf-8"))
+    losses = [entry["loss"] for entry in summary["log"]]
+    return {
+        "parameters": summary["parameters"],
+        "demonstrations": summary["demonstrations"],
+        "first loss": losses[0],
+        "last loss": losses[-1],
+    }

@@ -1,0 +1,115 @@
+"""What a person sees in the terminal: progress with an estimate on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from schemas.progress import Progress as Report
+
+if TYPE_CHECKING:
+    from flows.retrain import Retraining
+
+SECONDS_BETWEEN_LINES = 10.0
+
+console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 100)
+
+
+def say(text: str) -> None:
+    """Print one line for whoever watches."""
+    console.print(text, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def stage_progress(stage: str) -> Iterator[Report]:
+    """Show the progress of one stage for as long as the block runs."""
+    if console.is_terminal:
+        with _bar(stage) as report:
+            yield report
+    else:
+        yield _lines(stage)
+
+
+@contextmanager
+def _bar(stage: str) -> Iterator[Report]:
+    columns = (
+        TextColumn("{task.fields[stage]:<10}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=None, stage=stage)
+
+        def report(done: int, total: int, text: str) -> None:
+            progress.update(task, completed=done, total=total, description=text)
+
+        yield report
+
+
+def _lines(stage: str) -> Report:
+    started = time.monotonic()
+    last: float | None = None
+
+    def report(done: int, total: int, text: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if last is not None and now - last < SECONDS_BETWEEN_LINES and done < total:
+            return
+        last = now
+        remaining = (now - started) / done * (total - done) if done else None
+        estimate = f", about {remaining:.0f} s to go" if remaining else ""
+        say(f"{stage}: {done}/{total} {text}{estimate}")
+
+    return report
+
+
+def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose first column is left-aligned and whose others are right-aligned, within 100 columns."""
+    table = Table(title=title, title_justify="left")
+    for index, name in enumerate(header):
+        table.add_column(name, justify="left" if index == 0 else "right")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def print_retraining(result: "Retraining") -> None:
+    """Print where the time went, what the evaluation found and what was decided."""
+    print_table(
+        "Seconds by stage",
+        ("stage", "seconds", "artifact", "made"),
+        [
+            (name, f"{stage.seconds:.1f}", stage.record.sha256[:12], "earlier" if stage.reused else "now")
+            for name, stage in result.stages.items()
+        ]
+        + [("in all", f"{result.seconds:.1f}", "", "")],
+    )
+    blocks = {"overall": result.report["overall"], **result.report["tasks"]}
+    print_table(
+        "Test split, base against tuned",
+        ("task", "prompts", "base", "tuned", "difference", "95 % interval", "p (better)", "verdict"),
+        [
+            (
+                name,
+                str(block["n_prompts"]),
+                f"{block['mean_base']:.3f}",
+                f"{block['mean_tuned']:.3f}",
+                f"{block['mean_difference']:+.3f}",
+                f"{block['ci_low']:+.3f} {block['ci_high']:+.3f}",
+                f"{block['p_signflip']:.4f}",
+                block["verdict"],
+            )
+            for name, block in blocks.items()
+        ],
+    )
+    decision = result.decision
+    moved = f"`{decision['alias']}` moved to" if decision["verdict"] == "promote" else "held:"
+    say(f"{moved} version {decision['version']} of {decision['model']}: {'; '.join(decision['reasons'])}")
+    say(f"report: {result.stages['evaluate'].path / 'report.html'}")

@@ -1,0 +1,85 @@
+"""The promote flow: the registered model's alias moves only if the gate says so."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact
+
+from flows.evaluate import read_report
+from flows.stage import Stage, StageResult, config_digest, run_stage
+from schemas.config import Config
+from schemas.progress import Progress
+from tasks.lineage.recorder import StageRun
+
+DECISION_FILE = "decision.json"
+
+
+@flow(name="promote", validate_parameters=False)
+def promote(
+    config: Config, pipeline_run: str, policy: StageResult, evaluation: StageResult, *, fresh: bool = False
+) -> StageResult:
+    """Register the model and move the alias on the gate's word."""
+
+    def work(output: Path, _progress: Progress, mlflow_run: StageRun) -> None:
+        report = read_report(evaluation.path)
+        version = mlflow_run.register_model(
+            config.promote.model_name,
+            policy.record,
+            policy.path,
+            evaluation=evaluation.record,
+            metrics=_metrics(report),
+            verdict=report["gate"]["verdict"],
+        )
+        decision = {
+            "model": config.promote.model_name,
+            "version": version,
+            "alias": config.promote.alias,
+            "verdict": report["gate"]["verdict"],
+            "reasons": report["gate"]["reasons"],
+        }
+        if report["gate"]["verdict"] == "promote":
+            decision["replaced_version"] = mlflow_run.move_alias(config.promote.model_name, config.promote.alias, version)
+        (output / DECISION_FILE).write_text(json.dumps(decision, indent=1), encoding="utf-8")
+
+    stage = Stage(
+        name="promote",
+        kind="promotion",
+        sources=("schemas", "flows/promote.py", "tasks.lineage"),
+        config_digest=config_digest(config.promote.model_dump(mode="json")),
+        inputs={"policy": policy.record, "evaluation": evaluation.record},
+        work=work,
+        summary=read_decision,
+        reports=(DECISION_FILE,),
+    )
+    result = run_stage(stage, config, pipeline_run, fresh=fresh)
+    decision = read_decision(result.path)
+    create_markdown_artifact(key="promotion", markdown=_as_markdown(decision), description="Did the alias move?")
+    return result
+
+
+def read_decision(folder: Path) -> Mapping[str, Any]:
+    """Read what was decided: the model's version, the verdict and its reasons."""
+    decision: Mapping[str, Any] = json.loads((folder / DECISION_FILE).read_text(encoding="utf-8"))
+    return decision
+
+
+def _metrics(report: Mapping[str, Any]) -> dict[str, float]:
+    blocks = {"overall": report["overall"], **report["tasks"]}
+    return {
+        f"{name}.{figure}": float(block[figure])
+        for name, block in blocks.items()
+        for figure in ("mean_base", "mean_tuned", "mean_difference", "ci_low", "ci_high", "p_signflip")
+    }
+
+
+def _as_markdown(decision: Mapping[str, Any]) -> str:
+    moved = decision["verdict"] == "promote"
+    sentence = (
+        f"**Version {decision['version']} of {decision['model']} is now `{decision['alias']}`.**"
+        if moved
+        else f"**Version {decision['version']} of {decision['model']} is held; `{decision['alias']}` stays where it was.**"
+    )
+    return "\n".join([sentence, "", *(f"- {reason}" for reason in decision["reasons"])])

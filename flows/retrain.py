@@ -1,0 +1,69 @@
+"""The main job: every stage in order, each skipped where its inputs are unchanged."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from prefect import flow, get_run_logger
+from prefect.runtime import flow_run
+
+from flows.audit import audit
+from flows.base import base
+from flows.curate import curate
+from flows.evaluate import evaluate, read_report
+from flows.promote import promote, read_decision
+from flows.stage import StageResult, open_recorder
+from flows.synthesize import synthesize
+from flows.train import train
+from schemas.config import Config
+from tasks.commerce.registry import reward_version
+
+
+@dataclass(frozen=True)
+class Retraining:
+    """What a whole run gave."""
+
+    stages: Mapping[str, StageResult]
+    """Each stage's result, in the order in which they ran."""
+    seconds: float
+    """Wall time of the chain."""
+    report: Mapping[str, Any]
+    """The evaluation's report.json."""
+    decision: Mapping[str, Any]
+    """The promotion's decision.json."""
+
+
+def run_name() -> str:
+    """Name a run by what it is: the day and the seed."""
+    config: Config = flow_run.parameters["config"]
+    return f"retrain-{datetime.now(UTC):%Y-%m-%d}-seed{config.seed}"
+
+
+@flow(name="retrain", flow_run_name=run_name, validate_parameters=False)
+def retrain(config: Config, *, fresh: bool = False) -> Retraining:
+    """Retrain a model: synthesize, curate, base, audit, train, evaluate, promote."""
+    started = time.monotonic()
+    recorder = open_recorder(config)
+    with recorder.pipeline(run_name(), config.model_dump(mode="json"), {"reward_version": reward_version()}) as run:
+        prompts = synthesize(config, run, fresh=fresh)
+        dataset = curate(config, run, prompts, fresh=fresh)
+        base_model = base(config, run, dataset, fresh=fresh)
+        audited = audit(config, run, fresh=fresh)
+        policy = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
+        evaluation = evaluate(config, run, prompts, dataset, base_model, audited, policy, fresh=fresh)
+        promotion = promote(config, run, policy, evaluation, fresh=fresh)
+    stages = {
+        "synthesize": prompts,
+        "curate": dataset,
+        "base": base_model,
+        "audit": audited,
+        "train": policy,
+        "evaluate": evaluation,
+        "promote": promotion,
+    }
+    get_run_logger().info("done: %s", read_decision(promotion.path)["verdict"])
+    return Retraining(
+        stages, time.monotonic() - started, read_report(evaluation.path), read_decision(promotion.path)
+    )

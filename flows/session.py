@@ -1,0 +1,119 @@
+"""One session of the pipeline in a state folder: it is writable, it is ours alone, and Prefect and MLflow live in it."""
+
+import json
+import os
+import shutil
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from schemas.config import Config
+from schemas.errors import InputError
+
+LOCK_FILE = "retrain.lock"
+UI_FILE = "ui.json"
+EXPERIMENT = "tucano2-commerce"
+
+
+def artifacts_folder(config: Config) -> Path:
+    """Return the folder of the artifact store."""
+    return config.state.root / "artifacts"
+
+
+def mirror_folder(config: Config, training: str) -> Path:
+    """Return the folder where the checkpoints of one training are mirrored."""
+    return config.state.root / "mirror" / training
+
+
+def work_folder(config: Config, name: str) -> Path:
+    """Return the folder where a stage's child process works."""
+    return config.state.root / "work" / name
+
+
+def mlflow_folder(config: Config) -> Path:
+    """Return the folder of MLflow's SQLite store and artifacts."""
+    return config.state.root / "mlflow"
+
+
+def prefect_folder(root: Path) -> Path:
+    """Return Prefect's home."""
+    return root / "prefect"
+
+
+@contextmanager
+def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
+    """Hold the state folder for one run and point Prefect at it.
+
+    Raises:
+        InputError: The folder cannot be written, its disk is nearly full, or another run holds it.
+    """
+    root = config.state.root
+    _prove_writable(root)
+    free = shutil.disk_usage(root).free
+    if free < bytes_needed:
+        raise InputError(
+            f"the disk of the state folder {root} has {free / 1e9:.1f} GB free and the run needs "
+            f"{bytes_needed / 1e9:.1f}; free some, or use another with --set state.root=FOLDER"
+        )
+    lock = FileLock(root / LOCK_FILE)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise InputError(
+            f"another tucano is at work in the state folder {root}; wait for its end, or use another folder "
+            "with --set state.root=FOLDER"
+        ) from None
+    try:
+        configure_prefect(root)
+        yield
+    finally:
+        lock.release()
+
+
+def _prove_writable(root: Path) -> None:
+    probe = root / f".probe-{os.getpid()}"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(bytes(4096))
+        probe.unlink()
+    except OSError as error:
+        probe.unlink(missing_ok=True)
+        raise InputError(
+            f"the state folder {root} cannot be written ({error.strerror}); free space or permissions, or use another "
+            "with --set state.root=FOLDER"
+        ) from None
+
+
+def configure_prefect(root: Path) -> None:
+    """Set what Prefect reads from the environment; must run before Prefect is imported.
+
+    What the user's environment sets already stays: with PREFECT_API_URL, runs go to that server.
+    """
+    home = prefect_folder(root).resolve()
+    home.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "PREFECT_HOME": str(home),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        # The terminal has our own lines; the run's page has Prefect's.
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR",
+        "PREFECT_LOCAL_STORAGE_PATH": str(home / "storage"),
+    }
+    server = running_server(root)
+    if server is not None:
+        settings["PREFECT_API_URL"] = server
+    for name, value in settings.items():
+        os.environ.setdefault(name, value)
+
+
+def running_server(root: Path) -> str | None:
+    """Return the API address of the Prefect server that `tucano ui` serves over this folder, where one answers."""
+    try:
+        address = str(json.loads((root / UI_FILE).read_text(encoding="utf-8"))["prefect_api"])
+        with urllib.request.urlopen(f"{address}/health", timeout=2) as answer:  # noqa: S310 - our own loopback address
+            return address if answer.status == 200 else None
+    except (OSError, ValueError, KeyError, urllib.error.URLError):
+        return None

@@ -1,0 +1,198 @@
+"""How every stage runs: cached by its inputs, recorded in MLflow, its output an immutable artifact."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prefect import task
+from prefect.artifacts import create_progress_artifact, create_table_artifact, update_progress_artifact
+from prefect.cache_policies import CacheKeyFnPolicy
+from prefect.context import get_run_context
+from prefect.logging import get_run_logger
+
+from flows.console import say, stage_progress
+from flows.session import EXPERIMENT, artifacts_folder, mlflow_folder
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.config import Config
+from schemas.progress import Progress
+from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.recorder import Recorder, StageRun
+from tasks.lineage.source import source_digest
+
+Work = Callable[[Path, Progress, StageRun], None]
+Summary = Callable[[Path], Mapping[str, Any]]
+
+PERCENT_BETWEEN_UPDATES = 5.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of the pipeline: what it is, what it depends on, and how it makes its artifact."""
+
+    name: str
+    kind: ArtifactKind
+    sources: tuple[str, ...]
+    """The house's packages and data folders whose bytes decide what the stage makes."""
+    config_digest: str
+    """Digest of the configuration that the stage reads, the seed included."""
+    inputs: Mapping[str, ArtifactRecord]
+    work: Work
+    """Writes the artifact into the empty folder it is given."""
+    summary: Summary
+    """Reads the artifact's key figures for Prefect's page and the terminal."""
+    reports: tuple[str, ...] = ()
+    """Files of the artifact that MLflow shows with the run."""
+
+    @property
+    def code_version(self) -> str:
+        """Digest of the source that the stage runs."""
+        return source_digest(*self.sources)
+
+    @property
+    def key(self) -> str:
+        """Digest of everything that decides the artifact: equal keys, equal artifacts."""
+        parts = [self.name, self.code_version, self.config_digest]
+        parts += [f"{role}={record.sha256}" for role, record in sorted(self.inputs.items())]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What a stage gave: its artifact, and whether it was made now or earlier."""
+
+    record: ArtifactRecord
+    path: Path
+    """The artifact's folder."""
+    seconds: float
+    reused: bool
+
+
+def config_digest(*parts: Any) -> str:
+    """Return the digest of JSON-like values that a stage reads."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def open_store(config: Config) -> ArtifactStore:
+    """Open the artifact store of the state folder."""
+    return ArtifactStore(artifacts_folder(config))
+
+
+def open_recorder(config: Config) -> Recorder:
+    """Open MLflow's store in the state folder."""
+    folder = mlflow_folder(config).resolve()
+    return Recorder(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts", EXPERIMENT)
+
+
+def _key(_: Any, parameters: dict[str, Any]) -> str:
+    return str(parameters["key"])
+
+
+@task(
+    cache_policy=CacheKeyFnPolicy(cache_key_fn=_key),
+    persist_result=True,
+    result_serializer="json",
+)
+def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[str, str]:  # noqa: ARG001 - the cache's key
+    store = open_store(config)
+    run_id = str(get_run_context().task_run.flow_run_id)
+    with (
+        store.draft() as draft,
+        open_recorder(config).stage(pipeline_run, stage.name, list(stage.inputs.items()), _tags(stage)) as mlflow_run,
+        _watched(stage.name) as progress,
+    ):
+        stage.work(draft, progress, mlflow_run)
+        record = store.commit(
+            draft,
+            kind=stage.kind,
+            stage=stage.name,
+            code_version=stage.code_version,
+            config_digest=stage.config_digest,
+            inputs={role: record.sha256 for role, record in stage.inputs.items()},
+            prefect_run_id=run_id,
+            mlflow_run_id=mlflow_run.run_id,
+        )
+        path = store.path(record.sha256)
+        mlflow_run.log_output(record, [path / name for name in stage.reports])
+        mlflow_run.log_figures(stage.summary(path))
+    return {"uri": path.as_uri(), "sha256": record.sha256}
+
+
+@contextmanager
+def _watched(name: str) -> Iterator[Progress]:
+    """Show progress in the terminal and on the run's page."""
+    page = create_progress_artifact(progress=0.0, key=f"{name}-progress", description=f"{name}: starting")
+    shown = 0.0
+
+    with stage_progress(name) as terminal:
+
+        def report(done: int, total: int, text: str) -> None:
+            nonlocal shown
+            terminal(done, total, text)
+            percent = 100.0 * done / total if total else 0.0
+            if percent - shown >= PERCENT_BETWEEN_UPDATES or (done == total and percent > shown):
+                shown = percent
+                update_progress_artifact(page, percent, description=f"{name}: {done}/{total} {text}")
+
+        yield report
+    if shown < 100.0:
+        update_progress_artifact(page, 100.0, description=f"{name}: done")
+
+
+def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> StageResult:
+    """Make a stage's artifact, or take the one that the same inputs made before.
+
+    Args:
+        stage: What to make.
+        config: The run's configuration.
+        pipeline_run: MLflow's run of the whole pipeline.
+        fresh: Make it again even where it exists.
+
+    Raises:
+        TucanoError: The stage failed in a way that its user can mend.
+    """
+    started = time.monotonic()
+    named = _produce.with_options(name=stage.name, task_run_name=stage.name)
+    state = named.with_options(refresh_cache=fresh)(stage.key, stage, config, pipeline_run, return_state=True)
+    reference: dict[str, str] = state.result()
+    reused = state.name == "Cached"
+    if reused:
+        reused = _is_whole(reference["sha256"], config)
+        if not reused:
+            reference = named.with_options(refresh_cache=True)(stage.key, stage, config, pipeline_run)
+    store = open_store(config)
+    record = store.record(reference["sha256"])
+    result = StageResult(record, store.path(record.sha256), time.monotonic() - started, reused)
+    _announce(stage, result, config, pipeline_run)
+    return result
+
+
+def _is_whole(sha256: str, config: Config) -> bool:
+    try:
+        open_store(config).verify(sha256)
+    except ArtifactDamaged as error:
+        say(f"{error}; making it again")
+        return False
+    return True
+
+
+def _announce(stage: Stage, result: StageResult, config: Config, pipeline_run: str) -> None:
+    record = result.record
+    figures = dict(stage.summary(result.path))
+    if result.reused:
+        made = f"{record.created_at:%Y-%m-%d %H:%M}"
+        text = f"{stage.name}: skipped, {record.kind} {record.sha256[:12]} of {made} has the same code, configuration and inputs"
+        open_recorder(config).note_reuse(pipeline_run, stage.name, record)
+    else:
+        text = f"{stage.name}: {record.kind} {record.sha256[:12]} in {result.seconds:.1f} s"
+    say(text)
+    get_run_logger().info(text)
+    create_table_artifact(
+        key=f"{stage.name}-figures",
+        table=[{"figure": name, "value": str(value)} for name, value in figures.items()],
+        description=f"{stage.name}: {record.kind} {record.sha256}",
+    )

@@ -1,0 +1,92 @@
+"""The train flow: GRPO on the adapter, resumed from its newest checkpoint where there is one."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+
+from flows.session import mirror_folder, work_folder
+from flows.stage import Stage, StageResult, config_digest, run_stage
+from schemas.config import Config
+from schemas.progress import Progress
+from tasks.lineage.recorder import StageRun
+from tasks.policy.child import run_child
+from tasks.train.grpo import SUMMARY_FILE, GrpoRequest
+
+
+@flow(name="train", validate_parameters=False)
+def train(
+    config: Config,
+    pipeline_run: str,
+    prompts: StageResult,
+    dataset: StageResult,
+    base: StageResult,
+    audit: StageResult,
+    *,
+    fresh: bool = False,
+) -> StageResult:
+    """Train the adapter; the audit that let it start is one of its inputs."""
+
+    def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
+        training = f"train-{stage.key[:16]}"
+        mirror, folder = mirror_folder(config, training), work_folder(config, training)
+        if fresh:
+            shutil.rmtree(mirror, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        request = GrpoRequest(
+            config=config.train,
+            validation_temperature=config.evaluate.temperature,
+            validation_batch_size=config.evaluate.batch_size,
+            seed=config.seed,
+            base=base.path.resolve(),
+            dataset=dataset.path.resolve(),
+            store=(prompts.path / "store").resolve(),
+            mirror=mirror.resolve(),
+            output=output.resolve(),
+        )
+        run_child(
+            "tasks.train.grpo",
+            request,
+            folder,
+            interpreter=config.train.interpreter,
+            progress=progress,
+            metrics=mlflow_run.log_step,
+        )
+        mlflow_run.log_file(folder / "grpo.log")
+        shutil.rmtree(folder)
+
+    stage = Stage(
+        name="train",
+        kind="policy",
+        sources=("schemas", "tasks.commerce", "tasks.policy", "tasks.checkpoints", "tasks.train", "data/lexicons"),
+        config_digest=config_digest(
+            config.seed,
+            config.train.model_dump(mode="json", exclude={"interpreter"}),
+            config.evaluate.temperature,
+        ),
+        inputs={
+            "prompts": prompts.record,
+            "dataset": dataset.record,
+            "base": base.record,
+            "audit": audit.record,
+        },
+        work=work,
+        summary=_figures,
+        reports=(SUMMARY_FILE,),
+    )
+    return run_stage(stage, config, pipeline_run, fresh=fresh)
+
+
+def _figures(folder: Path) -> Mapping[str, Any]:
+    summary = json.loads((folder / SUMMARY_FILE).read_text(encoding="utf-8"))
+    by_step = {entry["step"]: entry["mean_reward"] for entry in summary["validation"]}
+    return {
+        "steps": summary["steps"],
+        "chosen step": summary["chosen_step"],
+        "stopped early": summary["stopped_early"],
+        "validation reward before": round(by_step[0], 4),
+        "validation reward chosen": round(by_step[summary["chosen_step"]], 4),
+    }

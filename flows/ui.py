@@ -1,0 +1,118 @@
+"""Prefect's and MLflow's pages, on loopback, over the local state."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from flows.console import say
+from flows.session import UI_FILE, configure_prefect
+from schemas.errors import InputError, TucanoError
+
+HOST = "127.0.0.1"
+SECONDS_TO_START = 90
+
+
+def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
+    """Serve both pages until Ctrl-C.
+
+    Raises:
+        InputError: There is no state folder yet, or a port is taken.
+        TucanoError: A server did not start.
+    """
+    if not root.is_dir():
+        raise InputError(f"there is no state folder {root} yet; run `make retrain` first, or name another with --root")
+    for option, port in (("--prefect-port", prefect_port), ("--mlflow-port", mlflow_port)):
+        _check_port(option, port)
+    configure_prefect(root)
+    mlflow_home = (root / "mlflow").resolve()
+    mlflow_home.mkdir(exist_ok=True)
+    address = f"http://{HOST}:{prefect_port}/api"
+    servers = [
+        _start(["-m", "prefect", "server", "start", "--host", HOST, "--port", str(prefect_port)], root / "prefect.log"),
+        _start(
+            [
+                *("-m", "mlflow", "server", "--host", HOST, "--port", str(mlflow_port), "--workers", "1"),
+                *("--backend-store-uri", f"sqlite:///{mlflow_home / 'mlflow.db'}"),
+                *("--default-artifact-root", str(mlflow_home / "artifacts"), "--serve-artifacts"),
+                *("--artifacts-destination", str(mlflow_home / "artifacts")),
+            ],
+            root / "mlflow.log",
+        ),
+    ]
+    file = root / UI_FILE
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        file.write_text(json.dumps({"prefect_api": address}), encoding="utf-8")
+        _wait_for(servers, (prefect_port, mlflow_port), root)
+        say(f"Prefect: http://{HOST}:{prefect_port}")
+        say(f"MLflow:  http://{HOST}:{mlflow_port}")
+        say("Ctrl-C ends both; a `tucano retrain` started meanwhile is shown live")
+        while all(server.poll() is None for server in servers):
+            time.sleep(0.5)
+        raise TucanoError(f"a server ended by itself; its log is {root / 'prefect.log'} or {root / 'mlflow.log'}")
+    except KeyboardInterrupt:
+        say("ending both servers")
+    finally:
+        file.unlink(missing_ok=True)
+        _end(servers)
+
+
+def _check_port(option: str, port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise InputError(
+                f"port {port} cannot be used ({error.strerror}); end what uses it, or choose another with {option} PORT"
+            ) from None
+
+
+def _start(arguments: Sequence[str], log_file: Path) -> "subprocess.Popen[bytes]":
+    with log_file.open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false", "MLFLOW_DISABLE_TELEMETRY": "true"},
+            start_new_session=True,
+        )
+
+
+def _wait_for(servers: Sequence["subprocess.Popen[bytes]"], ports: Sequence[int], root: Path) -> None:
+    deadline = time.monotonic() + SECONDS_TO_START
+    waiting = list(ports)
+    while waiting:
+        if any(server.poll() is not None for server in servers) or time.monotonic() > deadline:
+            raise TucanoError(f"a server did not start; its log is {root / 'prefect.log'} or {root / 'mlflow.log'}")
+        waiting = [port for port in waiting if not _answers(port)]
+        time.sleep(0.3)
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((HOST, port)) == 0
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _end(servers: Sequence["subprocess.Popen[bytes]"]) -> None:
+    for server in servers:
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGTERM)
+    for server in servers:
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.wait()

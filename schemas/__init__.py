@@ -1,0 +1,1 @@
+"""Every table, document and configuration that crosses a stage; imports nothing else of the house."""

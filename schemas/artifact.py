@@ -1,0 +1,37 @@
+"""The record that is written beside every artifact: what it is, what made it, and from what."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+ArtifactKind = Literal["prompts", "dataset", "base", "audit", "policy", "evaluation", "promotion"]
+
+
+class ArtifactRecord(BaseModel):
+    """The identity and the origin of one immutable artifact."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: ArtifactKind
+    """What the folder holds."""
+    sha256: str
+    """Digest of the content: of every file's relative path and sha256, in sorted order."""
+    files: dict[str, str]
+    """The sha256 of each file, by its path relative to the artifact's folder."""
+    stage: str
+    """The stage that made it."""
+    code_version: str
+    """Digest of the source that the stage runs."""
+    config_digest: str
+    """Digest of the part of the configuration that the stage reads."""
+    inputs: dict[str, str]
+    """The sha256 of each artifact that it was made from, by the role it played."""
+    created_at: datetime
+    """When it was finished, in UTC."""
+    machine: str
+    """The host that made it."""
+    prefect_run_id: str | None = None
+    """The Prefect flow run that made it."""
+    mlflow_run_id: str | None = None
+    """The MLflow run that describes it."""

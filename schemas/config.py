@@ -1,0 +1,293 @@
+"""The configuration of a pipeline run: one sparse TOML profile, overridden by `--set a.b=c`.
+
+Importing this module pulls in neither torch nor any other heavy library.
+"""
+
+import hashlib
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from schemas.errors import InputError
+from schemas.tasks import TASK_NAMES, TaskName
+
+PROFILES_FOLDER = Path(__file__).resolve().parent.parent / "infra" / "profiles"
+
+
+class Section(BaseModel):
+    """A part of the configuration: no unknown key, and immutable once read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def digest(self) -> str:
+        """Return the sha256 of the section's values, equal for equal values."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+
+class StateConfig(Section):
+    """Where everything that the pipeline keeps is kept."""
+
+    root: Path = Path(".tucano")
+    """Folder of the artifact store, the mirror, MLflow's and Prefect's state."""
+
+
+class SynthesizeConfig(Section):
+    """The store and the prompts that are made from it."""
+
+    source: Literal["simulated", "olist"] = "simulated"
+    """`simulated` writes a store from the seed; `olist` reads a folder as Kaggle ships it."""
+    olist_dir: Path | None = None
+    """The folder of Olist's CSV files; needed where the source is `olist`."""
+    orders: int = Field(default=1500, ge=50)
+    """Orders in a simulated store."""
+    counts: dict[TaskName, int]
+    """Prompts to make, by task; a source that knows too little for a task makes fewer, and says so."""
+
+    @model_validator(mode="after")
+    def _olist_needs_its_folder(self) -> "SynthesizeConfig":
+        if self.source == "olist" and self.olist_dir is None:
+            raise ValueError("source is 'olist' but olist_dir is not set; add --set synthesize.olist_dir=FOLDER")
+        return self
+
+    @model_validator(mode="after")
+    def _counts_are_positive(self) -> "SynthesizeConfig":
+        for task, count in self.counts.items():
+            if count < 0:
+                raise ValueError(f"counts.{task} is {count}; it must be 0 or more")
+        if not any(self.counts.values()):
+            raise ValueError("counts asks for no prompt at all; give at least one task a count")
+        return self
+
+
+class CurateConfig(Section):
+    """Validation and the split."""
+
+    validation_per_task: int = Field(default=10, ge=2)
+    """Validation prompts of each task: they choose the checkpoint."""
+    test_per_task: int = Field(default=40, ge=2)
+    """Test prompts of each task: only the evaluation reads them."""
+    max_prompt_characters: int = Field(default=2000, ge=100)
+    """Longer prompts go to quarantine."""
+
+
+class PolicyConfig(Section):
+    """The model that is trained."""
+
+    stand_in: bool = False
+    """Build the laptop's small stand-in instead of loading `name`."""
+    name: str = "Polygl0t/Tucano2-qwen-0.5B-Instruct"
+    """The base model, by hub name or folder."""
+    vocabulary_size: int = Field(default=4096, ge=512)
+    """Tokens of the stand-in's own byte-level BPE."""
+    hidden_size: int = Field(default=192, ge=32)
+    """Width of the stand-in."""
+    layers: int = Field(default=4, ge=1)
+    """Decoder layers of the stand-in."""
+    heads: int = Field(default=4, ge=1)
+    """Attention heads of the stand-in."""
+    feed_forward_size: int = Field(default=512, ge=32)
+    """Width of the stand-in's feed-forward layers."""
+
+
+class WarmStartConfig(Section):
+    """Supervised fine-tuning on demonstrations, before GRPO."""
+
+    steps: int = Field(default=300, ge=1)
+    """Optimizer steps."""
+    batch_size: int = Field(default=32, ge=1)
+    """Demonstrations a step."""
+    learning_rate: float = Field(default=2e-3, gt=0)
+    """Peak learning rate."""
+
+
+class LoraSection(Section):
+    """The adapter."""
+
+    rank: int = Field(default=16, ge=1)
+    """LoRA's r."""
+    alpha: int = Field(default=32, ge=1)
+    """LoRA's alpha."""
+
+
+class TrainConfig(Section):
+    """GRPO on the adapter."""
+
+    interpreter: Path | None = None
+    """Python of the trainer's own environment; the running one where not set."""
+    lora: LoraSection = LoraSection()
+    """The adapter's size."""
+    load_in_4bit: bool = True
+    """Quantize the frozen weights to NF4 with bitsandbytes."""
+    max_steps: int = Field(default=60, ge=1)
+    """Optimizer steps; in TRL this always wins over epochs."""
+    prompts_per_step: int = Field(default=4, ge=1)
+    """Prompts a step; each gets `generations` completions."""
+    generations: int = Field(default=8, ge=2)
+    """Completions a prompt: the size of the group that advantages are relative to."""
+    max_completion_tokens: int = Field(default=128, ge=16)
+    """Longest completion, in tokens."""
+    temperature: float = Field(default=1.0, gt=0)
+    """Sampling temperature of the rollouts."""
+    learning_rate: float = Field(default=1e-3, gt=0)
+    """Learning rate, constant after the warm-up."""
+    warmup_share: float = Field(default=0.05, ge=0, lt=1)
+    """Share of the steps over which the learning rate rises."""
+    beta: float = Field(default=0.0, ge=0)
+    """Weight of the KL penalty; 0 needs no reference model (Dr. GRPO)."""
+    epsilon_low: float = Field(default=0.2, gt=0)
+    """Lower clip of the probability ratio."""
+    epsilon_high: float = Field(default=0.28, gt=0)
+    """Upper clip of the probability ratio (DAPO's Clip-Higher)."""
+    save_every: int = Field(default=10, ge=1)
+    """Steps between checkpoints."""
+    keep_checkpoints: int = Field(default=3, ge=1)
+    """Newest checkpoints that the mirror keeps beside the best."""
+    evaluate_every: int = Field(default=10, ge=1)
+    """Steps between evaluations on the validation split."""
+    patience: int = Field(default=4, ge=1)
+    """Evaluations without improvement after which training stops."""
+
+
+class AuditConfig(Section):
+    """The gate that rewards must pass before training."""
+
+    sheet: Path = Path("data/audit/sheet.csv")
+    """The scored sheet."""
+    rollouts: Path = Path("data/audit/rollouts.jsonl")
+    """The rollouts that the sheet's rows were made of."""
+    store_seed: int = 0
+    """Seed of the simulated store that the sheet's SQL rollouts were asked about."""
+    min_rho: float = Field(default=0.70, ge=-1, le=1)
+    """Smallest Spearman rho of a task."""
+    min_rho_low: float = Field(default=0.50, ge=-1, le=1)
+    """Smallest lower bound of a task's rho."""
+    min_scores_per_task: int = Field(default=40, ge=5)
+    """Fewer scores than this are a no."""
+    require_human: bool = True
+    """Accept only scores whose rater_kind is `human`."""
+
+
+class EvaluateConfig(Section):
+    """Base against tuned on the test split."""
+
+    temperature: float = Field(default=0.1, gt=0)
+    """Sampling temperature of the answers."""
+    batch_size: int = Field(default=48, ge=1)
+    """Prompts answered at once."""
+    margin: float = Field(default=0.05, gt=0, lt=1)
+    """Non-inferiority margin, in reward."""
+    resamples: int = Field(default=10_000, ge=1000)
+    """Bootstrap and permutation resamples."""
+
+
+class PromoteConfig(Section):
+    """The registered model."""
+
+    model_name: str = Field(default="tucano2-commerce", min_length=1)
+    """Name in MLflow's registry."""
+    alias: str = Field(default="champion", min_length=1)
+    """The alias that moves when the gate says so."""
+
+
+class Config(Section):
+    """Everything that a pipeline run is told."""
+
+    seed: int = Field(default=42, ge=0)
+    """The one seed from which all randomness is derived."""
+    state: StateConfig = StateConfig()
+    """Where state is kept."""
+    synthesize: SynthesizeConfig
+    """Store and prompts."""
+    curate: CurateConfig = CurateConfig()
+    """The dataset."""
+    policy: PolicyConfig = PolicyConfig()
+    """The base model."""
+    warm_start: WarmStartConfig = WarmStartConfig()
+    """Supervised fine-tuning."""
+    audit: AuditConfig = AuditConfig()
+    """The reward audit."""
+    train: TrainConfig = TrainConfig()
+    """GRPO."""
+    evaluate: EvaluateConfig = EvaluateConfig()
+    """Statistical evaluation."""
+    promote: PromoteConfig = PromoteConfig()
+    """Promotion."""
+
+    @model_validator(mode="after")
+    def _splits_leave_training_rows(self) -> "Config":
+        held_out = self.curate.validation_per_task + self.curate.test_per_task
+        for task, count in self.synthesize.counts.items():
+            if 0 < count <= held_out:
+                raise ValueError(
+                    f"synthesize.counts.{task} is {count}, but validation and test take {held_out} of each task; "
+                    "raise the count or lower curate.test_per_task"
+                )
+        return self
+
+
+def load_config(profile: str, overrides: Sequence[str] = ()) -> Config:
+    """Read a profile and apply `a.b=c` overrides to it.
+
+    Args:
+        profile: Name of a file in `infra/profiles` without its ending, or a path to a TOML file.
+        overrides: Assignments such as `train.max_steps=20`; values are read as TOML, else as plain text.
+
+    Raises:
+        InputError: The profile does not exist or is not TOML, a key is unknown, or a value has the wrong type.
+    """
+    values = _read_profile(profile)
+    for assignment in overrides:
+        _assign(values, assignment)
+    try:
+        return Config.model_validate(values)
+    except ValidationError as error:
+        raise InputError(f"profile {profile!r}: {_first_failures(error)}") from None
+
+
+def _read_profile(profile: str) -> dict[str, Any]:
+    named = PROFILES_FOLDER / f"{profile}.toml"
+    path = Path(profile) if profile.endswith(".toml") else named
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        known = ", ".join(sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml")))
+        raise InputError(f"there is no profile {profile!r}; use one of: {known}, or a path to a .toml file") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"profile {path} cannot be read: {error}") from None
+
+
+def _assign(values: dict[str, Any], assignment: str) -> None:
+    key, separator, text = assignment.partition("=")
+    if not separator or not key.strip():
+        raise InputError(f"--set {assignment!r} is not of the form a.b=c, such as train.max_steps=20")
+    *parents, leaf = key.strip().split(".")
+    target = values
+    for parent in parents:
+        target = target.setdefault(parent, {})
+        if not isinstance(target, dict):
+            raise InputError(f"--set {assignment!r}: {parent!r} is a value, not a section")
+    try:
+        target[leaf] = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        target[leaf] = text
+
+
+def _first_failures(error: ValidationError, most: int = 5) -> str:
+    failures = [
+        f"{'.'.join(str(part) for part in failure['loc']) or 'the profile'}: {_explain(failure)}"
+        for failure in error.errors(include_url=False)
+    ]
+    more = f" (and {len(failures) - most} more)" if len(failures) > most else ""
+    return "; ".join(failures[:most]) + more
+
+
+def _explain(failure: Any) -> str:
+    if failure["type"] == "extra_forbidden":
+        return f"unknown key; known tasks are {', '.join(TASK_NAMES)}" if "counts" in failure["loc"] else "unknown key"
+    message = failure["msg"].removeprefix("Value error, ")
+    if failure["type"] == "value_error":
+        return message
+    return f"{message} (it is {failure['input']!r})"

@@ -1,0 +1,25 @@
+"""What can go wrong by a user's hand or by a gate's word, each with its exit code."""
+
+
+class TucanoError(Exception):
+    """An expected failure, shown to the user as one sentence and never as a traceback."""
+
+    exit_code = 1
+
+
+class InputError(TucanoError):
+    """Bad usage or bad input: names the thing, the value and the remedy."""
+
+    exit_code = 2
+
+
+class GateRefused(TucanoError):
+    """A gate said no: the reward audit, a preflight check or the promotion gate."""
+
+    exit_code = 3
+
+
+class Interrupted(TucanoError):
+    """The work stopped before its end and the same command resumes it."""
+
+    exit_code = 4

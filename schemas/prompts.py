@@ -1,0 +1,115 @@
+"""Prompts with their references: the table that synthesis makes, curation splits, and training and evaluation read."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from schemas.errors import InputError
+from schemas.tasks import TaskName
+
+COLUMNS: Final = {
+    "prompt_id": pl.String,
+    "task": pl.String,
+    "system": pl.String,
+    "prompt": pl.String,
+    "reference": pl.String,
+    "source": pl.String,
+    "customer_id": pl.String,
+    "order_id": pl.String,
+    "review_id": pl.String,
+}
+"""The table's columns and their types, in order; `reference` is JSON with sorted keys."""
+
+REFERENCE_KEYS: Final[Mapping[TaskName, tuple[str, ...]]] = {
+    "extraction": ("rating", "fields"),
+    "sql_qa": ("sql",),
+    "insights": ("facts",),
+    "push": ("product", "offer"),
+    "sentiment": ("polarity", "score"),
+    "churn": ("churn",),
+}
+"""What a reference of each task says at least (DESIGN: Documents); a key whose value nobody knows holds null."""
+
+
+@dataclass(frozen=True)
+class PromptRow:
+    """One prompt, what is known of its right answer, and the rows of the store that it came from."""
+
+    prompt_id: str
+    """The `content_id` of the prompt."""
+    task: TaskName
+    system: str
+    prompt: str
+    reference: Mapping[str, Any]
+    source: str
+    """The kind of store that it was made from: `simulated` or `olist`."""
+    customer_id: str | None
+    """Olist's `customer_unique_id`: the person."""
+    order_id: str | None
+    review_id: str | None
+
+
+def content_id(task: str, system: str, prompt: str, reference: Mapping[str, Any]) -> str:
+    """Return the sha256, in hexadecimal, of what a prompt asks and of what is known of its answer."""
+    content = {"task": task, "system": system, "prompt": prompt, "reference": reference}
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
+
+
+def canonical_json(value: Mapping[str, Any]) -> str:
+    """Write JSON in one way only: sorted keys, no spaces, letters as they are.
+
+    Raises:
+        ValueError: A number is not finite.
+    """
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def prompt_table(rows: Iterable[PromptRow]) -> pl.DataFrame:
+    """Return the rows as a table of `COLUMNS`, in their order."""
+    records = [{**vars(row), "reference": canonical_json(row.reference)} for row in rows]
+    return pl.DataFrame(records, schema=COLUMNS)
+
+
+def read_prompts(path: Path) -> list[PromptRow]:
+    """Read a prompt table that curation has let through.
+
+    Raises:
+        InputError: The file is not such a table.
+    """
+    return [
+        PromptRow(**{**row, "reference": json.loads(row["reference"])}) for row in read_prompt_table(path).to_dicts()
+    ]
+
+
+def read_prompt_table(path: Path) -> pl.DataFrame:
+    """Read a prompt table, its values unchecked.
+
+    Raises:
+        InputError: The file cannot be read as parquet, or has not exactly the columns of `COLUMNS`.
+    """
+    try:
+        table = pl.read_parquet(path)
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist; make it with `tucano synthesize`") from None
+    except (OSError, PolarsError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"{path} cannot be read as parquet ({reason}); make it again with `tucano synthesize`"
+        ) from None
+    if dict(table.schema) != COLUMNS:
+        found = ", ".join(f"{name} {dtype}" for name, dtype in table.schema.items())
+        wanted = ", ".join(f"{name} {dtype()}" for name, dtype in COLUMNS.items())
+        raise InputError(f"{path} has the columns {found}; a prompt table has {wanted}")
+    return table
+
+
+def write_prompt_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a prompt table as parquet; equal tables give equal bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.write_parquet(path, compression="zstd", statistics=False)

@@ -1,0 +1,180 @@
+"""A store as a folder of CSV files, in the names and the form in which Kaggle ships Olist's."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+from polars.exceptions import ComputeError, NoDataError
+
+from schemas.errors import InputError
+from schemas.store import Store
+
+FILE_NAMES: Final = {
+    "orders": "olist_orders_dataset.csv",
+    "items": "olist_order_items_dataset.csv",
+    "payments": "olist_order_payments_dataset.csv",
+    "reviews": "olist_order_reviews_dataset.csv",
+    "customers": "olist_customers_dataset.csv",
+    "products": "olist_products_dataset.csv",
+    "sellers": "olist_sellers_dataset.csv",
+    "category_translation": "product_category_name_translation.csv",
+    "review_causes": "review_causes.csv",
+    "customer_hazards": "customer_hazards.csv",
+}
+HIDDEN_TABLES: Final = ("review_causes", "customer_hazards")
+TIMESTAMP_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
+# polars reads "17" as the year 17 where a four-digit year is asked for.
+FIRST_YEAR: Final = 1970
+SHOWN_CHARACTERS: Final = 40
+
+
+def read_store(folder: Path) -> Store:
+    """Read and check every table of a store; other files in the folder, such as Olist's geolocation, are left alone.
+
+    Raises:
+        InputError: The folder cannot be read, lacks a table, or a table breaks its schema; says which file, column
+            and row (rows are counted from 1 below the header).
+    """
+    if not folder.is_dir():
+        raise InputError(
+            f"store folder {folder} is not a folder that can be read; give the folder of Olist's CSV files"
+        )
+    missing = [
+        name for table, name in FILE_NAMES.items() if not (folder / name).exists() and table not in HIDDEN_TABLES
+    ]
+    if missing:
+        raise InputError(
+            f"store folder {folder} has no {', '.join(missing)}; put Olist's CSV files there, by those names"
+        )
+    tables = {table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if (folder / name).exists()}
+    return Store(**tables)
+
+
+def write_store(store: Store, folder: Path) -> None:
+    """Write every table that the store has; equal stores give equal bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for table, name in FILE_NAMES.items():
+        frame: pl.DataFrame | None = getattr(store, table)
+        if frame is not None:
+            frame.write_csv(folder / name, datetime_format=TIMESTAMP_FORMAT)
+
+
+def read_table(path: Path, table: str) -> pl.DataFrame:
+    """Read one CSV file and check it against the model of the table.
+
+    Raises:
+        InputError: The file cannot be read, is empty, or breaks its schema.
+    """
+    from schemas.store_tables import TABLES
+
+    columns = {name: column.dtype.type for name, column in TABLES[table].to_schema().columns.items()}
+    text = _read_text_columns(path)
+    _check_columns(path, text, tuple(columns))
+    if text.is_empty():
+        raise InputError(f"{path} has a header but no rows; export it again")
+    frame = text.select(_typed(path, text[name], dtype) for name, dtype in columns.items())
+    _check_values(path, frame, table)
+    return frame
+
+
+def _read_text_columns(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_csv(path, infer_schema=False)
+    except NoDataError:
+        raise InputError(f"{path} is empty; export it again") from None
+    except (OSError, ComputeError) as error:
+        raise InputError(
+            f"{path} cannot be read as CSV: {_reason(path, error)}; export it again as UTF-8 CSV"
+        ) from None
+
+
+def _reason(path: Path, error: Exception) -> str:
+    """Find where a CSV file is broken: the reader's own message does not say."""
+    try:
+        rows = csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""), strict=True)
+        width = len(next(rows))
+        for number, row in enumerate(rows, start=1):
+            if len(row) > width:
+                return f"row {number} has {len(row)} fields where the header has {width}"
+    except UnicodeDecodeError as broken:
+        line = broken.object.count(b"\n", 0, broken.start) + 1
+        return f"line {line} is not UTF-8"
+    except (OSError, csv.Error) as broken:
+        return str(broken)
+    return str(error).splitlines()[0]
+
+
+def _check_columns(path: Path, frame: pl.DataFrame, expected: tuple[str, ...]) -> None:
+    missing = [name for name in expected if name not in frame.columns]
+    unknown = [name for name in frame.columns if name not in expected]
+    if missing or unknown:
+        faults = [f"no column {', '.join(missing)}"] * bool(missing)
+        faults += [f"an unknown column {', '.join(unknown)}"] * bool(unknown)
+        raise InputError(f"{path} has {' and '.join(faults)}; its header must be {','.join(expected)}")
+
+
+def _typed(path: Path, text: pl.Series, dtype: pl.DataType) -> pl.Series:
+    if dtype == pl.Boolean:
+        values = text.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
+    elif dtype == pl.Datetime:
+        moments = text.str.to_datetime(TIMESTAMP_FORMAT, strict=False)
+        values = moments.set(moments.dt.year() < FIRST_YEAR, None)
+    elif dtype == pl.Float64:
+        numbers = text.cast(pl.Float64, strict=False)
+        values = numbers.set(~numbers.is_finite(), None)
+    else:
+        values = text.cast(dtype, strict=False)
+    broken = (values.is_null() & text.is_not_null()).arg_true()
+    if len(broken):
+        row, more = broken[0], len(broken) - 1
+        raise InputError(
+            f"{path}: column {text.name}, row {row + 1}: {_shown(text[row])} is not {_kind(dtype)}"
+            f"{f' (and {more} more rows)' if more else ''}; correct it"
+        )
+    return values
+
+
+def _check_values(path: Path, frame: pl.DataFrame, table: str) -> None:
+    from pandera.errors import SchemaErrors
+
+    from schemas.store_tables import TABLES
+
+    try:
+        TABLES[table].validate(frame, lazy=True)
+    except SchemaErrors as error:
+        failures = error.failure_cases.sort("index", "schema_context", "column").to_dicts()
+        first, more = failures[0], len(failures) - 1
+        raise InputError(
+            f"{path}: {_failure(first, TABLES[table].to_schema().unique)}"
+            f"{f' (and {more} more failures)' if more else ''}; correct it"
+        ) from None
+
+
+def _failure(failure: dict[str, object], key: list[str] | None) -> str:
+    row = f"row {int(str(failure['index'])) + 1}"
+    check = str(failure["check"])
+    if check == "multiple_fields_uniqueness":
+        return f"{row}: another row has the same {' and '.join(key or [])}"
+    place = f"column {failure['column']}, {row}"
+    if check == "not_nullable":
+        return f"{place} is empty, and it must have a value"
+    if check == "field_uniqueness":
+        return f"{place}: {_shown(failure['failure_case'])} is there twice, and it must be unique"
+    return f"{place}: {_shown(failure['failure_case'])} fails {check}"
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…")
+
+
+def _kind(dtype: pl.DataType) -> str:
+    names = {
+        pl.Boolean: "true or false",
+        pl.Datetime: "a time such as 2018-01-31 23:59:59",
+        pl.Int64: "a whole number",
+        pl.Float64: "a number",
+    }
+    return names[dtype.base_type()]

@@ -1,0 +1,168 @@
+"""What each table of a store must look like: Olist's columns, their types, and the values that they may take.
+
+Import it inside the function that checks a table: pandera takes a second to load.
+"""
+
+from datetime import datetime
+from typing import Final
+
+import pandera.polars as pa
+
+# fmt: off
+STATES: Final = (
+    "AC", "AL", "AM", "AP", "BA", "CE", "DF", "ES", "GO", "MA", "MG", "MS", "MT", "PA",
+    "PB", "PE", "PI", "PR", "RJ", "RN", "RO", "RR", "RS", "SC", "SE", "SP", "TO",
+)
+# fmt: on
+
+
+class StoreTable(pa.DataFrameModel):  # type: ignore[misc]
+    """A table of a store: exactly the columns that are declared, with exactly their types."""
+
+    class Config:
+        """Refuse unknown columns: a misspelt one would otherwise look like a missing one only."""
+
+        strict = True
+
+
+class Orders(StoreTable):
+    """`olist_orders_dataset.csv`."""
+
+    order_id: str = pa.Field(unique=True)
+    customer_id: str = pa.Field()
+    order_status: str = pa.Field(
+        isin=["created", "approved", "invoiced", "processing", "shipped", "delivered", "unavailable", "canceled"]
+    )
+    order_purchase_timestamp: datetime = pa.Field()
+    order_approved_at: datetime = pa.Field(nullable=True)
+    order_delivered_carrier_date: datetime = pa.Field(nullable=True)
+    order_delivered_customer_date: datetime = pa.Field(nullable=True)
+    order_estimated_delivery_date: datetime = pa.Field()
+
+
+class Items(StoreTable):
+    """`olist_order_items_dataset.csv`."""
+
+    order_id: str = pa.Field()
+    order_item_id: int = pa.Field(ge=1)
+    product_id: str = pa.Field()
+    seller_id: str = pa.Field()
+    shipping_limit_date: datetime = pa.Field()
+    price: float = pa.Field(ge=0)
+    freight_value: float = pa.Field(ge=0)
+
+    class Config:
+        """An order's items are numbered."""
+
+        unique = ("order_id", "order_item_id")
+
+
+class Payments(StoreTable):
+    """`olist_order_payments_dataset.csv`."""
+
+    order_id: str = pa.Field()
+    payment_sequential: int = pa.Field(ge=1)
+    payment_type: str = pa.Field(isin=["credit_card", "boleto", "voucher", "debit_card", "not_defined"])
+    payment_installments: int = pa.Field(ge=0)
+    payment_value: float = pa.Field(ge=0)
+
+    class Config:
+        """An order's payments are numbered."""
+
+        unique = ("order_id", "payment_sequential")
+
+
+class Reviews(StoreTable):
+    """`olist_order_reviews_dataset.csv`."""
+
+    review_id: str = pa.Field()
+    order_id: str = pa.Field()
+    review_score: int = pa.Field(in_range={"min_value": 1, "max_value": 5})
+    review_comment_title: str = pa.Field(nullable=True)
+    review_comment_message: str = pa.Field(nullable=True)
+    review_creation_date: datetime = pa.Field()
+    review_answer_timestamp: datetime = pa.Field()
+
+    class Config:
+        """Olist repeats a `review_id` where one review stands for several orders."""
+
+        unique = ("review_id", "order_id")
+
+
+class Customers(StoreTable):
+    """`olist_customers_dataset.csv`."""
+
+    customer_id: str = pa.Field(unique=True)
+    customer_unique_id: str = pa.Field()
+    customer_zip_code_prefix: str = pa.Field()
+    customer_city: str = pa.Field()
+    customer_state: str = pa.Field(isin=STATES)
+
+
+class Products(StoreTable):
+    """`olist_products_dataset.csv`; `lenght` is Olist's spelling."""
+
+    product_id: str = pa.Field(unique=True)
+    product_category_name: str = pa.Field(nullable=True)
+    product_name_lenght: int = pa.Field(nullable=True, ge=0)
+    product_description_lenght: int = pa.Field(nullable=True, ge=0)
+    product_photos_qty: int = pa.Field(nullable=True, ge=0)
+    product_weight_g: int = pa.Field(nullable=True, ge=0)
+    product_length_cm: int = pa.Field(nullable=True, ge=0)
+    product_height_cm: int = pa.Field(nullable=True, ge=0)
+    product_width_cm: int = pa.Field(nullable=True, ge=0)
+
+
+class Sellers(StoreTable):
+    """`olist_sellers_dataset.csv`."""
+
+    seller_id: str = pa.Field(unique=True)
+    seller_zip_code_prefix: str = pa.Field()
+    seller_city: str = pa.Field()
+    seller_state: str = pa.Field(isin=STATES)
+
+
+class CategoryTranslation(StoreTable):
+    """`product_category_name_translation.csv`."""
+
+    product_category_name: str = pa.Field(unique=True)
+    product_category_name_english: str = pa.Field()
+
+
+class ReviewCauses(StoreTable):
+    """`review_causes.csv`: the ten fields of an extraction, as they truly are, for each simulated review."""
+
+    review_id: str = pa.Field(unique=True)
+    sentiment: str = pa.Field(isin=["positive", "neutral", "negative"])
+    sentiment_score: int = pa.Field(in_range={"min_value": 1, "max_value": 5})
+    churn_risk: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
+    delivery_issue: bool = pa.Field()
+    product_issue: bool = pa.Field()
+    seller_issue: bool = pa.Field()
+    main_complaint: str = pa.Field()
+    complaint_category: str = pa.Field(isin=["delivery", "product", "seller", "price", "other", "none"])
+    repeat_intent: bool = pa.Field()
+    would_recommend: bool = pa.Field()
+
+
+class CustomerHazards(StoreTable):
+    """`customer_hazards.csv`: how likely each simulated customer was to leave, and whether they did."""
+
+    customer_unique_id: str = pa.Field(unique=True)
+    hazard: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
+    churned: bool = pa.Field()
+
+
+TABLES: Final[dict[str, type[StoreTable]]] = {
+    "orders": Orders,
+    "items": Items,
+    "payments": Payments,
+    "reviews": Reviews,
+    "customers": Customers,
+    "products": Products,
+    "sellers": Sellers,
+    "category_translation": CategoryTranslation,
+    "review_causes": ReviewCauses,
+    "customer_hazards": CustomerHazards,
+}
+"""The model of each table, by its name in `schemas.store.Store`."""

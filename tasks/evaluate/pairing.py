@@ -1,0 +1,129 @@
+"""Two files of scores become pairs, or the rows that have no partner are named.
+
+Pairing is strict: each row of one file has its partner, by task, prompt, seed and sample, in the other. A base model
+is not trained, so it may be scored for one seed only, which is then the partner of each of the tuned model's seeds.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from schemas.documents import PairedScore
+from schemas.errors import InputError
+from schemas.tasks import TaskName
+
+
+class Answer(NamedTuple):
+    """What identifies a row: one sampled answer of one model."""
+
+    task: TaskName
+    prompt_id: str
+    seed: int
+    sample: int
+
+    def __str__(self) -> str:
+        return f"{self.task} prompt {self.prompt_id}, seed {self.seed}, sample {self.sample}"
+
+
+class Pair(NamedTuple):
+    """Both models' scores on the same answer."""
+
+    base: float
+    tuned: float
+
+
+def read_scores(path: Path) -> tuple[PairedScore, ...]:
+    """Read a JSON Lines file of paired scores.
+
+    Raises:
+        InputError: The file cannot be read, is empty, or a line is not a paired score with a score in [0, 1].
+    """
+    try:
+        # Only a line feed ends a JSON line: `splitlines` would also split at separators inside a string.
+        lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"scores {path} cannot be read: {error}") from None
+    if lines == [""]:
+        raise InputError(f"scores {path} is empty; it needs one paired score a line")
+    scores, faults = [], []
+    for number, line in enumerate(lines, start=1):
+        try:
+            scores.append(PairedScore.model_validate_json(line, strict=True))
+        except ValidationError as error:
+            faults.append(f"line {number}: {_first_fault(error)}")
+    if faults:
+        raise InputError(f"scores {path}: {_list(faults)}")
+    return tuple(scores)
+
+
+def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[Answer, Pair]:
+    """Return each answer's two scores, in a fixed order whatever the order of the rows.
+
+    Raises:
+        InputError: A row is there twice or without its partner, a prompt lacks a seed, or there are no rows.
+    """
+    base_scores, tuned_scores = _by_answer("base", base), _by_answer("tuned", tuned)
+    base_seeds, tuned_seeds = ({answer.seed for answer in scores} for scores in (base_scores, tuned_scores))
+    if len(base_seeds) == 1:
+        base_scores = {
+            answer._replace(seed=seed): score for answer, score in base_scores.items() for seed in tuned_seeds
+        }
+    elif base_seeds != tuned_seeds:
+        seeds = f"base has seeds {sorted(base_seeds)} and tuned {sorted(tuned_seeds)}"
+        raise InputError(f"{seeds}; score the same seeds with both, or base with one")
+    _refuse_alone("base", base_scores, "tuned", tuned_scores)
+    _refuse_alone("tuned", tuned_scores, "base", base_scores)
+    _refuse_missing_seeds(tuned_scores, tuned_seeds)
+    return {answer: Pair(base_scores[answer], tuned_scores[answer]) for answer in sorted(tuned_scores)}
+
+
+def _by_answer(name: str, scores: Sequence[PairedScore]) -> dict[Answer, float]:
+    if not scores:
+        raise InputError(f"{name} has no scores; there is nothing to compare")
+    rows: dict[Answer, list[int]] = defaultdict(list)
+    for number, score in enumerate(scores, start=1):
+        rows[Answer(score.task, score.prompt_id, score.seed, score.sample)].append(number)
+    repeated = [f"{answer} in rows {numbers}" for answer, numbers in rows.items() if len(numbers) > 1]
+    if repeated:
+        raise InputError(f"{name} scores an answer more than once: {_list(repeated)}; keep one row of each")
+    return {answer: scores[numbers[0] - 1].score for answer, numbers in rows.items()}
+
+
+def _refuse_alone(name: str, scores: Mapping[Answer, float], other_name: str, other: Mapping[Answer, float]) -> None:
+    alone = sorted(scores.keys() - other.keys())
+    if not alone:
+        return
+    tasks = sorted({answer.task for answer in alone} - {answer.task for answer in other})
+    what = (
+        f"task {', '.join(tasks)} is in {name} only"
+        if tasks
+        else f"{len(alone)} rows of {name} are not in {other_name}"
+    )
+    raise InputError(f"{what}: {_list(map(str, alone))}; score the same prompts with both models")
+
+
+def _refuse_missing_seeds(scores: Mapping[Answer, float], seeds: set[int]) -> None:
+    seen: dict[tuple[TaskName, str], set[int]] = defaultdict(set)
+    for answer in scores:
+        seen[answer.task, answer.prompt_id].add(answer.seed)
+    missing = [
+        f"{task} prompt {prompt_id} lacks seeds {sorted(seeds - of_prompt)}"
+        for (task, prompt_id), of_prompt in sorted(seen.items())
+        if of_prompt != seeds
+    ]
+    if missing:
+        raise InputError(f"not every prompt is scored for every seed: {_list(missing)}; score them")
+
+
+def _first_fault(error: ValidationError) -> str:
+    fault = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in fault["loc"])
+    return f"{place}: {fault['msg']} (it is {fault['input']!r:.80})" if place else fault["msg"]
+
+
+def _list(items: Iterable[str], most: int = 5) -> str:
+    every = list(items)
+    return "; ".join(every[:most]) + (f"; and {len(every) - most} more" if len(every) > most else "")

@@ -1,0 +1,170 @@
+"""Work on weights runs in a child process: a clean GPU after a crash, signals that work, an interpreter of its own.
+
+The parent writes a request file and starts `python -m MODULE REQUEST`; the child answers with one JSON object a line
+on the stdout that it was given, while whatever libraries print goes to a log file. The child's stdin is a pipe that
+nobody writes to: its end tells the child that the parent is gone, however the parent died.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+from pydantic import BaseModel
+
+from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
+from schemas.progress import Progress
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SECONDS_TO_END = 20
+
+Metrics = Callable[[int, dict[str, float]], None]
+
+
+class Channel:
+    """The child's way to speak to its parent."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def progress(self, done: int, total: int, text: str) -> None:
+        """Report units done and in all: a `Progress`."""
+        self._send({"progress": [done, total, text]})
+
+    def metrics(self, step: int, values: dict[str, float]) -> None:
+        """Report the metrics of a step."""
+        self._send({"metrics": [step, values]})
+
+    def failure(self, message: str, exit_code: int) -> None:
+        """Report why the work ended."""
+        self._send({"failure": [message, exit_code]})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._stream.write(json.dumps(message) + "\n")
+        self._stream.flush()
+
+
+def run_child(
+    module: str,
+    request: BaseModel,
+    folder: Path,
+    *,
+    interpreter: Path | None,
+    progress: Progress,
+    metrics: Metrics | None = None,
+) -> None:
+    """Run `module` on the request and wait for its end.
+
+    Args:
+        module: A module whose `__main__` calls `serve`.
+        request: What to do; written to `folder` as JSON.
+        folder: Where the request and the child's log are kept.
+        interpreter: The Python of the trainer's environment; the running one where None.
+        progress: Told what the child reports.
+        metrics: Told the metrics of each step, where somebody wants them.
+
+    Raises:
+        TucanoError: The child failed, with its own sentence and exit code, or was killed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    name = module.rsplit(".", 1)[-1]
+    request_file = folder / f"{name}.request.json"
+    request_file.write_text(request.model_dump_json(), encoding="utf-8")
+    log_file = folder / f"{name}.log"
+    command = [str(interpreter or sys.executable), "-m", module, str(request_file)]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "TOKENIZERS_PARALLELISM": "false"}
+    with log_file.open("ab") as log:
+        try:
+            # A session of its own keeps the terminal's Ctrl-C from reaching the child before the parent decides.
+            child = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=environment,
+                text=True,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise InputError(f"the trainer's interpreter {command[0]} cannot be started: {error}") from error
+    try:
+        failure = _listen(child, progress, metrics)
+        exit_code = child.wait()
+    except BaseException:
+        _end(child)
+        raise
+    if exit_code:
+        _raise_failure(name, exit_code, failure, log_file)
+
+
+def _listen(
+    child: "subprocess.Popen[str]", progress: Progress, metrics: Metrics | None
+) -> tuple[str, int] | None:
+    failure = None
+    assert child.stdout is not None
+    for line in child.stdout:
+        message = json.loads(line)
+        if "progress" in message:
+            progress(*message["progress"])
+        elif "metrics" in message and metrics is not None:
+            metrics(*message["metrics"])
+        elif "failure" in message:
+            failure = (message["failure"][0], message["failure"][1])
+    return failure
+
+
+def _end(child: "subprocess.Popen[str]") -> None:
+    child.terminate()
+    try:
+        child.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def _raise_failure(name: str, exit_code: int, failure: tuple[str, int] | None, log_file: Path) -> NoReturn:
+    if exit_code < 0:
+        died = signal.Signals(-exit_code).name
+        raise Interrupted(f"{name} was killed by {died}; run the same command again to go on from its last checkpoint")
+    message, code = failure or (f"{name} ended with exit code {exit_code}; its log is {log_file}", 1)
+    kinds: dict[int, type[TucanoError]] = {2: InputError, 3: GateRefused, 4: Interrupted}
+    raise kinds.get(code, TucanoError)(message)
+
+
+def serve(work: Callable[[Path, Channel], None], arguments: Sequence[str] | None = None) -> NoReturn:
+    """Be the child: do the work of the request file named on the command line, and exit by its outcome."""
+    channel = _open_channel()
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    (request_file,) = arguments if arguments is not None else sys.argv[1:]
+    try:
+        work(Path(request_file), channel)
+    except TucanoError as error:
+        channel.failure(str(error), error.exit_code)
+        sys.exit(error.exit_code)
+    except Exception as error:
+        traceback.print_exc()
+        channel.failure(f"unexpected {type(error).__name__}; the traceback is in {_log_beside(request_file)}", 1)
+        sys.exit(1)
+    sys.exit(0)
+
+
+def _log_beside(request_file: str) -> str:
+    return request_file.removesuffix(".request.json") + ".log"
+
+
+def _open_channel() -> Channel:
+    """Keep the real stdout for messages and send everybody else's prints to the log."""
+    own = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return Channel(os.fdopen(own, "w", encoding="utf-8"))
+
+
+def _die_with_parent() -> None:
+    sys.stdin.read()
+    os._exit(Interrupted.exit_code)

@@ -1,0 +1,106 @@
+"""Batched generation: prompts in, completions out, each with the reason why it stopped."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from schemas.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+Message = dict[str, str]
+
+
+class StopReason(StrEnum):
+    """Why a completion ended: known, never guessed from its text."""
+
+    END_OF_TURN = "end_of_turn"
+    TOKEN_LIMIT = "token_limit"
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What a policy answered to one prompt."""
+
+    text: str
+    tokens: int
+    """Generated tokens, the end-of-turn token included."""
+    stop_reason: StopReason
+
+
+def as_messages(system: str, prompt: str) -> list[Message]:
+    """Write a prompt row as the conversation that the chat template renders."""
+    return [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
+
+
+def generate(
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
+    conversations: Sequence[list[Message]],
+    *,
+    temperature: float,
+    max_tokens: int,
+    batch_size: int,
+    seed: int,
+    progress: Progress = silent,
+) -> list[Completion]:
+    """Answer every conversation, in the given order.
+
+    Prompts are batched by length, which wastes least on padding; the random state outside is left as it was.
+
+    Args:
+        model: The policy.
+        tokenizer: Its tokenizer, padding on the left.
+        conversations: One list of messages a prompt.
+        temperature: Sampling temperature, above 0; top-p and top-k are off.
+        max_tokens: Longest completion, in tokens.
+        batch_size: Prompts answered at once.
+        seed: Decides every sampled token.
+        progress: Told the prompts answered and in all.
+    """
+    import torch
+    from transformers import GenerationConfig
+
+    rendered = [
+        tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        for messages in conversations
+    ]
+    by_length = sorted(range(len(rendered)), key=lambda index: (len(rendered[index]), index))
+    decoding = GenerationConfig(
+        do_sample=True,
+        temperature=temperature,
+        top_p=1.0,
+        top_k=0,
+        max_new_tokens=max_tokens,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    completions: dict[int, Completion] = {}
+    devices = [model.device] if model.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices), torch.inference_mode():
+        torch.manual_seed(seed)
+        for start in range(0, len(by_length), batch_size):
+            batch = by_length[start : start + batch_size]
+            inputs = tokenizer(
+                [rendered[index] for index in batch], return_tensors="pt", padding=True, add_special_tokens=False
+            ).to(model.device)
+            output = model.generate(
+                input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], generation_config=decoding
+            )
+            answered = output[:, inputs["input_ids"].shape[1] :].tolist()
+            for index, tokens in zip(batch, answered, strict=True):
+                completions[index] = _read_completion(tokens, tokenizer)
+            progress(len(completions), len(rendered), "completions")
+    return [completions[index] for index in range(len(rendered))]
+
+
+def _read_completion(tokens: list[int], tokenizer: "PreTrainedTokenizerBase") -> Completion:
+    if tokenizer.eos_token_id in tokens:
+        length = tokens.index(tokenizer.eos_token_id) + 1
+        reason = StopReason.END_OF_TURN
+    else:
+        length = len(tokens)
+        reason = StopReason.TOKEN_LIMIT
+    return Completion(tokenizer.decode(tokens[:length], skip_special_tokens=True), length, reason)
