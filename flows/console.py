@@ -2,9 +2,9 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -80,6 +80,13 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
     console.print(table)
 
 
+def interval(block: Mapping[str, Any]) -> str:
+    """Write a block's 95 % interval; one prompt has none."""
+    if block["ci_low"] is None:
+        return "none"
+    return f"{block['ci_low']:+.3f} to {block['ci_high']:+.3f}"
+
+
 def print_retraining(result: "Retraining") -> None:
     """Print where the time went, what the evaluation found and what was decided."""
     print_table(
@@ -102,7 +109,7 @@ def print_retraining(result: "Retraining") -> None:
                 f"{block['mean_base']:.3f}",
                 f"{block['mean_tuned']:.3f}",
                 f"{block['mean_difference']:+.3f}",
-                f"{block['ci_low']:+.3f} {block['ci_high']:+.3f}",
+                interval(block),
                 f"{block['p_signflip']:.4f}",
                 block["verdict"],
             )

@@ -8,6 +8,7 @@ from typing import Any
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
+from flows.console import interval
 from flows.session import work_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.config import Config
@@ -16,7 +17,7 @@ from tasks.evaluate import stage as evaluate_stage
 from tasks.evaluate.answer import AnswerRequest
 from tasks.lineage.recorder import StageRun
 from tasks.policy.child import run_child
-from tasks.train.grpo import ADAPTER_FOLDER
+from tasks.train.grpo import ADAPTER_FOLDER, SUMMARY_FILE
 
 
 @flow(name="evaluate", validate_parameters=False)
@@ -56,7 +57,7 @@ def evaluate(
             config.evaluate,
             config.seed,
             store=prompts.path / "store",
-            training=policy.path,
+            training=json.loads((policy.path / SUMMARY_FILE).read_text(encoding="utf-8")),
             identities={role: result.record.sha256 for role, result in inputs.items()},
             output=output,
         )
@@ -91,7 +92,7 @@ def read_report(folder: Path) -> Any:
 def _figures(folder: Path) -> Mapping[str, Any]:
     report = read_report(folder)
     figures = {
-        f"{name} difference": f"{block['mean_difference']:+.3f} [{block['ci_low']:+.3f}, {block['ci_high']:+.3f}]"
+        f"{name} difference": f"{block['mean_difference']:+.3f} ({interval(block)})"
         for name, block in (("overall", report["overall"]), *report["tasks"].items())
     }
     return {**figures, "verdict": report["gate"]["verdict"]}
@@ -109,6 +110,6 @@ def _as_markdown(report: Mapping[str, Any]) -> str:
     for name, block in (("overall", report["overall"]), *report["tasks"].items()):
         lines.append(
             f"| {name} | {block['mean_base']:.3f} | {block['mean_tuned']:.3f} | {block['mean_difference']:+.3f} "
-            f"| {block['ci_low']:+.3f} to {block['ci_high']:+.3f} | {block['p_signflip']:.4f} | {block['verdict']} |"
+            f"| {interval(block)} | {block['p_signflip']:.4f} | {block['verdict']} |"
         )
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from flows.evaluate import read_report
-from flows.stage import Stage, StageResult, config_digest, run_stage
+from flows.stage import Stage, StageResult, config_digest, open_recorder, run_stage
 from schemas.config import Config
 from schemas.progress import Progress
 from tasks.lineage.recorder import StageRun
@@ -25,23 +25,28 @@ def promote(
 
     def work(output: Path, _progress: Progress, mlflow_run: StageRun) -> None:
         report = read_report(evaluation.path)
-        version = mlflow_run.register_model(
-            config.promote.model_name,
-            policy.record,
-            policy.path,
+        verdict = report["gate"]["verdict"]
+        recorder = open_recorder(config)
+        model, alias = config.promote.model_name, config.promote.alias
+        before = recorder.holder(model, alias)
+        registered = recorder.register(
+            mlflow_run.run_id,
+            model,
+            policy=policy.record,
             evaluation=evaluation.record,
+            verdict=verdict,
             metrics=_metrics(report),
-            verdict=report["gate"]["verdict"],
         )
+        if verdict == "promote":
+            recorder.set_alias(model, alias, registered.version)
         decision = {
-            "model": config.promote.model_name,
-            "version": version,
-            "alias": config.promote.alias,
-            "verdict": report["gate"]["verdict"],
+            "model": model,
+            "version": registered.version,
+            "alias": alias,
+            "verdict": verdict,
             "reasons": report["gate"]["reasons"],
+            "version_before": before.version if before else None,
         }
-        if report["gate"]["verdict"] == "promote":
-            decision["replaced_version"] = mlflow_run.move_alias(config.promote.model_name, config.promote.alias, version)
         (output / DECISION_FILE).write_text(json.dumps(decision, indent=1), encoding="utf-8")
 
     stage = Stage(
@@ -71,7 +76,7 @@ def _metrics(report: Mapping[str, Any]) -> dict[str, float]:
     return {
         f"{name}.{figure}": float(block[figure])
         for name, block in blocks.items()
-        for figure in ("mean_base", "mean_tuned", "mean_difference", "ci_low", "ci_high", "p_signflip")
+        for figure in ("mean_base", "mean_tuned", "mean_difference", "p_signflip")
     }
 
 

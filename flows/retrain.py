@@ -14,7 +14,7 @@ from flows.base import base
 from flows.curate import curate
 from flows.evaluate import evaluate, read_report
 from flows.promote import promote, read_decision
-from flows.stage import StageResult, open_recorder
+from flows.stage import StageResult, open_recorder, open_store
 from flows.synthesize import synthesize
 from flows.train import train
 from schemas.config import Config
@@ -46,7 +46,10 @@ def retrain(config: Config, *, fresh: bool = False) -> Retraining:
     """Retrain a model: synthesize, curate, base, audit, train, evaluate, promote."""
     started = time.monotonic()
     recorder = open_recorder(config)
-    with recorder.pipeline(run_name(), config.model_dump(mode="json"), {"reward_version": reward_version()}) as run:
+    recorder.end_abandoned()
+    open_store(config).clean_drafts()
+    tags = {"seed": str(config.seed), "config_digest": config.digest(), "reward_version": reward_version()}
+    with recorder.pipeline(run_name(), tags) as run:
         prompts = synthesize(config, run, fresh=fresh)
         dataset = curate(config, run, prompts, fresh=fresh)
         base_model = base(config, run, dataset, fresh=fresh)

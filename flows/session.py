@@ -3,14 +3,13 @@
 import json
 import os
 import shutil
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from flows.server import answers, session_server
 from schemas.config import Config
 from schemas.errors import InputError
 
@@ -69,9 +68,21 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
         ) from None
     try:
         configure_prefect(root)
-        yield
+        with ExitStack() as stack:
+            if "PREFECT_API_URL" not in os.environ:
+                os.environ["PREFECT_API_URL"] = stack.enter_context(session_server(root / "prefect.log"))
+                stack.callback(os.environ.pop, "PREFECT_API_URL")
+                stack.enter_context(_without_heartbeats())
+            yield
     finally:
         lock.release()
+
+
+def _without_heartbeats() -> AbstractContextManager[None]:
+    """Spare each flow the second that joining its heartbeat thread takes: a session's own server acts on none."""
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+
+    return temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
 
 
 def _prove_writable(root: Path) -> None:
@@ -81,7 +92,8 @@ def _prove_writable(root: Path) -> None:
         probe.write_bytes(bytes(4096))
         probe.unlink()
     except OSError as error:
-        probe.unlink(missing_ok=True)
+        with suppress(OSError):
+            probe.unlink()
         raise InputError(
             f"the state folder {root} cannot be written ({error.strerror}); free space or permissions, or use another "
             "with --set state.root=FOLDER"
@@ -98,8 +110,8 @@ def configure_prefect(root: Path) -> None:
     settings = {
         "PREFECT_HOME": str(home),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        # The terminal has our own lines; the run's page has Prefect's.
-        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR",
+        # The terminal has our own lines, and no traceback for a user's mistake; the run's page has Prefect's.
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         "PREFECT_LOCAL_STORAGE_PATH": str(home / "storage"),
     }
     server = running_server(root)
@@ -113,7 +125,6 @@ def running_server(root: Path) -> str | None:
     """Return the API address of the Prefect server that `tucano ui` serves over this folder, where one answers."""
     try:
         address = str(json.loads((root / UI_FILE).read_text(encoding="utf-8"))["prefect_api"])
-        with urllib.request.urlopen(f"{address}/health", timeout=2) as answer:  # noqa: S310 - our own loopback address
-            return address if answer.status == 200 else None
-    except (OSError, ValueError, KeyError, urllib.error.URLError):
+    except (OSError, ValueError, KeyError):
         return None
+    return address if answers(address) else None

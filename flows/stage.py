@@ -102,7 +102,7 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
     run_id = str(get_run_context().task_run.flow_run_id)
     with (
         store.draft() as draft,
-        open_recorder(config).stage(pipeline_run, stage.name, list(stage.inputs.items()), _tags(stage)) as mlflow_run,
+        open_recorder(config).stage(pipeline_run, stage.name, stage.inputs, _tags(stage)) as mlflow_run,
         _watched(stage.name) as progress,
     ):
         stage.work(draft, progress, mlflow_run)
@@ -120,6 +120,10 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
         mlflow_run.log_output(record, [path / name for name in stage.reports])
         mlflow_run.log_figures(stage.summary(path))
     return {"uri": path.as_uri(), "sha256": record.sha256}
+
+
+def _tags(stage: Stage) -> dict[str, str]:
+    return {"code_version": stage.code_version, "config_digest": stage.config_digest, "stage_key": stage.key}
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from schemas.errors import InputError
-from schemas.tasks import TASK_NAMES, TaskName
+from schemas.tasks import TaskName
 
 PROFILES_FOLDER = Path(__file__).resolve().parent.parent / "infra" / "profiles"
 
@@ -286,7 +286,7 @@ def _first_failures(error: ValidationError, most: int = 5) -> str:
 
 def _explain(failure: Any) -> str:
     if failure["type"] == "extra_forbidden":
-        return f"unknown key; known tasks are {', '.join(TASK_NAMES)}" if "counts" in failure["loc"] else "unknown key"
+        return "unknown key"
     message = failure["msg"].removeprefix("Value error, ")
     if failure["type"] == "value_error":
         return message

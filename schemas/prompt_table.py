@@ -11,7 +11,7 @@ import pandera.polars as pa
 import polars as pl
 from pandera.polars import PolarsData
 
-from schemas.prompts import REFERENCE_KEYS, content_id
+from schemas.prompts import REFERENCE_KEYS, canonical_json, content_id
 from schemas.tasks import TASK_NAMES
 
 
@@ -33,12 +33,12 @@ class Prompts(pa.DataFrameModel):  # type: ignore[misc]
 
         strict = True
 
-    @pa.dataframe_check
+    @pa.dataframe_check  # type: ignore[untyped-decorator]
     def reference_fits_its_task(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
         """The reference is a JSON object with the keys that its task needs."""
         return _by_row(data, _reference_fits)
 
-    @pa.dataframe_check
+    @pa.dataframe_check  # type: ignore[untyped-decorator]
     def prompt_id_is_its_content(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
         """The id is the sha256 of the content, so that an edited prompt never keeps its old id."""
         return _by_row(data, _id_fits)
@@ -64,6 +64,8 @@ def _id_fits(row: dict[str, Any]) -> bool:
 def _reference(row: dict[str, Any]) -> dict[str, Any] | None:
     try:
         reference = json.loads(row["reference"] or "")
+        # What cannot be written again (a number past the largest float, half a surrogate pair) has no identity.
+        canonical_json(reference).encode()
     except (ValueError, RecursionError):
         return None
     return reference if isinstance(reference, dict) else None

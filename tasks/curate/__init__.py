@@ -1,0 +1,1 @@
+"""From prompts to a dataset: validated, without duplicates, split without leakage."""

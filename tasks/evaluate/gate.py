@@ -49,10 +49,10 @@ def decide(
 def _merits(overall: Block, tasks: Mapping[TaskName, Block], n_seeds: int, margin: float) -> list[str]:
     better = ", ".join(task for task, block in tasks.items() if block.verdict == "better")
     merits = [
-        f"overall the score changed by {overall.mean_difference:+.3f}, 95 % interval {_interval(overall)}",
+        f"overall the score rose by {overall.mean_difference:.3f}, 95 % interval {_interval(overall)}",
         f"better after Holm's correction for the number of tasks: {better}",
         f"on no task is a loss as large as the margin of {margin:g} plausible",
-        "the gain has the same sign for " + ("the one seed" if n_seeds == 1 else f"each of the {n_seeds} seeds"),
+        "the gain rests on one training seed" if n_seeds == 1 else f"each of the {n_seeds} training seeds gained",
     ]
     worse = ", ".join(task for task, block in tasks.items() if block.verdict == "worse")
     return [*merits, f"worse, but by less than the margin: {worse}"] if worse else merits

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
-
 from schemas.documents import PairedScore
 from schemas.errors import InputError
+from schemas.json_lines import read_json_lines
 from schemas.tasks import TaskName
 
 
@@ -41,22 +40,7 @@ def read_scores(path: Path) -> tuple[PairedScore, ...]:
     Raises:
         InputError: The file cannot be read, is empty, or a line is not a paired score with a score in [0, 1].
     """
-    try:
-        # Only a line feed ends a JSON line: `splitlines` would also split at separators inside a string.
-        lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"scores {path} cannot be read: {error}") from None
-    if lines == [""]:
-        raise InputError(f"scores {path} is empty; it needs one paired score a line")
-    scores, faults = [], []
-    for number, line in enumerate(lines, start=1):
-        try:
-            scores.append(PairedScore.model_validate_json(line, strict=True))
-        except ValidationError as error:
-            faults.append(f"line {number}: {_first_fault(error)}")
-    if faults:
-        raise InputError(f"scores {path}: {_list(faults)}")
-    return tuple(scores)
+    return read_json_lines(path, PairedScore, "scores")
 
 
 def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[Answer, Pair]:
@@ -116,12 +100,6 @@ def _refuse_missing_seeds(scores: Mapping[Answer, float], seeds: set[int]) -> No
     ]
     if missing:
         raise InputError(f"not every prompt is scored for every seed: {_list(missing)}; score them")
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in fault["loc"])
-    return f"{place}: {fault['msg']} (it is {fault['input']!r:.80})" if place else fault["msg"]
 
 
 def _list(items: Iterable[str], most: int = 5) -> str:

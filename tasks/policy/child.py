@@ -140,7 +140,7 @@ def _raise_failure(name: str, exit_code: int, failure: tuple[str, int] | None, l
 def serve(work: Callable[[Path, Channel], None], arguments: Sequence[str] | None = None) -> NoReturn:
     """Be the child: do the work of the request file named on the command line, and exit by its outcome."""
     channel = _open_channel()
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    threading.Thread(target=die_with_parent, daemon=True).start()
     (request_file,) = arguments if arguments is not None else sys.argv[1:]
     try:
         work(Path(request_file), channel)
@@ -165,6 +165,7 @@ def _open_channel() -> Channel:
     return Channel(os.fdopen(own, "w", encoding="utf-8"))
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """Wait for the end of stdin, which is the end of the parent, and exit at once; runs in a thread of its own."""
     sys.stdin.read()
     os._exit(Interrupted.exit_code)

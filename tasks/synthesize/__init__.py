@@ -1,0 +1,1 @@
+"""From a store, simulated or Olist's, to prompts with their references."""

@@ -1,0 +1,5 @@
+"""Makes `python -m flows` the same as `tucano`."""
+
+from flows.cli import main
+
+main()

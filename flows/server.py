@@ -1,0 +1,90 @@
+"""A Prefect server for one session: on loopback, on a free port, over the state folder's own database.
+
+Prefect starts a temporary server by itself where none is configured, but that one survives its parent's SIGKILL; this
+one ends with its parent, however the parent ends.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from schemas.errors import TucanoError
+from tasks.policy.child import die_with_parent
+
+HOST = "127.0.0.1"
+SECONDS_TO_START = 120
+
+
+@contextmanager
+def session_server(log_file: Path) -> Iterator[str]:
+    """Start the server, give its API address once it answers, and end it with the block.
+
+    Raises:
+        TucanoError: The server did not start.
+    """
+    port = _free_port()
+    address = f"http://{HOST}:{port}/api"
+    settings = {"PREFECT_UI_ENABLED": "false", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+    with log_file.open("ab") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "flows.server", str(port)],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **settings},
+            start_new_session=True,
+        )
+    try:
+        _wait_for(address, server, log_file)
+        yield address
+    finally:
+        server.terminate()
+        try:
+            server.wait(5)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def answers(address: str) -> bool:
+    """Say whether a Prefect server answers at an API address."""
+    try:
+        with urllib.request.urlopen(f"{address}/health", timeout=2) as answer:  # noqa: S310 - our own loopback address
+            return bool(answer.status == 200)
+    except (OSError, ValueError):
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -> None:
+    deadline = time.monotonic() + SECONDS_TO_START
+    while not answers(address):
+        if server.poll() is not None or time.monotonic() > deadline:
+            raise TucanoError(f"Prefect's server did not start; its log is {log_file}")
+        time.sleep(0.1)
+
+
+def _main(port: int) -> None:
+    threading.Thread(target=die_with_parent, daemon=True).start()
+
+    import uvicorn
+    from prefect.server.api.server import create_app
+
+    uvicorn.run(create_app(ephemeral=True, final=True), host=HOST, port=port, log_level="error", lifespan="on")
+
+
+if __name__ == "__main__":
+    _main(int(sys.argv[1]))

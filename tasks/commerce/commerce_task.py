@@ -1,0 +1,72 @@
+"""What every commerce task is: examples, a reference answer, a reward of named components, and a metric."""
+
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from schemas.documents import ScoredRollout
+from schemas.store import Store
+from schemas.tasks import TaskName
+from tasks.commerce.example import Example
+from tasks.commerce.sandbox import Databases
+
+Reference = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Score:
+    """The components of one completion's reward."""
+
+    components: Mapping[str, float]
+    """Each component of the task, in [0, 1]."""
+    parsed: dict[str, Any] | None = None
+    """The object read from the completion, where the task asks for one and one was found."""
+
+
+class ExampleMaker(Protocol):
+    """Makes the examples of a task."""
+
+    def __call__(self, store: Store, generator: random.Random, count: int) -> Iterator[Example]:
+        """Yield at most `count` examples, fewer where the store knows too little, no two with the same prompt."""
+        ...
+
+
+class Scorer(Protocol):
+    """Scores a completion; no string makes it raise."""
+
+    def __call__(self, completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:
+        """Return the components of the completion's reward; `databases` is read by sql_qa only."""
+        ...
+
+
+@dataclass(frozen=True)
+class CommerceTask:
+    """One task: its prompts, its reference answer, its reward and its ground truth together."""
+
+    name: TaskName
+    system: str
+    """The system prompt, in Portuguese."""
+    examples: ExampleMaker
+    answer: Callable[[Reference], str]
+    """A fully correct completion made from a reference; what the reference does not know is answered plausibly."""
+    weights: Mapping[str, float]
+    """The weight of each component; they sum to 1."""
+    score: Scorer
+    metric: Callable[[Sequence[ScoredRollout]], dict[str, float]]
+    """Ground truth that is not a reward, over rollouts with references; empty where none has one."""
+
+
+def fill_unknown(components: Mapping[str, float | None], weights: Mapping[str, float]) -> dict[str, float]:
+    """Give each component whose reference is unknown the weighted mean of the known ones.
+
+    The reward is then that of the known components alone, as if their weights were scaled to sum to 1.
+
+    Args:
+        components: Values in [0, 1], or None where the reference does not tell; at least one is known.
+        weights: The weight of each component.
+    """
+    known = {name: value for name, value in components.items() if value is not None}
+    mean = math.fsum(weights[name] * value for name, value in known.items()) / math.fsum(weights[name] for name in known)
+    return {name: min(mean, 1.0) if value is None else value for name, value in components.items()}

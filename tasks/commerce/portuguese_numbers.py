@@ -1,0 +1,48 @@
+"""Numbers as Brazilians write them: 1.234,56, R$ 12.345, 8,2%."""
+
+import re
+from typing import Any, Final
+
+_NUMBER: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:[.,]\d+)?", re.ASCII)
+_WHOLE_NUMBER: Final = re.compile(r"\s*-?\d{1,12}(?:[.,]\d{1,12})?\s*", re.ASCII)
+_THOUSANDS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
+MAX_DIGITS: Final = 15
+"""Longer runs of digits are no amounts, and a float would not hold them."""
+
+
+def numbers_in(text: str) -> list[float]:
+    """Return the numbers of a text in their order; 12.345 is twelve thousand, 4,5 and 4.5 are four and a half."""
+    return [value_of(written) for written in _NUMBER.findall(text) if len(written) <= MAX_DIGITS]
+
+
+def value_of(written: str) -> float:
+    """Return the value of one written number, such as `1.234,5`."""
+    if _THOUSANDS.fullmatch(written):
+        written = written.replace(".", "")
+    return float(written.replace(",", "."))
+
+
+def read_number(value: Any) -> float | None:
+    """Read a number field of a JSON answer: a number, or text with a decimal comma or point; a boolean is none."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
+        return float(value.strip().replace(",", "."))
+    return None
+
+
+def decimal(value: float, places: int = 1) -> str:
+    """Write a number with a decimal comma and dots between the thousands."""
+    return f"{value:,.{places}f}".translate(str.maketrans(",.", ".,"))
+
+
+def percent(share: float) -> str:
+    """Write a share in [0, 1] as a percentage with one decimal."""
+    return f"{decimal(100 * share)}%"
+
+
+def reais(value: float) -> str:
+    """Write an amount in whole reais."""
+    return f"R$ {decimal(value, 0)}"

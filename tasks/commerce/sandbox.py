@@ -1,0 +1,234 @@
+"""Generated SQL, run where it can do no harm: on in-memory SQLite copies of a store, read-only and on a budget.
+
+A query is hostile text. What holds it (https://sqlite.org/security.html): an authorizer that lets it read the store's
+tables and call harmless functions and nothing else; SQLite's own limits on lengths, depths and joins; a budget of
+virtual-machine operations, which is the same on every machine, with a wall-clock stop behind it; a cap on rows.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from schemas.store import Store
+from tasks.commerce.store_copies import refill
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+Cell = str | bytes | int | float | None
+Row = tuple[Cell, ...]
+
+TABLES: Final = ("orders", "items", "payments", "reviews", "customers", "products", "sellers", "category_translation")
+"""The tables that a query may read, by the names it must use."""
+KEYS: Final = ("order_id", "product_id", "customer_id", "seller_id", "product_category_name")
+"""Columns that queries join on; each gets an index."""
+
+MAX_SQL_CHARACTERS: Final = 2_000
+MAX_ROWS: Final = 1_000
+"""A result with more rows is refused: no question asks for so many."""
+OPERATIONS_PER_ROW: Final = 100
+"""Budget of virtual-machine operations for each row of the store; a reference query takes about ten."""
+MIN_OPERATIONS: Final = 2_000_000
+OPERATIONS_BETWEEN_CHECKS: Final = 1_000
+MAX_SECONDS: Final = 1.0
+"""Stops what is slow for its operations, such as long text; no reference query comes near."""
+MAX_HEAP_BYTES: Final = 512 * 1024 * 1024
+"""What SQLite may allocate in the whole process: both copies of the largest store, and the query."""
+
+LIMITS: Final[Mapping[int, int]] = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 20_000,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 4 * MAX_SQL_CHARACTERS,
+    sqlite3.SQLITE_LIMIT_COLUMN: 100,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 50,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 10,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 20_000,
+    sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 10,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 0,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+
+# Functions whose result is no longer than their arguments, and aggregates; no clock, no chance, no file.
+FUNCTIONS: Final = frozenset(
+    "abs avg cast ceil ceiling coalesce count cume_dist date datetime dense_rank first_value floor glob group_concat "
+    "ifnull iif instr julianday lag last_value lead length like lower ltrim max min mod nth_value ntile nullif "
+    "percent_rank rank round row_number rtrim sign strftime substr substring sum time total trim typeof unixepoch upper".split()
+)
+
+
+class Refusal(Enum):
+    """Why a query has no result."""
+
+    INVALID = "invalid"
+    """It is no single query that SQLite can prepare on the store's tables."""
+    FORBIDDEN = "forbidden"
+    """It would do more than read the store's tables."""
+    TOO_MUCH = "too much"
+    """It ran over its operations, its time, its memory or its rows."""
+    FAILED = "failed"
+    """It was prepared and broke while it ran."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What came of one query on one copy."""
+
+    refusal: Refusal | None
+    """None where the query has a result."""
+    columns: int
+    """Columns of the result."""
+    rows: tuple[Row, ...]
+    reads: frozenset[str]
+    """The `table` and `table.column` names that the query reads, as far as it could be prepared."""
+
+
+class Database:
+    """One copy of a store. It belongs to the thread that made it."""
+
+    def __init__(self, store: Store) -> None:
+        self._connection = sqlite3.connect(":memory:", isolation_level=None)
+        rows = sum(_fill(self._connection, name, getattr(store, name)) for name in TABLES)
+        self.names = frozenset(TABLES).union(*(getattr(store, name).columns for name in TABLES))
+        """Every table's and column's name."""
+        self._operations = max(MIN_OPERATIONS, OPERATIONS_PER_ROW * rows)
+        self._watch = _Watch()
+        _lock(self._connection, self._watch)
+
+    def execute(self, sql: str) -> Execution:
+        """Run one hostile query; never raises, whatever the text."""
+        watch = self._watch
+        watch.start(self._operations)
+        if len(sql) > MAX_SQL_CHARACTERS:
+            return Execution(Refusal.INVALID, 0, (), frozenset())
+        try:
+            with _cursor(self._connection) as cursor:
+                cursor.execute(sql)
+                columns = len(cursor.description or ())
+                rows = tuple(cursor.fetchmany(MAX_ROWS + 1))
+        except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError):
+            return Execution(watch.refusal, 0, (), frozenset(watch.reads))
+        if not columns or len(rows) > MAX_ROWS:
+            refusal = Refusal.TOO_MUCH if columns else Refusal.INVALID
+            return Execution(refusal, columns, (), frozenset(watch.reads))
+        return Execution(None, columns, rows, frozenset(watch.reads))
+
+
+@dataclass(frozen=True)
+class Databases:
+    """Two differently filled copies of one store: a query that is right by luck on one is wrong on the other."""
+
+    copies: tuple[Database, ...] = field(repr=False)
+    _references: dict[str, tuple[Execution, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_store(cls, store: Store) -> "Databases":
+        """Fill one copy with the store as it is and one with part of its orders and shuffled values."""
+        return cls((Database(store), Database(refill(store))))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every table's and column's name."""
+        return self.copies[0].names
+
+    def run(self, sql: str) -> tuple[Execution, ...]:
+        """Run a hostile query on every copy."""
+        return tuple(database.execute(sql) for database in self.copies)
+
+    def run_reference(self, sql: str) -> tuple[Execution, ...]:
+        """Run a reference query on every copy; what came of it is kept, as it is asked for once a completion."""
+        if sql not in self._references:
+            self._references[sql] = self.run(sql)
+        return self._references[sql]
+
+
+class _Watch:
+    """Guards one connection: answers SQLite's authorizer and its progress handler."""
+
+    def __init__(self) -> None:
+        self.reads: set[str] = set()
+        self._forbidden = self._too_much = self._running = False
+        self._operations = 0
+        self._deadline = 0.0
+
+    def start(self, operations: int) -> None:
+        """Begin to watch a new query."""
+        self.reads = set()
+        self._forbidden = self._too_much = self._running = False
+        self._operations = operations
+        self._deadline = time.monotonic() + MAX_SECONDS
+
+    @property
+    def refusal(self) -> Refusal:
+        """Say why the query raised."""
+        if self._forbidden:
+            return Refusal.FORBIDDEN
+        if self._too_much:
+            return Refusal.TOO_MUCH
+        return Refusal.FAILED if self._running else Refusal.INVALID
+
+    def authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        """Let a query read the store's tables and call harmless functions, and nothing else."""
+        if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_READ and first in TABLES:
+            self.reads |= {first, f"{first}.{second}"} if second else {first}
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_FUNCTION and second is not None and second.lower() in FUNCTIONS:
+            return sqlite3.SQLITE_OK
+        self._forbidden = True
+        return sqlite3.SQLITE_DENY
+
+    def progress(self) -> int:
+        """Stop the query when its budget is spent."""
+        self._running = True
+        self._operations -= OPERATIONS_BETWEEN_CHECKS
+        self._too_much = self._operations < 0 or time.monotonic() > self._deadline
+        return int(self._too_much)
+
+
+@contextmanager
+def _cursor(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
+    cursor = connection.cursor()
+    try:
+        yield cursor
+    finally:
+        cursor.close()
+
+
+def _fill(connection: sqlite3.Connection, name: str, frame: "DataFrame") -> int:
+    from polars import selectors
+
+    plain = frame.with_columns(selectors.datetime().dt.strftime("%Y-%m-%d %H:%M:%S"))
+    columns = ", ".join(f"{column} {_affinity(str(dtype))}" for column, dtype in plain.schema.items())
+    places = ", ".join("?" * plain.width)
+    connection.execute(f"CREATE TABLE {name} ({columns})")
+    connection.execute("BEGIN")
+    connection.executemany(f"INSERT INTO {name} VALUES ({places})", plain.iter_rows())  # noqa: S608 - our own names
+    connection.execute("COMMIT")
+    for key in KEYS:
+        if key in plain.columns:
+            connection.execute(f"CREATE INDEX {name}_{key} ON {name} ({key})")
+    return plain.height
+
+
+def _affinity(dtype: str) -> str:
+    if dtype.startswith(("Int", "UInt", "Boolean")):
+        return "INTEGER"
+    return "REAL" if dtype.startswith("Float") else "TEXT"
+
+
+def _lock(connection: sqlite3.Connection, watch: _Watch) -> None:
+    connection.execute("ANALYZE")
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")
+    for pragma in ("trusted_schema = OFF", "query_only = ON", f"hard_heap_limit = {MAX_HEAP_BYTES}"):
+        connection.execute(f"PRAGMA {pragma}").fetchall()
+    for limit, value in LIMITS.items():
+        connection.setlimit(limit, value)
+    connection.set_authorizer(watch.authorize)
+    connection.set_progress_handler(watch.progress, OPERATIONS_BETWEEN_CHECKS)

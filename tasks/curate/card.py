@@ -1,0 +1,86 @@
+"""The data card: the README.md of a dataset, in the form that Hugging Face's `datasets` reads."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tasks.curate.split import SPLITS
+
+LICENCES: Final = {
+    "simulated": "made by this project from a seed; no real shop, person or review is in it",
+    "olist": "Olist and André Sionek, Brazilian E-Commerce Public Dataset by Olist, DOI 10.34740/kaggle/dsv/195341, "
+    "CC BY-NC-SA 4.0: not for commercial use",
+}
+INTRODUCTION: Final = (
+    "Prompts of Brazilian e-commerce with what is known of their right answers. Rows that share a review, an order or a "
+    "customer are all in one split. Validation chooses the checkpoint; only the evaluation reads test."
+)
+HEADER: Final = """\
+---
+language:
+- pt
+pretty_name: Tucano2-Commerce prompts
+configs:
+- config_name: default
+  data_files:
+  - split: train
+    path: data/train.parquet
+  - split: validation
+    path: data/validation.parquet
+  - split: test
+    path: data/test.parquet
+---
+"""
+
+
+def data_card(summary: Mapping[str, Any], folder: Path) -> str:
+    """Describe a dataset: its sizes, sources and licences, what was dropped and why, and the bytes it has.
+
+    Args:
+        summary: What `summary.json` says.
+        folder: Where the splits have been written, under `data/`.
+    """
+    sections = [
+        f"{HEADER}# Tucano2-Commerce prompts",
+        INTRODUCTION,
+        f"## Rows by task\n\n{_rows_by_task(summary)}",
+        f"## Sources and licences\n\n{_sources(summary)}",
+        f"## Dropped\n\n{_dropped(summary)}",
+        f"## Files\n\n{_files(folder)}",
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _rows_by_task(summary: Mapping[str, Any]) -> str:
+    rows = [(task, *(sizes[split] for split in SPLITS)) for task, sizes in summary["tasks"].items()]
+    return _table(("task", *SPLITS), [*rows, ("all", *(summary[split] for split in SPLITS))])
+
+
+def _sources(summary: Mapping[str, Any]) -> str:
+    return _table(
+        ("source", "rows", "licence"), [(name, rows, LICENCES[name]) for name, rows in summary["sources"].items()]
+    )
+
+
+def _dropped(summary: Mapping[str, Any]) -> str:
+    if not summary["quarantined"]:
+        return "Nothing."
+    rows = [(reason, sum(tasks.values()), _counts(tasks)) for reason, tasks in summary["reasons"].items() if tasks]
+    return "Kept in `quarantine.parquet`, each row with its reason.\n\n" + _table(("reason", "rows", "by task"), rows)
+
+
+def _counts(tasks: Mapping[str, int]) -> str:
+    return ", ".join(f"{task} {count}" for task, count in tasks.items())
+
+
+def _files(folder: Path) -> str:
+    names = [f"data/{split}.parquet" for split in SPLITS]
+    return _table(
+        ("file", "sha256"), [(name, hashlib.sha256((folder / name).read_bytes()).hexdigest()) for name in names]
+    )
+
+
+def _table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
+    lines = [header, tuple("---" for _ in header), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)

@@ -1,0 +1,98 @@
+"""The evaluate stage: score both models' answers to the test split, compare them, and write the report."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from schemas.config import EvaluateConfig
+from schemas.documents import PairedScore, Rollout, ScoredRollout
+from schemas.store_files import read_store
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.commerce import registry
+from tasks.commerce.sandbox import Databases
+from tasks.evaluate.answer import BASE_FILE, TUNED_FILE
+from tasks.evaluate.compare import Comparison, compare, write_report
+from tasks.evaluate.report import AnsweredPrompt, Background, write_page
+
+BASE_SCORES_FILE = "base.scores.jsonl"
+TUNED_SCORES_FILE = "tuned.scores.jsonl"
+METRICS_FILE = "ground_truth.json"
+
+
+def run(
+    config: EvaluateConfig,
+    seed: int,
+    *,
+    store: Path,
+    training: Mapping[str, Any],
+    identities: Mapping[str, str],
+    output: Path,
+) -> Comparison:
+    """Score and compare the rollouts that `answer` left in the output folder, and write scores, metrics and reports.
+
+    Args:
+        config: Margin and resamples.
+        seed: Seed of the resampling, and of the training run that made the tuned model.
+        store: Folder of the store that generated SQL is executed on.
+        training: The training summary: the learning curve and the chosen step.
+        identities: Digests of what was compared, for the report.
+        output: Holds the rollouts; gets everything else.
+    """
+    databases = Databases.from_store(read_store(store))
+    base = _score(output / BASE_FILE, databases)
+    tuned = _score(output / TUNED_FILE, databases)
+    base_scores, tuned_scores = _as_paired(base, seed), _as_paired(tuned, seed)
+    _write_lines(output / BASE_SCORES_FILE, base_scores)
+    _write_lines(output / TUNED_SCORES_FILE, tuned_scores)
+    ground_truth = _ground_truth(base, tuned)
+    (output / METRICS_FILE).write_text(json.dumps(ground_truth, indent=1), encoding="utf-8")
+    comparison = compare(base_scores, tuned_scores, margin=config.margin, resamples=config.resamples, seed=seed)
+    write_report(comparison, output)
+    background = Background(
+        answers=[
+            AnsweredPrompt(before.task, before.prompt_id, before.prompt, before.completion, after.completion)
+            for before, after in zip(base, tuned, strict=True)
+        ],
+        learning_curve=[(entry["step"], entry["mean_reward"]) for entry in training["validation"]],
+        chosen_step=training["chosen_step"],
+        ground_truth=ground_truth,
+        identities={**identities, "rewards": registry.reward_version()},
+    )
+    write_page(comparison, background, output)
+    return comparison
+
+
+def _score(file: Path, databases: Databases) -> list[ScoredRollout]:
+    with file.open(encoding="utf-8") as lines:
+        return [registry.score_rollout(Rollout.model_validate_json(line), databases) for line in lines]
+
+
+def _as_paired(scored: Sequence[ScoredRollout], seed: int) -> list[PairedScore]:
+    return [
+        PairedScore(prompt_id=rollout.prompt_id, task=rollout.task, seed=seed, sample=0, score=rollout.reward)
+        for rollout in scored
+    ]
+
+
+def _write_lines(file: Path, scores: Iterable[PairedScore]) -> None:
+    file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
+
+
+def _ground_truth(
+    base: Sequence[ScoredRollout], tuned: Sequence[ScoredRollout]
+) -> dict[TaskName, dict[str, tuple[float, float]]]:
+    """Return what is no reward: each task's metrics of base and tuned."""
+    before, after = _by_task(base), _by_task(tuned)
+    metrics = {}
+    for task in before:
+        of_base = registry.TASKS[task].metric(before[task])
+        of_tuned = registry.TASKS[task].metric(after[task])
+        metrics[task] = {name: (value, of_tuned[name]) for name, value in of_base.items() if name in of_tuned}
+    return metrics
+
+
+def _by_task(scored: Sequence[ScoredRollout]) -> dict[TaskName, list[ScoredRollout]]:
+    ordered = sorted(scored, key=lambda rollout: TASK_NAMES.index(rollout.task))
+    return {task: list(rollouts) for task, rollouts in groupby(ordered, key=lambda rollout: rollout.task)}

@@ -1,0 +1,275 @@
+"""The artifact store: immutable folders, each named by the digest of its content and kept with its record.
+
+    root/<kind>/<sha256>/content/...   what a stage made, read-only
+    root/<kind>/<sha256>/record.json   schemas.artifact.ArtifactRecord
+    root/drafts/<random>/content/...   what a stage is making
+
+A draft becomes an artifact by one rename, so an artifact is either there as a whole or not at all.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import platform
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, get_args
+
+from pydantic import ValidationError
+
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.errors import InputError
+
+CONTENT_FOLDER: Final = "content"
+RECORD_FILE: Final = "record.json"
+DRAFTS_FOLDER: Final = "drafts"
+DISK_IS_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+DISK_IS_FULL_TEXTS: Final = ("No space left on device", "database or disk is full")
+REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
+READ_ONLY: Final = 0o444
+
+
+class ArtifactDamaged(InputError):
+    """An artifact is missing, or is no longer what its record says; whoever needs it has it made again."""
+
+
+class ArtifactStore:
+    """Immutable artifacts in a local folder."""
+
+    def __init__(self, root: Path) -> None:
+        """Use the store in `root`; the folder is made with the first draft."""
+        self._root = root
+
+    @contextmanager
+    def draft(self) -> Iterator[Path]:
+        """Give an empty folder to fill and to `commit`; without a commit it is removed at the end.
+
+        Raises:
+            InputError: The store cannot be written or its disk is full, also where the block finds that out.
+        """
+        home = self._drafts / uuid.uuid4().hex
+        try:
+            with self._writing():
+                (home / CONTENT_FOLDER).mkdir(parents=True)
+                yield home / CONTENT_FOLDER
+        finally:
+            # Gone already after a commit; what cannot be removed waits for `clean_drafts`.
+            shutil.rmtree(home, ignore_errors=True)
+
+    def commit(
+        self,
+        draft: Path,
+        *,
+        kind: ArtifactKind,
+        stage: str,
+        code_version: str,
+        config_digest: str,
+        inputs: Mapping[str, str],
+        prefect_run_id: str | None = None,
+        mlflow_run_id: str | None = None,
+    ) -> ArtifactRecord:
+        """Make a filled draft an artifact, and return its record.
+
+        The content is the identity: where the store holds the same content already, undamaged, the draft is dropped
+        and the earlier record returned. A damaged one is replaced.
+
+        Args:
+            draft: The folder that `draft` gave.
+            kind: What the folder holds.
+            stage: The stage that made it.
+            code_version: Digest of the source that the stage ran.
+            config_digest: Digest of the configuration that the stage read.
+            inputs: The sha256 of each artifact that it was made from, by the role it played.
+            prefect_run_id: The Prefect flow run that made it.
+            mlflow_run_id: The MLflow run that describes it.
+
+        Raises:
+            InputError: The store cannot be written or its disk is full.
+            ValueError: The draft is empty, or holds something else than plain files and folders.
+        """
+        files = _digest_files(draft)
+        sha256 = _content_digest(files)
+        if self._is_whole(sha256):
+            return self.record(sha256)
+        record = ArtifactRecord(
+            kind=kind,
+            sha256=sha256,
+            files=files,
+            stage=stage,
+            code_version=code_version,
+            config_digest=config_digest,
+            inputs=dict(inputs),
+            created_at=datetime.now(UTC),
+            machine=platform.node(),
+            prefect_run_id=prefect_run_id,
+            mlflow_run_id=mlflow_run_id,
+        )
+        with self._writing():
+            _seal(draft, record)
+            home = self._root / kind / sha256
+            home.parent.mkdir(exist_ok=True)
+            if home.exists():
+                self._discard(home)
+            draft.parent.replace(home)
+            _synchronize(home.parent)
+        return record
+
+    def path(self, sha256: str) -> Path:
+        """Return the folder of an artifact's content, to be read only.
+
+        Raises:
+            ArtifactDamaged: The store has no such artifact.
+        """
+        return self._home(sha256) / CONTENT_FOLDER
+
+    def record(self, sha256: str) -> ArtifactRecord:
+        """Return an artifact's record.
+
+        Raises:
+            ArtifactDamaged: The store has no such artifact, or its record cannot be read.
+        """
+        file = self._home(sha256) / RECORD_FILE
+        try:
+            record = ArtifactRecord.model_validate_json(file.read_bytes())
+        except (OSError, ValidationError):
+            raise ArtifactDamaged(f"the record {file} cannot be read; the artifact has to be made again") from None
+        if record.sha256 != sha256 or _content_digest(record.files) != sha256:
+            raise ArtifactDamaged(f"the record {file} was altered; the artifact has to be made again")
+        return record
+
+    def verify(self, sha256: str) -> None:
+        """Hash every file of an artifact and compare it with the record.
+
+        Raises:
+            ArtifactDamaged: The artifact or a file of it is missing or altered, or a file was added.
+        """
+        record = self.record(sha256)
+        content = self.path(sha256)
+        found = set(_names(content))
+        for name, recorded in record.files.items():
+            if name not in found:
+                raise ArtifactDamaged(f"{content / name} is missing; the artifact has to be made again")
+            if not _holds(content / name, recorded):
+                raise ArtifactDamaged(f"{content / name} was altered; the artifact has to be made again")
+        for name in sorted(found - record.files.keys()):
+            raise ArtifactDamaged(f"{content / name} was added; remove it, or the artifact has to be made again")
+
+    def clean_drafts(self) -> None:
+        """Remove what killed processes left unfinished; only for whoever holds the state folder's lock.
+
+        Raises:
+            InputError: The store cannot be written.
+        """
+        with self._writing():
+            for draft in self._drafts.glob("*"):
+                shutil.rmtree(draft)
+
+    def _is_whole(self, sha256: str) -> bool:
+        try:
+            self.verify(sha256)
+        except ArtifactDamaged:
+            return False
+        return True
+
+    @property
+    def _drafts(self) -> Path:
+        return self._root / DRAFTS_FOLDER
+
+    def _home(self, sha256: str) -> Path:
+        for kind in get_args(ArtifactKind):
+            home = self._root / str(kind) / sha256
+            if home.is_dir():
+                return home
+        raise ArtifactDamaged(f"the artifact store {self._root} has no artifact {sha256}; it has to be made again")
+
+    def _discard(self, home: Path) -> None:
+        """Take a damaged artifact out of sight in one step, then remove it."""
+        aside = self._drafts / uuid.uuid4().hex
+        home.replace(aside)
+        shutil.rmtree(aside)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Say in one sentence that the disk is full or that the store may not be written."""
+        try:
+            yield
+        except Exception as error:
+            if not (_is_disk_full(error) or self._is_refused(error)):
+                raise
+            reason = getattr(error, "strerror", None) or os.strerror(errno.ENOSPC)
+            raise InputError(
+                f"the artifact store {self._root} cannot be written ({reason}); free space or permissions there, or "
+                "use another folder with --set state.root=FOLDER"
+            ) from error
+
+    def _is_refused(self, error: Exception) -> bool:
+        """Tell whether the system refused to write in this store: a stage may be refused its own files elsewhere."""
+        if not isinstance(error, OSError) or error.errno not in REFUSED or not isinstance(error.filename, str | Path):
+            return False
+        path, root = Path(error.filename).absolute(), self._root.absolute()
+        return path.is_relative_to(root) or root.is_relative_to(path)
+
+
+def _is_disk_full(error: Exception) -> bool:
+    # polars and SQLite raise errors of their own, which have no number.
+    return getattr(error, "errno", None) in DISK_IS_FULL or any(text in str(error) for text in DISK_IS_FULL_TEXTS)
+
+
+def _names(folder: Path) -> list[str]:
+    """Return the path of everything in a folder that is not a folder itself, relative to it, sorted."""
+    return sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()
+    )
+
+
+def _digest_files(folder: Path) -> dict[str, str]:
+    names = _names(folder)
+    if not names:
+        raise ValueError(f"the draft {folder} is empty; a stage that made nothing has no artifact")
+    for name in names:
+        if not _is_plain(folder / name):
+            raise ValueError(f"{folder / name} is not a plain file; an artifact holds its own bytes")
+    return {name: _digest_file(folder / name) for name in names}
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _holds(path: Path, recorded: str) -> bool:
+    try:
+        return _is_plain(path) and _digest_file(path) == recorded
+    except OSError:  # A file that the disk no longer gives back is as lost as an altered one.
+        return False
+
+
+def _digest_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _content_digest(files: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()
+
+
+def _seal(draft: Path, record: ArtifactRecord) -> None:
+    """Write the record beside the content and bring every byte to the disk."""
+    (draft.parent / RECORD_FILE).write_text(record.model_dump_json(indent=1), encoding="utf-8")
+    for path in draft.parent.rglob("*"):
+        if path.is_file():
+            path.chmod(READ_ONLY)
+        _synchronize(path)
+    _synchronize(draft.parent)
+
+
+def _synchronize(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,333 @@
+"""MLflow's record of what ran: a run for the pipeline, a nested run for each stage, and the registered model.
+
+The only module that imports MLflow, and only when a `Recorder` is made: the import takes seconds.
+"""
+
+import json
+import os
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from numbers import Real
+from pathlib import Path
+from typing import Any, Final
+
+from schemas.artifact import ArtifactRecord
+from schemas.errors import InputError, Interrupted, TucanoError
+
+# MLflow reads these when it is imported.
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+
+SQLITE_PREFIX: Final = "sqlite:///"
+RECORD_FILE: Final = "record.json"
+# MLflow takes no longer digest of a dataset, and no more metrics at once.
+DIGEST_CHARACTERS: Final = 36
+METRICS_AT_ONCE: Final = 1000
+
+Steps = Iterable[tuple[int, Mapping[str, float]]]
+
+
+@dataclass(frozen=True)
+class PolicyVersion:
+    """A version of the registered model."""
+
+    version: str
+    """Its number in the registry."""
+    policy: str
+    """The sha256 of the policy artifact that it is."""
+    evaluation: str
+    """The sha256 of the evaluation that judged it."""
+    verdict: str
+    """What the promotion gate said of it."""
+
+
+class StageRun:
+    """One stage's run, while it is under way."""
+
+    def __init__(self, client: Any, run_id: str) -> None:
+        """Log to an open run; `Recorder.stage` makes these."""
+        self._client = client
+        self.run_id = run_id
+
+    def log_step(self, step: int, values: Mapping[str, float]) -> None:
+        """Log the metrics of one step."""
+        self.log_steps([(step, values)])
+
+    def log_steps(self, steps: Steps) -> None:
+        """Log the metrics of many steps, as few writes as MLflow allows."""
+        metrics = iter(_as_metrics(steps))
+        while batch := list(islice(metrics, METRICS_AT_ONCE)):
+            self._client.log_batch(self.run_id, metrics=batch)
+
+    def log_figures(self, figures: Mapping[str, Any]) -> None:
+        """Log a stage's key figures: numbers as metrics, everything else as tags."""
+        numbers = {name: float(value) for name, value in figures.items() if _is_number(value)}
+        texts = {name: str(value) for name, value in figures.items() if not _is_number(value)}
+        self.log_steps([(0, numbers)])
+        self._client.log_batch(self.run_id, tags=_as_tags(texts))
+
+    def log_file(self, path: Path) -> None:
+        """Keep a copy of a file with the run, for its page."""
+        self._client.log_artifact(self.run_id, str(path))
+
+    def log_output(self, record: ArtifactRecord, reports: Sequence[Path] = ()) -> None:
+        """Log what the stage made: its record, and the files of it that a person reads."""
+        self._client.log_text(self.run_id, record.model_dump_json(indent=1), RECORD_FILE)
+        for report in reports:
+            self.log_file(report)
+        self._client.log_batch(
+            self.run_id, tags=_as_tags({"artifact_kind": record.kind, "artifact_sha256": record.sha256})
+        )
+
+
+class Recorder:
+    """Writes to one MLflow experiment and its model registry."""
+
+    def __init__(self, tracking_uri: str, artifact_root: Path, experiment: str) -> None:
+        """Open MLflow's store, and make the experiment where it is new.
+
+        Args:
+            tracking_uri: `sqlite:///FILE`, or the address of an MLflow server.
+            artifact_root: Folder of the runs' files, for an experiment that is new; made where missing.
+            experiment: Name of the experiment.
+
+        Raises:
+            InputError: The store cannot be opened or written, or the experiment was deleted.
+        """
+        artifact_root.mkdir(parents=True, exist_ok=True)
+        if tracking_uri.startswith(SQLITE_PREFIX):
+            _prove_usable(Path(tracking_uri.removeprefix(SQLITE_PREFIX)))
+
+        from mlflow import MlflowClient
+
+        self._uri = tracking_uri
+        self._client = MlflowClient(tracking_uri, registry_uri=tracking_uri)
+        self._experiment_id = self._open_experiment(experiment, artifact_root)
+
+    @contextmanager
+    def pipeline(self, name: str, tags: Mapping[str, str]) -> Iterator[str]:
+        """Record a run of the whole pipeline while the block runs; gives the run's id.
+
+        It ends as finished, as killed where it was interrupted, or as failed, with the reason in the tag `ended_by`.
+        """
+        run_id = self._start(name, tags)
+        with self._ended(run_id):
+            yield run_id
+
+    @contextmanager
+    def stage(
+        self, pipeline_run: str, name: str, inputs: Mapping[str, ArtifactRecord], tags: Mapping[str, str]
+    ) -> Iterator[StageRun]:
+        """Record one stage while the block runs, as a run nested in the pipeline's.
+
+        Args:
+            pipeline_run: The id that `pipeline` gave.
+            name: The stage's name.
+            inputs: The artifacts that it reads, by the role they play.
+            tags: What decides its output: versions of code and rewards, digest of the configuration.
+        """
+        from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+
+        run_id = self._start(name, {**tags, "stage": name, MLFLOW_PARENT_RUN_ID: pipeline_run})
+        with self._ended(run_id):
+            self._client.log_inputs(run_id, [_as_dataset(role, record) for role, record in inputs.items()])
+            yield StageRun(self._client, run_id)
+
+    def note_reuse(self, pipeline_run: str, stage: str, record: ArtifactRecord) -> None:
+        """Note on the pipeline's run that a stage was skipped, and which earlier artifact stands for it."""
+        self._client.set_tag(pipeline_run, f"reused.{stage}", record.sha256)
+
+    def end_abandoned(self) -> None:
+        """Mark as killed what a killed process left running; only for whoever holds the state folder's lock."""
+        for run in self._client.search_runs([self._experiment_id], "attributes.status = 'RUNNING'"):
+            self._client.set_terminated(run.info.run_id, "KILLED")
+
+    def register(
+        self,
+        run_id: str,
+        name: str,
+        *,
+        policy: ArtifactRecord,
+        evaluation: ArtifactRecord,
+        verdict: str,
+        metrics: Mapping[str, float],
+    ) -> PolicyVersion:
+        """Register a policy as a version of a model, or return the version that the same evaluation made before.
+
+        Args:
+            run_id: The run that registers it.
+            name: The registered model; made where it is new.
+            policy: The trained policy.
+            evaluation: The evaluation that judged it.
+            verdict: What the promotion gate said.
+            metrics: Its scores.
+        """
+        self._make_registered_model(name)
+        origin = {"policy_sha256": policy.sha256, "evaluation_sha256": evaluation.sha256, "verdict": verdict}
+        for known in self._client.search_model_versions(f"name = '{name}'"):
+            if origin.items() <= known.tags.items():
+                return _as_policy_version(known)
+        model_id = self._log_model(run_id, policy, origin, metrics)
+
+        import mlflow
+
+        # Where the source is a logged model, MLflow looks for it in the store that the process is set to.
+        mlflow.set_tracking_uri(self._uri)
+        version = self._client.create_model_version(
+            name, source=f"models:/{model_id}", run_id=run_id, tags=origin, model_id=model_id
+        )
+        return _as_policy_version(version)
+
+    def set_alias(self, name: str, alias: str, version: str) -> None:
+        """Let an alias of a registered model, such as `champion`, point to a version."""
+        self._client.set_registered_model_alias(name, alias, version)
+
+    def holder(self, name: str, alias: str) -> PolicyVersion | None:
+        """Return the version that an alias points to; None where the model or the alias does not exist yet.
+
+        Raises:
+            InputError: The version was registered by something else than this pipeline.
+        """
+        from mlflow.exceptions import MlflowException
+
+        try:
+            version = self._client.get_registered_model(name).aliases.get(alias)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+                raise
+            return None
+        return None if version is None else _as_policy_version(self._client.get_model_version(name, version))
+
+    def _open_experiment(self, name: str, artifact_root: Path) -> str:
+        known = self._client.get_experiment_by_name(name)
+        if known is None:
+            return str(self._client.create_experiment(name, artifact_location=artifact_root.resolve().as_uri()))
+        if known.lifecycle_stage == "deleted":
+            raise InputError(
+                f"the MLflow experiment {name} was deleted; restore it with `mlflow experiments restore "
+                f"--experiment-id {known.experiment_id}` and MLFLOW_TRACKING_URI={self._uri}"
+            )
+        return str(known.experiment_id)
+
+    def _start(self, name: str, tags: Mapping[str, str]) -> str:
+        return str(self._client.create_run(self._experiment_id, run_name=name, tags=dict(tags)).info.run_id)
+
+    @contextmanager
+    def _ended(self, run_id: str) -> Iterator[None]:
+        """End the run as the block ends."""
+        try:
+            yield
+        except BaseException as error:
+            self._end_early(run_id, error)
+            raise
+        self._client.set_terminated(run_id, "FINISHED")
+
+    def _end_early(self, run_id: str, error: BaseException) -> None:
+        from mlflow.exceptions import MlflowException
+
+        # Signals and Ctrl-C arrive as exceptions that are no `Exception`.
+        interrupted = isinstance(error, Interrupted) or not isinstance(error, Exception)
+        # Only our own sentences are fit to be kept: another error's text may quote a row.
+        reason = str(error) if isinstance(error, TucanoError) else type(error).__name__
+        try:
+            self._client.set_tag(run_id, "ended_by", reason)
+            self._client.set_terminated(run_id, "KILLED" if interrupted else "FAILED")
+        except MlflowException as second:
+            error.add_note(f"MLflow could not record the end of run {run_id}: {second}")
+
+    def _make_registered_model(self, name: str) -> None:
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self._client.create_registered_model(name)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                raise
+
+    def _log_model(
+        self, run_id: str, policy: ArtifactRecord, tags: Mapping[str, str], metrics: Mapping[str, float]
+    ) -> str:
+        from mlflow.entities import Metric
+
+        model = self._client.create_logged_model(
+            self._experiment_id, name=policy.kind, source_run_id=run_id, tags=dict(tags), model_type=policy.kind
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / RECORD_FILE).write_text(policy.model_dump_json(indent=1), encoding="utf-8")
+            self._client.log_model_artifacts(model.model_id, folder)
+        now = _now()
+        scores = [Metric(key, value, now, 0, model_id=model.model_id) for key, value in metrics.items()]
+        self._client.log_batch(run_id, metrics=scores)
+        self._client.finalize_logged_model(model.model_id, "READY")
+        return str(model.model_id)
+
+
+def _prove_usable(file: Path) -> None:
+    """Open the database for writing: MLflow tries for two minutes to open one that cannot be opened."""
+    try:
+        with closing(sqlite3.connect(file)) as database:
+            database.execute("BEGIN IMMEDIATE")
+    except sqlite3.Error as error:
+        raise InputError(
+            f"MLflow's store {file} cannot be used ({error}); free space or permissions there, or move the file away "
+            "to start a new one"
+        ) from error
+
+
+def _now() -> int:
+    """Return the time in milliseconds, as MLflow counts it."""
+    return time.time_ns() // 1_000_000
+
+
+def _as_metrics(steps: Steps) -> Iterator[Any]:
+    from mlflow.entities import Metric
+
+    now = _now()
+    for step, values in steps:
+        for name, value in values.items():
+            yield Metric(name, value, now, step)
+
+
+def _as_tags(texts: Mapping[str, str]) -> list[Any]:
+    from mlflow.entities import RunTag
+
+    return [RunTag(name, text) for name, text in texts.items()]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _as_dataset(role: str, record: ArtifactRecord) -> Any:
+    """Describe an artifact as MLflow's dataset, with the whole digest where MLflow has room for it."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+    from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
+
+    dataset = Dataset(
+        name=record.kind,
+        digest=record.sha256[:DIGEST_CHARACTERS],
+        source_type="artifact",
+        source=json.dumps({"uri": f"artifact://{record.kind}/{record.sha256}"}),
+    )
+    return DatasetInput(dataset, [InputTag(MLFLOW_DATASET_CONTEXT, role), InputTag("sha256", record.sha256)])
+
+
+def _as_policy_version(version: Any) -> PolicyVersion:
+    try:
+        return PolicyVersion(
+            version=str(version.version),
+            policy=version.tags["policy_sha256"],
+            evaluation=version.tags["evaluation_sha256"],
+            verdict=version.tags["verdict"],
+        )
+    except KeyError:
+        raise InputError(
+            f"version {version.version} of the registered model {version.name} was not registered by tucano; give its "
+            "alias to one that was, or use another name with --set promote.model_name=NAME"
+        ) from None

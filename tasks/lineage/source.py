@@ -1,0 +1,48 @@
+"""The version of a stage's code: the digest of the files that decide what it makes."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+REPOSITORY: Final = Path(__file__).resolve().parents[2]
+
+
+def source_digest(*sources: str) -> str:
+    """Return the sha256 of the named sources; equal for the same files with the same bytes, in whatever order named.
+
+    Args:
+        sources: Packages (`tasks.curate`), modules (`tasks.policy.load`), or files and folders by their path from the
+            repository's root (`data/audit`). In a folder every file counts, but for caches and hidden files.
+
+    Raises:
+        ValueError: A source does not exist or holds no file: a version that ignored it would never change with it.
+    """
+    files = {file for source in sources for file in _files(source)}
+    by_name = {file.relative_to(REPOSITORY).as_posix(): file for file in files}
+    digest = hashlib.sha256()
+    for name in sorted(by_name):
+        digest.update(f"{hashlib.sha256(by_name[name].read_bytes()).hexdigest()}  {name}\n".encode())
+    return digest.hexdigest()
+
+
+def _files(source: str) -> list[Path]:
+    path = _path(source)
+    files = [path] if path.is_file() else list(_files_below(path))
+    if not files:
+        raise ValueError(f"source {source!r} is no file, and no folder with files in it, below {REPOSITORY}")
+    return files
+
+
+def _path(source: str) -> Path:
+    if "/" in source:
+        return REPOSITORY / source
+    path = REPOSITORY.joinpath(*source.split("."))
+    return path if path.is_dir() else path.with_suffix(".py")
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and "__pycache__" not in parts and not any(part.startswith(".") for part in parts):
+            yield path

@@ -1,0 +1,104 @@
+"""Who sells in the simulated store, and what."""
+
+import random
+from dataclasses import dataclass
+from typing import Final
+
+from tasks.synthesize.market import CATEGORIES, STATES, Category, State, Thing
+
+ORDERS_PER_SELLER: Final = 25
+ORDERS_PER_PRODUCT: Final = 5
+FEWEST_SELLERS: Final = 12
+FEWEST_PRODUCTS: Final = 60
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a shopper or a seller is."""
+
+    state: State
+    city: str
+    zip_prefix: str
+
+
+@dataclass(frozen=True)
+class Seller:
+    """Who sends the orders."""
+
+    seller_id: str
+    address: Address
+    care: float
+    """How well the seller picks, packs, hurries and answers, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """What can be bought, from one seller."""
+
+    product_id: str
+    category: Category
+    thing: Thing
+    seller: Seller
+    price: float
+    weight: int
+    """In grams."""
+    measures: tuple[int, int, int]
+    """Length, height and width, in centimetres."""
+    name_length: int
+    description_length: int
+    photos: int
+    soundness: float
+    """How seldom the product disappoints, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All sellers and products, and how much each product is asked for."""
+
+    sellers: tuple[Seller, ...]
+    products: tuple[Product, ...]
+    popularity: tuple[float, ...]
+
+
+def draw_catalogue(orders: int, generator: random.Random) -> Catalogue:
+    """Draw sellers and products in proportion to the orders of the store; a few products sell most."""
+    sellers = tuple(_draw_seller(generator) for _ in range(max(FEWEST_SELLERS, orders // ORDERS_PER_SELLER)))
+    products = tuple(
+        _draw_product(generator.choice(sellers), generator)
+        for _ in range(max(FEWEST_PRODUCTS, orders // ORDERS_PER_PRODUCT))
+    )
+    return Catalogue(sellers, products, tuple(1 / rank**0.6 for rank in range(1, len(products) + 1)))
+
+
+def draw_id(generator: random.Random) -> str:
+    """Draw an identifier of Olist's form: 32 hexadecimal digits."""
+    return f"{generator.getrandbits(128):032x}"
+
+
+def draw_address(generator: random.Random) -> Address:
+    """Draw a state by its share of the country's shoppers, and a city and a post code there."""
+    state = generator.choices(STATES, weights=[state.share for state in STATES])[0]
+    return Address(state, generator.choice(state.cities), f"{generator.randint(*state.zip_prefixes):05d}")
+
+
+def _draw_seller(generator: random.Random) -> Seller:
+    return Seller(draw_id(generator), draw_address(generator), round(generator.betavariate(4, 1.5), 3))
+
+
+def _draw_product(seller: Seller, generator: random.Random) -> Product:
+    category = generator.choice(CATEGORIES)
+    low, high = category.prices
+    return Product(
+        product_id=draw_id(generator),
+        category=category,
+        thing=generator.choice(category.things),
+        seller=seller,
+        # Low prices are commoner than high ones, and end in 90 centavos.
+        price=round(round(low + (high - low) * generator.random() ** 2) - 0.1, 2),
+        weight=generator.randint(*category.weights),
+        measures=(generator.randint(16, 60), generator.randint(2, 40), generator.randint(11, 45)),
+        name_length=generator.randint(25, 63),
+        description_length=generator.randint(120, 2500),
+        photos=generator.randint(1, 6),
+        soundness=round(generator.betavariate(4, 1.5), 3),
+    )

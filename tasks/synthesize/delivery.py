@@ -1,0 +1,68 @@
+"""How an order travels: when it is approved, shipped, promised and delivered."""
+
+import random
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from tasks.synthesize.market import State
+
+CHANCE_LOST: Final = 0.02
+CHANCE_CANCELED: Final = 0.015
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """The times of one order; null is what never happens."""
+
+    approved: datetime
+    shipped: datetime | None
+    delivered: datetime | None
+    promised: datetime
+    """Midnight of the promised day; no order arrives on that very day, so that late is late by any reading."""
+
+    @property
+    def days_late(self) -> int:
+        """Whole days past the promised one; 0 where the order was in time or never came."""
+        return max((self.delivered.date() - self.promised.date()).days, 0) if self.delivered else 0
+
+    @property
+    def settled(self) -> datetime:
+        """When the shopper knows how it went: it came, or waiting any longer is pointless."""
+        if self.delivered:
+            return self.delivered
+        return self.promised + timedelta(days=5) if self.shipped else self.approved + timedelta(days=3)
+
+
+def draw_delivery(
+    purchased: datetime, destination: State, care: float, *, by_boleto: bool, generator: random.Random
+) -> Delivery:
+    """Draw the times of an order.
+
+    Args:
+        purchased: When it was bought.
+        destination: Where it goes: far states take longer and go wrong more often.
+        care: The seller's, from 0 to 1: careless ones ship late.
+        by_boleto: A bank slip takes days to clear.
+        generator: Draws every delay.
+    """
+    approved = purchased + (_days(generator.uniform(0.8, 3)) if by_boleto else _days(generator.uniform(0.01, 0.3)))
+    slack = 4 + 1.5 * destination.transit_days + generator.uniform(0, 5)
+    promised = (purchased + _days(slack)).replace(hour=0, minute=0, second=0)
+    fate = generator.random()
+    if fate < CHANCE_CANCELED:
+        return Delivery(approved, None, None, promised)
+    shipped = approved + _days(0.5 + generator.expovariate(1 / (1 + 4 * (1 - care))))
+    if fate < CHANCE_CANCELED + CHANCE_LOST:
+        return Delivery(approved, shipped, None, promised)
+    transit = destination.transit_days * generator.lognormvariate(0, 0.25)
+    if generator.random() < destination.disruption:
+        transit += 0.8 * destination.transit_days + generator.expovariate(1 / 8)
+    delivered = shipped + _days(transit)
+    if delivered.date() == promised.date():
+        promised += timedelta(days=1)
+    return Delivery(approved, shipped, delivered, promised)
+
+
+def _days(number: float) -> timedelta:
+    return timedelta(seconds=round(number * 86_400))

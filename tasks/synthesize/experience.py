@@ -1,0 +1,74 @@
+"""What a shopper went through with one order, and what follows from it: stars, intentions, the risk of leaving."""
+
+import random
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tasks.synthesize.market import ISSUES
+
+RISK_BY_SCORE: Final = {1: 0.9, 2: 0.8, 3: 0.5, 4: 0.2, 5: 0.1}
+CHANCE_OF_INTENTION: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Experience:
+    """One order as its shopper lived through it."""
+
+    score: int
+    """Stars, 1 to 5."""
+    issues: tuple[str, ...]
+    """Keys of `market.ISSUES`, the worst first; nothing else went wrong."""
+    would_recommend: bool
+    repeat_intent: bool
+
+    @property
+    def sentiment(self) -> str:
+        """`positive` from four stars, `negative` up to two."""
+        return "positive" if self.score >= 4 else "neutral" if self.score == 3 else "negative"
+
+    @property
+    def churn_risk(self) -> float:
+        """How likely the shopper is to leave by this order alone, in tenths."""
+        intention = -0.1 if self.repeat_intent else 0.1
+        return round(RISK_BY_SCORE[self.score] + (intention if self.score == 3 else 0.0), 1)
+
+    def has(self, category: str) -> bool:
+        """Tell whether something of the category went wrong."""
+        return any(ISSUES[key].category == category for key in self.issues)
+
+    def causes(self) -> dict[str, Any]:
+        """Return the ten fields of an extraction, as they truly are."""
+        worst = ISSUES[self.issues[0]] if self.issues else None
+        return {
+            "sentiment": self.sentiment,
+            "sentiment_score": self.score,
+            "churn_risk": self.churn_risk,
+            "delivery_issue": self.has("delivery"),
+            "product_issue": self.has("product"),
+            "seller_issue": self.has("seller"),
+            "main_complaint": worst.complaint if worst else "",
+            "complaint_category": worst.category if worst else "none",
+            "repeat_intent": self.repeat_intent,
+            "would_recommend": self.would_recommend,
+        }
+
+
+def judge(issues: Collection[str], leniency: float, generator: random.Random) -> Experience:
+    """Let a shopper judge an order.
+
+    Args:
+        issues: What went wrong, as keys of `market.ISSUES`.
+        leniency: Stars that the shopper adds by temperament; 0 is usual.
+        generator: Draws the mood of the day, and what three stars mean for recommending and returning.
+    """
+    ranked = tuple(sorted(issues, key=lambda key: (-ISSUES[key].severity, key)))
+    cost = sum(ISSUES[key].severity for key in ranked)
+    stars = round(5 - cost + leniency + generator.gauss(-0.1, 0.6))
+    # Who complains does not give five stars, and who has nothing to complain of gives three at least.
+    score = min(max(stars, 1), 4) if ranked else min(max(stars, 3), 5)
+    if score == 3:
+        recommends, returns = (generator.random() < CHANCE_OF_INTENTION for _ in range(2))
+    else:
+        recommends = returns = score > 3
+    return Experience(score, ranked, recommends, returns)

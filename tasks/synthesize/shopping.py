@@ -1,0 +1,131 @@
+"""How people shop: each order brings an experience, and each experience a chance that it was the last."""
+
+import random
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from tasks.synthesize.catalogue import Address, Catalogue, Product, draw_address, draw_id
+from tasks.synthesize.delivery import Delivery, draw_delivery
+from tasks.synthesize.experience import Experience, judge
+from tasks.synthesize.review_text import Style, draw_style
+
+OPENING: Final = datetime.fromisoformat("2017-01-01")
+CLOSING: Final = datetime.fromisoformat("2018-07-01")
+"""The store is seen as it was at this moment: what had not happened by then is null."""
+FIRST_HAZARD: Final = 0.3
+SHARE_OF_LAST_EXPERIENCE: Final = 0.7
+PRODUCT_ISSUES: Final = ("broken", "wrong", "unlike", "flimsy", "incomplete")
+SELLER_ISSUES: Final = ("silent", "packaging", "refund")
+# Reviews tell every issue of their order, and nobody writes about three.
+MOST_ISSUES: Final = 2
+
+
+@dataclass(frozen=True)
+class Line:
+    """One item of an order."""
+
+    product: Product
+    freight: float
+
+
+@dataclass(frozen=True)
+class Order:
+    """One order, from the purchase to what the shopper made of it."""
+
+    order_id: str
+    customer_id: str
+    lines: tuple[Line, ...]
+    purchased: datetime
+    by_boleto: bool
+    delivery: Delivery
+    experience: Experience | None
+    """None where the store closed before the shopper knew how it went."""
+
+    @property
+    def total(self) -> float:
+        """Prices and freight, in reais."""
+        return round(sum(line.product.price + line.freight for line in self.lines), 2)
+
+
+@dataclass(frozen=True)
+class Shopper:
+    """One person, with every order and the truth about their leaving."""
+
+    customer_unique_id: str
+    address: Address
+    style: Style
+    orders: tuple[Order, ...]
+    hazard: float
+    """The chance of leaving after the last experience."""
+    churned: bool
+    """They have left, and would not have come back after the store was seen."""
+
+
+def draw_shopper(catalogue: Catalogue, generator: random.Random) -> Shopper:
+    """Draw a person and let them shop until they leave or the store is seen."""
+    address, style = draw_address(generator), draw_style(generator)
+    temperament = generator.gauss(0, 0.3)
+    moment = OPENING + (CLOSING - OPENING) * generator.random()
+    hazard, churned, orders = FIRST_HAZARD, False, list[Order]()
+    while moment < CLOSING and not churned:
+        order = _draw_order(moment, address, temperament, catalogue, generator)
+        orders.append(order)
+        if order.experience is None:
+            break
+        hazard += SHARE_OF_LAST_EXPERIENCE * (order.experience.churn_risk - hazard)
+        churned = generator.random() < hazard
+        moment = order.delivery.settled + timedelta(days=generator.gammavariate(2, 45))
+    return Shopper(draw_id(generator), address, style, tuple(orders), round(hazard, 3), churned)
+
+
+def _draw_order(
+    moment: datetime, address: Address, leniency: float, catalogue: Catalogue, generator: random.Random
+) -> Order:
+    purchased = moment.replace(
+        hour=min(max(round(generator.gauss(15, 4.5)), 0), 23),
+        minute=generator.randrange(60),
+        second=generator.randrange(60),
+        microsecond=0,
+    )
+    lines = _draw_lines(address, catalogue, generator)
+    by_boleto = generator.random() < 0.19
+    seller = lines[0].product.seller
+    delivery = draw_delivery(purchased, address.state, seller.care, by_boleto=by_boleto, generator=generator)
+    lived = delivery.settled < CLOSING
+    experience = judge(_draw_issues(lines, delivery, generator), leniency, generator) if lived else None
+    return Order(draw_id(generator), draw_id(generator), lines, purchased, by_boleto, delivery, experience)
+
+
+def _draw_lines(address: Address, catalogue: Catalogue, generator: random.Random) -> tuple[Line, ...]:
+    product = generator.choices(catalogue.products, weights=catalogue.popularity)[0]
+    products = [product] * generator.choices((1, 2, 3), weights=(88, 9, 3))[0]
+    if generator.random() < 0.04:
+        products.append(generator.choice(catalogue.products))
+    return tuple(Line(product, _freight(product, address, generator)) for product in products)
+
+
+def _freight(product: Product, address: Address, generator: random.Random) -> float:
+    distance = address.state.transit_days if product.seller.address.state != address.state else 2
+    return round((7 + 0.9 * distance + product.weight / 1000) * generator.uniform(0.9, 1.1), 2)
+
+
+def _draw_issues(lines: tuple[Line, ...], delivery: Delivery, generator: random.Random) -> list[str]:
+    """Draw what goes wrong with an order, at most two things; what its dates show always counts."""
+    product, seller = lines[0].product, lines[0].product.seller
+    silence = ["silent"] if generator.random() < 0.3 else []
+    if delivery.shipped is None:
+        return ["canceled", *silence]
+    if delivery.delivered is None:
+        return ["lost", *silence]
+    others = []
+    if generator.random() < 0.7 * (1 - product.soundness):
+        others.append(generator.choice(PRODUCT_ISSUES))
+    if generator.random() < 0.5 * (1 - seller.care):
+        others.append(generator.choice(SELLER_ISSUES))
+    if lines[0].freight > 0.25 * product.price and generator.random() < 0.15:
+        others.append("freight")
+    others += [issue for issue, chance in (("price", 0.03), ("regret", 0.03)) if generator.random() < chance]
+    generator.shuffle(others)
+    late = ["late"] if delivery.days_late else []
+    return (late + others)[:MOST_ISSUES]

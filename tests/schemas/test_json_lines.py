@@ -1,0 +1,54 @@
+from pathlib import Path
+
+import pytest
+
+from schemas.documents import PairedScore
+from schemas.errors import InputError
+from schemas.json_lines import read_json_lines
+
+GOOD = PairedScore(prompt_id="a\u2028b", task="push", seed=0, sample=0, score=0.5)
+
+
+def test_reads_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    documents = (GOOD, GOOD.model_copy(update={"score": 1.0, "seed": 3}))
+    path.write_text("".join(each.model_dump_json() + "\n" for each in documents), encoding="utf-8")
+    assert read_json_lines(path, PairedScore, "scores") == documents
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"prompt_id":"b","task":"push","seed":0,"sample":0,"score":NaN}', "score"),
+        ('{"prompt_id":"b","task":"push","seed":0,"sample":0,"score":1.2}', "less than or equal to 1"),
+        ('{"prompt_id":"b","task":"push","seed":0,"sample":0,"score":"0.5"}', "score"),
+        ('{"prompt_id":"b","task":"push","seed":0,"sample":0,"score":null}', "score"),
+        ('{"prompt_id":"b","task":"poetry","seed":0,"sample":0,"score":0.5}', "task"),
+        ('{"prompt_id":"b","task":"push","seed":0,"score":0.5}', "sample"),
+        ("not json", "JSON"),
+        ("", "JSON"),
+        ("[1, 2]", "object"),
+    ],
+)
+def test_names_the_line_that_is_no_such_document(tmp_path: Path, line: str, complaint: str) -> None:
+    path = tmp_path / "scores.jsonl"
+    path.write_text(f"{GOOD.model_dump_json()}\n{line}\n{GOOD.model_dump_json()}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"scores .*scores\.jsonl: line 2.*{complaint}"):
+        read_json_lines(path, PairedScore, "scores")
+
+
+def test_counts_the_lines_that_it_does_not_name(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    path.write_text("{}\n" * 12, encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 5: .*; and 7 more lines"):
+        read_json_lines(path, PairedScore, "scores")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe\x00"])
+def test_refuses_files_without_documents(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "scores.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"scores .*scores\.jsonl"):
+        read_json_lines(path, PairedScore, "scores")
+    with pytest.raises(InputError, match="absent"):
+        read_json_lines(tmp_path / "absent.jsonl", PairedScore, "scores")

@@ -1,0 +1,130 @@
+import json
+import random
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from schemas.documents import PairedScore
+from schemas.errors import InputError
+from schemas.tasks import TaskName
+from tasks.evaluate.compare import Comparison, compare, write_report
+from tasks.evaluate.statistics import Block
+
+
+def scores(task: TaskName, values: list[float], *, seed: int = 0, sample: int = 0) -> list[PairedScore]:
+    return [
+        PairedScore(prompt_id=f"{number:03}", task=task, seed=seed, sample=sample, score=value)
+        for number, value in enumerate(values)
+    ]
+
+
+def noisy(mean: float, seed: int, count: int = 30) -> list[float]:
+    source = random.Random(seed)
+    return [min(1.0, max(0.0, source.gauss(mean, 0.05))) for _ in range(count)]
+
+
+def run(base: list[PairedScore], tuned: list[PairedScore], seed: int = 0) -> Comparison:
+    return compare(base, tuned, margin=0.05, resamples=1_000, seed=seed)
+
+
+BASE = scores("extraction", noisy(0.4, 1)) + scores("push", noisy(0.5, 2))
+TUNED = scores("extraction", noisy(0.6, 3)) + scores("push", noisy(0.52, 4))
+
+
+def test_a_clear_gain_is_promoted() -> None:
+    comparison = run(BASE, TUNED)
+    assert comparison.gate.verdict == "promote"
+    assert list(comparison.tasks) == ["extraction", "push"]
+    assert comparison.tasks["extraction"].verdict == "better"
+    assert comparison.overall.n_prompts == 60
+
+
+def test_a_damaged_challenger_is_held() -> None:
+    comparison = run(TUNED, BASE)
+    assert comparison.gate.verdict == "hold"
+    assert comparison.overall.verdict == "worse"
+
+
+def test_samples_and_seeds_are_averaged_by_prompt_and_add_no_prompts() -> None:
+    base = scores("push", [0.2, 0.4])
+    base_twice = base + scores("push", [0.4, 0.0], sample=1)
+    tuned = [
+        *scores("push", [0.3, 0.5], seed=1),
+        *scores("push", [0.5, 0.1], seed=1, sample=1),
+        *scores("push", [0.7, 0.9], seed=2),
+        *scores("push", [0.1, 0.3], seed=2, sample=1),
+    ]
+    comparison = run(base_twice, tuned)
+    assert comparison.overall.n_prompts == 2
+    assert comparison.overall.n_seeds == 2
+    assert [prompt.base for prompt in comparison.prompts] == pytest.approx([0.3, 0.2])
+    assert [prompt.tuned for prompt in comparison.prompts] == pytest.approx([0.4, 0.45])
+    assert comparison.seed_differences == pytest.approx({1: 0.1, 2: 0.25})
+
+
+def test_one_seed_that_lost_holds_the_promotion() -> None:
+    better = scores("extraction", noisy(0.7, 5), seed=1)
+    worse = scores("extraction", noisy(0.35, 6), seed=2)
+    gate = run(scores("extraction", noisy(0.4, 1)), better + worse).gate
+    assert gate.verdict == "hold"
+    assert any("seed 2 did not gain" in reason for reason in gate.reasons)
+
+
+def test_numbers_depend_on_the_seed_but_not_on_the_order_or_on_other_tasks() -> None:
+    comparison = run(BASE, TUNED)
+    shuffled_base, shuffled_tuned = random.Random(1).sample(BASE, 60), random.Random(2).sample(TUNED, 60)
+    assert run(shuffled_base, shuffled_tuned).report() == comparison.report()
+    assert run(BASE, TUNED, seed=1).overall.ci_low != comparison.overall.ci_low
+    alone = run(scores("push", noisy(0.5, 2)), scores("push", noisy(0.52, 4))).tasks["push"]
+    assert alone.ci_low == comparison.tasks["push"].ci_low
+
+
+def test_overall_is_one_test_and_is_not_corrected() -> None:
+    comparison = run(BASE, TUNED)
+    assert comparison.overall.p_holm == comparison.overall.p_signflip
+    assert comparison.tasks["push"].p_holm >= comparison.tasks["push"].p_signflip
+
+
+def test_report_has_exactly_the_fields_of_the_design(tmp_path: Path) -> None:
+    report = json.loads(write_report(run(BASE, TUNED), tmp_path / "new").read_text(encoding="utf-8"))
+    block = [
+        "n_prompts",
+        "n_seeds",
+        "n_nonzero",
+        "mean_base",
+        "mean_tuned",
+        "mean_difference",
+        "ci_low",
+        "ci_high",
+        "hodges_lehmann",
+        "rank_biserial",
+        "p_win",
+        "p_tie",
+        "p_loss",
+        "p_signflip",
+        "p_wilcoxon",
+        "p_harm",
+        "p_holm",
+        "noninferiority_low",
+        "mde",
+        "n_for_margin",
+        "verdict",
+    ]
+    assert list(report) == ["overall", "tasks", "gate"]
+    assert list(report["gate"]) == ["verdict", "reasons"]
+    assert [field.name for field in fields(Block)] == block
+    assert all(list(each) == block for each in (report["overall"], *report["tasks"].values()))
+
+
+@pytest.mark.parametrize("values", [[0.4], [0.4] * 20, [0.0] * 20])
+def test_one_prompt_and_all_ties_are_inconclusive_and_held(tmp_path: Path, values: list[float]) -> None:
+    comparison = run(scores("push", values), scores("push", values))
+    assert comparison.overall.verdict == "inconclusive"
+    assert comparison.gate.verdict == "hold"
+    assert "NaN" not in write_report(comparison, tmp_path).read_text(encoding="utf-8")
+
+
+def test_refuses_a_margin_that_decides_everything() -> None:
+    with pytest.raises(InputError, match="margin is 0"):
+        compare(BASE, TUNED, margin=0, resamples=1_000, seed=0)

@@ -1,0 +1,91 @@
+from dataclasses import replace
+
+from tasks.evaluate.gate import decide
+from tasks.evaluate.statistics import Block
+
+BETTER = Block(
+    n_prompts=40,
+    n_seeds=1,
+    n_nonzero=35,
+    mean_base=0.5,
+    mean_tuned=0.6,
+    mean_difference=0.1,
+    ci_low=0.06,
+    ci_high=0.14,
+    hodges_lehmann=0.1,
+    rank_biserial=0.8,
+    p_win=0.7,
+    p_tie=0.125,
+    p_loss=0.175,
+    p_signflip=0.001,
+    p_wilcoxon=0.001,
+    p_harm=0.999,
+    p_holm=0.006,
+    noninferiority_low=0.07,
+    mde=0.05,
+    n_for_margin=40,
+    verdict="better",
+)
+UNDECIDED = replace(
+    BETTER, mean_difference=0.0, noninferiority_low=-0.08, p_harm=0.5, n_for_margin=102, verdict="inconclusive"
+)
+NON_INFERIOR = replace(UNDECIDED, noninferiority_low=-0.02, verdict="non-inferior")
+WORSE = replace(UNDECIDED, mean_difference=-0.2, noninferiority_low=-0.25, p_harm=0.001, verdict="worse")
+
+
+def test_promotes_what_is_shown() -> None:
+    gate = decide(BETTER, {"extraction": BETTER, "push": NON_INFERIOR}, {1: 0.1, 2: 0.05}, 0.05)
+    assert gate.verdict == "promote"
+    assert "rose by 0.100" in gate.reasons[0]
+    assert any("extraction" in reason and "push" not in reason for reason in gate.reasons)
+
+
+def test_holds_what_is_undecided_and_says_what_would_decide_it() -> None:
+    gate = decide(BETTER, {"extraction": BETTER, "push": UNDECIDED}, {1: 0.1}, 0.05)
+    assert gate.verdict == "hold"
+    assert len(gate.reasons) == 1
+    assert all(word in gate.reasons[0] for word in ("push", "undecided", "0.080", "0.05", "102 prompts"))
+
+
+def test_a_margin_set_beforehand_can_make_it_decidable() -> None:
+    assert decide(BETTER, {"extraction": BETTER, "push": UNDECIDED}, {1: 0.1}, 0.10).verdict == "promote"
+
+
+def test_holds_harm_to_one_task_though_overall_is_better() -> None:
+    gate = decide(BETTER, {"extraction": BETTER, "push": WORSE}, {1: 0.1}, 0.05)
+    assert gate.verdict == "hold"
+    assert "push is worse" in gate.reasons[0]
+
+
+def test_small_proven_harm_within_the_margin_is_named_beside_the_promotion() -> None:
+    slightly_worse = replace(NON_INFERIOR, mean_difference=-0.01, p_harm=0.01, verdict="worse")
+    gate = decide(BETTER, {"extraction": BETTER, "push": slightly_worse}, {1: 0.1}, 0.05)
+    assert gate.verdict == "promote"
+    assert "push" in gate.reasons[-1]
+
+
+def test_holds_without_an_overall_gain() -> None:
+    gate = decide(replace(NON_INFERIOR, ci_low=-0.01), {"extraction": BETTER}, {1: 0.1}, 0.05)
+    assert gate.verdict == "hold"
+    assert "overall" in gate.reasons[0]
+
+
+def test_holds_without_a_better_task() -> None:
+    assert decide(BETTER, {"extraction": NON_INFERIOR}, {1: 0.1}, 0.05).verdict == "hold"
+
+
+def test_holds_when_a_seed_disagrees() -> None:
+    gate = decide(BETTER, {"extraction": BETTER}, {1: 0.1, 2: 0.0, 3: -0.02}, 0.05)
+    assert gate.verdict == "hold"
+    assert [reason.split()[1] for reason in gate.reasons] == ["2", "3"]
+
+
+def test_holds_equal_models_and_single_prompts() -> None:
+    equal = replace(UNDECIDED, n_nonzero=0)
+    assert "same on all 40 prompts" in decide(equal, {"push": equal}, {1: 0.0}, 0.05).reasons[0]
+    single = replace(
+        UNDECIDED, n_prompts=1, ci_low=None, ci_high=None, noninferiority_low=None, mde=None, n_for_margin=None
+    )
+    gate = decide(single, {"push": single}, {1: 0.4}, 0.05)
+    assert gate.verdict == "hold"
+    assert "one prompt" in gate.reasons[0]

@@ -1,0 +1,232 @@
+import errno
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.errors import InputError
+from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
+
+FILES = {"data/train.parquet": b"rows", "summary.json": b"{}"}
+
+names = st.text("abcdefgh.-_ ç", min_size=1, max_size=8).filter(lambda name: name.strip(".") == name)
+contents = st.dictionaries(st.lists(names, min_size=1, max_size=3).map("/".join), st.binary(max_size=64), min_size=1)
+plain_contents = contents.filter(
+    lambda files: not any(other.startswith(f"{name}/") for name in files for other in files)
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ArtifactStore:
+    return ArtifactStore(tmp_path / "artifacts")
+
+
+def write(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+def commit(
+    store: ArtifactStore, files: Mapping[str, bytes] = FILES, kind: ArtifactKind = "dataset", stage: str = "curate"
+) -> ArtifactRecord:
+    with store.draft() as draft:
+        write(draft, files)
+        return store.commit(
+            draft, kind=kind, stage=stage, code_version="c" * 64, config_digest="d" * 64, inputs={"prompts": "e" * 64}
+        )
+
+
+def read(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@settings(max_examples=40, deadline=None)
+@given(files=plain_contents)
+def test_what_is_committed_is_read_back_and_verifies(files: dict[str, bytes]) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        store = ArtifactStore(Path(root))
+        record = commit(store, files)
+        assert read(store.path(record.sha256)) == files
+        assert set(record.files) == set(files)
+        assert store.record(record.sha256) == record
+        store.verify(record.sha256)
+
+
+@settings(max_examples=40, deadline=None)
+@given(first=plain_contents, second=plain_contents)
+def test_the_digest_is_the_content(first: dict[str, bytes], second: dict[str, bytes]) -> None:
+    with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as other:
+        in_order = commit(ArtifactStore(Path(root)), first)
+        reverse = commit(ArtifactStore(Path(other)), dict(reversed(first.items())))
+        assert in_order.sha256 == reverse.sha256
+        assert (commit(ArtifactStore(Path(root)), second).sha256 == in_order.sha256) == (first == second)
+
+
+@settings(max_examples=60, deadline=None)
+@given(files=plain_contents, data=st.data())
+def test_a_flipped_byte_is_found(files: dict[str, bytes], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        store = ArtifactStore(Path(root))
+        record = commit(store, files | {"never-empty": b"x"})
+        name = data.draw(st.sampled_from(sorted(name for name, content in files.items() if content) or ["never-empty"]))
+        path = store.path(record.sha256) / name
+        content = bytearray(path.read_bytes())
+        content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+        path.chmod(0o644)
+        path.write_bytes(content)
+        with pytest.raises(ArtifactDamaged, match="was altered"):
+            store.verify(record.sha256)
+
+
+def replace_by_link(folder: Path) -> None:
+    original = folder / "summary.json"
+    original.rename(folder.parent / "elsewhere")
+    original.symlink_to(folder.parent / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda folder: (folder / "summary.json").unlink(), "summary.json is missing"),
+        (lambda folder: shutil.rmtree(folder), "is missing"),
+        (lambda folder: (folder / "extra.txt").write_text(""), "extra.txt was added"),
+        (lambda folder: (folder / "data" / "extra").symlink_to("/"), "data/extra was added"),
+        (replace_by_link, "summary.json was altered"),
+        (lambda folder: shutil.rmtree(folder.parent), "has no artifact"),
+        (lambda folder: (folder.parent / "record.json").unlink(), "cannot be read"),
+        (lambda folder: rewrite_record(folder, "rows", "rows"), "cannot be read"),
+        (lambda folder: rewrite_record(folder, "summary.json", "summary.jsom"), "was altered"),
+    ],
+)
+def test_damage_is_found_named_and_mended_by_making_the_artifact_again(
+    store: ArtifactStore, damage: Callable[[Path], None], told: str
+) -> None:
+    record = commit(store)
+    damage(store.path(record.sha256))
+    with pytest.raises(ArtifactDamaged, match=told):
+        store.verify(record.sha256)
+    assert commit(store, stage="again").stage == "again"
+    store.verify(record.sha256)
+    assert read(store.path(record.sha256)) == FILES
+
+
+def rewrite_record(folder: Path, old: str, new: str) -> None:
+    path = folder.parent / "record.json"
+    path.chmod(0o644)
+    text = path.read_text()
+    path.write_text(text.replace(old, new) if old != new else text[: len(text) // 2])
+
+
+def test_the_same_content_again_is_the_same_artifact(store: ArtifactStore) -> None:
+    first = commit(store, stage="curate")
+    assert commit(store, stage="another") == first
+    assert store.record(first.sha256).stage == "curate"
+
+
+def test_a_record_tells_the_origin(store: ArtifactStore) -> None:
+    with store.draft() as draft:
+        write(draft, FILES)
+        record = store.commit(
+            draft,
+            kind="policy",
+            stage="train",
+            code_version="c1",
+            config_digest="c2",
+            inputs={"dataset": "a", "base": "b"},
+            prefect_run_id="p",
+            mlflow_run_id="m",
+        )
+    kept = store.record(record.sha256)
+    assert (kept.kind, kept.stage, kept.code_version, kept.config_digest) == ("policy", "train", "c1", "c2")
+    assert kept.inputs == {"dataset": "a", "base": "b"}
+    assert (kept.prefect_run_id, kept.mlflow_run_id) == ("p", "m")
+    assert kept.machine
+    assert kept.created_at.utcoffset() is not None
+
+
+def test_committed_files_are_read_only(store: ArtifactStore) -> None:
+    folder = store.path(commit(store).sha256)
+    assert all(path.stat().st_mode & 0o222 == 0 for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_draft_that_fails_or_is_not_committed_leaves_nothing(store: ArtifactStore, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), store.draft() as draft:
+        write(draft, FILES)
+        raise RuntimeError
+    with store.draft() as draft:
+        write(draft, FILES)
+    assert read(tmp_path) == {}
+
+
+def test_a_killed_draft_is_no_artifact_and_is_cleaned(store: ArtifactStore, tmp_path: Path) -> None:
+    kept = commit(store)
+    abandoned = store.draft().__enter__()
+    write(abandoned, {"other": b"half"})
+    store.clean_drafts()
+    assert not abandoned.exists()
+    store.verify(kept.sha256)
+    assert not any((tmp_path / "artifacts" / "drafts").iterdir())
+
+
+def test_a_draft_that_is_no_artifact_is_refused(store: ArtifactStore) -> None:
+    with pytest.raises(ValueError, match="empty"):
+        commit(store, {})
+    with pytest.raises(ValueError, match="not a plain file"), store.draft() as draft:
+        (draft / "link").symlink_to("/etc")
+        store.commit(draft, kind="dataset", stage="s", code_version="c", config_digest="d", inputs={})
+
+
+def test_an_unknown_artifact_is_named(store: ArtifactStore) -> None:
+    with pytest.raises(ArtifactDamaged, match="has no artifact 1234"):
+        store.path("1234")
+
+
+class PolarsLikeError(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        PolarsLikeError("parquet: underlying IO error: No space left on device (os error 28)"),
+        PolarsLikeError("(sqlite3.OperationalError) database or disk is full\n[SQL: INSERT INTO metrics ..."),
+    ],
+)
+def test_a_full_disk_is_told_in_one_sentence(store: ArtifactStore, tmp_path: Path, error: Exception) -> None:
+    with pytest.raises(InputError, match=r"artifacts cannot be written \(.*free space") as told, store.draft():
+        raise error
+    assert "\n" not in str(told.value)
+    assert read(tmp_path) == {}
+
+
+def test_a_full_disk_at_the_commit_is_told(store: ArtifactStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr("os.fsync", full)
+        with pytest.raises(InputError, match="cannot be written"):
+            commit(store)
+    store.verify(commit(store).sha256)
+
+
+def test_a_store_that_may_not_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a-file").write_text("in the way")
+    with pytest.raises(InputError, match="a-file"), ArtifactStore(tmp_path / "a-file" / "artifacts").draft():
+        pass
+
+
+def test_a_stages_own_failure_stays_its_own(store: ArtifactStore, tmp_path: Path) -> None:
+    refused = PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "olist" / "orders.csv"))
+    with pytest.raises(PermissionError), store.draft():
+        raise refused
+    with pytest.raises(FileNotFoundError), store.draft() as draft:
+        (draft / "missing").read_bytes()

@@ -1,0 +1,37 @@
+"""A child that does what its request says, for the tests of the child protocol."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+from schemas.errors import GateRefused, InputError
+from tasks.policy.child import Channel, serve
+
+
+def main(request_file: Path, channel: Channel) -> None:
+    do = json.loads(request_file.read_text(encoding="utf-8"))["do"]
+    if do == "work":
+        print("a library's chatter")  # noqa: T201
+        channel.progress(1, 2, "half")
+        channel.metrics(1, {"loss": 0.5})
+        channel.progress(2, 2, "whole")
+    elif do == "input":
+        raise InputError("the input is bad")
+    elif do == "gate":
+        raise GateRefused("the gate says no")
+    elif do == "bug":
+        _ = 1 / 0
+    elif do == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif do == "wait":
+        pid_file = request_file.parent / "pid"
+        pid_file.with_suffix(".draft").write_text(str(os.getpid()), encoding="utf-8")
+        pid_file.with_suffix(".draft").replace(pid_file)
+        channel.progress(0, 1, "waiting")
+        time.sleep(600)
+
+
+if __name__ == "__main__":
+    serve(main)

@@ -1,0 +1,60 @@
+"""Generation: every prompt answered in its order, by its seed, with the reason why it stopped."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.policy.generate import Completion, StopReason, as_messages, generate
+from tasks.policy.load import load_policy, load_tokenizer
+
+CONVERSATIONS = [as_messages("Seja breve.", "o pedido " * count) for count in (3, 1, 6, 2, 5)]
+
+
+@pytest.fixture(scope="module")
+def policy(base: Path) -> tuple[Any, Any]:
+    return load_policy(base, None, four_bit=False), load_tokenizer(base)
+
+
+def _answer(policy: tuple[Any, Any], seed: int, **changes: Any) -> list[Completion]:
+    options = {"temperature": 1.0, "max_tokens": 12, "batch_size": 2, **changes}
+    return generate(*policy, CONVERSATIONS, seed=seed, **options)
+
+
+def test_the_seed_decides_every_token(policy: tuple[Any, Any]) -> None:
+    assert _answer(policy, 1) == _answer(policy, 1)
+    assert _answer(policy, 1) != _answer(policy, 2)
+
+
+def test_near_zero_temperature_is_greedy_and_independent_of_batching_and_order(policy: tuple[Any, Any]) -> None:
+    one_by_one = _answer(policy, 1, temperature=1e-4, batch_size=1)
+    together = _answer(policy, 2, temperature=1e-4, batch_size=5)
+    assert one_by_one == together
+
+
+def test_the_stop_reason_is_known(policy: tuple[Any, Any]) -> None:
+    limited = [answer for answer in _answer(policy, 3) if answer.stop_reason is StopReason.TOKEN_LIMIT]
+    assert limited
+    assert all(answer.tokens == 12 for answer in limited)
+
+
+def test_an_end_of_turn_ends_the_completion(policy: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    model, tokenizer = policy
+    word = tokenizer.encode("o", add_special_tokens=False)[0]
+
+    def answer(input_ids: Any, **_: Any) -> Any:
+        tail = torch.tensor([[word, tokenizer.eos_token_id, tokenizer.pad_token_id]] * len(input_ids))
+        return torch.cat([input_ids, tail], dim=1)
+
+    monkeypatch.setattr(model, "generate", answer)
+    assert _answer(policy, 1) == [Completion("o", 2, StopReason.END_OF_TURN)] * len(CONVERSATIONS)
+
+
+def test_the_random_state_outside_is_left_as_it_was(policy: tuple[Any, Any]) -> None:
+    import torch
+
+    before = torch.get_rng_state()
+    _answer(policy, 7)
+    assert torch.equal(torch.get_rng_state(), before)
