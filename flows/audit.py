@@ -35,9 +35,7 @@ def audit(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageRes
     gate = _report(result.path)["gate"]
     create_markdown_artifact(key="audit-gate", markdown=_as_markdown(gate), description="May training start?")
     if not gate["passed"]:
-        raise GateRefused(
-            f"the reward audit says no: {'; '.join(gate['reasons'])}; see {result.path / 'report.html'}"
-        )
+        raise GateRefused(f"the reward audit says no: {'; '.join(gate['reasons'])}; see {result.path / 'report.html'}")
     return result
 
 

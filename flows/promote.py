@@ -85,6 +85,6 @@ def _as_markdown(decision: Mapping[str, Any]) -> str:
     sentence = (
         f"**Version {decision['version']} of {decision['model']} is now `{decision['alias']}`.**"
         if moved
-        else f"**Version {decision['version']} of {decision['model']} is held; `{decision['alias']}` stays where it was.**"
+        else f"**Version {decision['version']} of {decision['model']} is held; `{decision['alias']}` stays.**"
     )
     return "\n".join([sentence, "", *(f"- {reason}" for reason in decision["reasons"])])

@@ -8,6 +8,7 @@ from typing import Any
 
 from prefect import flow, get_run_logger
 from prefect.runtime import flow_run
+from tasks.commerce.registry import reward_version
 
 from flows.audit import audit
 from flows.base import base
@@ -18,7 +19,6 @@ from flows.stage import StageResult, open_recorder, open_store
 from flows.synthesize import synthesize
 from flows.train import train
 from schemas.config import Config
-from tasks.commerce.registry import reward_version
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,4 @@ def retrain(config: Config, *, fresh: bool = False) -> Retraining:
         "promote": promotion,
     }
     get_run_logger().info("done: %s", read_decision(promotion.path)["verdict"])
-    return Retraining(
-        stages, time.monotonic() - started, read_report(evaluation.path), read_decision(promotion.path)
-    )
+    return Retraining(stages, time.monotonic() - started, read_report(evaluation.path), read_decision(promotion.path))

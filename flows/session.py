@@ -1,4 +1,4 @@
-"""One session of the pipeline in a state folder: it is writable, it is ours alone, and Prefect and MLflow live in it."""
+"""One session of the pipeline in a state folder: it can be written, is ours alone, and holds Prefect and MLflow."""
 
 import json
 import os
@@ -78,7 +78,7 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
         lock.release()
 
 
-def _without_heartbeats() -> AbstractContextManager[None]:
+def _without_heartbeats() -> AbstractContextManager[object]:
     """Spare each flow the second that joining its heartbeat thread takes: a session's own server acts on none."""
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
 from prefect import task
 from prefect.artifacts import create_progress_artifact, create_table_artifact, update_progress_artifact
 from prefect.cache_policies import CacheKeyFnPolicy
-from prefect.context import get_run_context
 from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
 
 from flows.console import say, stage_progress
 from flows.session import EXPERIMENT, artifacts_folder, mlflow_folder
@@ -99,7 +100,7 @@ def _key(_: Any, parameters: dict[str, Any]) -> str:
 )
 def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[str, str]:  # noqa: ARG001 - the cache's key
     store = open_store(config)
-    run_id = str(get_run_context().task_run.flow_run_id)
+    run_id = flow_run.get_id()
     with (
         store.draft() as draft,
         open_recorder(config).stage(pipeline_run, stage.name, stage.inputs, _tags(stage)) as mlflow_run,
@@ -129,7 +130,7 @@ def _tags(stage: Stage) -> dict[str, str]:
 @contextmanager
 def _watched(name: str) -> Iterator[Progress]:
     """Show progress in the terminal and on the run's page."""
-    page = create_progress_artifact(progress=0.0, key=f"{name}-progress", description=f"{name}: starting")
+    page = cast("UUID", create_progress_artifact(0.0, key=f"{name}-progress", description=f"{name}: starting"))
     shown = 0.0
 
     with stage_progress(name) as terminal:
@@ -189,7 +190,8 @@ def _announce(stage: Stage, result: StageResult, config: Config, pipeline_run: s
     figures = dict(stage.summary(result.path))
     if result.reused:
         made = f"{record.created_at:%Y-%m-%d %H:%M}"
-        text = f"{stage.name}: skipped, {record.kind} {record.sha256[:12]} of {made} has the same code, configuration and inputs"
+        artifact = f"{record.kind} {record.sha256[:12]} of {made}"
+        text = f"{stage.name}: skipped, {artifact} has the same code, configuration and inputs"
         open_recorder(config).note_reuse(pipeline_run, stage.name, record)
     else:
         text = f"{stage.name}: {record.kind} {record.sha256[:12]} in {result.seconds:.1f} s"

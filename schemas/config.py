@@ -289,5 +289,5 @@ def _explain(failure: Any) -> str:
         return "unknown key"
     message = failure["msg"].removeprefix("Value error, ")
     if failure["type"] == "value_error":
-        return message
+        return str(message)
     return f"{message} (it is {failure['input']!r})"

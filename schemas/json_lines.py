@@ -35,14 +35,15 @@ def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Docum
         try:
             documents.append(model.model_validate_json(line, strict=True))
         except ValidationError as error:
-            faults.append(f"line {number}: {_first_fault(error)}")
+            faults.append(f"line {number}: {first_fault(error)}")
     if faults:
         more = f"; and {len(faults) - _MOST_NAMED} more lines" if len(faults) > _MOST_NAMED else ""
         raise InputError(f"{what} {path}: {'; '.join(faults[:_MOST_NAMED])}{more}")
     return tuple(documents)
 
 
-def _first_fault(error: ValidationError) -> str:
+def first_fault(error: ValidationError) -> str:
+    """Say where and what the first fault of a document is, and what stands there instead."""
     fault = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in fault["loc"])
     return f"{place}: {fault['msg']} (it is {fault['input']!r:.80})" if place else str(fault["msg"])

@@ -1,0 +1,1 @@
+"""Rewards against people's scores; the gate before training."""

@@ -31,9 +31,9 @@ FORMATS: Mapping[TaskName, str] = {
     "churn": '{"risk_score": "0..1", "churn": "true|false", "reasoning": "texto"}',
 }
 KEYWORDS: Mapping[TaskName, str] = {
-    "extraction": "sentiment negative delivery_issue true product_issue false complaint_category delivery churn_risk 0.8",
-    "sql_qa": "SELECT COUNT AVG SUM FROM orders JOIN items WHERE GROUP BY ORDER BY LIMIT total pedidos clientes receita",
-    "insights": "recomendar melhorar priorizar investir aumentar reduzir cliente produto vendas receita entrega análise",
+    "extraction": "sentiment negative sentiment_score 1 delivery_issue true complaint_category delivery churn_risk 0.8",
+    "sql_qa": "SELECT COUNT AVG SUM FROM orders JOIN items WHERE GROUP BY ORDER BY LIMIT pedidos clientes receita",
+    "insights": "recomendar melhorar priorizar investir aumentar reduzir cliente vendas receita entrega análise",
     "push": "aproveite desconto oferta promoção corre compre já frete grátis imperdível só hoje",
     "sentiment": "polarity positive neutral negative score 1 2 3 4 5",
     "churn": "churn risk_score reasoning risco alto cliente inativo recompra cancelamento true",
@@ -78,10 +78,15 @@ def run_probes(
         for name, completion in adversarial_completions(rollout).items():
             probe = rollout.model_copy(update={"completion": completion})
             rewards.setdefault(name, []).append(score(probe).reward)
-    correct = [score(rollout.model_copy(update={"completion": answer(rollout.reference or {})})).reward for rollout in prompts]
+    correct = [
+        score(rollout.model_copy(update={"completion": answer(rollout.reference or {})})).reward for rollout in prompts
+    ]
     bad = {
         name: Probe(max(values) <= CEILING, f"at most {max(values):.3f} on {len(values)} prompts, may be {CEILING}")
         for name, values in rewards.items()
     }
-    good = Probe(min(correct, default=0) >= FLOOR, f"at least {min(correct, default=0):.3f} on {len(correct)} prompts, must be {FLOOR}")
+    good = Probe(
+        min(correct, default=0) >= FLOOR,
+        f"at least {min(correct, default=0):.3f} on {len(correct)} prompts, must be {FLOOR}",
+    )
     return {**bad, "reference_answer": good}

@@ -2,47 +2,48 @@
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from schemas.tasks import TASK_NAMES, TaskName
+from schemas.json_lines import first_fault
+from schemas.tasks import TaskName
 
 RaterKind = Literal["human", "rubric", "model"]
 
-COLUMNS = (
-    "audit_id",
-    "task",
-    "prompt_id",
-    "stratum",
-    "prompt",
-    "completion",
-    "human_score",
-    "rater",
-    "rater_kind",
-    "notes",
-)
 _MOST_NAMED = 5
+# Where the CSV reader puts the cells beyond the last column.
+_SURPLUS = "surplus"
 
 
-@dataclass(frozen=True)
-class SheetRow:
+class SheetRow(BaseModel):
     """One scored completion (DESIGN: Documents). The reward is never in the sheet: who scores must not see it."""
 
-    audit_id: str
+    model_config = ConfigDict(frozen=True)
+
+    audit_id: str = Field(min_length=1)
+    """Identity of the row."""
     task: TaskName
+    """The prompt's task."""
     prompt_id: str
+    """Identity of the prompt, as in the rollouts."""
     stratum: str
+    """Why the completion was chosen for the sheet."""
     prompt: str
+    """The question."""
     completion: str
-    human_score: int
+    """The answer that is scored."""
+    human_score: int = Field(ge=1, le=5)
     """1 (useless) to 5 (faultless), whoever scored."""
-    rater: str
-    """A pseudonym."""
+    rater: str = Field(min_length=1)
+    """Who scored, by a pseudonym."""
     rater_kind: RaterKind
+    """Whether a person, a written rubric or a model stands behind the score."""
     notes: str
+    """Anything the rater wanted to say."""
 
 
 def read_sheet(path: Path) -> tuple[SheetRow, ...]:
@@ -53,20 +54,20 @@ def read_sheet(path: Path) -> tuple[SheetRow, ...]:
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
+            reader = csv.DictReader(file, restkey=_SURPLUS, strict=True)
             cells = list(reader)
-            columns = tuple(reader.fieldnames or ())
+            columns = reader.fieldnames or ()
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"sheet {path} cannot be read: {error}") from None
-    missing = [column for column in COLUMNS if column not in columns]
+    missing = [column for column in SheetRow.model_fields if column not in columns]
     if missing:
         raise InputError(f"sheet {path} lacks the columns {', '.join(missing)}; save it as CSV separated by commas")
     if not cells:
         raise InputError(f"sheet {path} has no rows; score at least one completion")
-    _refuse_faults(path, cells)
-    return tuple(
-        SheetRow(**{**{column: row[column] for column in COLUMNS}, "human_score": int(row["human_score"])}) for row in cells
-    )
+    unscored = [f"row {number}" for number, row in enumerate(cells, 2) if not row["human_score"]]
+    if unscored:
+        raise InputError(f"sheet {path}: {len(unscored)} of {len(cells)} rows have no score: {_list(unscored)}")
+    return _validated(path, cells)
 
 
 def match_rollouts(rows: Sequence[SheetRow], rollouts: Sequence[Rollout]) -> tuple[Rollout, ...]:
@@ -77,7 +78,9 @@ def match_rollouts(rows: Sequence[SheetRow], rollouts: Sequence[Rollout]) -> tup
     """
     known = {(rollout.task, rollout.prompt_id, rollout.prompt, rollout.completion): rollout for rollout in rollouts}
     keys = [(row.task, row.prompt_id, row.prompt, row.completion) for row in rows]
-    strangers = [f"row {number} ({row.audit_id})" for number, row in enumerate(rows, 2) if keys[number - 2] not in known]
+    strangers = [
+        f"row {number} ({row.audit_id})" for number, row in enumerate(rows, 2) if keys[number - 2] not in known
+    ]
     if strangers:
         raise InputError(
             f"prompt or completion of {_list(strangers)} is not among the rollouts; restore the text as it was answered"
@@ -85,35 +88,22 @@ def match_rollouts(rows: Sequence[SheetRow], rollouts: Sequence[Rollout]) -> tup
     return tuple(known[key] for key in keys)
 
 
-def _refuse_faults(path: Path, cells: Sequence[Mapping[str, str]]) -> None:
-    faults = [f"row {number}: {fault}" for number, row in enumerate(cells, 2) if (fault := _fault(row))]
+def _validated(path: Path, cells: Sequence[Mapping[str, object]]) -> tuple[SheetRow, ...]:
+    rows: list[SheetRow] = []
+    first_seen: dict[object, int] = {}
+    faults = []
+    for number, row in enumerate(cells, 2):
+        try:
+            rows.append(SheetRow.model_validate(row))
+        except ValidationError as error:
+            faults.append(f"row {number}: {first_fault(error)}")
+        if _SURPLUS in row:
+            faults.append(f"row {number}: it has more cells than the header")
+        if first_seen.setdefault(row["audit_id"], number) != number:
+            faults.append(f"row {number}: audit_id {row['audit_id']!r} is that of row {first_seen[row['audit_id']]}")
     if faults:
         raise InputError(f"sheet {path}: {_list(faults)}")
-    unscored = [str(number) for number, row in enumerate(cells, 2) if not row["human_score"].strip()]
-    if unscored:
-        raise InputError(f"sheet {path}: {len(unscored)} of {len(cells)} rows have no score: {_list(unscored)}")
-    first_rows: dict[str, int] = {}
-    repeated = [
-        f"row {number} repeats row {first_rows[row['audit_id']]}"
-        for number, row in enumerate(cells, 2)
-        if first_rows.setdefault(row["audit_id"], number) != number
-    ]
-    if repeated:
-        raise InputError(f"sheet {path}: an audit_id must be there once: {_list(repeated)}")
-
-
-def _fault(row: Mapping[str, str]) -> str:
-    if None in row or None in row.values():
-        return f"it does not have {len(COLUMNS)} cells"
-    if row["task"] not in TASK_NAMES:
-        return f"task is {row['task']!r}, not one of {', '.join(TASK_NAMES)}"
-    if row["human_score"].strip() not in {"", "1", "2", "3", "4", "5"}:
-        return f"human_score is {row['human_score']!r}, not a whole number from 1 to 5"
-    if row["rater_kind"] not in get_args(RaterKind):
-        return f"rater_kind is {row['rater_kind']!r}, not one of {', '.join(get_args(RaterKind))}"
-    if not row["audit_id"].strip() or not row["rater"].strip():
-        return "audit_id or rater is empty"
-    return ""
+    return tuple(rows)
 
 
 def _list(items: Sequence[str]) -> str:

@@ -75,7 +75,48 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     components = {
         "json": parsed.cleanliness * (0.25 + 0.75 * types),
         "types": parsed.trust * types,
-        "polarity": _known(polarity, wanted.get("polarity"), _polarity_agreement, parsed.trust),
-        "score": _known(stars, wanted.get("score"), _stars_agreement, parsed.trust),
+        "polarity": _times(parsed.trust, _polarity_agreement(polarity, wanted.get("polarity"))),
+        "score": _times(parsed.trust, _stars_agreement(stars, wanted.get("score"))),
     }
     return Score(fill_unknown(components, WEIGHTS), parsed.value)
+
+
+def _times(trust: float, agreement: float | None) -> float | None:
+    return None if agreement is None else trust * agreement
+
+
+def _polarity_agreement(found: str | None, wanted: str | None) -> float | None:
+    if wanted is None:
+        return None
+    if found is None:
+        return 0.0
+    return (1.0, 0.25, 0.0)[abs(SENTIMENTS.index(found) - SENTIMENTS.index(wanted))]
+
+
+def _stars_agreement(found: int | None, wanted: int | None) -> float | None:
+    if wanted is None:
+        return None
+    return 0.0 if found is None else ramp(abs(found - wanted), 3, 0)
+
+
+def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
+    """Return accuracy and macro-F1 of the polarity; no readable polarity is a wrong one."""
+    pairs = [
+        (rollout.reference["polarity"], (rollout.parsed or {}).get("polarity"))
+        for rollout in rollouts
+        if rollout.reference and rollout.reference.get("polarity")
+    ]
+    if not pairs:
+        return {}
+    present = [label for label in SENTIMENTS if any(wanted == label for wanted, _ in pairs)]
+    accuracy = sum(wanted == found for wanted, found in pairs) / len(pairs)
+    return {"accuracy": accuracy, "macro_f1": sum(_f1(pairs, label) for label in present) / len(present)}
+
+
+def _f1(pairs: Sequence[tuple[str, object]], label: str) -> float:
+    right = sum(wanted == found == label for wanted, found in pairs)
+    named = sum(wanted == label for wanted, _ in pairs) + sum(found == label for _, found in pairs)
+    return 2 * right / named
+
+
+TASK: Final = CommerceTask("sentiment", SYSTEM, examples, answer, WEIGHTS, score, metric)

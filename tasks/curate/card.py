@@ -13,8 +13,8 @@ LICENCES: Final = {
     "CC BY-NC-SA 4.0: not for commercial use",
 }
 INTRODUCTION: Final = (
-    "Prompts of Brazilian e-commerce with what is known of their right answers. Rows that share a review, an order or a "
-    "customer are all in one split. Validation chooses the checkpoint; only the evaluation reads test."
+    "Prompts of Brazilian e-commerce with what is known of their right answers. Rows that share a review, an order or "
+    "a customer are all in one split. Validation chooses the checkpoint; only the evaluation reads test."
 )
 HEADER: Final = """\
 ---

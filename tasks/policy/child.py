@@ -103,12 +103,9 @@ def run_child(
         _raise_failure(name, exit_code, failure, log_file)
 
 
-def _listen(
-    child: "subprocess.Popen[str]", progress: Progress, metrics: Metrics | None
-) -> tuple[str, int] | None:
+def _listen(child: "subprocess.Popen[str]", progress: Progress, metrics: Metrics | None) -> tuple[str, int] | None:
     failure = None
-    assert child.stdout is not None
-    for line in child.stdout:
+    for line in child.stdout or ():
         message = json.loads(line)
         if "progress" in message:
             progress(*message["progress"])
@@ -147,7 +144,7 @@ def serve(work: Callable[[Path, Channel], None], arguments: Sequence[str] | None
     except TucanoError as error:
         channel.failure(str(error), error.exit_code)
         sys.exit(error.exit_code)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last resort of a process, which tells its parent
         traceback.print_exc()
         channel.failure(f"unexpected {type(error).__name__}; the traceback is in {_log_beside(request_file)}", 1)
         sys.exit(1)

@@ -22,8 +22,8 @@ OPENINGS = (
 CLOSINGS = ("\nEspero ter ajudado!", "\nQualquer dúvida, estou à disposição.")
 PUSH_GREETINGS = ("Prezado cliente, ", "Prezada cliente, informamos que ")
 PUSH_TAILS = (
-    " Esta é uma oportunidade única preparada especialmente para você, aproveite agora mesmo e confira todas as condições.",
-    " Acesse o nosso aplicativo, confira o catálogo completo e aproveite as condições especiais que separamos para você.",
+    " Esta é uma oportunidade única preparada para você, aproveite agora mesmo e confira todas as condições.",
+    " Acesse o nosso aplicativo, confira o catálogo e aproveite as condições especiais que separamos para você.",
 )
 SHARE_WRONG_TYPE = 0.45
 SHARE_MISSING_FIELD = 0.12

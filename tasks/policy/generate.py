@@ -17,7 +17,7 @@ class StopReason(StrEnum):
     """Why a completion ended: known, never guessed from its text."""
 
     END_OF_TURN = "end_of_turn"
-    TOKEN_LIMIT = "token_limit"
+    TOKEN_LIMIT = "token_limit"  # noqa: S105 - no password
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The laptop's stand-in for a downloaded base model: a Qwen-type model of a few million random weights.
 
 It has the parts of the real one (byte-level BPE, chat template, rotary attention, gated feed-forward layers, tied
-embeddings), so that every later stage runs the code that it would run on an L4; what it knows comes from its warm start.
+embeddings), so that every later stage runs the code that it would run on an L4. What it knows, its warm start taught.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from schemas.config import PolicyConfig
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-PAD_TOKEN = "<|endoftext|>"
+PAD_TOKEN = "<|endoftext|>"  # noqa: S105 - no password
 TURN_START = "<|im_start|>"
 TURN_END = "<|im_end|>"
 CONTEXT_TOKENS = 2048

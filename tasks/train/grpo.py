@@ -6,7 +6,6 @@ a warm-up) with DAPO's Clip-Higher (2503.14476, 3.1).
 
 import json
 import logging
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -220,7 +219,7 @@ def _write_result(request: GrpoRequest, state: Any, selection: Any) -> None:
     if selection.best is None:
         raise AssertionError("training ended without one evaluation, though its last step is always evaluated")
     request.output.mkdir(parents=True, exist_ok=True)
-    os.replace(selection.best_adapter, request.output / ADAPTER_FOLDER)
+    selection.best_adapter.replace(request.output / ADAPTER_FOLDER)
     summary = {
         "seed": request.seed,
         "steps": state.global_step,

@@ -65,7 +65,7 @@ class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
             )
         log_probabilities, entropies = [], []
         size = batch_size or input_ids.shape[0]
-        for ids, mask in zip(input_ids.split(size), attention_mask.split(size), strict=True):
+        for ids, mask in zip(torch.split(input_ids, size), torch.split(attention_mask, size), strict=True):
             logits = model(input_ids=ids, attention_mask=mask, logits_to_keep=logits_to_keep + 1).logits
             by_token = torch.log_softmax(logits[:, :-1] / self.temperature, dim=-1)
             chosen = ids[:, -logits_to_keep:].unsqueeze(-1)

@@ -79,9 +79,7 @@ class Selection(TrainerCallback):  # type: ignore[misc]
         if not self.history:
             self._evaluate(0)
 
-    def on_step_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any
-    ) -> None:
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
         """Evaluate where the step asks for it; runs before the Trainer saves the same step."""
         step = state.global_step
         if step % self._every == 0 or step == state.max_steps:

@@ -94,7 +94,7 @@ def replace_by_link(folder: Path) -> None:
     ("damage", "told"),
     [
         (lambda folder: (folder / "summary.json").unlink(), "summary.json is missing"),
-        (lambda folder: shutil.rmtree(folder), "is missing"),
+        (shutil.rmtree, "is missing"),
         (lambda folder: (folder / "extra.txt").write_text(""), "extra.txt was added"),
         (lambda folder: (folder / "data" / "extra").symlink_to("/"), "data/extra was added"),
         (replace_by_link, "summary.json was altered"),
@@ -166,7 +166,8 @@ def test_a_draft_that_fails_or_is_not_committed_leaves_nothing(store: ArtifactSt
 
 def test_a_killed_draft_is_no_artifact_and_is_cleaned(store: ArtifactStore, tmp_path: Path) -> None:
     kept = commit(store)
-    abandoned = store.draft().__enter__()
+    killed = store.draft()
+    abandoned = killed.__enter__()
     write(abandoned, {"other": b"half"})
     store.clean_drafts()
     assert not abandoned.exists()

@@ -73,9 +73,7 @@ def test_the_traceback_of_a_bug_is_in_the_log(tmp_path: Path) -> None:
 
 def test_an_interpreter_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere/python cannot be started"):
-        run_child(
-            MODULE, Request(do="work"), tmp_path, interpreter=Path("nowhere/python"), progress=silent
-        )
+        run_child(MODULE, Request(do="work"), tmp_path, interpreter=Path("nowhere/python"), progress=silent)
 
 
 def test_an_interrupted_parent_ends_its_child(tmp_path: Path) -> None:

@@ -8,7 +8,11 @@ from schemas.config import PolicyConfig, load_config
 from tasks.policy.generate import as_messages
 from tasks.policy.stand_in import build_model, build_tokenizer
 
-TEXTS = ["O pedido chegou atrasado e a embalagem veio rasgada.", "SELECT COUNT(*) FROM orders", '{"sentiment_score": 4}']
+TEXTS = [
+    "O pedido chegou atrasado e a embalagem veio rasgada.",
+    "SELECT COUNT(*) FROM orders",
+    '{"sentiment_score": 4}',
+]
 SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=64)
 TOKENIZER = build_tokenizer(TEXTS * 20, 512)
 
@@ -27,7 +31,9 @@ def test_the_byte_level_tokenizer_loses_no_text(text: str) -> None:
 
 
 def test_the_chat_template_is_chatml_and_ends_where_the_assistant_begins() -> None:
-    rendered = TOKENIZER.apply_chat_template(as_messages("Seja breve.", "Oi"), tokenize=False, add_generation_prompt=True)
+    rendered = TOKENIZER.apply_chat_template(
+        as_messages("Seja breve.", "Oi"), tokenize=False, add_generation_prompt=True
+    )
     assert rendered == (
         "<|im_start|>system\nSeja breve.<|im_end|>\n<|im_start|>user\nOi<|im_end|>\n<|im_start|>assistant\n"
     )

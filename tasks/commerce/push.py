@@ -1,0 +1,183 @@
+"""Push: one notification for a product and an offer, short enough for a phone.
+
+Components (each in [0, 1]; the final report's length, language and formality, with the given facts added):
+
+- `length`: graphemes as a phone shows them. 1 up to 120, then steeply (a square) down to 0 at 200; rises from 0 to 25.
+  Gamed by any short text, so it counts in full only as far as product and offer are named, and a fifth at least.
+  Source: final report, V4.2.1 hotfix.
+- `product`: share of the product's words that are there, in any form. Gamed by a list of products.
+- `offer`: share of the offer's words and numbers that are there; 0.3 times where one of its numbers is missing, halved
+  for each number that nobody gave. Gamed by repeating the prompt.
+- `style`: 0 for the manner of an e-mail; otherwise 0.7, and 1 with a call to action, each halved by several lines or
+  markup and by chatter. Counts like `length`. Source: final report, formal penalty.
+
+All are scaled by what makes the text a message: it is Portuguese and no heap of keywords, it is not copied from the
+prompt, and it is no refusal.
+"""
+
+import random
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from schemas.documents import ScoredRollout
+from schemas.store import Store
+from tasks.commerce.categories import readable_category
+from tasks.commerce.commerce_task import CommerceTask, Reference, Score, fill_unknown
+from tasks.commerce.example import Example
+from tasks.commerce.lexicons import read_lexicon
+from tasks.commerce.portuguese_numbers import numbers_in
+from tasks.commerce.sandbox import Databases
+from tasks.commerce.text_form import (
+    MAX_CHARACTERS,
+    chatters,
+    content_words,
+    fluency,
+    fold,
+    originality,
+    ramp,
+    refuses,
+    share_present,
+    words,
+)
+
+SYSTEM: Final = (
+    "Escreva uma única notificação push em português para o aplicativo da loja: até 120 caracteres, tom próximo, com o "
+    "produto e a oferta, sem saudação formal.\n"
+    "Exemplo (fones de ouvido; 15% de desconto): Seus fones novos com 15% de desconto! Corre que é só hoje.\n"
+    "Exemplo (vinhos; frete grátis): Vinhos com frete grátis para o seu fim de semana. Confira no app!"
+)
+INSTRUCTIONS: Final = (
+    "Crie a notificação.",
+    "Escreva o push desta campanha.",
+    "Preciso de um push para esta oferta.",
+    "Faça a chamada da campanha.",
+)
+AUDIENCES: Final = (
+    "clientes frequentes",
+    "clientes sem compra há 90 dias",
+    "quem deixou itens no carrinho",
+    "novos clientes",
+)
+OFFERS: Final = (
+    *(f"{percent}% de desconto" for percent in (5, 10, 12, 15, 20, 25, 30, 40, 50)),
+    *(f"R$ {amount} de desconto" for amount in (10, 15, 25, 40, 60)),
+    *(f"cupom de R$ {amount}" for amount in (20, 30, 50)),
+    *(f"{percent}% de cashback" for percent in (3, 8, 18)),
+    "frete grátis",
+    "leve 3 e pague 2",
+    "leve 2 e pague 1",
+)
+WEIGHTS: Final = {"length": 0.30, "product": 0.25, "offer": 0.25, "style": 0.20}
+MAX_GRAPHEMES: Final = 120
+ENOUGH_GRAPHEMES: Final = 25
+HOPELESS_GRAPHEMES: Final = 200
+
+_FORMAL: Final = tuple(fold(phrase) for phrase in read_lexicon("formal_phrases"))
+_CALLS: Final = tuple(fold(stem) for stem in read_lexicon("calls_to_action"))
+_MARKUP: Final = re.compile(r"\*\*|^\s*[#*{\[`-]|```", re.MULTILINE)
+
+
+def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
+    """Yield examples of campaigns for the categories that the store sells."""
+    sold = store.items.join(store.products, on="product_id")["product_category_name"].drop_nulls()
+    categories = sorted(sold.unique().to_list())
+    campaigns = [(category, offer) for category in categories for offer in OFFERS]
+    generator.shuffle(campaigns)
+    for category, offer in campaigns[:count]:
+        product = readable_category(category)
+        audience = generator.choice(AUDIENCES)
+        prompt = f"{generator.choice(INSTRUCTIONS)}\nProduto: {product}\nOferta: {offer}\nPúblico: {audience}"
+        yield Example("push", SYSTEM, prompt, {"product": product, "offer": offer})
+
+
+def answer(reference: Reference) -> str:
+    """Return a push that names the offer and the product."""
+    offer = reference.get("offer") or "Novidades"
+    product = reference.get("product") or "toda a loja"
+    return f"{offer[0].upper()}{offer[1:]} em {product}! Aproveite hoje no app."
+
+
+def graphemes(text: str) -> int:
+    """Count what a phone shows: a letter with its accents is one, and so is an emoji with its skin tone."""
+    composed = unicodedata.normalize("NFC", text)
+    if composed.isascii():
+        return len(composed)
+    import emoji
+
+    single = emoji.replace_emoji(composed, "x")
+    return sum(not unicodedata.combining(character) for character in single)
+
+
+def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+    """Score length, the facts given, and the manner."""
+    text = completion.strip()[:MAX_CHARACTERS]
+    text_words = words(text)
+    product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
+    named = None if product is None else share_present(content_words(product), text_words)
+    offered = None if offer is None else _offer(offer, text, text_words, prompt)
+    facts = [value for value in (named, offered) if value is not None]
+    ground = 0.2 + 0.8 * (sum(facts) / len(facts)) if facts else 1.0
+    message = 0.0 if refuses(text) else fluency(text_words) * originality(text_words, [words(prompt), words(SYSTEM)])
+    components = {
+        "length": message * ground * _length(graphemes(text)),
+        "product": None if named is None else message * named,
+        "offer": None if offered is None else message * offered,
+        "style": message * ground * _style(text, text_words),
+    }
+    return Score(fill_unknown(components, WEIGHTS))
+
+
+def _length(count: int) -> float:
+    if count <= MAX_GRAPHEMES:
+        return ramp(count, 0, ENOUGH_GRAPHEMES)
+    return ramp(count, HOPELESS_GRAPHEMES, MAX_GRAPHEMES) ** 2
+
+
+def _offer(offer: str, text: str, text_words: Sequence[str], prompt: str) -> float:
+    given, found = set(numbers_in(offer)), set(numbers_in(text))
+    invented = found - given - set(numbers_in(prompt))
+    missing = 1.0 if given <= found else 0.3
+    return share_present(content_words(offer), text_words) * missing * 0.5 ** len(invented)
+
+
+def is_formal(text: str) -> bool:
+    """Tell whether a text has the manner of an e-mail."""
+    folded = fold(text)
+    return any(phrase in folded for phrase in _FORMAL)
+
+
+def _style(text: str, text_words: Sequence[str]) -> float:
+    if is_formal(text):
+        return 0.0
+    calls = any(word.startswith(_CALLS) for word in text_words)
+    one_message = "\n" not in text and not _MARKUP.search(text)
+    return (1.0 if calls else 0.7) * (1.0 if one_message else 0.5) * (0.5 if chatters(text) else 1.0)
+
+
+def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
+    """Return the share of pushes that keep each constraint, and that keep all of them."""
+    known = [rollout for rollout in rollouts if rollout.reference]
+    if not known:
+        return {}
+    kept = [_constraints(rollout) for rollout in known]
+    rates = {name: sum(one[name] for one in kept) / len(kept) for name in kept[0]}
+    return rates | {"all_kept": sum(all(one.values()) for one in kept) / len(kept)}
+
+
+def _constraints(rollout: ScoredRollout) -> dict[str, bool]:
+    reference = rollout.reference or {}
+    text = rollout.completion.strip()[:MAX_CHARACTERS]
+    text_words = words(text)
+    given = set(numbers_in(reference.get("offer") or ""))
+    return {
+        "within_length": 0 < graphemes(text) <= MAX_GRAPHEMES,
+        "names_product": share_present(content_words(reference.get("product") or ""), text_words) == 1.0,
+        "names_offer": share_present(content_words(reference.get("offer") or ""), text_words) == 1.0
+        and given <= set(numbers_in(text)),
+        "informal": not is_formal(text),
+    }
+
+
+TASK: Final = CommerceTask("push", SYSTEM, examples, answer, WEIGHTS, score, metric)

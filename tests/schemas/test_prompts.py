@@ -1,0 +1,82 @@
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.errors import InputError
+from schemas.prompts import (
+    COLUMNS,
+    PromptRow,
+    canonical_json,
+    content_id,
+    prompt_table,
+    read_prompts,
+    write_prompt_table,
+)
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def row(prompt: str = "Quantos pedidos?", **reference: Any) -> PromptRow:
+    known = reference or {"sql": "SELECT 1"}
+    identity = content_id("sql_qa", "Responda.", prompt, known)
+    return PromptRow(identity, "sql_qa", "Responda.", prompt, known, "simulated", None, "o1", None)
+
+
+def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
+    rows = [row(), row("Não há “aspas”?", fields={"b": [1, None, 0.5], "a": "ç"}, rating=3)]
+    write_prompt_table(prompt_table(rows), tmp_path / "prompts.parquet")
+    assert read_prompts(tmp_path / "prompts.parquet") == rows
+
+
+def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        write_prompt_table(prompt_table([row(str(number)) for number in range(3000)]), tmp_path / name)
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+
+
+def test_no_rows_are_a_table_too() -> None:
+    assert dict(prompt_table([]).schema) == COLUMNS
+
+
+@given(st.dictionaries(st.text(), JSON, min_size=2, max_size=4))
+def test_the_identity_does_not_depend_on_the_order_of_keys(reference: dict[str, Any]) -> None:
+    reversed_keys = dict(reversed(reference.items()))
+    assert content_id("push", "s", "p", reference) == content_id("push", "s", "p", reversed_keys)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_identity_depends_on_every_part(part: int) -> None:
+    contents: list[list[Any]] = [["push", "s", "p", {"offer": 1}], ["push", "s", "p", {"offer": 1}]]
+    contents[1][part] = {"offer": 2} if part == 3 else "another"
+    assert content_id(*contents[0]) != content_id(*contents[1])
+
+
+def test_canonical_json_refuses_what_is_no_number() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical_json({"price": float("nan")})
+
+
+def test_a_missing_file_names_the_command_that_makes_it(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="tucano synthesize"):
+        read_prompts(tmp_path / "prompts.parquet")
+
+
+def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
+    (tmp_path / "prompts.parquet").write_text("prompt_id,task\n")
+    with pytest.raises(InputError, match=r"prompts\.parquet cannot be read as parquet"):
+        read_prompts(tmp_path / "prompts.parquet")
+
+
+def test_wrong_columns_are_told_beside_the_right_ones(tmp_path: Path) -> None:
+    table = prompt_table([row()]).rename({"prompt": "text"}).with_columns(pl.lit(1).alias("order_id"))
+    write_prompt_table(table, tmp_path / "prompts.parquet")
+    with pytest.raises(InputError, match=r"text String.*order_id Int32.*prompt String"):
+        read_prompts(tmp_path / "prompts.parquet")

@@ -1,0 +1,173 @@
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from schemas.errors import InputError
+from schemas.store import Store
+from schemas.store_files import FILE_NAMES, HIDDEN_TABLES, read_store, read_table, write_store
+from tasks.synthesize.simulated import simulate_store
+from tests.schemas.olist_sample import SAMPLE, needs_sample
+
+ORDERS = FILE_NAMES["orders"]
+PAYMENTS = FILE_NAMES["payments"]
+REVIEWS = FILE_NAMES["reviews"]
+
+
+@pytest.fixture(scope="module")
+def store() -> Store:
+    return simulate_store(60, random.Random(0))
+
+
+@pytest.fixture
+def folder(store: Store, tmp_path: Path) -> Path:
+    write_store(store, tmp_path)
+    return tmp_path
+
+
+def same(first: Store, second: Store) -> bool:
+    frames = [(getattr(first, table), getattr(second, table)) for table in FILE_NAMES]
+    return all(one is other is None or one.equals(other) for one, other in frames)
+
+
+def message_of_reading(folder: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        read_store(folder)
+    return str(caught.value)
+
+
+def test_what_is_written_is_read_again_with_its_types(store: Store, folder: Path) -> None:
+    again = read_store(folder)
+    assert same(store, again)
+    assert again.orders.schema["order_purchase_timestamp"] == pl.Datetime("us")
+    assert again.review_causes is not None
+    assert again.review_causes.schema["delivery_issue"] == pl.Boolean
+
+
+def test_empty_text_and_no_text_stay_apart(store: Store, folder: Path) -> None:
+    again = read_store(folder)
+    assert again.review_causes is not None
+    assert "" in again.review_causes["main_complaint"]
+    assert again.reviews["review_comment_message"].null_count() == store.reviews["review_comment_message"].null_count()
+
+
+def test_equal_stores_give_equal_bytes(store: Store, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("other")
+    write_store(store, other)
+    assert all((folder / name).read_bytes() == (other / name).read_bytes() for name in FILE_NAMES.values())
+
+
+def test_a_store_without_hidden_truth_is_a_store(folder: Path) -> None:
+    for table in HIDDEN_TABLES:
+        (folder / FILE_NAMES[table]).unlink()
+    store = read_store(folder)
+    assert store.review_causes is None
+    assert store.customer_hazards is None
+
+
+def test_other_files_in_the_folder_are_left_alone(folder: Path) -> None:
+    (folder / "olist_geolocation_dataset.csv").write_text("anything\n")
+    read_store(folder)
+
+
+def test_quoted_line_ends_commas_and_a_byte_order_mark_are_read(folder: Path) -> None:
+    path = folder / REVIEWS
+    header, rest = path.read_bytes().split(b"\n", 1)
+    review = b'r1,o1,5,"T\xc3\xadtulo, ""bom""","linha um\r\nlinha dois",2018-01-01 00:00:00,2018-01-02 00:00:00\n'
+    path.write_bytes(b"\xef\xbb\xbf" + header + b"\n" + review + rest)
+    first = read_table(path, "reviews").row(0, named=True)
+    assert first["review_comment_title"] == 'Título, "bom"'
+    assert first["review_comment_message"] == "linha um\r\nlinha dois"
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert str(tmp_path / "nowhere") in message_of_reading(tmp_path / "nowhere")
+
+
+def test_an_empty_folder_names_every_table_that_it_lacks(tmp_path: Path) -> None:
+    message = message_of_reading(tmp_path)
+    assert all(name in message for table, name in FILE_NAMES.items() if table not in HIDDEN_TABLES)
+
+
+def test_a_missing_table_is_named(folder: Path) -> None:
+    (folder / PAYMENTS).unlink()
+    message = message_of_reading(folder)
+    assert PAYMENTS in message
+    assert ORDERS not in message
+
+
+def after_header(line: bytes) -> Callable[[bytes], bytes]:
+    return lambda content: content.replace(b"\n", b"\n" + line + b"\n", 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "words"),
+    [
+        pytest.param(ORDERS, lambda _: b"", ["is empty"], id="no content"),
+        pytest.param(ORDERS, lambda content: content.split(b"\n")[0] + b"\n", ["no rows"], id="header alone"),
+        pytest.param(
+            ORDERS,
+            lambda content: content.replace(b"order_status", b"status", 1),
+            ["no column order_status", "unknown column status"],
+            id="renamed column",
+        ),
+        pytest.param(
+            PAYMENTS, after_header(b"a,1,boleto,1,caro"), ["payment_value", "row 1", "'caro'"], id="not a number"
+        ),
+        pytest.param(PAYMENTS, after_header(b"a,1,boleto,1,nan"), ["payment_value", "row 1"], id="not finite"),
+        pytest.param(PAYMENTS, after_header(b"a,1,boleto,1.5,3"), ["payment_installments", "row 1"], id="not whole"),
+        pytest.param(PAYMENTS, after_header(b"a,1,boleto,1,-3"), ["payment_value", "row 1", "-3"], id="negative"),
+        pytest.param(PAYMENTS, after_header(b"a,1,pix,1,3"), ["payment_type", "row 1", "'pix'"], id="unknown value"),
+        pytest.param(PAYMENTS, after_header(b",1,boleto,1,3"), ["order_id", "row 1", "empty"], id="missing value"),
+        pytest.param(PAYMENTS, after_header(b"a,1,boleto"), ["row 1", "empty"], id="too few fields"),
+        pytest.param(PAYMENTS, after_header(b"a,1,boleto,1,3,4"), ["row 1", "6 fields"], id="too many fields"),
+        pytest.param(
+            PAYMENTS,
+            after_header(b"a,1,boleto,1,3\na,1,boleto,1,3"),
+            ["row 1", "order_id and payment_sequential"],
+            id="repeated key",
+        ),
+        pytest.param(PAYMENTS, after_header(b"a\xe7,1,boleto,1,3"), ["line 2", "UTF-8"], id="another encoding"),
+        pytest.param(PAYMENTS, lambda content: content + b'a,1,"boleto', ["cannot be read"], id="open quote"),
+        pytest.param(
+            REVIEWS,
+            after_header(b"r,o,5,,,17-01-01 00:00:00,2018-01-02 00:00:00"),
+            ["review_creation_date", "row 1", "2018-01-31 23:59:59"],
+            id="year of two digits",
+        ),
+        pytest.param(
+            REVIEWS,
+            after_header(b"r,o,6,,,2018-01-01 00:00:00,2018-01-02 00:00:00"),
+            ["review_score", "row 1", "'6'"],
+            id="score out of range",
+        ),
+    ],
+)
+def test_a_broken_table_is_named_with_its_column_and_row(
+    folder: Path, name: str, damage: Callable[[bytes], bytes], words: list[str]
+) -> None:
+    path = folder / name
+    path.write_bytes(damage(path.read_bytes()))
+    message = message_of_reading(folder)
+    assert str(path) in message
+    assert "\n" not in message
+    assert [word for word in words if word not in message] == []
+
+
+def test_a_long_value_is_not_quoted_whole(folder: Path) -> None:
+    path = folder / PAYMENTS
+    path.write_bytes(after_header(b"a,1,boleto,1," + b"x" * 5000)(path.read_bytes()))
+    assert len(message_of_reading(folder)) < 500
+
+
+@needs_sample
+def test_the_real_sample_is_a_store(tmp_path: Path) -> None:
+    store = read_store(SAMPLE)
+    assert store.orders.height == store.customers.height == 6107
+    assert store.review_causes is None
+    assert store.reviews["review_id"].n_unique() < store.reviews.height
+    assert store.reviews["review_comment_message"].drop_nulls().str.contains("\n").any()
+    write_store(store, tmp_path)
+    assert same(store, read_store(tmp_path))

@@ -1,0 +1,268 @@
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.errors import GateRefused, InputError, Interrupted
+from tasks.lineage.recorder import Recorder
+
+pytestmark = pytest.mark.integration
+
+EXPERIMENT = "tucano2-commerce"
+
+
+def artifact(kind: ArtifactKind, letter: str) -> ArtifactRecord:
+    return ArtifactRecord(
+        kind=kind,
+        sha256=letter * 64,
+        files={"a.txt": "f" * 64},
+        stage="stage",
+        code_version="c",
+        config_digest="d",
+        inputs={},
+        created_at=datetime(2026, 1, 2, tzinfo=UTC),
+        machine="laptop",
+    )
+
+
+DATASET, BASE, POLICY, EVALUATION = (
+    artifact("dataset", "1"),
+    artifact("base", "2"),
+    artifact("policy", "3"),
+    artifact("evaluation", "4"),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("mlflow")
+
+
+@pytest.fixture(scope="module")
+def uri(folder: Path) -> str:
+    return f"sqlite:///{folder / 'mlflow.db'}"
+
+
+@pytest.fixture(scope="module")
+def recorder(folder: Path, uri: str) -> Recorder:
+    return Recorder(uri, folder / "artifacts", EXPERIMENT)
+
+
+@pytest.fixture(scope="module")
+def client(recorder: Recorder, uri: str) -> Any:
+    """MLflow's own view of what the recorder wrote."""
+    from mlflow import MlflowClient
+
+    return MlflowClient(uri, registry_uri=uri)
+
+
+def test_a_stage_is_a_run_below_the_pipelines(recorder: Recorder, client: Any) -> None:
+    with (
+        recorder.pipeline("retrain-1", {"seed": "1"}) as pipeline,
+        recorder.stage(pipeline, "train", {"dataset": DATASET, "base": BASE}, {"code_version": "abc"}) as stage,
+    ):
+        assert client.get_run(stage.run_id).info.status == "RUNNING"
+    parent, run = client.get_run(pipeline), client.get_run(stage.run_id)
+    assert (parent.info.status, parent.info.run_name, parent.data.tags["seed"]) == ("FINISHED", "retrain-1", "1")
+    assert (run.info.status, run.info.run_name) == ("FINISHED", "train")
+    assert run.data.tags["mlflow.parentRunId"] == pipeline
+    assert (run.data.tags["stage"], run.data.tags["code_version"]) == ("train", "abc")
+    inputs = {tag.value: item for item in run.inputs.dataset_inputs for tag in item.tags if "context" in tag.key}
+    assert {role: item.dataset.name for role, item in inputs.items()} == {"dataset": "dataset", "base": "base"}
+    assert inputs["base"].dataset.digest == "2" * 36
+    assert json.loads(inputs["base"].dataset.source) == {"uri": f"artifact://base/{'2' * 64}"}
+    assert "2" * 64 in [tag.value for tag in inputs["base"].tags]
+
+
+def test_who_read_an_artifact_is_found_by_its_digest(recorder: Recorder, client: Any) -> None:
+    rare = artifact("audit", "9")
+    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "train", {"audit": rare}, {}) as stage:
+        pass
+    experiment = client.get_experiment_by_name(EXPERIMENT)
+    found = client.search_runs([experiment.experiment_id], f"dataset.digest = '{'9' * 36}'")
+    assert [run.info.run_id for run in found] == [stage.run_id]
+
+
+def test_metrics_keep_their_steps_however_many_there_are(recorder: Recorder, client: Any) -> None:
+    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "train", {}, {}) as stage:
+        stage.log_steps((step, {"reward": step / 10, "loss/mean": 1.0}) for step in range(600))
+        stage.log_step(600, {"reward": 7.5})
+    history = client.get_metric_history(stage.run_id, "reward")
+    assert [(metric.step, metric.value) for metric in history] == [(step, step / 10) for step in range(600)] + [
+        (600, 7.5)
+    ]
+
+
+def test_figures_are_metrics_or_tags(recorder: Recorder, client: Any) -> None:
+    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "curate", {}, {}) as stage:
+        stage.log_figures({"rows": 12, "share valid": 0.5, "split": "ok", "stopped early": True})
+        stage.log_figures({})
+    data = client.get_run(stage.run_id).data
+    assert data.metrics == {"rows": 12.0, "share valid": 0.5}
+    assert (data.tags["split"], data.tags["stopped early"]) == ("ok", "True")
+
+
+def test_the_output_and_its_reports_are_kept_with_the_run(recorder: Recorder, client: Any, tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text("<p>boa</p>")
+    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "audit", {}, {}) as stage:
+        stage.log_output(POLICY, [tmp_path / "report.html"])
+    tags = client.get_run(stage.run_id).data.tags
+    assert (tags["artifact_kind"], tags["artifact_sha256"]) == ("policy", POLICY.sha256)
+    assert {file.path for file in client.list_artifacts(stage.run_id)} == {"record.json", "report.html"}
+    kept = Path(client.download_artifacts(stage.run_id, "record.json")).read_text()
+    assert ArtifactRecord.model_validate_json(kept) == POLICY
+
+
+def test_a_reused_stage_is_noted_on_the_pipeline(recorder: Recorder, client: Any) -> None:
+    with recorder.pipeline("p", {}) as pipeline:
+        recorder.note_reuse(pipeline, "curate", DATASET)
+    assert client.get_run(pipeline).data.tags["reused.curate"] == DATASET.sha256
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (InputError("store x has no orders; add them"), "FAILED", "store x has no orders; add them"),
+        (GateRefused("the audit says no"), "FAILED", "the audit says no"),
+        (ValueError("row 7: maria@example.com"), "FAILED", "ValueError"),
+        (Interrupted("killed; run again"), "KILLED", "killed; run again"),
+        (KeyboardInterrupt(), "KILLED", "KeyboardInterrupt"),
+    ],
+)
+def test_how_a_run_ended_is_told(
+    recorder: Recorder, client: Any, error: BaseException, status: str, reason: str
+) -> None:
+    with (
+        pytest.raises(type(error)),
+        recorder.pipeline("p", {}) as pipeline,
+        recorder.stage(pipeline, "train", {}, {}) as stage,
+    ):
+        raise error
+    for run_id in (pipeline, stage.run_id):
+        run = client.get_run(run_id)
+        assert (run.info.status, run.data.tags["ended_by"]) == (status, reason)
+
+
+def test_a_failing_store_does_not_hide_why_a_stage_failed(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow.exceptions import MlflowException
+
+    def refuse(*arguments: object) -> None:
+        raise MlflowException("the database is gone")
+
+    monkeypatch.setattr(recorder._client, "set_terminated", refuse)
+    with pytest.raises(InputError, match="the first failure") as told, recorder.pipeline("p", {}):
+        raise InputError("the first failure")
+    assert any("the database is gone" in note for note in told.value.__notes__)
+
+
+def test_a_killed_process_leaves_no_run_running_for_ever(recorder: Recorder, client: Any) -> None:
+    killed = recorder.pipeline("killed", {})
+    run_id = killed.__enter__()
+    with recorder.pipeline("finished", {}) as finished:
+        pass
+    recorder.end_abandoned()
+    assert client.get_run(run_id).info.status == "KILLED"
+    assert client.get_run(finished).info.status == "FINISHED"
+
+
+def register(recorder: Recorder, name: str, evaluation: ArtifactRecord = EVALUATION, verdict: str = "promote") -> str:
+    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "promote", {}, {}) as stage:
+        return recorder.register(
+            stage.run_id, name, policy=POLICY, evaluation=evaluation, verdict=verdict, metrics={"mean_tuned": 0.75}
+        ).version
+
+
+def test_a_registered_policy_tells_what_it_is_and_who_judged_it(recorder: Recorder, client: Any) -> None:
+    version = client.get_model_version("tells", register(recorder, "tells"))
+    assert version.tags == {
+        "policy_sha256": POLICY.sha256,
+        "evaluation_sha256": EVALUATION.sha256,
+        "verdict": "promote",
+    }
+    assert version.status == "READY"
+    model = client.get_logged_model(version.source.removeprefix("models:/"))
+    assert {metric.key: metric.value for metric in model.metrics} == {"mean_tuned": 0.75}
+    assert model.status == "READY"
+    assert [file.path for file in client.list_logged_model_artifacts(model.model_id)] == ["record.json"]
+
+
+def test_an_alias_moves_only_when_it_is_told_to(recorder: Recorder) -> None:
+    assert recorder.holder("aliased", "champion") is None
+    first = register(recorder, "aliased")
+    assert recorder.holder("aliased", "champion") is None
+    recorder.set_alias("aliased", "champion", first)
+    second = register(recorder, "aliased", artifact("evaluation", "5"), "hold")
+    champion = recorder.holder("aliased", "champion")
+    assert champion is not None
+    assert (champion.version, champion.policy) == (first, POLICY.sha256)
+    assert (champion.evaluation, champion.verdict) == (EVALUATION.sha256, "promote")
+    recorder.set_alias("aliased", "champion", second)
+    champion = recorder.holder("aliased", "champion")
+    assert champion is not None
+    assert (champion.version, champion.verdict) == (second, "hold")
+
+
+def test_registering_again_after_an_interruption_makes_no_second_version(recorder: Recorder, client: Any) -> None:
+    assert register(recorder, "again") == register(recorder, "again")
+    assert len(client.search_model_versions("name = 'again'")) == 1
+
+
+def test_a_foreign_version_under_the_alias_is_named(recorder: Recorder, client: Any, folder: Path) -> None:
+    client.create_registered_model("foreign")
+    version = client.create_model_version("foreign", source=(folder / "artifacts").as_uri())
+    client.set_registered_model_alias("foreign", "champion", version.version)
+    with pytest.raises(InputError, match="version 1 of the registered model foreign"):
+        recorder.holder("foreign", "champion")
+
+
+def test_a_second_recorder_writes_to_the_same_experiment(recorder: Recorder, client: Any, folder: Path) -> None:
+    again = Recorder(recorder._uri, folder / "elsewhere", EXPERIMENT)
+    assert again._experiment_id == recorder._experiment_id
+
+
+def test_a_deleted_experiment_is_told_with_the_remedy(recorder: Recorder, client: Any, folder: Path, uri: str) -> None:
+    Recorder(uri, folder / "artifacts", "deleted")
+    client.delete_experiment(client.get_experiment_by_name("deleted").experiment_id)
+    with pytest.raises(InputError, match="mlflow experiments restore"):
+        Recorder(uri, folder / "artifacts", "deleted")
+
+
+def not_a_database(path: Path) -> None:
+    path.write_text("this is a text, and no database at all, though it has the name of one")
+
+
+@pytest.mark.parametrize("spoil", [Path.mkdir, not_a_database])
+def test_a_store_that_cannot_be_opened_is_told_at_once(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    spoil(tmp_path / "mlflow.db")
+    with pytest.raises(InputError, match=r"mlflow\.db cannot be used"):
+        Recorder(f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "artifacts", EXPERIMENT)
+
+
+QUIET = """
+import logging, sys
+from pathlib import Path
+from tasks.lineage.recorder import Recorder
+assert "mlflow" not in sys.modules
+folder = Path(sys.argv[1])
+with Recorder(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts", "e").pipeline("p", {}):
+    pass
+from mlflow.telemetry.client import get_telemetry_client
+assert get_telemetry_client() is None
+assert logging.getLogger().level == logging.WARNING
+"""
+
+
+def test_mlflow_is_imported_late_and_says_nothing(tmp_path: Path) -> None:
+    hidden = ("MLFLOW", "CI", "PYTEST", "GIT_PYTHON", "DO_NOT_TRACK")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
+    done = subprocess.run(
+        [sys.executable, "-c", QUIET, str(tmp_path)], capture_output=True, text=True, env=environment, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
