@@ -1,5 +1,6 @@
 """The audit flow: rewards against scores, and the gate that training cannot pass by accident."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from flows.stage import Stage, StageResult, config_digest, run_stage
-from schemas.config import Config
+from schemas.config import AuditConfig, Config
 from schemas.errors import GateRefused
 from tasks.audit import stage as audit_stage
 
@@ -25,7 +26,9 @@ def audit(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageRes
         name="audit",
         kind="audit",
         sources=("schemas", "tasks.commerce", "tasks.audit", "data/audit", "data/lexicons"),
-        config_digest=config_digest(config.audit.model_dump(mode="json")),
+        config_digest=config_digest(
+            config.audit.model_dump(mode="json", exclude={"sheet", "rollouts", "store"}), _files(config.audit)
+        ),
         inputs={},
         work=lambda output, _progress, _run: audit_stage.run(config.audit, output),
         summary=_figures,
@@ -39,13 +42,20 @@ def audit(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageRes
     return result
 
 
+def _files(config: AuditConfig) -> dict[str, str]:
+    """Return the digest of each file that the audit reads, wherever it is kept."""
+    named = {"sheet": config.sheet, "rollouts": config.rollouts}
+    named |= {f"store/{file.name}": file for file in sorted(config.store.glob("*.csv"))}
+    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in named.items() if file.is_file()}
+
+
 def _report(folder: Path) -> Any:
     return json.loads((folder / "report.json").read_text(encoding="utf-8"))
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     report = _report(folder)
-    figures = {f"rho {task}": f"{values['rho']:.3f}" for task, values in report["tasks"].items()}
+    figures = {f"rho {task}": values["rho"] for task, values in report["tasks"].items()}
     return {**figures, "gate": "passed" if report["gate"]["passed"] else "refused"}
 
 

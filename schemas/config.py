@@ -14,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from schemas.errors import InputError
 from schemas.tasks import TaskName
 
-PROFILES_FOLDER = Path(__file__).resolve().parent.parent / "infra" / "profiles"
+REPOSITORY = Path(__file__).resolve().parent.parent
+PROFILES_FOLDER = REPOSITORY / "infra" / "profiles"
+AUDIT_FOLDER = REPOSITORY / "data" / "audit"
 
 
 class Section(BaseModel):
@@ -70,7 +72,7 @@ class CurateConfig(Section):
     test_per_task: int = Field(default=40, ge=2)
     """Test prompts of each task: only the evaluation reads them."""
     max_prompt_characters: int = Field(default=2000, ge=100)
-    """Longer prompts go to quarantine."""
+    """Longer prompts, counted with their system prompt, go to quarantine."""
 
 
 class PolicyConfig(Section):
@@ -154,12 +156,12 @@ class TrainConfig(Section):
 class AuditConfig(Section):
     """The gate that rewards must pass before training."""
 
-    sheet: Path = Path("data/audit/sheet.csv")
+    sheet: Path = AUDIT_FOLDER / "sheet.csv"
     """The scored sheet."""
-    rollouts: Path = Path("data/audit/rollouts.jsonl")
+    rollouts: Path = AUDIT_FOLDER / "rollouts.jsonl"
     """The rollouts that the sheet's rows were made of."""
-    store_seed: int = 0
-    """Seed of the simulated store that the sheet's SQL rollouts were asked about."""
+    store: Path = AUDIT_FOLDER / "store"
+    """Folder of the store that the sheet's SQL rollouts were asked about."""
     min_rho: float = Field(default=0.70, ge=-1, le=1)
     """Smallest Spearman rho of a task."""
     min_rho_low: float = Field(default=0.50, ge=-1, le=1)
@@ -186,9 +188,9 @@ class EvaluateConfig(Section):
 class PromoteConfig(Section):
     """The registered model."""
 
-    model_name: str = Field(default="tucano2-commerce", min_length=1)
+    model_name: str = Field(default="tucano2-commerce", pattern=r"^[\w.-]+$")
     """Name in MLflow's registry."""
-    alias: str = Field(default="champion", min_length=1)
+    alias: str = Field(default="champion", pattern=r"^[\w.-]+$")
     """The alias that moves when the gate says so."""
 
 

@@ -1,6 +1,7 @@
 """Prompts with their references: the table that synthesis makes, curation splits, and training and evaluation read."""
 
 import hashlib
+import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -111,5 +112,8 @@ def read_prompt_table(path: Path) -> pl.DataFrame:
 
 def write_prompt_table(table: pl.DataFrame, path: Path) -> None:
     """Write a prompt table as parquet; equal tables give equal bytes."""
+    content = io.BytesIO()
+    table.write_parquet(content, compression="zstd", statistics=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    table.write_parquet(path, compression="zstd", statistics=False)
+    # Not by polars: its error on a full disk is not an OSError.
+    path.write_bytes(content.getvalue())

@@ -37,19 +37,18 @@ def read_store(folder: Path) -> Store:
         InputError: The folder cannot be read, lacks a table, or a table breaks its schema; says which file, column
             and row (rows are counted from 1 below the header).
     """
-    if not folder.is_dir():
+    try:
+        found = {path.name for path in folder.iterdir()}
+    except OSError as error:
         raise InputError(
-            f"store folder {folder} is not a folder that can be read; give the folder of Olist's CSV files"
-        )
-    missing = [
-        name for table, name in FILE_NAMES.items() if not (folder / name).exists() and table not in HIDDEN_TABLES
-    ]
+            f"store folder {folder} cannot be read ({error.strerror}); give the folder of Olist's CSV files"
+        ) from None
+    missing = [name for table, name in FILE_NAMES.items() if name not in found and table not in HIDDEN_TABLES]
     if missing:
         raise InputError(
-            f"store folder {folder} has no {', '.join(missing)}; put Olist's CSV files there, by those names"
+            f"store folder {folder} lacks {', '.join(missing)}; put Olist's CSV files there by these names"
         )
-    tables = {table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if (folder / name).exists()}
-    return Store(**tables)
+    return Store(**{table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if name in found})
 
 
 def write_store(store: Store, folder: Path) -> None:

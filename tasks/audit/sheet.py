@@ -78,9 +78,7 @@ def match_rollouts(rows: Sequence[SheetRow], rollouts: Sequence[Rollout]) -> tup
     """
     known = {(rollout.task, rollout.prompt_id, rollout.prompt, rollout.completion): rollout for rollout in rollouts}
     keys = [(row.task, row.prompt_id, row.prompt, row.completion) for row in rows]
-    strangers = [
-        f"row {number} ({row.audit_id})" for number, row in enumerate(rows, 2) if keys[number - 2] not in known
-    ]
+    strangers = [f"row {number}" for number, key in enumerate(keys, 2) if key not in known]
     if strangers:
         raise InputError(
             f"prompt or completion of {_list(strangers)} is not among the rollouts; restore the text as it was answered"

@@ -94,9 +94,7 @@ def _profiles(store: Store) -> list[_Profile]:
         .join(hazards, on="customer_unique_id")
         .sort("customer_unique_id")
     )
-    return [
-        _Profile(row["customer_unique_id"], row["churned"], _describe(row)) for row in table.iter_rows(named=True)
-    ]
+    return [_Profile(row["customer_unique_id"], row["churned"], _describe(row)) for row in table.iter_rows(named=True)]
 
 
 def _describe(row: dict[str, Any]) -> str:
@@ -111,7 +109,11 @@ def _describe(row: dict[str, Any]) -> str:
 def answer(reference: Reference) -> str:
     """Return risk, answer and reason as compact JSON."""
     if reference.get("churn"):
-        fields = {"risk_score": 0.9, "churn": True, "reasoning": "O histórico do cliente indica que ele não deve voltar."}
+        fields = {
+            "risk_score": 0.9,
+            "churn": True,
+            "reasoning": "O histórico do cliente indica que ele não deve voltar.",
+        }
     else:
         fields = {"risk_score": 0.1, "churn": False, "reasoning": "O histórico do cliente indica que ele deve voltar."}
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
@@ -152,7 +154,7 @@ def _reasoning(reason: str | None, prompt: str) -> float:
     length = ramp(len(text), 0, 20) * ramp(len(reason), 440, 220)
     invented = set(numbers_in(text)) - set(numbers_in(prompt))
     own_words = words(text)
-    return length * fluency(own_words) * originality(own_words, [words(prompt)]) * 0.5 ** len(invented)
+    return length * fluency(own_words) * originality(own_words, prompt) * 0.5 ** len(invented)
 
 
 def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:

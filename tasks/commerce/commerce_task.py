@@ -68,5 +68,7 @@ def fill_unknown(components: Mapping[str, float | None], weights: Mapping[str, f
         weights: The weight of each component.
     """
     known = {name: value for name, value in components.items() if value is not None}
-    mean = math.fsum(weights[name] * value for name, value in known.items()) / math.fsum(weights[name] for name in known)
+    mean = math.fsum(weights[name] * value for name, value in known.items()) / math.fsum(
+        weights[name] for name in known
+    )
     return {name: min(mean, 1.0) if value is None else value for name, value in components.items()}

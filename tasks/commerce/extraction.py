@@ -118,7 +118,8 @@ def _values(fields: Mapping[str, Any], valid: set[str], reference: Reference | N
     known = _known(reference)
     if not known:
         return None
-    agreements = [_agreement(name, fields, value) if name in valid else 0.0 for name, value in known.items()]
+    readable = valid | {"main_complaint"} if isinstance(fields.get("main_complaint"), str) else valid
+    agreements = [_agreement(name, fields, value) if name in readable else 0.0 for name, value in known.items()]
     contradiction = _contradicts(fields.get("sentiment"), reference) and not _contradicts(
         known.get("sentiment"), reference
     )

@@ -21,8 +21,14 @@ MAX_STARTS: Final = 8
 """Opening braces that are tried as the start of the object."""
 
 # A number of a JSON value with a Portuguese decimal comma, such as `: 0,8}`.
-_DECIMAL_COMMA = re.compile(r"(:\s*-?\d{1,9}),(\d{1,9})(?=\s*[,}])")
-_DECODER = json.JSONDecoder(parse_constant=lambda name: _refuse(name))
+_DECIMAL_COMMA: Final = re.compile(r"(:\s*-?\d{1,9}),(\d{1,9})(?=\s*[,}])")
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 
 
 class Reading(Enum):
@@ -65,16 +71,17 @@ NOTHING: Final = ParsedObject(None, Reading.NONE, 0.0)
 
 def parse_object(completion: str) -> ParsedObject:
     """Read the JSON object of a completion: strictly, then inside what surrounds it, then by repair."""
-    text = completion[: MAX_CHARACTERS + 1].strip()
-    if len(text) <= MAX_CHARACTERS and (value := _strict(text)) is not None:
-        return ParsedObject(value, Reading.STRICT, 1.0)
+    whole = completion.strip()
+    text = whole[:MAX_CHARACTERS]
     if "{" not in text:
         return NOTHING
-    decimal = _DECIMAL_COMMA.sub(r"\1.\2", text)
-    if len(text) <= MAX_CHARACTERS and (value := _strict(decimal)) is not None:
+    complete = len(whole) <= MAX_CHARACTERS
+    if complete and (value := _strict(text)) is not None:
         return ParsedObject(value, Reading.STRICT, 1.0)
-    length = max(len(completion.strip()), 1)
-    return _surrounded(decimal, length) or _repaired(decimal, length) or NOTHING
+    text = _DECIMAL_COMMA.sub(r"\1.\2", text)
+    if complete and (value := _strict(text)) is not None:
+        return ParsedObject(value, Reading.STRICT, 1.0)
+    return _surrounded(text, len(whole)) or _repaired(text, len(whole)) or NOTHING
 
 
 def _strict(text: str) -> dict[str, Any] | None:
@@ -129,7 +136,3 @@ def _plain(value: object) -> dict[str, Any] | None:
     except (TypeError, ValueError, RecursionError):
         return None
     return plain
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")

@@ -6,7 +6,7 @@ Components (each in [0, 1]; the final report's length, language and formality, w
   Gamed by any short text, so it counts in full only as far as product and offer are named, and a fifth at least.
   Source: final report, V4.2.1 hotfix.
 - `product`: share of the product's words that are there, in any form. Gamed by a list of products.
-- `offer`: share of the offer's words and numbers that are there; 0.3 times where one of its numbers is missing, halved
+- `offer`: share of the offer's words and signs that are there; 0.3 times where one of its numbers is missing, halved
   for each number that nobody gave. Gamed by repeating the prompt.
 - `style`: 0 for the manner of an e-mail; otherwise 0.7, and 1 with a call to action, each halved by several lines or
   markup and by chatter. Counts like `length`. Source: final report, formal penalty.
@@ -31,10 +31,12 @@ from tasks.commerce.portuguese_numbers import numbers_in
 from tasks.commerce.sandbox import Databases
 from tasks.commerce.text_form import (
     MAX_CHARACTERS,
+    any_of,
     chatters,
     content_words,
     fluency,
     fold,
+    labels,
     originality,
     ramp,
     refuses,
@@ -74,19 +76,18 @@ MAX_GRAPHEMES: Final = 120
 ENOUGH_GRAPHEMES: Final = 25
 HOPELESS_GRAPHEMES: Final = 200
 
-_FORMAL: Final = tuple(fold(phrase) for phrase in read_lexicon("formal_phrases"))
-_CALLS: Final = tuple(fold(stem) for stem in read_lexicon("calls_to_action"))
-_MARKUP: Final = re.compile(r"\*\*|^\s*[#*{\[`-]|```", re.MULTILINE)
+_FORMAL: Final = any_of("formal_phrases")
+_CALLS: Final = frozenset(fold(word) for word in read_lexicon("calls_to_action"))
+_MARKUP: Final = re.compile(r"\*\*|^[ \t]*[#*{\[`-]", re.MULTILINE)
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     """Yield examples of campaigns for the categories that the store sells."""
     sold = store.items.join(store.products, on="product_id")["product_category_name"].drop_nulls()
-    categories = sorted(sold.unique().to_list())
-    campaigns = [(category, offer) for category in categories for offer in OFFERS]
+    products = sorted({readable_category(category) for category in sold.unique()})
+    campaigns = [(product, offer) for product in products for offer in OFFERS]
     generator.shuffle(campaigns)
-    for category, offer in campaigns[:count]:
-        product = readable_category(category)
+    for product, offer in campaigns[:count]:
         audience = generator.choice(AUDIENCES)
         prompt = f"{generator.choice(INSTRUCTIONS)}\nProduto: {product}\nOferta: {offer}\nPúblico: {audience}"
         yield Example("push", SYSTEM, prompt, {"product": product, "offer": offer})
@@ -119,7 +120,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     offered = None if offer is None else _offer(offer, text, text_words, prompt)
     facts = [value for value in (named, offered) if value is not None]
     ground = 0.2 + 0.8 * (sum(facts) / len(facts)) if facts else 1.0
-    message = 0.0 if refuses(text) else fluency(text_words) * originality(text_words, [words(prompt), words(SYSTEM)])
+    message = 0.0 if refuses(text) else fluency(text_words) * originality(text_words, prompt, SYSTEM)
     components = {
         "length": message * ground * _length(graphemes(text)),
         "product": None if named is None else message * named,
@@ -139,19 +140,18 @@ def _offer(offer: str, text: str, text_words: Sequence[str], prompt: str) -> flo
     given, found = set(numbers_in(offer)), set(numbers_in(text))
     invented = found - given - set(numbers_in(prompt))
     missing = 1.0 if given <= found else 0.3
-    return share_present(content_words(offer), text_words) * missing * 0.5 ** len(invented)
+    return share_present(labels(offer), text_words) * missing * 0.5 ** len(invented)
 
 
 def is_formal(text: str) -> bool:
     """Tell whether a text has the manner of an e-mail."""
-    folded = fold(text)
-    return any(phrase in folded for phrase in _FORMAL)
+    return bool(_FORMAL.search(fold(text)))
 
 
 def _style(text: str, text_words: Sequence[str]) -> float:
     if is_formal(text):
         return 0.0
-    calls = any(word.startswith(_CALLS) for word in text_words)
+    calls = not _CALLS.isdisjoint(text_words)
     one_message = "\n" not in text and not _MARKUP.search(text)
     return (1.0 if calls else 0.7) * (1.0 if one_message else 0.5) * (0.5 if chatters(text) else 1.0)
 
@@ -174,7 +174,7 @@ def _constraints(rollout: ScoredRollout) -> dict[str, bool]:
     return {
         "within_length": 0 < graphemes(text) <= MAX_GRAPHEMES,
         "names_product": share_present(content_words(reference.get("product") or ""), text_words) == 1.0,
-        "names_offer": share_present(content_words(reference.get("offer") or ""), text_words) == 1.0
+        "names_offer": share_present(labels(reference.get("offer") or ""), text_words) == 1.0
         and given <= set(numbers_in(text)),
         "informal": not is_formal(text),
     }

@@ -71,16 +71,21 @@ def _case(row: dict[str, Any]) -> ReviewCase:
     if known is None:
         known = {"sentiment": sentiment_of(rating), "sentiment_score": rating}
         known |= {"delivery_issue": True} if late else {}
-    parts = (row["review_comment_title"], row["review_comment_message"])
     return ReviewCase(
         review_id=row["review_id"],
         order_id=row["order_id"],
         customer_id=row["customer_unique_id"],
         rating=rating,
-        text=". ".join(" ".join(part.split()) for part in parts if part and part.strip()),
+        text=_text(row["review_comment_title"] or "", row["review_comment_message"] or ""),
         delivered_late=late,
         known=known,
     )
+
+
+def _text(title: str, message: str) -> str:
+    title, message = " ".join(title.split()), " ".join(message.split())
+    separator = "" if not title or not message else " " if title[-1] in ".!?" else ". "
+    return f"{title}{separator}{message}"
 
 
 def is_late(delivered: datetime | None, promised: datetime) -> bool | None:

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import groupby
 from typing import Final
 
 from tasks.commerce.lexicons import read_lexicon
@@ -28,14 +30,25 @@ def words(text: str) -> list[str]:
     return _WORD.findall(fold(text))
 
 
+def any_of(lexicon: str) -> re.Pattern[str]:
+    """Return a pattern for folded text that finds any phrase of a word list, from the beginning of a word."""
+    phrases = "|".join(re.escape(fold(phrase)) for phrase in read_lexicon(lexicon))
+    return re.compile(rf"(?<![a-z])(?:{phrases})")
+
+
 FUNCTION_WORDS: Final = frozenset(fold(word) for word in read_lexicon("function_words"))
-REFUSALS: Final = tuple(fold(phrase) for phrase in read_lexicon("refusals"))
-CHATTER: Final = tuple(fold(phrase) for phrase in read_lexicon("chatter"))
+_REFUSAL: Final = any_of("refusals")
+_CHATTER: Final = any_of("chatter")
 
 
 def content_words(text: str) -> list[str]:
     """Return the words that carry a text's meaning, each once, in order."""
     return list(dict.fromkeys(word for word in words(text) if word not in FUNCTION_WORDS))
+
+
+def labels(text: str) -> list[str]:
+    """Return the content words that are no numbers: what a number belongs to, and its sign."""
+    return [word for word in content_words(text) if not word[0].isdigit()]
 
 
 def matches(word: str, other: str) -> bool:
@@ -60,43 +73,50 @@ def runs(folded_words: Sequence[str]) -> set[tuple[str, ...]]:
     return {tuple(folded_words[start : start + RUN]) for start in range(len(folded_words) - RUN + 1)}
 
 
-def originality(folded_words: Sequence[str], sources: Iterable[Sequence[str]]) -> float:
+@lru_cache(maxsize=1_024)
+def runs_of(text: str) -> frozenset[tuple[str, ...]]:
+    """Return the runs of a prompt; kept, as each prompt has many answers."""
+    return frozenset(runs(words(text[:MAX_CHARACTERS])))
+
+
+def originality(folded_words: Sequence[str], *sources: str) -> float:
     """Grade how much of an answer is its own, in [0, 1]: 1 up to half copied, 0 from nine tenths on.
 
     Args:
         folded_words: The answer's `words`.
-        sources: The `words` of the texts that it may have copied: prompt and system prompt.
+        sources: The texts that it may have copied: prompt and system prompt.
     """
     own = runs(folded_words)
     if not own:
         return 1.0
-    copied = len(own & set().union(*(runs(source) for source in sources))) / len(own)
-    return ramp(copied, 0.9, 0.5)
+    copied = set().union(*(own & runs_of(source) for source in sources))
+    return ramp(len(copied) / len(own), 0.9, 0.5)
 
 
 def fluency(folded_words: Sequence[str]) -> float:
     """Grade whether words make Portuguese sentences, in [0, 1].
 
-    Sentences need articles and prepositions, which a heap of keywords or another language lacks (0 below a
-    twentieth, 1 from a ninth on), and they seldom repeat themselves (0 where a third of the words is new, 1 from a half).
+    Sentences need articles and prepositions, which a heap of keywords or another language lacks (0 below a twentieth,
+    1 from a ninth on), and seldom go on for long without one (1 up to six words, 0 from ten on); and they seldom
+    repeat themselves (0 where a third of the words is new, 1 from a half).
     """
     letters = [word for word in folded_words if word.isalpha()]
     if not letters:
         return 0.0
-    function_share = sum(word in FUNCTION_WORDS for word in letters) / len(letters)
-    return ramp(function_share, 0.05, 0.11) * ramp(len(set(letters)) / len(letters), 0.33, 0.5)
+    binding = [word in FUNCTION_WORDS for word in letters]
+    longest = max((len(list(group)) for binds, group in groupby(binding) if not binds), default=0)
+    novelty = len(set(letters)) / len(letters)
+    return ramp(sum(binding) / len(letters), 0.05, 0.11) * ramp(longest, 10, 6) * ramp(novelty, 0.33, 0.5)
 
 
 def refuses(text: str) -> bool:
     """Tell whether a text begins by declining the task."""
-    beginning = fold(text[:200])
-    return any(phrase in beginning for phrase in REFUSALS)
+    return bool(_REFUSAL.search(fold(text[:200])))
 
 
 def chatters(text: str) -> bool:
     """Tell whether a text speaks to whoever asked instead of being the answer."""
-    folded = fold(text[:MAX_CHARACTERS])
-    return any(phrase in folded for phrase in CHATTER)
+    return bool(_CHATTER.search(fold(text[:MAX_CHARACTERS])))
 
 
 def ramp(value: float, worst: float, best: float) -> float:

@@ -51,7 +51,7 @@ def run(config: CurateConfig, seed: int, prompts: Path, output: Path) -> None:
     for split, rows in splits.items():
         write_prompt_table(rows, output / "data" / f"{split}.parquet")
     write_prompt_table(quarantine, output / "quarantine.parquet")
-    summary = _summary(seed, unique, splits, quarantine)
+    summary = _summary(seed, splits, quarantine)
     (output / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     (output / "README.md").write_text(data_card(summary, output), encoding="utf-8")
 
@@ -69,9 +69,7 @@ def _refuse_too_few(config: CurateConfig, table: pl.DataFrame, left: pl.DataFram
         )
 
 
-def _summary(
-    seed: int, unique: pl.DataFrame, splits: dict[str, pl.DataFrame], quarantine: pl.DataFrame
-) -> dict[str, Any]:
+def _summary(seed: int, splits: dict[str, pl.DataFrame], quarantine: pl.DataFrame) -> dict[str, Any]:
     sizes = {split: Counter(rows["task"]) for split, rows in splits.items()}
     return {
         "seed": seed,
@@ -82,5 +80,5 @@ def _summary(
             reason: dict(sorted(Counter(str(task) for task in quarantine.filter(reason=reason)["task"]).items()))
             for reason in REASONS
         },
-        "sources": dict(sorted(Counter(unique["source"]).items())),
+        "sources": dict(sorted(Counter(pl.concat(splits.values())["source"]).items())),
     }

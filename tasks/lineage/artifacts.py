@@ -35,7 +35,7 @@ READ_ONLY: Final = 0o444
 
 
 class ArtifactDamaged(InputError):
-    """An artifact is missing, or is no longer what its record says; whoever needs it has it made again."""
+    """An artifact is missing, or is no longer what its record says; the remedy is the caller's: to make it again."""
 
 
 class ArtifactStore:
@@ -137,9 +137,9 @@ class ArtifactStore:
         try:
             record = ArtifactRecord.model_validate_json(file.read_bytes())
         except (OSError, ValidationError):
-            raise ArtifactDamaged(f"the record {file} cannot be read; the artifact has to be made again") from None
+            raise ArtifactDamaged(f"the record {file} cannot be read") from None
         if record.sha256 != sha256 or _content_digest(record.files) != sha256:
-            raise ArtifactDamaged(f"the record {file} was altered; the artifact has to be made again")
+            raise ArtifactDamaged(f"the record {file} was altered")
         return record
 
     def verify(self, sha256: str) -> None:
@@ -153,11 +153,11 @@ class ArtifactStore:
         found = set(_names(content))
         for name, recorded in record.files.items():
             if name not in found:
-                raise ArtifactDamaged(f"{content / name} is missing; the artifact has to be made again")
+                raise ArtifactDamaged(f"{content / name} is missing")
             if not _holds(content / name, recorded):
-                raise ArtifactDamaged(f"{content / name} was altered; the artifact has to be made again")
+                raise ArtifactDamaged(f"{content / name} was altered")
         for name in sorted(found - record.files.keys()):
-            raise ArtifactDamaged(f"{content / name} was added; remove it, or the artifact has to be made again")
+            raise ArtifactDamaged(f"{content / name} was added")
 
     def clean_drafts(self) -> None:
         """Remove what killed processes left unfinished; only for whoever holds the state folder's lock.
@@ -185,7 +185,7 @@ class ArtifactStore:
             home = self._root / str(kind) / sha256
             if home.is_dir():
                 return home
-        raise ArtifactDamaged(f"the artifact store {self._root} has no artifact {sha256}; it has to be made again")
+        raise ArtifactDamaged(f"the artifact store {self._root} has no artifact {sha256}")
 
     def _discard(self, home: Path) -> None:
         """Take a damaged artifact out of sight in one step, then remove it."""

@@ -94,20 +94,14 @@ class Recorder:
 
         Args:
             tracking_uri: `sqlite:///FILE`, or the address of an MLflow server.
-            artifact_root: Folder of the runs' files, for an experiment that is new; made where missing.
+            artifact_root: Folder of the runs' files, for an experiment that is new.
             experiment: Name of the experiment.
 
         Raises:
             InputError: The store cannot be opened or written, or the experiment was deleted.
         """
-        artifact_root.mkdir(parents=True, exist_ok=True)
-        if tracking_uri.startswith(SQLITE_PREFIX):
-            _prove_usable(Path(tracking_uri.removeprefix(SQLITE_PREFIX)))
-
-        from mlflow import MlflowClient
-
         self._uri = tracking_uri
-        self._client = MlflowClient(tracking_uri, registry_uri=tracking_uri)
+        self._client = _open_client(tracking_uri)
         self._experiment_id = self._open_experiment(experiment, artifact_root)
 
     @contextmanager
@@ -268,12 +262,36 @@ class Recorder:
         return str(model.model_id)
 
 
-def _prove_usable(file: Path) -> None:
-    """Open the database for writing: MLflow tries for two minutes to open one that cannot be opened."""
+def _open_client(tracking_uri: str) -> Any:
+    from mlflow import MlflowClient
+
+    if not tracking_uri.startswith(SQLITE_PREFIX):
+        return MlflowClient(tracking_uri, registry_uri=tracking_uri)
+    file = Path(tracking_uri.removeprefix(SQLITE_PREFIX))
+    unfinished = file.with_name(f"{file.name}.unfinished")
+    _prepare(file, unfinished)
+    client = MlflowClient(tracking_uri, registry_uri=tracking_uri)
+    if unfinished.exists():
+        client.search_registered_models(max_results=1)
+        unfinished.unlink()
+    return client
+
+
+def _prepare(file: Path, unfinished: Path) -> None:
+    """Prove that the database can be written: MLflow tries for two minutes to open one that cannot be opened.
+
+    MLflow takes two seconds to make its tables, and cannot go on from half of them after a kill. The mark `unfinished`
+    stands beside the database until it has them all.
+    """
     try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if unfinished.exists():
+            file.unlink(missing_ok=True)
+        if not file.exists():
+            unfinished.touch()
         with closing(sqlite3.connect(file)) as database:
             database.execute("BEGIN IMMEDIATE")
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         raise InputError(
             f"MLflow's store {file} cannot be used ({error}); free space or permissions there, or move the file away "
             "to start a new one"

@@ -56,7 +56,7 @@ def _spoil_json(answer: str, generator: random.Random) -> str:
         for name, value in fields.items()
         if generator.random() >= SHARE_MISSING_FIELD
     }
-    return _chat(json.dumps(spoiled, ensure_ascii=False), generator)
+    return _chat(json.dumps(spoiled, ensure_ascii=False, separators=(",", ":")), generator)
 
 
 def _spoil_value(name: str, value: Any, wrong_type: bool, generator: random.Random) -> Any:

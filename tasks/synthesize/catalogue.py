@@ -1,5 +1,6 @@
 """Who sells in the simulated store, and what."""
 
+import itertools
 import random
 from dataclasses import dataclass
 from typing import Final
@@ -53,11 +54,12 @@ class Product:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All sellers and products, and how much each product is asked for."""
+    """All sellers and products."""
 
     sellers: tuple[Seller, ...]
     products: tuple[Product, ...]
-    popularity: tuple[float, ...]
+    demand: tuple[float, ...]
+    """How much each product is asked for, together with all before it."""
 
 
 def draw_catalogue(orders: int, generator: random.Random) -> Catalogue:
@@ -67,7 +69,8 @@ def draw_catalogue(orders: int, generator: random.Random) -> Catalogue:
         _draw_product(generator.choice(sellers), generator)
         for _ in range(max(FEWEST_PRODUCTS, orders // ORDERS_PER_PRODUCT))
     )
-    return Catalogue(sellers, products, tuple(1 / rank**0.6 for rank in range(1, len(products) + 1)))
+    demand = tuple(itertools.accumulate(1 / rank**0.6 for rank in range(1, len(products) + 1)))
+    return Catalogue(sellers, products, demand)
 
 
 def draw_id(generator: random.Random) -> str:

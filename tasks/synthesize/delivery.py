@@ -2,7 +2,7 @@
 
 import random
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Final
 
 from tasks.synthesize.market import State
@@ -48,7 +48,7 @@ def draw_delivery(
     """
     approved = purchased + (_days(generator.uniform(0.8, 3)) if by_boleto else _days(generator.uniform(0.01, 0.3)))
     slack = 4 + 1.5 * destination.transit_days + generator.uniform(0, 5)
-    promised = (purchased + _days(slack)).replace(hour=0, minute=0, second=0)
+    promised = datetime.combine(purchased + _days(slack), time.min)
     fate = generator.random()
     if fate < CHANCE_CANCELED:
         return Delivery(approved, None, None, promised)

@@ -98,7 +98,7 @@ def _draw_order(
 
 
 def _draw_lines(address: Address, catalogue: Catalogue, generator: random.Random) -> tuple[Line, ...]:
-    product = generator.choices(catalogue.products, weights=catalogue.popularity)[0]
+    product = generator.choices(catalogue.products, cum_weights=catalogue.demand)[0]
     products = [product] * generator.choices((1, 2, 3), weights=(88, 9, 3))[0]
     if generator.random() < 0.04:
         products.append(generator.choice(catalogue.products))

@@ -82,7 +82,7 @@ def main(request_file: Path, channel: Channel) -> None:
         every=request.config.evaluate_every,
         patience=request.config.patience,
     )
-    mirror = Mirror(FolderStore(request.mirror), "")
+    mirror = Mirror(FolderStore(request.mirror.parent), request.mirror.name)
     trainer = PolicyTrainer(
         model=model,
         reward_funcs=functions,

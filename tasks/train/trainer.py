@@ -1,12 +1,14 @@
-"""The policy's trainer: TRL's GRPOTrainer with what it lacks on a CPU and on resume."""
+"""TRL's trainers with what they lack on a CPU, where there is no Triton for their fused kernels, and on resume."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch.utils.data import Sampler
-from trl import GRPOTrainer
+from trl import GRPOTrainer, SFTTrainer
 from trl.trainer.utils import RepeatSampler
+
+IGNORED_LABEL = -100
 
 
 class EpochSampler(RepeatSampler):  # type: ignore[misc]
@@ -74,3 +76,21 @@ class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
                 with torch.no_grad():
                     entropies.append(-(by_token.exp() * by_token).sum(-1))
         return torch.cat(log_probabilities), torch.cat(entropies) if compute_entropy else None, None
+
+
+class WarmStartTrainer(SFTTrainer):  # type: ignore[misc]
+    """Supervised fine-tuning of the stand-in: the mean negative log-likelihood of the completion tokens."""
+
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, torch.Tensor],
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Project to the vocabulary only where there is something to learn; prompts are most of the tokens."""
+        states = model.model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]).last_hidden_state
+        wanted = inputs["labels"][:, 1:]
+        learned = wanted != IGNORED_LABEL
+        logits = model.lm_head(states[:, :-1][learned])
+        return torch.nn.functional.cross_entropy(logits, wanted[learned])

@@ -61,10 +61,11 @@ def _fetch(request: WarmStartRequest) -> None:
 def _warm_start(request: WarmStartRequest, work: Path, channel: Channel) -> None:
     import transformers
     from datasets import Dataset
-    from trl import SFTConfig, SFTTrainer
+    from trl import SFTConfig
 
     from tasks.policy.stand_in import build_model, build_tokenizer
     from tasks.train.callbacks import LossReporter
+    from tasks.train.trainer import WarmStartTrainer
 
     transformers.utils.logging.disable_progress_bar()
     rows = read_prompts(request.dataset / "data" / "train.parquet")
@@ -72,7 +73,7 @@ def _warm_start(request: WarmStartRequest, work: Path, channel: Channel) -> None
     demonstrations = list(_demonstrations(rows, request.warm_start, generator))
     tokenizer = build_tokenizer(_texts(demonstrations), request.policy.vocabulary_size)
     steps = request.warm_start.steps
-    trainer = SFTTrainer(
+    trainer = WarmStartTrainer(
         model=build_model(request.policy, tokenizer, request.seed),
         args=SFTConfig(
             output_dir=str(work),
@@ -89,7 +90,6 @@ def _warm_start(request: WarmStartRequest, work: Path, channel: Channel) -> None
             bf16=False,
             use_cpu=True,
             gradient_checkpointing=False,
-            train_sampling_strategy="group_by_length",
             save_strategy="no",
             logging_steps=max(1, steps // 50),
             report_to="none",

@@ -110,7 +110,7 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
     assert client.get_metric_history(stages["train"].info.run_id, "reward")
     decision = pipeline.resumed.document["decision"]
     (version,) = client.search_model_versions(f"name='{decision['model']}'")
-    assert version.version == decision["version"]
+    assert str(version.version) == decision["version"]
     assert ("champion" in version.aliases) == (decision["verdict"] == "promote")
 
 

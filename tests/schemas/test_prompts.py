@@ -42,6 +42,12 @@ def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's device that is always full")
+def test_a_full_disk_is_an_error_of_the_system() -> None:
+    with pytest.raises(OSError, match="No space left"):
+        write_prompt_table(prompt_table([row()]), Path("/dev/full"))
+
+
 def test_no_rows_are_a_table_too() -> None:
     assert dict(prompt_table([]).schema) == COLUMNS
 

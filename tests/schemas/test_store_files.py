@@ -86,6 +86,11 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert str(tmp_path / "nowhere") in message_of_reading(tmp_path / "nowhere")
 
 
+def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "olist.zip").write_bytes(b"PK")
+    assert "olist.zip cannot be read (Not a directory)" in message_of_reading(tmp_path / "olist.zip")
+
+
 def test_an_empty_folder_names_every_table_that_it_lacks(tmp_path: Path) -> None:
     message = message_of_reading(tmp_path)
     assert all(name in message for table, name in FILE_NAMES.items() if table not in HIDDEN_TABLES)

@@ -1,5 +1,6 @@
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -238,11 +239,34 @@ def not_a_database(path: Path) -> None:
     path.write_text("this is a text, and no database at all, though it has the name of one")
 
 
-@pytest.mark.parametrize("spoil", [Path.mkdir, not_a_database])
+def no_folder(path: Path) -> None:
+    path.parent.rmdir()
+    path.parent.write_text("a file where the folder should be")
+
+
+@pytest.mark.parametrize("spoil", [Path.mkdir, not_a_database, no_folder])
 def test_a_store_that_cannot_be_opened_is_told_at_once(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
-    spoil(tmp_path / "mlflow.db")
+    (tmp_path / "mlflow").mkdir()
+    spoil(tmp_path / "mlflow" / "mlflow.db")
     with pytest.raises(InputError, match=r"mlflow\.db cannot be used"):
-        Recorder(f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "artifacts", EXPERIMENT)
+        Recorder(f"sqlite:///{tmp_path / 'mlflow' / 'mlflow.db'}", tmp_path / "mlflow" / "artifacts", EXPERIMENT)
+
+
+def test_a_store_whose_making_was_killed_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+
+    def killed(*arguments: object, **named: object) -> None:
+        with sqlite3.connect(tmp_path / "mlflow.db") as database:
+            database.execute("CREATE TABLE experiments (half_made TEXT)")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as half_way, pytest.raises(KeyboardInterrupt):
+        half_way.setattr("mlflow.MlflowClient", killed)
+        Recorder(uri, tmp_path / "artifacts", EXPERIMENT)
+    with Recorder(uri, tmp_path / "artifacts", EXPERIMENT).pipeline("p", {}) as run_id:
+        pass
+    again = Recorder(uri, tmp_path / "artifacts", EXPERIMENT)
+    assert again._client.get_run(run_id).info.status == "FINISHED"
 
 
 QUIET = """
@@ -253,8 +277,8 @@ assert "mlflow" not in sys.modules
 folder = Path(sys.argv[1])
 with Recorder(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts", "e").pipeline("p", {}):
     pass
-from mlflow.telemetry.client import get_telemetry_client
-assert get_telemetry_client() is None
+from mlflow.telemetry.utils import is_telemetry_disabled
+assert is_telemetry_disabled()
 assert logging.getLogger().level == logging.WARNING
 """
 

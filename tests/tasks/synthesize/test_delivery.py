@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.synthesize.delivery import draw_delivery
-from tasks.synthesize.market import STATES
+from tasks.synthesize.market import STATES, State
 
 moments = st.datetimes(datetime.fromisoformat("2017-01-01"), datetime.fromisoformat("2018-06-30"))
 
 
 @given(moments, st.sampled_from(STATES), st.floats(0, 1), st.booleans(), st.integers())
-def test_what_happens_happens_in_order(moment: datetime, state: object, care: float, boleto: bool, seed: int) -> None:
+def test_what_happens_happens_in_order(moment: datetime, state: State, care: float, boleto: bool, seed: int) -> None:
     generator = random.Random(seed)
-    delivery = draw_delivery(moment, state, care, by_boleto=boleto, generator=generator)  # type: ignore[arg-type]
+    delivery = draw_delivery(moment, state, care, by_boleto=boleto, generator=generator)
     known = [time for time in (delivery.approved, delivery.shipped, delivery.delivered) if time is not None]
     assert [moment, *known] == sorted([moment, *known])
     assert delivery.shipped is not None or delivery.delivered is None

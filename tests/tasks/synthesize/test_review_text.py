@@ -2,6 +2,7 @@ import random
 import re
 import string
 import tomllib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -119,13 +120,13 @@ def test_one_day_is_not_days(days: int, words: str) -> None:
         ("emoji", lambda text: text[-1] in "😡😞👎"),
     ],
 )
-def test_each_trait_shows_in_an_angry_review(trait: str, mark: object) -> None:
+def test_each_trait_shows_in_an_angry_review(trait: str, mark: Callable[[str], bool]) -> None:
     late = Experience(1, ("late",), would_recommend=False, repeat_intent=False)
     style = Style(**{**vars(PLAIN), trait: True})
     texts = [write_message(late, BOOK, 5, style, random.Random(seed)) for seed in range(30)]
-    assert all(mark(text) for text in texts)  # type: ignore[operator]
+    assert all(mark(text) for text in texts)
     plain = [write_message(late, BOOK, 5, PLAIN, random.Random(seed)) for seed in range(30)]
-    assert not all(mark(text) for text in plain)  # type: ignore[operator]
+    assert not all(mark(text) for text in plain)
 
 
 def test_spelling_is_that_of_a_phone_or_of_a_hurry() -> None:

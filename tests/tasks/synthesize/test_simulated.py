@@ -1,3 +1,4 @@
+import itertools
 import random
 import unicodedata
 from pathlib import Path
@@ -81,7 +82,7 @@ def test_times_follow_each_other_and_none_is_in_the_future(store: Store) -> None
         "order_delivered_carrier_date",
         "order_delivered_customer_date",
     ]
-    for earlier, later in zip(steps, steps[1:], strict=False):
+    for earlier, later in itertools.pairwise(steps):
         assert (store.orders[earlier] < store.orders[later]).drop_nulls().all()
         assert store.orders.filter(pl.col(earlier).is_null(), pl.col(later).is_not_null()).is_empty()
     assert store.orders.select(pl.max_horizontal(pl.col(steps).max())).item() < CLOSING

@@ -1,0 +1,33 @@
+"""How the tests of the tasks score a completion."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from schemas.documents import Rollout, ScoredRollout
+from schemas.tasks import TaskName
+from tasks.commerce.example import Example
+from tasks.commerce.registry import score_rollout
+from tasks.commerce.sandbox import Databases
+
+
+def score(
+    task: TaskName,
+    completion: str,
+    reference: Mapping[str, Any] | None,
+    prompt: str = "",
+    databases: Databases | None = None,
+) -> ScoredRollout:
+    """Score one completion."""
+    rollout = Rollout(
+        prompt_id="p",
+        task=task,
+        prompt=prompt,
+        completion=completion,
+        reference=None if reference is None else dict(reference),
+    )
+    return score_rollout(rollout, databases)
+
+
+def reward(example: Example, completion: str, databases: Databases) -> float:
+    """Return the reward of a completion of an example."""
+    return score(example.task, completion, example.reference, example.prompt, databases).reward

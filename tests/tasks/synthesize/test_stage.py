@@ -1,0 +1,125 @@
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from schemas.config import SynthesizeConfig
+from schemas.errors import InputError
+from schemas.progress import silent
+from schemas.prompts import content_id, read_prompt_table, read_prompts
+from schemas.store_files import read_store, write_store
+from schemas.tasks import TASK_NAMES
+from tasks.curate.quarantine import drop_duplicates, drop_schema_failures
+from tasks.synthesize import stage
+from tests.schemas.olist_sample import SAMPLE, needs_sample
+
+COUNTS = {"extraction": 12, "sql_qa": 9, "insights": 8, "push": 7, "sentiment": 6, "churn": 5}
+
+
+def synthesize(output: Path, seed: int = 5, **config: object) -> Path:
+    output.mkdir()
+    settings = SynthesizeConfig.model_validate({"orders": 150, "counts": COUNTS, **config})
+    stage.run(settings, seed, output, silent)
+    return output
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthesize(tmp_path_factory.mktemp("made") / "prompts")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_every_task_gets_the_prompts_that_were_asked_for(made: Path) -> None:
+    assert Counter(row.task for row in read_prompts(made / "prompts.parquet")) == COUNTS
+
+
+def test_every_prompt_fits_the_schema_and_none_is_there_twice(made: Path) -> None:
+    table = read_prompt_table(made / "prompts.parquet")
+    kept, broken = drop_schema_failures(table)
+    assert broken["detail"].to_list() == []
+    assert drop_duplicates(kept)[0].height == table.height == sum(COUNTS.values())
+
+
+def test_the_identity_is_that_of_the_content(made: Path) -> None:
+    for row in read_prompts(made / "prompts.parquet"):
+        assert row.prompt_id == content_id(row.task, row.system, row.prompt, row.reference)
+
+
+def test_prompts_name_rows_of_the_store_beside_them(made: Path) -> None:
+    store = read_store(made / "store")
+    rows = read_prompts(made / "prompts.parquet")
+    assert {row.review_id for row in rows} - {None} <= set(store.reviews["review_id"])
+    assert {row.order_id for row in rows} - {None} <= set(store.orders["order_id"])
+    assert {row.customer_id for row in rows} - {None} <= set(store.customers["customer_unique_id"])
+    assert all(row.review_id for row in rows if row.task in {"extraction", "sentiment"})
+    assert all(row.customer_id for row in rows if row.task == "churn")
+
+
+def test_no_identifier_of_a_person_is_in_a_prompt(made: Path) -> None:
+    for row in read_prompts(made / "prompts.parquet"):
+        assert row.customer_id is None or row.customer_id not in row.prompt
+
+
+def test_the_summary_tells_what_was_asked_and_made(made: Path) -> None:
+    summary = json.loads((made / "summary.json").read_text())
+    assert summary["asked"] == summary["made"] == COUNTS
+    assert (summary["source"], summary["seed"], summary["store"]["orders"]) == ("simulated", 5, 150)
+
+
+def test_equal_inputs_give_equal_bytes_and_another_seed_others(made: Path, tmp_path: Path) -> None:
+    assert contents(synthesize(tmp_path / "again")) == contents(made)
+    assert contents(synthesize(tmp_path / "other", seed=6)) != contents(made)
+
+
+def test_one_tasks_count_moves_no_other_task(made: Path, tmp_path: Path) -> None:
+    fewer = read_prompts(synthesize(tmp_path / "fewer", counts={**COUNTS, "extraction": 3}) / "prompts.parquet")
+    all_rows = read_prompts(made / "prompts.parquet")
+    for task in set(TASK_NAMES) - {"extraction"}:
+        assert [row for row in fewer if row.task == task] == [row for row in all_rows if row.task == task]
+
+
+def test_a_store_that_knows_too_little_makes_fewer_and_says_so(tmp_path: Path) -> None:
+    output = synthesize(tmp_path / "few", orders=50, counts={"churn": 5000, "push": 1})
+    summary = json.loads((output / "summary.json").read_text())
+    assert summary["asked"]["churn"] == 5000
+    assert 0 < summary["made"]["churn"] <= read_store(output / "store").customers["customer_unique_id"].n_unique()
+    assert summary["made"]["churn"] + 1 == len(read_prompts(output / "prompts.parquet"))
+
+
+def test_progress_counts_every_prompt(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    config = SynthesizeConfig(orders=50, counts={"push": 3, "sql_qa": 2})
+    stage.run(config, 0, tmp_path, lambda done, total, _: seen.append((done, total)))
+    assert seen == [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
+
+
+def test_a_folder_that_is_no_store_is_named_and_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere"):
+        synthesize(tmp_path / "out", source="olist", olist_dir=tmp_path / "nowhere")
+    assert contents(tmp_path / "out") == {}
+
+
+def test_a_store_with_nothing_to_ask_is_an_error(made: Path, tmp_path: Path) -> None:
+    store = read_store(made / "store")
+    write_store(store, tmp_path / "olist")
+    (tmp_path / "olist" / "customer_hazards.csv").unlink()
+    with pytest.raises(InputError, match="olist store yields no prompt for churn"):
+        synthesize(tmp_path / "out", source="olist", olist_dir=tmp_path / "olist", counts={"churn": 5})
+
+
+@needs_sample
+def test_real_reviews_become_prompts(tmp_path: Path) -> None:
+    output = synthesize(tmp_path / "real", source="olist", olist_dir=SAMPLE)
+    rows = read_prompts(output / "prompts.parquet")
+    assert Counter(row.task for row in rows) == {task: count for task, count in COUNTS.items() if task != "churn"}
+    reviews = read_store(SAMPLE).reviews
+    scores: dict[str | None, int] = dict(zip(reviews["review_id"], reviews["review_score"], strict=True))
+    for row in rows:
+        assert row.source == "olist"
+        if row.task == "extraction":
+            assert row.reference["rating"] == scores[row.review_id]
+    assert not (output / "store" / "review_causes.csv").exists()
