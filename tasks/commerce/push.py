@@ -75,6 +75,7 @@ WEIGHTS: Final = {"length": 0.30, "product": 0.25, "offer": 0.25, "style": 0.20}
 MAX_GRAPHEMES: Final = 120
 ENOUGH_GRAPHEMES: Final = 25
 HOPELESS_GRAPHEMES: Final = 200
+FAR_TOO_LONG: Final = 1_000
 
 _FORMAL: Final = any_of("formal_phrases")
 _CALLS: Final = frozenset(fold(word) for word in read_lexicon("calls_to_action"))
@@ -101,9 +102,12 @@ def answer(reference: Reference) -> str:
 
 
 def graphemes(text: str) -> int:
-    """Count what a phone shows: a letter with its accents is one, and so is an emoji with its skin tone."""
+    """Count what a phone shows: a letter with its accents is one, and so is an emoji with its skin tone.
+
+    A text that is far too long is counted by its code points, since nobody would see the difference.
+    """
     composed = unicodedata.normalize("NFC", text)
-    if composed.isascii():
+    if composed.isascii() or len(composed) > FAR_TOO_LONG:
         return len(composed)
     import emoji
 

@@ -192,8 +192,7 @@ def test_echoes_and_stuffed_keywords_earn_next_to_nothing(
             f"{example.system}\n{example.prompt}",
             STUFFING[name],
             SCHEMA_ECHOES.get(name, ""),
-            " ".join(str(value) for value in example.reference.values() if name in ("push", "insights"))
-            + STUFFING[name],
+            f"{facts} {STUFFING[name]}",
         ]
         assert max(reward(example, echo, databases) for echo in echoes) < NEXT_TO_NOTHING
 
@@ -209,7 +208,8 @@ def test_an_object_of_nulls_earns_next_to_nothing(
 
 PIECES = st.sampled_from([
     "{", "}", "[", '"', ":", ",", "\n", "\\", "0,2", "true", "null", "sentiment", "score", "SELECT ", "WITH a AS (",
-    ")", " FROM orders", ";", "--", "/*", "'", "*", "-", "#", "%", "R$", "99", "\x00", "\u0301", "\U0001f468\u200d", "de ",
+    ")", " FROM orders", ";", "--", "/*", "'", "*", "-", "#", "%", "R$", "99", "\x00", "\u0301", "\U0001f468\u200d",
+    "de ",
 ])  # fmt: skip
 HOSTILE = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=60).map("".join))
 
