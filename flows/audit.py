@@ -35,8 +35,15 @@ def audit(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageRes
         reports=("report.html", "report.json"),
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
-    gate = _report(result.path)["gate"]
+    report = _report(result.path)
+    gate, audited = report["gate"], report["tasks"]
     create_markdown_artifact(key="audit-gate", markdown=_as_markdown(gate), description="May training start?")
+    unaudited = sorted(task for task, count in config.synthesize.counts.items() if count and task not in audited)
+    if unaudited:
+        raise GateRefused(
+            f"the audit sheet {config.audit.sheet} has no scores of {', '.join(unaudited)}; score these tasks too, or "
+            "train without them with --set synthesize.counts.TASK=0"
+        )
     if not gate["passed"]:
         raise GateRefused(f"the reward audit says no: {'; '.join(gate['reasons'])}; see {result.path / 'report.html'}")
     return result

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from schemas.errors import InputError, Interrupted, TucanoError
+from schemas.errors import InputError, TucanoError
 
 if TYPE_CHECKING:
     from flows.retrain import Retraining
@@ -41,15 +41,15 @@ def retrain(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")] = False,
 ) -> None:
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
+    from flows.console import print_retraining, say
     from flows.session import session
     from schemas.config import load_config
 
     config = load_config(profile, overrides)
+    say(f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}")
     with session(config, bytes_needed=BYTES_NEEDED):
-        from flows.console import print_retraining, say
         from flows.retrain import retrain as flow
 
-        say(f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}")
         result = flow(config, fresh=fresh)
     print_retraining(result)
     if as_json:
@@ -93,8 +93,6 @@ def main() -> None:
         app()
     except TucanoError as error:
         _end(error)
-    except KeyboardInterrupt:
-        _end(Interrupted("interrupted; run the same command again to go on"))
     except OSError as error:
         if error.errno not in DISK_ERRORS:
             raise

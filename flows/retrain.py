@@ -8,7 +8,6 @@ from typing import Any
 
 from prefect import flow, get_run_logger
 from prefect.runtime import flow_run
-from tasks.commerce.registry import reward_version
 
 from flows.audit import audit
 from flows.base import base
@@ -19,6 +18,7 @@ from flows.stage import StageResult, open_recorder, open_store
 from flows.synthesize import synthesize
 from flows.train import train
 from schemas.config import Config
+from tasks.commerce.registry import reward_version
 
 
 @dataclass(frozen=True)

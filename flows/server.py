@@ -4,6 +4,7 @@ Prefect starts a temporary server by itself where none is configured, but that o
 one ends with its parent, however the parent ends.
 """
 
+import importlib
 import os
 import socket
 import subprocess
@@ -43,6 +44,8 @@ def session_server(log_file: Path) -> Iterator[str]:
             start_new_session=True,
         )
     try:
+        # The session needs Prefect itself, whose import takes as long as half of the server's start.
+        importlib.import_module("prefect.flows")
         _wait_for(address, server, log_file)
         yield address
     finally:

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -11,11 +12,12 @@ from filelock import FileLock, Timeout
 
 from flows.server import answers, session_server
 from schemas.config import Config
-from schemas.errors import InputError
+from schemas.errors import InputError, Interrupted
 
 LOCK_FILE = "retrain.lock"
 UI_FILE = "ui.json"
 EXPERIMENT = "tucano2-commerce"
+SECONDS_TO_DRAIN = 10.0
 
 
 def artifacts_folder(config: Config) -> Path:
@@ -49,6 +51,7 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
 
     Raises:
         InputError: The folder cannot be written, its disk is nearly full, or another run holds it.
+        Interrupted: Ctrl-C or SIGTERM ended the block.
     """
     root = config.state.root
     _prove_writable(root)
@@ -69,13 +72,31 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
     try:
         configure_prefect(root)
         with ExitStack() as stack:
+            stack.enter_context(_interruptible())
             if "PREFECT_API_URL" not in os.environ:
                 os.environ["PREFECT_API_URL"] = stack.enter_context(session_server(root / "prefect.log"))
                 stack.callback(os.environ.pop, "PREFECT_API_URL")
                 stack.enter_context(_without_heartbeats())
+                stack.callback(_drain_prefect)
             yield
     finally:
         lock.release()
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Make Ctrl-C and SIGTERM one sentence; Prefect hands a SIGTERM on to the handler that it found."""
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; run the same command again to go on from here") from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _without_heartbeats() -> AbstractContextManager[object]:
@@ -83,6 +104,15 @@ def _without_heartbeats() -> AbstractContextManager[object]:
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
     return temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
+
+
+def _drain_prefect() -> None:
+    """Send what Prefect still queues; at the interpreter's end it would try for a minute to reach an ended server."""
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
+
+    APILogWorker.drain_all(timeout=SECONDS_TO_DRAIN)
+    EventsWorker.drain_all(timeout=SECONDS_TO_DRAIN)
 
 
 def _prove_writable(root: Path) -> None:

@@ -25,7 +25,7 @@ from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.lineage.recorder import Recorder, StageRun
 from tasks.lineage.source import source_digest
 
-Work = Callable[[Path, Progress, StageRun], None]
+Work = Callable[[Path, Progress, StageRun], object]
 Summary = Callable[[Path], Mapping[str, Any]]
 
 PERCENT_BETWEEN_UPDATES = 5.0
@@ -43,7 +43,7 @@ class Stage:
     """Digest of the configuration that the stage reads, the seed included."""
     inputs: Mapping[str, ArtifactRecord]
     work: Work
-    """Writes the artifact into the empty folder it is given."""
+    """Writes the artifact into the empty folder it is given; what it returns is not read."""
     summary: Summary
     """Reads the artifact's key figures for Prefect's page and the terminal."""
     reports: tuple[str, ...] = ()

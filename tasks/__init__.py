@@ -1,0 +1,1 @@
+"""How each stage works, a folder a stage; nothing here imports Prefect."""
