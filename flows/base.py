@@ -25,8 +25,8 @@ def base(config: Config, pipeline_run: str, dataset: StageResult, *, fresh: bool
             policy=config.policy,
             warm_start=config.warm_start,
             seed=config.seed,
-            dataset=dataset.path.resolve(),
-            output=output.resolve(),
+            dataset=dataset.path,
+            output=output,
         )
         run_child(
             "tasks.train.warm_start",

@@ -36,15 +36,15 @@ def evaluate(
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         request = AnswerRequest(
-            base=base.path.resolve(),
-            adapter=(policy.path / ADAPTER_FOLDER).resolve(),
+            base=base.path,
+            adapter=policy.path / ADAPTER_FOLDER,
             load_in_4bit=config.train.load_in_4bit,
-            dataset=dataset.path.resolve(),
+            dataset=dataset.path,
             temperature=config.evaluate.temperature,
             max_tokens=config.train.max_completion_tokens,
             batch_size=config.evaluate.batch_size,
             seed=config.seed,
-            output=output.resolve(),
+            output=output,
         )
         run_child(
             "tasks.evaluate.answer",

@@ -22,22 +22,22 @@ SECONDS_TO_DRAIN = 10.0
 
 def artifacts_folder(config: Config) -> Path:
     """Return the folder of the artifact store."""
-    return config.state.root / "artifacts"
+    return config.state.root.resolve() / "artifacts"
 
 
 def mirror_folder(config: Config, training: str) -> Path:
     """Return the folder where the checkpoints of one training are mirrored."""
-    return config.state.root / "mirror" / training
+    return config.state.root.resolve() / "mirror" / training
 
 
 def work_folder(config: Config, name: str) -> Path:
     """Return the folder where a stage's child process works."""
-    return config.state.root / "work" / name
+    return config.state.root.resolve() / "work" / name
 
 
 def mlflow_folder(config: Config) -> Path:
     """Return the folder of MLflow's SQLite store and artifacts."""
-    return config.state.root / "mlflow"
+    return config.state.root.resolve() / "mlflow"
 
 
 def prefect_folder(root: Path) -> Path:

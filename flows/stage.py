@@ -85,7 +85,7 @@ def open_store(config: Config) -> ArtifactStore:
 
 def open_recorder(config: Config) -> Recorder:
     """Open MLflow's store in the state folder."""
-    folder = mlflow_folder(config).resolve()
+    folder = mlflow_folder(config)
     return Recorder(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts", EXPERIMENT)
 
 

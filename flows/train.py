@@ -41,11 +41,11 @@ def train(
             validation_temperature=config.evaluate.temperature,
             validation_batch_size=config.evaluate.batch_size,
             seed=config.seed,
-            base=base.path.resolve(),
-            dataset=dataset.path.resolve(),
-            store=(prompts.path / "store").resolve(),
-            mirror=mirror.resolve(),
-            output=output.resolve(),
+            base=base.path,
+            dataset=dataset.path,
+            store=prompts.path / "store",
+            mirror=mirror,
+            output=output,
         )
         run_child(
             "tasks.train.grpo",

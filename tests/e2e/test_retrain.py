@@ -38,9 +38,9 @@ def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tm
         validation_temperature=config.evaluate.temperature,
         validation_batch_size=config.evaluate.batch_size,
         seed=config.seed,
-        base=stages["base"].resolve(),
-        dataset=stages["curate"].resolve(),
-        store=(stages["synthesize"] / "store").resolve(),
+        base=stages["base"],
+        dataset=stages["curate"],
+        store=stages["synthesize"] / "store",
         mirror=tmp_path / "mirror",
         output=tmp_path / "output",
     )
@@ -94,7 +94,7 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
     from mlflow import MlflowClient
 
     config = load_config(str(PROFILE), [f"state.root={pipeline.root}"])
-    client = MlflowClient(f"sqlite:///{mlflow_folder(config).resolve() / 'mlflow.db'}")
+    client = MlflowClient(f"sqlite:///{mlflow_folder(config) / 'mlflow.db'}")
     (experiment,) = [each for each in client.search_experiments() if each.name != "Default"]
     runs = client.search_runs([experiment.experiment_id])
     stages = {run.data.tags["stage"]: run for run in runs if run.info.status == "FINISHED" and "stage" in run.data.tags}
