@@ -15,6 +15,7 @@ from schemas.progress import Progress as Report
 if TYPE_CHECKING:
     from flows.retrain import Retraining
 
+SECONDS_BEFORE_LINES = 2.0
 SECONDS_BETWEEN_LINES = 10.0
 
 console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 100)
@@ -54,17 +55,21 @@ def _bar(stage: str) -> Iterator[Report]:
 
 
 def _lines(stage: str) -> Report:
-    started = time.monotonic()
-    last: float | None = None
+    due = time.monotonic() + SECONDS_BEFORE_LINES
+    first: tuple[float, int] | None = None
 
     def report(done: int, total: int, text: str) -> None:
-        nonlocal last
+        nonlocal due, first
         now = time.monotonic()
-        if last is not None and now - last < SECONDS_BETWEEN_LINES and done < total:
+        if done and first is None:
+            # What comes before the first unit, such as loading libraries, says nothing about the units.
+            first = now, done
+        if now < due:
             return
-        last = now
-        remaining = (now - started) / done * (total - done) if done else None
-        estimate = f", about {remaining:.0f} s to go" if remaining else ""
+        due = now + SECONDS_BETWEEN_LINES
+        estimate = ""
+        if first is not None and done > first[1]:
+            estimate = f", about {(now - first[0]) / (done - first[1]) * (total - done):.0f} s to go"
         say(f"{stage}: {done}/{total} {text}{estimate}")
 
     return report

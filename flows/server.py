@@ -18,10 +18,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from schemas.errors import TucanoError
-from tasks.policy.child import die_with_parent
+from tasks.policy.child import die_with_parent, end_group
 
 HOST = "127.0.0.1"
 SECONDS_TO_START = 120
+SECONDS_TO_END = 5
 
 
 @contextmanager
@@ -49,12 +50,7 @@ def session_server(log_file: Path) -> Iterator[str]:
         _wait_for(address, server, log_file)
         yield address
     finally:
-        server.terminate()
-        try:
-            server.wait(5)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+        end_group(server, SECONDS_TO_END)
 
 
 def answers(address: str) -> bool:

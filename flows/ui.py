@@ -13,9 +13,11 @@ from pathlib import Path
 from flows.console import say
 from flows.session import UI_FILE, configure_prefect
 from schemas.errors import InputError, TucanoError
+from tasks.policy.child import end_group
 
 HOST = "127.0.0.1"
 SECONDS_TO_START = 90
+SECONDS_TO_END = 10
 
 
 def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
@@ -60,7 +62,8 @@ def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
         say("ending both servers")
     finally:
         file.unlink(missing_ok=True)
-        _end(servers)
+        for server in servers:
+            end_group(server, SECONDS_TO_END)
 
 
 def _check_port(option: str, port: int) -> None:
@@ -104,15 +107,3 @@ def _answers(port: int) -> bool:
 
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
-
-
-def _end(servers: Sequence["subprocess.Popen[bytes]"]) -> None:
-    for server in servers:
-        if server.poll() is None:
-            os.killpg(server.pid, signal.SIGTERM)
-    for server in servers:
-        try:
-            server.wait(10)
-        except subprocess.TimeoutExpired:
-            os.killpg(server.pid, signal.SIGKILL)
-            server.wait()

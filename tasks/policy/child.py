@@ -97,7 +97,7 @@ def run_child(
         failure = _listen(child, progress, metrics)
         exit_code = child.wait()
     except BaseException:
-        _end(child)
+        end_group(child, SECONDS_TO_END)
         raise
     if exit_code:
         _raise_failure(name, exit_code, failure, log_file)
@@ -116,13 +116,16 @@ def _listen(child: "subprocess.Popen[str]", progress: Progress, metrics: Metrics
     return failure
 
 
-def _end(child: "subprocess.Popen[str]") -> None:
-    child.terminate()
+def end_group(leader: "subprocess.Popen[Any]", seconds: float) -> None:
+    """End a process that leads a session of its own, and what it started: asked first, killed after so many seconds."""
+    if leader.poll() is not None:
+        return
+    os.killpg(leader.pid, signal.SIGTERM)
     try:
-        child.wait(SECONDS_TO_END)
+        leader.wait(seconds)
     except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
+        os.killpg(leader.pid, signal.SIGKILL)
+        leader.wait()
 
 
 def _raise_failure(name: str, exit_code: int, failure: tuple[str, int] | None, log_file: Path) -> NoReturn:

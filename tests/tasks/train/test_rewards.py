@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from schemas.documents import Rollout, ScoredRollout
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 from tasks.train.rewards import ComponentRewards
@@ -49,9 +50,7 @@ def test_the_weighted_components_of_a_row_are_its_reward(rewards: ComponentRewar
     batch = _batch("push", "sentiment")
     values = [function(**batch) for function in functions]
     for row, rollout in enumerate(rewards.scored):
-        total = sum(
-            weight * column[row] for weight, column in zip(weights, values, strict=True) if column[row] is not None
-        )
+        total = sum(weight * (column[row] or 0.0) for weight, column in zip(weights, values, strict=True))
         assert total == pytest.approx(rollout.reward)
 
 
@@ -60,9 +59,12 @@ def test_each_batch_is_scored_once_and_a_new_batch_anew(
 ) -> None:
     scored: list[str] = []
     real = registry.score_rollout
-    monkeypatch.setattr(
-        registry, "score_rollout", lambda rollout, databases: scored.append(rollout.task) or real(rollout, databases)
-    )
+
+    def count(rollout: Rollout, databases: Databases | None) -> ScoredRollout:
+        scored.append(rollout.task)
+        return real(rollout, databases)
+
+    monkeypatch.setattr(registry, "score_rollout", count)
     functions, _ = rewards.functions()
     for batch in (_batch("push", "sentiment"), _batch("sentiment")):
         for function in functions:

@@ -1,0 +1,76 @@
+"""The command: a user's mistake is one sentence on stderr and exit code 2, and never a traceback."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SMALL = Path(__file__).parents[1] / "e2e" / "small.toml"
+
+
+def _tucano(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "flows", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _says(ended: "subprocess.CompletedProcess[str]", sentence: str) -> None:
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stdout == ""
+    assert "Traceback" not in ended.stderr
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith("tucano: ")
+    assert sentence in last
+
+
+def test_help_answers_without_any_heavy_library() -> None:
+    assert "retrain" in _tucano("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--profile", "nowhere"], "there is no profile 'nowhere'"),
+        (["--set", "train.steps=1"], "train.steps: unknown key"),
+        (["--set", "seed=one"], "seed: Input should be a valid integer"),
+    ],
+)
+def test_a_wrong_configuration_is_named(arguments: list[str], sentence: str) -> None:
+    _says(_tucano("retrain", *arguments), sentence)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 and not Path("/proc").exists(), reason="needs a folder that nobody may write")
+def test_a_state_folder_that_cannot_be_written_is_named() -> None:
+    _says(_tucano("retrain", "--set", "state.root=/proc/tucano"), "the state folder /proc/tucano cannot be written")
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [
+        ({}, "olist_orders_dataset.csv"),
+        ({"olist_orders_dataset.csv": ""}, "olist_orders_dataset.csv"),
+    ],
+)
+def test_an_olist_folder_without_its_tables_is_named(files: dict[str, str], sentence: str, tmp_path: Path) -> None:
+    olist = tmp_path / "olist"
+    olist.mkdir()
+    for name, text in files.items():
+        (olist / name).write_text(text, encoding="utf-8")
+    overrides = [f"state.root={tmp_path / 'state'}", "synthesize.source=olist", f"synthesize.olist_dir={olist}"]
+    arguments = [part for override in overrides for part in ("--set", override)]
+    _says(_tucano("retrain", "--profile", str(SMALL), *arguments), sentence)
+
+
+def test_pages_without_a_state_folder_are_refused(tmp_path: Path) -> None:
+    _says(_tucano("ui", "--root", str(tmp_path / "none")), "run `make retrain` first")
+
+
+def test_a_busy_port_is_named_with_its_option(tmp_path: Path) -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = str(busy.getsockname()[1])
+        _says(_tucano("ui", "--root", str(tmp_path), "--mlflow-port", port), f"port {port} cannot be used")
