@@ -25,6 +25,8 @@ from tasks.policy.child import Channel, serve
 ADAPTER_FOLDER = "adapter"
 SUMMARY_FILE = "training.json"
 WORK_FOLDER = "work"
+TIMINGS = frozenset({"step_time"})
+"""What the log holds that is not decided by the inputs; MLflow has it, the artifact has not."""
 
 
 class GrpoRequest(BaseModel):
@@ -226,9 +228,14 @@ def _write_result(request: GrpoRequest, state: Any, selection: Any) -> None:
         "chosen_step": selection.best.step,
         "stopped_early": selection.exhausted,
         "validation": [validation.model_dump() for validation in selection.history],
-        "log": [entry for entry in state.log_history if "loss" in entry],
+        "log": [
+            {name: value for name, value in entry.items() if name not in TIMINGS}
+            for entry in state.log_history
+            if "loss" in entry
+        ],
     }
-    (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1), encoding="utf-8")
+    # A resumed run reads its earlier entries from JSON, which has them in another order.
+    (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1, sort_keys=True), encoding="utf-8")
 
 
 if __name__ == "__main__":
