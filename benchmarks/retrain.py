@@ -20,6 +20,8 @@ from rich.table import Table
 
 SEEDS = (1, 2, 3)
 STATE = Path(".tucano") / "benchmark"
+# The kernel walks all of a process's pages for one sample, which would slow down what is timed.
+SECONDS_BETWEEN_SAMPLES = 2.0
 MAX_SECONDS = 7 * 60
 MAX_AGAIN_SECONDS = 25
 MAX_GIGABYTES = 4.0
@@ -80,7 +82,7 @@ class _Peak:
         return self._peak / 1e9
 
     def _watch(self) -> None:
-        while not self._done.wait(0.5):
+        while not self._done.wait(SECONDS_BETWEEN_SAMPLES):
             total = 0
             try:
                 tree = [self._process, *self._process.children(recursive=True)]

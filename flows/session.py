@@ -12,8 +12,9 @@ from filelock import FileLock, Timeout
 
 from flows.server import answers, session_server
 from schemas.config import Config
-from schemas.errors import InputError, Interrupted
+from schemas.errors import InputError, Interrupted, TucanoError
 
+BYTES_OF_A_FULL_DISK = 20_000_000
 LOCK_FILE = "retrain.lock"
 UI_FILE = "ui.json"
 EXPERIMENT = "tucano2-commerce"
@@ -25,9 +26,9 @@ def artifacts_folder(config: Config) -> Path:
     return config.state.root.resolve() / "artifacts"
 
 
-def mirror_folder(config: Config, training: str) -> Path:
-    """Return the folder where the checkpoints of one training are mirrored."""
-    return config.state.root.resolve() / "mirror" / training
+def mirror_address(config: Config) -> str:
+    """Return where checkpoints are mirrored."""
+    return config.state.mirror or str(config.state.root.resolve() / "mirror")
 
 
 def work_folder(config: Config, name: str) -> Path:
@@ -79,6 +80,16 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
                 stack.enter_context(_without_heartbeats())
                 stack.callback(_drain_prefect)
             yield
+    except Exception as error:
+        if getattr(error, "exit_code", TucanoError.exit_code) != TucanoError.exit_code:
+            raise
+        # A full disk has many faces: torch, SQLite and Prefect's server each fail with an error of their own.
+        if shutil.disk_usage(root).free < BYTES_OF_A_FULL_DISK:
+            raise InputError(
+                f"the disk of the state folder {root} is full; free some space and run the same command again: "
+                "what was finished is kept"
+            ) from None
+        raise
     finally:
         lock.release()
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from prefect import flow
 
-from flows.session import mirror_folder, work_folder
+from flows.session import mirror_address, work_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.config import Config
 from schemas.progress import Progress
+from tasks.checkpoints.address import open_mirror
 from tasks.lineage.recorder import StageRun
 from tasks.policy.child import run_child
 from tasks.train.grpo import SUMMARY_FILE, GrpoRequest
@@ -32,9 +33,9 @@ def train(
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
         training = f"train-{stage.key[:16]}"
-        mirror, folder = mirror_folder(config, training), work_folder(config, training)
+        mirror, folder = mirror_address(config), work_folder(config, training)
         if fresh:
-            shutil.rmtree(mirror, ignore_errors=True)
+            open_mirror(mirror, training).clear()
         shutil.rmtree(folder, ignore_errors=True)
         request = GrpoRequest(
             config=config.train,
@@ -45,6 +46,7 @@ def train(
             dataset=dataset.path,
             store=prompts.path / "store",
             mirror=mirror,
+            training=training,
             output=output,
         )
         run_child(

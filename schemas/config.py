@@ -33,7 +33,9 @@ class StateConfig(Section):
     """Where everything that the pipeline keeps is kept."""
 
     root: Path = Path(".tucano")
-    """Folder of the artifact store, the mirror, MLflow's and Prefect's state."""
+    """Folder of the artifact store, MLflow's and Prefect's state."""
+    mirror: str | None = None
+    """Where checkpoints are mirrored: a folder or `gs://bucket/prefix`; `mirror` in the root where not set."""
 
 
 class SynthesizeConfig(Section):

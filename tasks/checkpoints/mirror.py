@@ -131,6 +131,12 @@ class Mirror:
             if earlier != pinned:
                 self._store.delete(earlier)
 
+    def clear(self) -> None:
+        """Remove every checkpoint: the manifests first, so that none is ever half there."""
+        for part in (MANIFESTS, PINS, BLOBS):
+            for key in self._store.keys(self._key(part)):
+                self._store.delete(key)
+
     def prune(self, keep_last: int) -> None:
         """Remove the checkpoints that are neither pinned nor among the newest, and the bytes that none is made of.
 

@@ -16,8 +16,7 @@ from schemas.config import TrainConfig
 from schemas.documents import Rollout
 from schemas.prompts import PromptRow, read_prompts
 from schemas.store_files import read_store
-from tasks.checkpoints.folder_store import FolderStore
-from tasks.checkpoints.mirror import Mirror
+from tasks.checkpoints.address import open_mirror
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 from tasks.policy.child import Channel, serve
@@ -48,8 +47,10 @@ class GrpoRequest(BaseModel):
     """Folder of the dataset artifact."""
     store: Path
     """Folder of the store that SQL is executed on."""
-    mirror: Path
-    """Where checkpoints are mirrored."""
+    mirror: str
+    """Where checkpoints are mirrored: a folder or `gs://bucket/prefix`."""
+    training: str
+    """Key of this training in the mirror: equal inputs, equal key."""
     output: Path
     """Empty folder for the adapter and the training summary."""
 
@@ -84,7 +85,7 @@ def main(request_file: Path, channel: Channel) -> None:
         every=request.config.evaluate_every,
         patience=request.config.patience,
     )
-    mirror = Mirror(FolderStore(request.mirror.parent), request.mirror.name)
+    mirror = open_mirror(request.mirror, request.training)
     trainer = PolicyTrainer(
         model=model,
         reward_funcs=functions,

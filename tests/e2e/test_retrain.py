@@ -41,7 +41,8 @@ def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tm
         base=stages["base"],
         dataset=stages["curate"],
         store=stages["synthesize"] / "store",
-        mirror=tmp_path / "mirror",
+        mirror=str(tmp_path / "mirror"),
+        training="uninterrupted",
         output=tmp_path / "output",
     )
     run_child("tasks.train.grpo", request, tmp_path / "work", interpreter=None, progress=silent)
