@@ -151,6 +151,8 @@ def configure_prefect(root: Path) -> None:
     settings = {
         "PREFECT_HOME": str(home),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        # Nothing leaves the shop: Prefect's client would report its use, and say so on a terminal.
+        "DO_NOT_TRACK": "1",
         # The terminal has our own lines, and no traceback for a user's mistake; the run's page has Prefect's.
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         "PREFECT_LOCAL_STORAGE_PATH": str(home / "storage"),

@@ -1,0 +1,26 @@
+"""The same job on real reviews, where the sample of Olist's data is at hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import VERDICT_CODES, retrain
+from tests.schemas.olist_sample import SAMPLE, needs_sample
+
+
+@pytest.mark.e2e
+@needs_sample
+def test_real_reviews_become_extraction_and_sentiment_prompts(tmp_path: Path) -> None:
+    ended = retrain(
+        tmp_path,
+        *("--set", "synthesize.source=olist", "--set", f"synthesize.olist_dir={SAMPLE}"),
+        *("--set", "train.max_steps=2", "--set", "warm_start.steps=2"),
+    )
+    assert ended.exit_code in VERDICT_CODES, ended.said
+    prompts = Path(ended.document["stages"]["synthesize"]["path"])
+    made = json.loads((prompts / "summary.json").read_text(encoding="utf-8"))["made"]
+    assert made["extraction"] == 24
+    assert made["sentiment"] == 16
+    assert made["churn"] == 0
+    assert set(ended.document["evaluation"]["tasks"]) == {"extraction", "sql_qa", "insights", "push", "sentiment"}
