@@ -7,6 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SET ?=
+NAME ?= retrain
 
 .PHONY: setup retrain test test-fast lint ui bench clean constraints
 .DEFAULT_GOAL := help
@@ -41,11 +42,13 @@ ui: $(READY)  ## Serve Prefect's and MLflow's pages on loopback over the local s
 	$(BIN)/tucano ui
 
 bench: $(READY)  ## Run one benchmark: make bench NAME=retrain.
-	@test -f "benchmarks/$(NAME).py" || { echo "NAME is one of: $$(cd benchmarks && ls *.py | sed 's/\.py$$//' | tr '\n' ' ')"; exit 2; }
+	@test -f "benchmarks/$(NAME).py" || { echo "NAME is one of: $$(cd benchmarks && ls [a-z]*.py | sed 's/\.py$$//' | tr '\n' ' ')"; exit 2; }
 	$(BIN)/python -m benchmarks.$(NAME)
 
-constraints: $(READY)  ## Make both constraints files anew.
-	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints/laptop.txt
+constraints: $(READY)  ## Pin what .venv holds, and resolve the trainer's environment.
+	$(BIN)/python -m pip freeze --exclude-editable > constraints/laptop.draft
+	sed 's/+cpu$$//' constraints/laptop.draft > constraints/laptop.txt
+	rm constraints/laptop.draft
 	$(BIN)/uv pip compile --group pyproject.toml:trainer --no-annotate --no-header --python-version 3.11 --python-platform x86_64-manylinux_2_31 --output-file constraints/trainer-linux-cuda.txt
 
 clean:  ## Remove the local state and every cache; .venv stays.

@@ -1,6 +1,5 @@
 """The audit flow: rewards against scores, and the gate that training cannot pass by accident."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.config import AuditConfig, Config
 from schemas.errors import GateRefused
 from tasks.audit import stage as audit_stage
+from tasks.lineage.source import file_digests
 
 
 @flow(name="audit", validate_parameters=False)
@@ -51,9 +51,7 @@ def audit(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageRes
 
 def _files(config: AuditConfig) -> dict[str, str]:
     """Return the digest of each file that the audit reads, wherever it is kept."""
-    named = {"sheet": config.sheet, "rollouts": config.rollouts}
-    named |= {f"store/{file.name}": file for file in sorted(config.store.glob("*.csv"))}
-    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in named.items() if file.is_file()}
+    return file_digests([config.sheet, config.rollouts, *sorted(config.store.glob("*.csv"))])
 
 
 def _report(folder: Path) -> Any:

@@ -122,6 +122,7 @@ def print_retraining(result: "Retraining") -> None:
         ],
     )
     decision = result.decision
-    moved = f"`{decision['alias']}` moved to" if decision["verdict"] == "promote" else "held:"
-    say(f"{moved} version {decision['version']} of {decision['model']}: {'; '.join(decision['reasons'])}")
+    model = f"version {decision['version']} of {decision['model']}"
+    say(f"{decision['verdict']}: {model}: {'; '.join(decision['reasons'])}")
+    say(f"`{decision['alias']}` is " + (f"version {result.champion}" if result.champion else "no version yet"))
     say(f"report: {result.stages['evaluate'].path / 'report.html'}")

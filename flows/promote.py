@@ -60,6 +60,9 @@ def promote(
         reports=(DECISION_FILE,),
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
+    if result.reused and open_recorder(config).holder(config.promote.model_name, config.promote.alias) is None:
+        # The registry was lost or emptied since: what was decided has to be registered again.
+        result = run_stage(stage, config, pipeline_run, fresh=True)
     decision = read_decision(result.path)
     create_markdown_artifact(key="promotion", markdown=_as_markdown(decision), description="Did the alias move?")
     return result

@@ -33,6 +33,8 @@ class Retraining:
     """The evaluation's report.json."""
     decision: Mapping[str, Any]
     """The promotion's decision.json."""
+    champion: str | None
+    """The version that holds the alias now; a later run than the one that decided may have moved it."""
 
 
 def run_name() -> str:
@@ -66,5 +68,12 @@ def retrain(config: Config, *, fresh: bool = False) -> Retraining:
         "evaluate": evaluation,
         "promote": promotion,
     }
+    champion = recorder.holder(config.promote.model_name, config.promote.alias)
     get_run_logger().info("done: %s", read_decision(promotion.path)["verdict"])
-    return Retraining(stages, time.monotonic() - started, read_report(evaluation.path), read_decision(promotion.path))
+    return Retraining(
+        stages=stages,
+        seconds=time.monotonic() - started,
+        report=read_report(evaluation.path),
+        decision=read_decision(promotion.path),
+        champion=champion.version if champion else None,
+    )

@@ -53,11 +53,13 @@ def session_server(log_file: Path) -> Iterator[str]:
         end_group(server, SECONDS_TO_END)
 
 
-def answers(address: str) -> bool:
-    """Say whether a Prefect server answers at an API address."""
+def reachable(address: str) -> bool:
+    """Say whether a server answers at an API address; one that asks for a key answers too."""
     try:
-        with urllib.request.urlopen(f"{address}/health", timeout=2) as answer:  # noqa: S310 - our own loopback address
+        with urllib.request.urlopen(f"{address}/health", timeout=5) as answer:  # noqa: S310 - the address is the user's
             return bool(answer.status == 200)
+    except urllib.error.HTTPError:
+        return True
     except (OSError, ValueError):
         return False
 
@@ -70,7 +72,7 @@ def _free_port() -> int:
 
 def _wait_for(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -> None:
     deadline = time.monotonic() + SECONDS_TO_START
-    while not answers(address):
+    while not reachable(address):
         if server.poll() is not None or time.monotonic() > deadline:
             raise TucanoError(f"Prefect's server did not start; its log is {log_file}")
         time.sleep(0.1)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from flows.server import answers, session_server
+from flows.server import reachable, session_server
 from schemas.config import Config
 from schemas.errors import InputError, Interrupted, TucanoError
 
@@ -74,10 +74,13 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
         configure_prefect(root)
         with ExitStack() as stack:
             stack.enter_context(_interruptible())
-            if "PREFECT_API_URL" not in os.environ:
+            if "PREFECT_API_URL" in os.environ:
+                _prove_reachable(os.environ["PREFECT_API_URL"])
+            else:
                 os.environ["PREFECT_API_URL"] = stack.enter_context(session_server(root / "prefect.log"))
                 stack.callback(os.environ.pop, "PREFECT_API_URL")
                 stack.enter_context(_without_heartbeats())
+                _crash_abandoned_runs()
                 stack.callback(_drain_prefect)
             yield
     except Exception as error:
@@ -110,11 +113,32 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+def _prove_reachable(address: str) -> None:
+    if not reachable(address):
+        raise InputError(
+            f"no Prefect server answers at PREFECT_API_URL={address}; start it, correct the address, or unset the "
+            "variable to use a server of the run's own"
+        )
+
+
 def _without_heartbeats() -> AbstractContextManager[object]:
     """Spare each flow the second that joining its heartbeat thread takes: a session's own server acts on none."""
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
     return temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
+
+
+def _crash_abandoned_runs() -> None:
+    """Close what a killed command left running on the page; the lock says that nobody works on it."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType
+    from prefect.client.schemas.objects import StateType
+    from prefect.states import Crashed
+
+    running = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])))
+    with get_client(sync_client=True) as client:
+        for run in client.read_flow_runs(flow_run_filter=running):
+            client.set_flow_run_state(run.id, Crashed(message="its process was killed"), force=True)
 
 
 def _drain_prefect() -> None:
@@ -170,4 +194,4 @@ def running_server(root: Path) -> str | None:
         address = str(json.loads((root / UI_FILE).read_text(encoding="utf-8"))["prefect_api"])
     except (OSError, ValueError, KeyError):
         return None
-    return address if answers(address) else None
+    return address if reachable(address) else None

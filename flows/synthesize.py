@@ -1,6 +1,5 @@
 """The synthesize flow: a store and the prompts that are made from it."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from prefect import flow
 
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.config import Config, SynthesizeConfig
+from tasks.lineage.source import file_digests
 from tasks.synthesize import stage as synthesize_stage
 
 
@@ -33,9 +33,7 @@ def _what_decides(config: SynthesizeConfig) -> dict[str, Any]:
     """Return the section with the content of Olist's files in place of the folder's name."""
     values = config.model_dump(mode="json", exclude={"olist_dir"})
     if config.olist_dir is not None:
-        values["olist_files"] = {
-            file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(config.olist_dir.glob("*.csv"))
-        }
+        values["olist_files"] = file_digests(sorted(config.olist_dir.glob("*.csv")))
     return values
 
 

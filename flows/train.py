@@ -68,6 +68,7 @@ def train(
             config.seed,
             config.train.model_dump(mode="json", exclude={"interpreter"}),
             config.evaluate.temperature,
+            config.evaluate.batch_size,
         ),
         inputs={
             "prompts": prompts.record,

@@ -35,21 +35,21 @@ def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     mlflow_home = (root / "mlflow").resolve()
     mlflow_home.mkdir(exist_ok=True)
     address = f"http://{HOST}:{prefect_port}/api"
-    servers = [
-        _start(["-m", "prefect", "server", "start", "--host", HOST, "--port", str(prefect_port)], root / "prefect.log"),
-        _start(
-            [
-                *("-m", "mlflow", "server", "--host", HOST, "--port", str(mlflow_port), "--workers", "1"),
-                *("--backend-store-uri", f"sqlite:///{mlflow_home / 'mlflow.db'}"),
-                *("--default-artifact-root", str(mlflow_home / "artifacts"), "--serve-artifacts"),
-                *("--artifacts-destination", str(mlflow_home / "artifacts")),
-            ],
-            root / "mlflow.log",
+    commands = {
+        "prefect": ("-m", "prefect", "server", "start", "--host", HOST, "--port", str(prefect_port)),
+        "mlflow": (
+            *("-m", "mlflow", "server", "--host", HOST, "--port", str(mlflow_port), "--workers", "1"),
+            *("--backend-store-uri", f"sqlite:///{mlflow_home / 'mlflow.db'}"),
+            *("--default-artifact-root", str(mlflow_home / "artifacts"), "--serve-artifacts"),
+            *("--artifacts-destination", str(mlflow_home / "artifacts")),
         ),
-    ]
+    }
+    servers: list[subprocess.Popen[bytes]] = []
     file = root / UI_FILE
     signal.signal(signal.SIGTERM, _interrupt)
     try:
+        for name, command in commands.items():
+            servers.append(_start(command, root / f"{name}.log"))
         file.write_text(json.dumps({"prefect_api": address}), encoding="utf-8")
         _wait_for(servers, (prefect_port, mlflow_port), root)
         say(f"Prefect: http://{HOST}:{prefect_port}")

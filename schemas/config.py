@@ -22,7 +22,7 @@ AUDIT_FOLDER = REPOSITORY / "data" / "audit"
 class Section(BaseModel):
     """A part of the configuration: no unknown key, and immutable once read."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def digest(self) -> str:
         """Return the sha256 of the section's values, equal for equal values."""
@@ -36,6 +36,12 @@ class StateConfig(Section):
     """Folder of the artifact store, MLflow's and Prefect's state."""
     mirror: str | None = None
     """Where checkpoints are mirrored: a folder or `gs://bucket/prefix`; `mirror` in the root where not set."""
+
+    @model_validator(mode="after")
+    def _mirror_is_a_folder_or_a_bucket(self) -> "StateConfig":
+        if self.mirror and "://" in self.mirror and not self.mirror.startswith("gs://"):
+            raise ValueError(f"mirror {self.mirror!r} is neither a folder nor gs://bucket/prefix")
+        return self
 
 
 class SynthesizeConfig(Section):
@@ -95,6 +101,12 @@ class PolicyConfig(Section):
     feed_forward_size: int = Field(default=512, ge=32)
     """Width of the stand-in's feed-forward layers."""
 
+    @model_validator(mode="after")
+    def _heads_divide_the_width(self) -> "PolicyConfig":
+        if self.hidden_size % (2 * self.heads):
+            raise ValueError(f"hidden_size {self.hidden_size} is not a multiple of twice the {self.heads} heads")
+        return self
+
 
 class WarmStartConfig(Section):
     """Supervised fine-tuning on demonstrations, before GRPO."""
@@ -148,7 +160,7 @@ class TrainConfig(Section):
     save_every: int = Field(default=10, ge=1)
     """Steps between checkpoints."""
     keep_checkpoints: int = Field(default=3, ge=1)
-    """Newest checkpoints that the mirror keeps beside the best."""
+    """Newest checkpoints that the mirror keeps; each holds the best adapter so far."""
     evaluate_every: int = Field(default=10, ge=1)
     """Steps between evaluations on the validation split."""
     patience: int = Field(default=4, ge=1)

@@ -1,9 +1,11 @@
 """The version of a stage's code: the digest of the files that decide what it makes."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
+
+from schemas.errors import InputError
 
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
 
@@ -46,3 +48,20 @@ def _files_below(folder: Path) -> Iterator[Path]:
         parts = path.relative_to(folder).parts
         if path.is_file() and "__pycache__" not in parts and not any(part.startswith(".") for part in parts):
             yield path
+
+
+def file_digests(files: Iterable[Path]) -> dict[str, str]:
+    """Return the sha256 of each file that a stage reads from outside the artifact store, by its name.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    digests = {}
+    for file in files:
+        try:
+            digests[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+        except OSError as error:
+            raise InputError(
+                f"{file} cannot be read ({error.strerror}); check that it is a file you may read"
+            ) from None
+    return digests

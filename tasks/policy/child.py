@@ -5,6 +5,7 @@ on the stdout that it was given, while whatever libraries print goes to a log fi
 nobody writes to: its end tells the child that the parent is gone, however the parent died.
 """
 
+import errno
 import json
 import os
 import signal
@@ -131,7 +132,7 @@ def end_group(leader: "subprocess.Popen[Any]", seconds: float) -> None:
 def _raise_failure(name: str, exit_code: int, failure: tuple[str, int] | None, log_file: Path) -> NoReturn:
     if exit_code < 0:
         died = signal.Signals(-exit_code).name
-        raise Interrupted(f"{name} was killed by {died}; run the same command again to go on from its last checkpoint")
+        raise Interrupted(f"{name} was killed by {died}; run the same command again to go on from what was finished")
     message, code = failure or (f"{name} ended with exit code {exit_code}; its log is {log_file}", 1)
     kinds: dict[int, type[TucanoError]] = {2: InputError, 3: GateRefused, 4: Interrupted}
     raise kinds.get(code, TucanoError)(message)
@@ -149,9 +150,17 @@ def serve(work: Callable[[Path, Channel], None], arguments: Sequence[str] | None
         sys.exit(error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last resort of a process, which tells its parent
         traceback.print_exc()
+        if _is_full_disk(error):
+            channel.failure("the disk is full; free some space and run the same command again", InputError.exit_code)
+            sys.exit(InputError.exit_code)
         channel.failure(f"unexpected {type(error).__name__}; the traceback is in {_log_beside(request_file)}", 1)
         sys.exit(1)
     sys.exit(0)
+
+
+def _is_full_disk(error: Exception) -> bool:
+    """Recognise a full disk also where a library wraps the system's error in one of its own."""
+    return getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT} or os.strerror(errno.ENOSPC) in str(error)
 
 
 def _log_beside(request_file: str) -> str:

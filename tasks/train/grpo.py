@@ -106,16 +106,20 @@ def main(request_file: Path, channel: Channel) -> None:
         ],
     )
     manifest = mirror.newest()
-    checkpoint = None
+    checkpoint: Path | None = None
     if manifest is not None:
         checkpoint = work / f"checkpoint-{manifest.step}"
         mirror.restore(manifest, checkpoint)
         selection.restore(checkpoint)
         logging.getLogger(__name__).info("resuming at step %d", manifest.step)
         channel.progress(manifest.step, request.config.max_steps, f"resumed at step {manifest.step}")
-    if not (checkpoint and selection.exhausted):
+    if manifest and checkpoint and (selection.exhausted or manifest.step >= request.config.max_steps):
+        # Nothing is left to train, and the Trainer would take one step more before it noticed.
+        state = transformers.TrainerState.load_from_json(str(checkpoint / "trainer_state.json"))
+    else:
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    _write_result(request, trainer.state, selection)
+        state = trainer.state
+    _write_result(request, state, selection)
 
 
 def _arguments(request: GrpoRequest, work: Path, weights: Sequence[float]) -> Any:

@@ -102,5 +102,17 @@ class Selection(TrainerCallback):  # type: ignore[misc]
         draft = self._folder / f"{BEST_FOLDER}.draft"
         shutil.rmtree(draft, ignore_errors=True)
         model.save_pretrained(draft)
+        _make_neutral(draft)
         shutil.rmtree(self.best_adapter, ignore_errors=True)
         draft.replace(self.best_adapter)
+
+
+def _make_neutral(adapter: Path) -> None:
+    """Take out of a saved adapter what its inputs do not decide: the order of a set, a local path, a model card."""
+    file = adapter / "adapter_config.json"
+    if file.exists():
+        values = json.loads(file.read_text(encoding="utf-8"))
+        values["base_model_name_or_path"] = None
+        values["target_modules"] = sorted(values["target_modules"])
+        file.write_text(json.dumps(values, indent=2, sort_keys=True), encoding="utf-8")
+    (adapter / "README.md").unlink(missing_ok=True)

@@ -52,10 +52,12 @@ def _fetch(request: WarmStartRequest) -> None:
 
     name = request.policy.name
     try:
-        AutoModelForCausalLM.from_pretrained(name, dtype="auto").save_pretrained(request.output)
-        AutoTokenizer.from_pretrained(name).save_pretrained(request.output)
+        model = AutoModelForCausalLM.from_pretrained(name, dtype="auto")
+        tokenizer = AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
         raise InputError(f"policy.name {name!r} cannot be loaded; give a hub name or a folder: {error}") from error
+    model.save_pretrained(request.output)
+    tokenizer.save_pretrained(request.output)
 
 
 def _warm_start(request: WarmStartRequest, work: Path, channel: Channel) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from flows.session import LOCK_FILE, mlflow_folder
+from flows.server import session_server
+from flows.session import LOCK_FILE, mlflow_folder, prefect_folder
 from schemas.config import load_config
 from schemas.progress import silent
 from tasks.lineage.artifacts import ArtifactStore
@@ -46,11 +47,15 @@ def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tm
         output=tmp_path / "output",
     )
     run_child("tasks.train.grpo", request, tmp_path / "work", interpreter=None, progress=silent)
-    for name in (f"{ADAPTER_FOLDER}/adapter_model.safetensors", SUMMARY_FILE):
-        assert (tmp_path / "output" / name).read_bytes() == (stages["train"] / name).read_bytes()
+    made = {file.relative_to(tmp_path / "output"): file for file in (tmp_path / "output").rglob("*") if file.is_file()}
+    kept = {file.relative_to(stages["train"]): file for file in stages["train"].rglob("*") if file.is_file()}
+    assert made.keys() == kept.keys()
+    assert {Path(SUMMARY_FILE), Path(ADAPTER_FOLDER) / "adapter_model.safetensors"} <= made.keys()
+    for name, file in made.items():
+        assert file.read_bytes() == kept[name].read_bytes(), name
 
 
-def test_training_reads_no_test_prompt(pipeline: Pipeline) -> None:
+def test_no_test_prompt_is_among_the_training_prompts(pipeline: Pipeline) -> None:
     from schemas.prompts import read_prompts
 
     dataset = Path(pipeline.resumed.document["stages"]["curate"]["path"]) / "data"
@@ -70,17 +75,20 @@ def test_a_second_run_skips_every_stage_and_says_the_same(pipeline: Pipeline) ->
     assert again.document["decision"] == pipeline.resumed.document["decision"]
 
 
-def test_a_damaged_artifact_is_made_again_as_it_was(pipeline: Pipeline) -> None:
-    stage = pipeline.resumed.document["stages"]["curate"]
-    victim = Path(stage["path"]) / "data" / "test.parquet"
+@pytest.mark.parametrize(
+    ("name", "file"), [("curate", "data/test.parquet"), ("train", "adapter/adapter_model.safetensors")]
+)
+def test_a_damaged_artifact_is_made_again_as_it_was(name: str, file: str, pipeline: Pipeline) -> None:
+    stage = pipeline.resumed.document["stages"][name]
+    victim = Path(stage["path"]) / file
     content = bytearray(victim.read_bytes())
     content[len(content) // 2] ^= 1
     victim.chmod(0o644)
     victim.write_bytes(content)
     again = retrain(pipeline.root)
     assert "making it again" in again.said
-    assert skipped(again.said) == [name for name in STAGES if name != "curate"]
-    assert again.document["stages"]["curate"]["sha256"] == stage["sha256"]
+    assert skipped(again.said) == [other for other in STAGES if other != name]
+    assert again.document["stages"][name]["sha256"] == stage["sha256"]
 
 
 def test_a_second_run_at_the_same_time_is_refused(pipeline: Pipeline) -> None:
@@ -113,6 +121,20 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
     (version,) = client.search_model_versions(f"name='{decision['model']}'")
     assert str(version.version) == decision["version"]
     assert ("champion" in version.aliases) == (decision["verdict"] == "promote")
+
+
+def test_prefect_shows_a_flow_a_stage_and_the_killed_runs_as_crashed(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prefect.client.orchestration import SyncPrefectClient
+
+    monkeypatch.setenv("PREFECT_HOME", str(prefect_folder(pipeline.root).resolve()))
+    with session_server(pipeline.root / "prefect.log") as address, SyncPrefectClient(address) as client:
+        flows = {flow.id: flow.name for flow in client.read_flows()}
+        runs = [(flows[run.flow_id], run.state.name) for run in client.read_flow_runs() if run.state]
+    assert {name for name, _ in runs} == {"retrain", *STAGES}
+    assert {name for name, state in runs if state == "Crashed"} == {"retrain", "train"}
+    assert not [name for name, state in runs if state == "Running"]
 
 
 def test_every_artifact_names_inputs_that_are_there(pipeline: Pipeline) -> None:

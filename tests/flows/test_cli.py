@@ -25,7 +25,7 @@ def _says(ended: "subprocess.CompletedProcess[str]", sentence: str) -> None:
     assert sentence in last
 
 
-def test_help_answers_without_any_heavy_library() -> None:
+def test_help_lists_the_commands() -> None:
     assert "retrain" in _tucano("--help").stdout
 
 
