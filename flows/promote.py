@@ -60,12 +60,17 @@ def promote(
         reports=(DECISION_FILE,),
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
-    if result.reused and open_recorder(config).holder(config.promote.model_name, config.promote.alias) is None:
+    decision = read_decision(result.path)
+    if result.reused and decision["verdict"] == "promote" and _nobody_holds_the_alias(config):
         # The registry was lost or emptied since: what was decided has to be registered again.
         result = run_stage(stage, config, pipeline_run, fresh=True)
-    decision = read_decision(result.path)
+        decision = read_decision(result.path)
     create_markdown_artifact(key="promotion", markdown=_as_markdown(decision), description="Did the alias move?")
     return result
+
+
+def _nobody_holds_the_alias(config: Config) -> bool:
+    return open_recorder(config).holder(config.promote.model_name, config.promote.alias) is None
 
 
 def read_decision(folder: Path) -> Mapping[str, Any]:
