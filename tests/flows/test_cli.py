@@ -64,4 +64,4 @@ def test_a_busy_port_is_named_with_its_option(tmp_path: Path) -> None:
         busy.bind(("127.0.0.1", 0))
         busy.listen()
         port = str(busy.getsockname()[1])
-        _says(_tucano("ui", "--root", str(tmp_path), "--mlflow-port", port), f"port {port} cannot be used")
+        _says(_tucano("ui", "--root", str(tmp_path), "--prefect-port", port), f"port {port} cannot be used")
