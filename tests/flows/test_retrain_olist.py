@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import VERDICT_CODES, retrain
 from tests.schemas.olist_sample import SAMPLE, needs_sample
+from tests.small_pipeline import VERDICT_CODES, retrain
 
 
 @pytest.mark.e2e

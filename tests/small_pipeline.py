@@ -1,4 +1,4 @@
-"""One pipeline, killed in training and resumed, that the tests of this folder look at from all sides."""
+"""One pipeline, killed in training and resumed, that tests look at from all sides."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-PROFILE = Path(__file__).with_name("small.toml")
+PROFILE = Path(__file__).parent / "e2e" / "small.toml"
 VERDICT_CODES = {0, 3}
 
 
