@@ -25,12 +25,14 @@ def audit(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageRes
     stage = Stage(
         name="audit",
         kind="audit",
-        sources=("schemas", "tasks.commerce", "tasks.audit", "data/audit", "data/lexicons"),
+        sources=("schemas", "tasks.commerce", "tasks.audit", "data/audit", "data/lexicons", "data/wordings"),
         config_digest=config_digest(
-            config.audit.model_dump(mode="json", exclude={"sheet", "rollouts", "store"}), _files(config.audit)
+            config.audit.model_dump(mode="json", exclude={"sheet", "rollouts", "store"}),
+            config.rewards.spec,
+            _files(config.audit),
         ),
         inputs={},
-        work=lambda output, _progress, _run: audit_stage.run(config.audit, output),
+        work=lambda output, _progress, _run: audit_stage.run(config.audit, config.rewards.spec, output),
         summary=_figures,
         reports=("report.html", "report.json"),
     )

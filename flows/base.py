@@ -40,7 +40,7 @@ def base(config: Config, pipeline_run: str, dataset: StageResult, *, fresh: bool
     stage = Stage(
         name="base",
         kind="base",
-        sources=("schemas", "tasks.commerce", "tasks.policy", "tasks.train", "data/lexicons"),
+        sources=("schemas", "tasks.commerce", "tasks.policy", "tasks.train", "data/lexicons", "data/wordings"),
         config_digest=config_digest(
             config.seed, config.policy.model_dump(mode="json"), config.warm_start.model_dump(mode="json")
         ),

@@ -55,6 +55,7 @@ def evaluate(
         )
         evaluate_stage.run(
             config.evaluate,
+            config.rewards.spec,
             config.seed,
             store=prompts.path / "store",
             training=json.loads((policy.path / SUMMARY_FILE).read_text(encoding="utf-8")),
@@ -66,10 +67,11 @@ def evaluate(
     stage = Stage(
         name="evaluate",
         kind="evaluation",
-        sources=("schemas", "tasks.commerce", "tasks.policy", "tasks.evaluate", "data/lexicons"),
+        sources=("schemas", "tasks.commerce", "tasks.policy", "tasks.evaluate", "data/lexicons", "data/wordings"),
         config_digest=config_digest(
             config.seed,
             config.evaluate.model_dump(mode="json"),
+            config.rewards.spec,
             config.train.max_completion_tokens,
             config.train.load_in_4bit,
         ),

@@ -19,7 +19,15 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
     stage = Stage(
         name="synthesize",
         kind="prompts",
-        sources=("schemas", "tasks.commerce", "tasks.synthesize", "data/reviews", "data/lexicons"),
+        sources=(
+            "schemas",
+            "tasks.commerce",
+            "tasks.synthesize",
+            "data/reviews",
+            "data/lexicons",
+            "data/wordings",
+            "data/questions",
+        ),
         config_digest=config_digest(config.seed, _what_decides(config.synthesize)),
         inputs={},
         work=lambda output, progress, _: synthesize_stage.run(config.synthesize, config.seed, output, progress),

@@ -39,6 +39,7 @@ def train(
         shutil.rmtree(folder, ignore_errors=True)
         request = GrpoRequest(
             config=config.train,
+            spec=config.rewards.spec,
             validation_temperature=config.evaluate.temperature,
             validation_batch_size=config.evaluate.batch_size,
             seed=config.seed,
@@ -63,10 +64,19 @@ def train(
     stage = Stage(
         name="train",
         kind="policy",
-        sources=("schemas", "tasks.commerce", "tasks.policy", "tasks.checkpoints", "tasks.train", "data/lexicons"),
+        sources=(
+            "schemas",
+            "tasks.commerce",
+            "tasks.policy",
+            "tasks.checkpoints",
+            "tasks.train",
+            "data/lexicons",
+            "data/wordings",
+        ),
         config_digest=config_digest(
             config.seed,
             config.train.model_dump(mode="json", exclude={"interpreter"}),
+            config.rewards.spec,
             config.evaluate.temperature,
             config.evaluate.batch_size,
         ),

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from schemas.errors import InputError
-from schemas.tasks import TaskName
+from schemas.tasks import SpecName, TaskName
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PROFILES_FOLDER = REPOSITORY / "infra" / "profiles"
@@ -167,6 +167,13 @@ class TrainConfig(Section):
     """Evaluations without improvement after which training stops."""
 
 
+class RewardsConfig(Section):
+    """The product's specification."""
+
+    spec: SpecName = "grounded"
+    """`grounded` scores what the reference knows; `v4.2` is the final report's reward."""
+
+
 class AuditConfig(Section):
     """The gate that rewards must pass before training."""
 
@@ -223,6 +230,8 @@ class Config(Section):
     """The base model."""
     warm_start: WarmStartConfig = WarmStartConfig()
     """Supervised fine-tuning."""
+    rewards: RewardsConfig = RewardsConfig()
+    """The rewards that are audited, trained on and evaluated."""
     audit: AuditConfig = AuditConfig()
     """The reward audit."""
     train: TrainConfig = TrainConfig()

@@ -10,6 +10,7 @@ from schemas.errors import InputError
 Document = TypeVar("Document", bound=BaseModel)
 
 _MOST_NAMED = 5
+_MOST_SHOWN = 20
 
 
 def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Document, ...]:
@@ -43,7 +44,12 @@ def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Docum
 
 
 def first_fault(error: ValidationError) -> str:
-    """Say where and what the first fault of a document is, and what stands there instead."""
+    """Say where and what the first fault of a document is, and what stands there instead where that tells no text."""
     fault = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in fault["loc"])
-    return f"{place}: {fault['msg']} (it is {fault['input']!r:.80})" if place else str(fault["msg"])
+    if fault["type"] == "missing":
+        return f"{place} is missing"
+    found = fault["input"]
+    # A longer text may be a shopper's words, which belong in no message.
+    shown = type(found).__name__ if isinstance(found, (str, dict, list)) and len(found) > _MOST_SHOWN else repr(found)
+    return f"{place}: {fault['msg']} (it is {shown})" if place else str(fault["msg"])

@@ -27,16 +27,6 @@ COLUMNS: Final = {
 }
 """The table's columns and their types, in order; `reference` is JSON with sorted keys."""
 
-REFERENCE_KEYS: Final[Mapping[TaskName, tuple[str, ...]]] = {
-    "extraction": ("rating", "fields"),
-    "sql_qa": ("sql",),
-    "insights": ("facts",),
-    "push": ("product", "offer"),
-    "sentiment": ("polarity", "score"),
-    "churn": ("churn",),
-}
-"""What a reference of each task says at least (DESIGN: Documents); a key whose value nobody knows holds null."""
-
 
 @dataclass(frozen=True)
 class PromptRow:

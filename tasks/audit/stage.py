@@ -14,7 +14,7 @@ from schemas.config import AuditConfig
 from schemas.documents import Rollout, ScoredRollout
 from schemas.json_lines import read_json_lines
 from schemas.store_files import read_store
-from schemas.tasks import TASK_NAMES, TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
 from tasks.audit.probes import run_probes
 from tasks.audit.report import ScoredRow, write_page
@@ -57,11 +57,12 @@ class AuditResult:
         }
 
 
-def run(config: AuditConfig, output: Path) -> AuditResult:
+def run(config: AuditConfig, spec: SpecName, output: Path) -> AuditResult:
     """Audit the rewards against the sheet; write `report.json`, `report.html`, `identities.json` and the sheet.
 
     Args:
         config: The sheet, its rollouts and store, and the gate's thresholds.
+        spec: Which reward is audited.
         output: An empty folder.
 
     Raises:
@@ -71,16 +72,18 @@ def run(config: AuditConfig, output: Path) -> AuditResult:
     rollouts = read_json_lines(config.rollouts, Rollout, "rollouts")
     databases = Databases.from_store(read_store(config.store))
     rows = [
-        ScoredRow(row, registry.score_rollout(rollout, databases))
+        ScoredRow(row, registry.score_rollout(rollout, databases, spec))
         for row, rollout in zip(sheet, match_rollouts(sheet, rollouts), strict=True)
     ]
     on_sheet = [task for task in TASK_NAMES if any(row.sheet.task == task for row in rows)]
     tasks = {
-        task: _audit(task, [row for row in rows if row.sheet.task == task], databases, config) for task in on_sheet
+        task: _audit(task, [row for row in rows if row.sheet.task == task], databases, config, spec)
+        for task in on_sheet
     }
     unscored = sorted({rollout.task for rollout in rollouts} - set(on_sheet))
     gate = decide(tasks, unscored, {row.rater_kind for row in sheet}, config)
     identities = {
+        "spec": spec,
         "reward_version": registry.reward_version(),
         "sheet_sha256": _sha256(config.sheet),
         "rollouts_sha256": _sha256(config.rollouts),
@@ -92,7 +95,9 @@ def run(config: AuditConfig, output: Path) -> AuditResult:
     return result
 
 
-def _audit(task: TaskName, rows: Sequence[ScoredRow], databases: Databases, config: AuditConfig) -> TaskAudit:
+def _audit(
+    task: TaskName, rows: Sequence[ScoredRow], databases: Databases, config: AuditConfig, spec: SpecName
+) -> TaskAudit:
     agreement = measure(
         [row.rollout.reward for row in rows],
         [row.sheet.human_score for row in rows],
@@ -102,7 +107,7 @@ def _audit(task: TaskName, rows: Sequence[ScoredRow], databases: Databases, conf
     )
 
     def score(rollout: Rollout) -> ScoredRollout:
-        return registry.score_rollout(rollout, databases)
+        return registry.score_rollout(rollout, databases, spec)
 
     probes = run_probes([row.rollout for row in rows], registry.TASKS[task].answer, score)
     return TaskAudit(agreement, probes, judge(agreement, probes, config))

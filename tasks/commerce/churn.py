@@ -21,26 +21,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemas.documents import ScoredRollout
+from schemas.documents import Rollout
 from schemas.store import Store
-from tasks.commerce.commerce_task import CommerceTask, Reference, Score, fill_unknown
+from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.example import Example
 from tasks.commerce.extraction import is_boolean, is_risk
 from tasks.commerce.parser import parse_object
 from tasks.commerce.portuguese_numbers import decimal, numbers_in, read_number, reais
 from tasks.commerce.sandbox import Databases
 from tasks.commerce.text_form import MAX_CHARACTERS, fluency, originality, ramp, refuses, words
+from tasks.commerce.wordings import read_wording
 
-SYSTEM: Final = (
-    "Estime se o cliente vai deixar de comprar e responda só com um objeto JSON: risk_score (0 a 1), churn (true ou "
-    "false) e reasoning (uma frase curta em português)."
-)
-INSTRUCTIONS: Final = (
-    "Este cliente vai deixar de comprar?",
-    "Avalie o risco de perder este cliente.",
-    "Estime o risco de churn deste cliente.",
-    "Diga se este cliente ainda volta a comprar.",
-)
+WORDING: Final = read_wording("churn")
 WEIGHTS: Final = {"json": 0.20, "types": 0.15, "churn": 0.30, "risk": 0.20, "reasoning": 0.15}
 
 
@@ -61,10 +53,10 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
     for profile in profiles:
         if len(seen) == count:
             return
-        prompt = f"{generator.choice(INSTRUCTIONS)}\n{profile.text}"
+        prompt = f"{generator.choice(WORDING.instructions)}\n{profile.text}"
         if prompt not in seen:
             seen.add(prompt)
-            yield Example("churn", SYSTEM, prompt, {"churn": profile.churned}, profile.customer_id)
+            yield Example("churn", WORDING.system, prompt, {"churn": profile.churned}, profile.customer_id)
 
 
 def _profiles(store: Store) -> list[_Profile]:
@@ -157,7 +149,7 @@ def _reasoning(reason: str | None, prompt: str) -> float:
     return length * fluency(own_words) * originality(own_words, prompt) * 0.5 ** len(invented)
 
 
-def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
+def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
     """Return the accuracy of the answer and the AUC of the risk; what cannot be read is wrong and undecided (0.5).
 
     The AUC (Mann-Whitney: a shopper who left has the higher risk, ties half) is absent where only one answer occurs.
@@ -166,7 +158,7 @@ def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
     if not known:
         return {}
     churned = [bool((rollout.reference or {})["churn"]) for rollout in known]
-    fields = [rollout.parsed or {} for rollout in known]
+    fields = [parse_object(rollout.completion).value or {} for rollout in known]
     accuracy = sum(found.get("churn") is wanted for found, wanted in zip(fields, churned, strict=True)) / len(known)
     risks = [read_number(found.get("risk_score")) if is_risk(found.get("risk_score")) else 0.5 for found in fields]
     left = [risk for risk, wanted in zip(risks, churned, strict=True) if wanted and risk is not None]
@@ -177,4 +169,4 @@ def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
     return {"accuracy": accuracy, "auc": wins / (len(left) * len(stayed))}
 
 
-TASK: Final = CommerceTask("churn", SYSTEM, examples, answer, WEIGHTS, score, metric)
+TASK: Final = CommerceTask("churn", WORDING.system, examples, answer, {"grounded": Reward(WEIGHTS, score)}, metric)

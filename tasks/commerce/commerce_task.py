@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from schemas.documents import ScoredRollout
+from schemas.documents import Rollout
 from schemas.store import Store
-from schemas.tasks import TaskName
+from schemas.tasks import SpecName, TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.sandbox import Databases
 
@@ -41,6 +41,33 @@ class Scorer(Protocol):
         ...
 
 
+class Metric(Protocol):
+    """Measures ground truth that is not a reward."""
+
+    def __call__(self, rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:
+        """Return figures in [0, 1] over the rollouts with references; empty where none has one.
+
+        Args:
+            rollouts: Rollouts of one task.
+            databases: Read by sql_qa only.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Reward:
+    """A reward of named components."""
+
+    weights: Mapping[str, float]
+    """The weight of each component; a negative one makes it a penalty, and the others sum to 1."""
+    score: Scorer
+
+    def total(self, components: Mapping[str, float]) -> float:
+        """Return the weighted sum of the components, held in [0, 1]."""
+        total = math.fsum(weight * components[name] for name, weight in self.weights.items())
+        return min(max(total, 0.0), 1.0)
+
+
 @dataclass(frozen=True)
 class CommerceTask:
     """One task: its prompts, its reference answer, its reward and its ground truth together."""
@@ -51,11 +78,9 @@ class CommerceTask:
     examples: ExampleMaker
     answer: Callable[[Reference], str]
     """A fully correct completion made from a reference; what the reference does not know is answered plausibly."""
-    weights: Mapping[str, float]
-    """The weight of each component; they sum to 1."""
-    score: Scorer
-    metric: Callable[[Sequence[ScoredRollout]], dict[str, float]]
-    """Ground truth that is not a reward, over rollouts with references; empty where none has one."""
+    rewards: Mapping[SpecName, Reward]
+    """The task's reward under each specification."""
+    metric: Metric
 
 
 def fill_unknown(components: Mapping[str, float | None], weights: Mapping[str, float]) -> dict[str, float]:

@@ -22,28 +22,18 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from schemas.documents import ScoredRollout
+from schemas.documents import Rollout
 from schemas.store import Store
-from tasks.commerce.commerce_task import CommerceTask, Reference, Score, fill_unknown
+from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.example import Example
 from tasks.commerce.parser import parse_object
 from tasks.commerce.portuguese_numbers import read_number
 from tasks.commerce.review_cases import CAUSE_FIELDS, ReviewCase, review_cases, sentiment_of
 from tasks.commerce.sandbox import Databases
 from tasks.commerce.text_form import overlap, ramp
+from tasks.commerce.wordings import read_wording
 
-SYSTEM: Final = (
-    "Extraia os dados da avaliação e responda só com um objeto JSON de dez campos: sentiment (positive, neutral ou "
-    "negative), sentiment_score (1 a 5), churn_risk (0 a 1), delivery_issue, product_issue e seller_issue (true ou "
-    'false), main_complaint (texto curto, "" se não houver), complaint_category (delivery, product, seller, price, '
-    "other ou none), repeat_intent e would_recommend (true ou false)."
-)
-INSTRUCTIONS: Final = (
-    "Extraia os campos desta avaliação.",
-    "Leia a avaliação do cliente e preencha o JSON.",
-    "Transforme esta avaliação em dados estruturados.",
-    "O que esta avaliação diz? Responda em JSON.",
-)
+WORDING: Final = read_wording("extraction")
 DELIVERY: Final[Mapping[bool | None, str]] = {True: "com atraso", False: "no prazo", None: "não registrada"}
 
 SENTIMENTS: Final = ("negative", "neutral", "positive")
@@ -66,11 +56,13 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
         if prompt not in seen:
             seen.add(prompt)
             reference = {"rating": case.rating, "fields": case.known}
-            yield Example("extraction", SYSTEM, prompt, reference, case.customer_id, case.order_id, case.review_id)
+            yield Example(
+                "extraction", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id
+            )
 
 
 def _prompt(case: ReviewCase, generator: random.Random) -> str:
-    instruction = generator.choice(INSTRUCTIONS)
+    instruction = generator.choice(WORDING.instructions)
     return f"{instruction}\nNota: {case.rating}\nEntrega: {DELIVERY[case.delivered_late]}\nAvaliação: {case.text}"
 
 
@@ -180,12 +172,12 @@ CHECKS: Final[Mapping[str, Callable[[object], bool]]] = {
 """The nine checks of DESIGN's table, by field."""
 
 
-def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
+def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
     """Return the micro-F1 over (field, value): the known fields but the free text, a risk by its tenth."""
     right = given = known = 0
     for rollout in rollouts:
         wanted = {name: value for name, value in _known(rollout.reference).items() if name in CHECKS}
-        fields = rollout.parsed or {}
+        fields = parse_object(rollout.completion).value or {}
         known += len(wanted)
         given += sum(fields.get(name) is not None for name in wanted)
         right += sum(_is_right(name, fields, value) for name, value in wanted.items())
@@ -196,4 +188,4 @@ def _is_right(name: str, fields: Mapping[str, Any], wanted: Any) -> bool:
     return CHECKS[name](fields.get(name)) and _agreement(name, fields, wanted) == 1.0
 
 
-TASK: Final = CommerceTask("extraction", SYSTEM, examples, answer, WEIGHTS, score, metric)
+TASK: Final = CommerceTask("extraction", WORDING.system, examples, answer, {"grounded": Reward(WEIGHTS, score)}, metric)

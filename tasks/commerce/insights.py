@@ -22,9 +22,9 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from schemas.documents import ScoredRollout
+from schemas.documents import Rollout
 from schemas.store import Store
-from tasks.commerce.commerce_task import CommerceTask, Reference, Score, fill_unknown
+from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.example import Example
 from tasks.commerce.lexicons import read_lexicon
 from tasks.commerce.portuguese_numbers import numbers_in
@@ -42,17 +42,9 @@ from tasks.commerce.text_form import (
     share_present,
     words,
 )
+from tasks.commerce.wordings import read_wording
 
-SYSTEM: Final = (
-    "Você é analista de uma loja on-line brasileira. Escreva em português uma análise curta: um título com ##, de dois "
-    "a quatro tópicos com -, números exatos da tabela e uma ação recomendada em cada tópico. Não invente números."
-)
-INSTRUCTIONS: Final = (
-    "O que estes números mostram e o que fazer?",
-    "Analise a tabela e recomende ações.",
-    "Quais são os principais pontos para a diretoria?",
-    "Resuma os destaques e os próximos passos.",
-)
+WORDING: Final = read_wording("insights")
 WEIGHTS: Final = {"facts": 0.40, "structure": 0.20, "actions": 0.20, "length": 0.20}
 ENOUGH: Final = 3
 """Facts, list items and verbs of action that an analysis needs."""
@@ -68,8 +60,8 @@ MAX_SEGMENTS: Final = 60
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     """Yield examples on small tables of the store's numbers."""
     for table in fact_tables(store, generator, count):
-        prompt = f"{generator.choice(INSTRUCTIONS)}\n{table.text}"
-        yield Example("insights", SYSTEM, prompt, {"facts": list(table.facts)})
+        prompt = f"{generator.choice(WORDING.instructions)}\n{table.text}"
+        yield Example("insights", WORDING.system, prompt, {"facts": list(table.facts)})
 
 
 def answer(reference: Reference) -> str:
@@ -93,7 +85,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     known = [fact for fact in (reference or {}).get("facts") or [] if fact is not None]
     quoted = _facts(known, text, prompt) if known else None
     ground = 1.0 if quoted is None else 0.2 + 0.8 * quoted
-    analysis = 0.0 if refuses(text) else fluency(text_words) * originality(text_words, prompt, SYSTEM)
+    analysis = 0.0 if refuses(text) else fluency(text_words) * originality(text_words, prompt, WORDING.system)
     own = ground * analysis * (0.7 if chatters(text) else 1.0)
     components = {
         "facts": None if quoted is None else analysis * quoted,
@@ -151,7 +143,7 @@ def _actions(text_words: Sequence[str]) -> float:
     return min(len(used), ENOUGH) / ENOUGH
 
 
-def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
+def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
     """Return the share of analyses that quote three facts rightly, that invent no number, and that do both."""
     known = [rollout for rollout in rollouts if rollout.reference and rollout.reference.get("facts")]
     if not known:
@@ -165,7 +157,7 @@ def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
     }
 
 
-def _constraints(rollout: ScoredRollout) -> tuple[bool, bool]:
+def _constraints(rollout: Rollout) -> tuple[bool, bool]:
     facts = (rollout.reference or {})["facts"]
     text = rollout.completion.strip()[:MAX_CHARACTERS]
     given = {number for fact in facts for number in _numbers_of(fact)}
@@ -174,4 +166,4 @@ def _constraints(rollout: ScoredRollout) -> tuple[bool, bool]:
     return len(found) >= min(ENOUGH, len(given)), faithful
 
 
-TASK: Final = CommerceTask("insights", SYSTEM, examples, answer, WEIGHTS, score, metric)
+TASK: Final = CommerceTask("insights", WORDING.system, examples, answer, {"grounded": Reward(WEIGHTS, score)}, metric)

@@ -21,10 +21,10 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from schemas.documents import ScoredRollout
+from schemas.documents import Rollout
 from schemas.store import Store
 from tasks.commerce.categories import readable_category
-from tasks.commerce.commerce_task import CommerceTask, Reference, Score, fill_unknown
+from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.example import Example
 from tasks.commerce.lexicons import read_lexicon
 from tasks.commerce.portuguese_numbers import numbers_in
@@ -43,19 +43,9 @@ from tasks.commerce.text_form import (
     share_present,
     words,
 )
+from tasks.commerce.wordings import read_wording
 
-SYSTEM: Final = (
-    "Escreva uma única notificação push em português para o aplicativo da loja: até 120 caracteres, tom próximo, com o "
-    "produto e a oferta, sem saudação formal.\n"
-    "Exemplo (fones de ouvido; 15% de desconto): Seus fones novos com 15% de desconto! Corre que é só hoje.\n"
-    "Exemplo (vinhos; frete grátis): Vinhos com frete grátis para o seu fim de semana. Confira no app!"
-)
-INSTRUCTIONS: Final = (
-    "Crie a notificação.",
-    "Escreva o push desta campanha.",
-    "Preciso de um push para esta oferta.",
-    "Faça a chamada da campanha.",
-)
+WORDING: Final = read_wording("push")
 AUDIENCES: Final = (
     "clientes frequentes",
     "clientes sem compra há 90 dias",
@@ -90,8 +80,8 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
     generator.shuffle(campaigns)
     for product, offer in campaigns[:count]:
         audience = generator.choice(AUDIENCES)
-        prompt = f"{generator.choice(INSTRUCTIONS)}\nProduto: {product}\nOferta: {offer}\nPúblico: {audience}"
-        yield Example("push", SYSTEM, prompt, {"product": product, "offer": offer})
+        prompt = f"{generator.choice(WORDING.instructions)}\nProduto: {product}\nOferta: {offer}\nPúblico: {audience}"
+        yield Example("push", WORDING.system, prompt, {"product": product, "offer": offer})
 
 
 def answer(reference: Reference) -> str:
@@ -124,7 +114,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     offered = None if offer is None else _offer(offer, text, text_words, prompt)
     facts = [value for value in (named, offered) if value is not None]
     ground = 0.2 + 0.8 * (sum(facts) / len(facts)) if facts else 1.0
-    message = 0.0 if refuses(text) else fluency(text_words) * originality(text_words, prompt, SYSTEM)
+    message = 0.0 if refuses(text) else fluency(text_words) * originality(text_words, prompt, WORDING.system)
     components = {
         "length": message * ground * _length(graphemes(text)),
         "product": None if named is None else message * named,
@@ -160,7 +150,7 @@ def _style(text: str, text_words: Sequence[str]) -> float:
     return (1.0 if calls else 0.7) * (1.0 if one_message else 0.5) * (0.5 if chatters(text) else 1.0)
 
 
-def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
+def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
     """Return the share of pushes that keep each constraint, and that keep all of them."""
     known = [rollout for rollout in rollouts if rollout.reference]
     if not known:
@@ -170,7 +160,7 @@ def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
     return rates | {"all_kept": sum(all(one.values()) for one in kept) / len(kept)}
 
 
-def _constraints(rollout: ScoredRollout) -> dict[str, bool]:
+def _constraints(rollout: Rollout) -> dict[str, bool]:
     reference = rollout.reference or {}
     text = rollout.completion.strip()[:MAX_CHARACTERS]
     text_words = words(text)
@@ -184,4 +174,4 @@ def _constraints(rollout: ScoredRollout) -> dict[str, bool]:
     }
 
 
-TASK: Final = CommerceTask("push", SYSTEM, examples, answer, WEIGHTS, score, metric)
+TASK: Final = CommerceTask("push", WORDING.system, examples, answer, {"grounded": Reward(WEIGHTS, score)}, metric)

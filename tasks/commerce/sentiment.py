@@ -18,26 +18,18 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from schemas.documents import ScoredRollout
+from schemas.documents import Rollout
 from schemas.store import Store
-from tasks.commerce.commerce_task import CommerceTask, Reference, Score, fill_unknown
+from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.example import Example
 from tasks.commerce.extraction import SENTIMENTS, is_sentiment, is_stars
 from tasks.commerce.parser import parse_object
 from tasks.commerce.review_cases import review_cases, sentiment_of
 from tasks.commerce.sandbox import Databases
 from tasks.commerce.text_form import ramp
+from tasks.commerce.wordings import read_wording
 
-SYSTEM: Final = (
-    "Classifique o sentimento da avaliação e responda só com um objeto JSON: polarity (positive, neutral ou negative) "
-    "e score (inteiro de 1, péssimo, a 5, ótimo)."
-)
-INSTRUCTIONS: Final = (
-    "Qual é o sentimento desta avaliação?",
-    "Classifique a opinião do cliente.",
-    "Diga se o cliente gostou ou não da compra.",
-    "Avalie o tom deste comentário.",
-)
+WORDING: Final = read_wording("sentiment")
 WEIGHTS: Final = {"json": 0.25, "types": 0.15, "polarity": 0.35, "score": 0.25}
 
 
@@ -49,11 +41,13 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
     for case in cases:
         if len(seen) == count:
             return
-        prompt = f"{generator.choice(INSTRUCTIONS)}\nAvaliação: {case.text}"
+        prompt = f"{generator.choice(WORDING.instructions)}\nAvaliação: {case.text}"
         if prompt not in seen:
             seen.add(prompt)
             reference = {"polarity": case.known["sentiment"], "score": case.known["sentiment_score"]}
-            yield Example("sentiment", SYSTEM, prompt, reference, case.customer_id, case.order_id, case.review_id)
+            yield Example(
+                "sentiment", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id
+            )
 
 
 def answer(reference: Reference) -> str:
@@ -99,10 +93,10 @@ def _stars_agreement(found: int | None, wanted: int | None) -> float | None:
     return 0.0 if found is None else ramp(abs(found - wanted), 3, 0)
 
 
-def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
+def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
     """Return accuracy and macro-F1 of the polarity; no readable polarity is a wrong one."""
     pairs = [
-        (rollout.reference["polarity"], (rollout.parsed or {}).get("polarity"))
+        (rollout.reference["polarity"], (parse_object(rollout.completion).value or {}).get("polarity"))
         for rollout in rollouts
         if rollout.reference and rollout.reference.get("polarity")
     ]
@@ -119,4 +113,4 @@ def _f1(pairs: Sequence[tuple[str, object]], label: str) -> float:
     return 2 * right / named
 
 
-TASK: Final = CommerceTask("sentiment", SYSTEM, examples, answer, WEIGHTS, score, metric)
+TASK: Final = CommerceTask("sentiment", WORDING.system, examples, answer, {"grounded": Reward(WEIGHTS, score)}, metric)

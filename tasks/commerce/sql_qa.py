@@ -22,27 +22,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from schemas.documents import ScoredRollout
+from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.store import Store
-from tasks.commerce.commerce_task import CommerceTask, Reference, Score, fill_unknown
+from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.example import Example
 from tasks.commerce.sandbox import MAX_SQL_CHARACTERS, Cell, Databases, Execution, Refusal, Row
 from tasks.commerce.sql_questions import FAMILIES, Values
+from tasks.commerce.wordings import read_wording
 
-SYSTEM: Final = (
-    "Responda só com uma consulta SELECT do SQLite. Tabelas: orders(order_id, customer_id, order_status, "
-    "order_purchase_timestamp, order_delivered_customer_date, order_estimated_delivery_date); items(order_id, "
-    "product_id, seller_id, price, freight_value); payments(order_id, payment_type, payment_installments, "
-    "payment_value); reviews(order_id, review_score); customers(customer_id, customer_unique_id, customer_state); "
-    "products(product_id, product_category_name); sellers(seller_id, seller_state). Arredonde valores com ROUND(x, 2)."
-)
-INSTRUCTIONS: Final = (
-    "{question}",
-    "Escreva o SQL: {question}",
-    "Pergunta da diretoria: {question}",
-    "Consulte a base. {question}",
-)
+WORDING: Final = read_wording("sql_qa")
 WEIGHTS: Final = {"form": 0.10, "valid": 0.15, "uses": 0.20, "shape": 0.10, "result": 0.45}
 ATTEMPTS_PER_EXAMPLE: Final = 20
 TOLERANCE: Final = 0.0051
@@ -65,10 +54,10 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
         if len(seen) == count:
             return
         question = FAMILIES[attempt % len(FAMILIES)](values, generator)
-        prompt = generator.choice(INSTRUCTIONS).format(question=question.text)
+        prompt = generator.choice(WORDING.instructions).format(question=question.text)
         if prompt not in seen and proves_something(databases.run_reference(question.sql)):
             seen.add(prompt)
-            yield Example("sql_qa", SYSTEM, prompt, {"sql": question.sql})
+            yield Example("sql_qa", WORDING.system, prompt, {"sql": question.sql})
 
 
 def proves_something(executions: Sequence[Execution]) -> bool:
@@ -216,12 +205,16 @@ def _same_cell(one: Cell, other: Cell) -> bool:
     return one == other
 
 
-def metric(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
+def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:
     """Return the execution accuracy: the share of queries whose result is the reference's on both copies."""
     known = [rollout for rollout in rollouts if rollout.reference and rollout.reference.get("sql")]
     if not known:
         return {}
-    return {"execution_accuracy": sum(rollout.components["result"] == 1.0 for rollout in known) / len(known)}
+    right = sum(
+        score(rollout.completion, rollout.prompt, rollout.reference, databases).components["result"] == 1.0
+        for rollout in known
+    )
+    return {"execution_accuracy": right / len(known)}
 
 
-TASK: Final = CommerceTask("sql_qa", SYSTEM, examples, answer, WEIGHTS, score, metric)
+TASK: Final = CommerceTask("sql_qa", WORDING.system, examples, answer, {"grounded": Reward(WEIGHTS, score)}, metric)

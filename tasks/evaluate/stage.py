@@ -9,7 +9,7 @@ from typing import Any
 from schemas.config import EvaluateConfig
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.store_files import read_store
-from schemas.tasks import TASK_NAMES, TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 from tasks.evaluate.answer import BASE_FILE, TUNED_FILE
@@ -23,6 +23,7 @@ METRICS_FILE = "ground_truth.json"
 
 def run(
     config: EvaluateConfig,
+    spec: SpecName,
     seed: int,
     *,
     store: Path,
@@ -34,6 +35,7 @@ def run(
 
     Args:
         config: Margin and resamples.
+        spec: Which reward the answers are scored by.
         seed: Seed of the resampling, and of the training run that made the tuned model.
         store: Folder of the store that generated SQL is executed on.
         training: The training summary: the learning curve and the chosen step.
@@ -41,12 +43,12 @@ def run(
         output: Holds the rollouts; gets everything else.
     """
     databases = Databases.from_store(read_store(store))
-    base = _score(output / BASE_FILE, databases)
-    tuned = _score(output / TUNED_FILE, databases)
+    base = _score(output / BASE_FILE, databases, spec)
+    tuned = _score(output / TUNED_FILE, databases, spec)
     base_scores, tuned_scores = _as_paired(base, seed), _as_paired(tuned, seed)
     _write_lines(output / BASE_SCORES_FILE, base_scores)
     _write_lines(output / TUNED_SCORES_FILE, tuned_scores)
-    ground_truth = _ground_truth(base, tuned)
+    ground_truth = _ground_truth(base, tuned, databases)
     (output / METRICS_FILE).write_text(json.dumps(ground_truth, indent=1), encoding="utf-8")
     comparison = compare(base_scores, tuned_scores, margin=config.margin, resamples=config.resamples, seed=seed)
     write_report(comparison, output)
@@ -58,15 +60,15 @@ def run(
         learning_curve=[(entry["step"], entry["mean_reward"]) for entry in training["validation"]],
         chosen_step=training["chosen_step"],
         ground_truth=ground_truth,
-        identities={**identities, "rewards": registry.reward_version()},
+        identities={**identities, "rewards": f"{spec} {registry.reward_version()}"},
     )
     write_page(comparison, background, output)
     return comparison
 
 
-def _score(file: Path, databases: Databases) -> list[ScoredRollout]:
+def _score(file: Path, databases: Databases, spec: SpecName) -> list[ScoredRollout]:
     with file.open(encoding="utf-8") as lines:
-        return [registry.score_rollout(Rollout.model_validate_json(line), databases) for line in lines]
+        return [registry.score_rollout(Rollout.model_validate_json(line), databases, spec) for line in lines]
 
 
 def _as_paired(scored: Sequence[ScoredRollout], seed: int) -> list[PairedScore]:
@@ -81,14 +83,14 @@ def _write_lines(file: Path, scores: Iterable[PairedScore]) -> None:
 
 
 def _ground_truth(
-    base: Sequence[ScoredRollout], tuned: Sequence[ScoredRollout]
+    base: Sequence[ScoredRollout], tuned: Sequence[ScoredRollout], databases: Databases
 ) -> dict[TaskName, dict[str, tuple[float, float]]]:
     """Return what is no reward: each task's metrics of base and tuned."""
     before, after = _by_task(base), _by_task(tuned)
     metrics = {}
     for task in before:
-        of_base = registry.TASKS[task].metric(before[task])
-        of_tuned = registry.TASKS[task].metric(after[task])
+        of_base = registry.TASKS[task].metric(before[task], databases)
+        of_tuned = registry.TASKS[task].metric(after[task], databases)
         metrics[task] = {name: (value, of_tuned[name]) for name, value in of_base.items() if name in of_tuned}
     return metrics
 

@@ -16,6 +16,7 @@ from schemas.config import TrainConfig
 from schemas.documents import Rollout
 from schemas.prompts import PromptRow, read_prompts
 from schemas.store_files import read_store
+from schemas.tasks import SpecName
 from tasks.checkpoints.address import open_mirror
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
@@ -35,6 +36,8 @@ class GrpoRequest(BaseModel):
 
     config: TrainConfig
     """The recipe."""
+    spec: SpecName
+    """The reward specification that is trained on."""
     validation_temperature: float
     """Temperature of the answers that choose the checkpoint: the evaluation's own."""
     validation_batch_size: int
@@ -76,7 +79,7 @@ def main(request_file: Path, channel: Channel) -> None:
     tokenizer = load_tokenizer(request.base)
     model = load_base(request.base, four_bit=request.config.load_in_4bit)
     databases = Databases.from_store(read_store(request.store))
-    rewards = ComponentRewards(databases)
+    rewards = ComponentRewards(databases, request.spec)
     functions, weights = rewards.functions()
     validation_rows = read_prompts(request.dataset / "data" / "validation.parquet")
     selection = Selection(
@@ -218,7 +221,7 @@ def _validate(
             completion=completion.text,
             reference=row.reference,
         )
-        rewards.setdefault(row.task, []).append(registry.score_rollout(rollout, databases).reward)
+        rewards.setdefault(row.task, []).append(registry.score_rollout(rollout, databases, request.spec).reward)
     return {task: sum(values) / len(values) for task, values in rewards.items()}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from schemas.documents import Rollout, ScoredRollout
+from schemas.tasks import SpecName
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 
@@ -17,15 +18,16 @@ RewardFunction = Callable[..., list[float | None]]
 class ComponentRewards:
     """Scores each batch of completions once and deals the components out to their functions."""
 
-    def __init__(self, databases: Databases) -> None:
+    def __init__(self, databases: Databases, spec: SpecName) -> None:
         self._databases = databases
+        self._spec = spec
         self._batch: Sequence[Any] | None = None
         self.scored: list[ScoredRollout] = []
         """The rollouts of the newest batch, in its order."""
 
     def functions(self) -> tuple[list[RewardFunction], list[float]]:
         """Return one reward function and one weight for each component of each task, in the registry's order."""
-        parts = registry.component_rewards()
+        parts = registry.component_rewards(self._spec)
         return [self._function(task, component) for task, component, _ in parts], [weight for *_, weight in parts]
 
     def _function(self, task: str, component: str) -> RewardFunction:
@@ -49,6 +51,7 @@ class ComponentRewards:
                     reference=json.loads(reference),
                 ),
                 self._databases,
+                self._spec,
             )
             for messages, prompt_id, task, prompt_text, reference in zip(
                 completions,

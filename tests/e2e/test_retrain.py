@@ -36,6 +36,7 @@ def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tm
     config = load_config(str(PROFILE))
     request = GrpoRequest(
         config=config.train,
+        spec=config.rewards.spec,
         validation_temperature=config.evaluate.temperature,
         validation_batch_size=config.evaluate.batch_size,
         seed=config.seed,

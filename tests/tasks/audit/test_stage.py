@@ -9,7 +9,7 @@ from schemas.config import AuditConfig
 from schemas.documents import Rollout, ScoredRollout
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
-from schemas.tasks import TASK_NAMES
+from schemas.tasks import TASK_NAMES, SpecName
 from tasks.audit.sheet import read_sheet
 from tasks.audit.stage import AuditResult, run
 from tasks.commerce import registry
@@ -28,7 +28,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def result(output: Path) -> AuditResult:
-    return run(CONFIG, output)
+    return run(CONFIG, "grounded", output)
 
 
 def sentiment_only(folder: Path, **changes: str) -> AuditConfig:
@@ -50,7 +50,7 @@ def sentiment_only(folder: Path, **changes: str) -> AuditConfig:
 def audit(config: AuditConfig, folder: Path) -> AuditResult:
     output = folder / "output"
     output.mkdir()
-    return run(config, output)
+    return run(config, "grounded", output)
 
 
 def test_shipped_sheet_is_complete_and_says_who_scored_it() -> None:
@@ -100,8 +100,8 @@ def test_output_holds_the_sheet_and_what_was_audited(result: AuditResult, output
 def test_constant_rewards_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     genuine = registry.score_rollout
 
-    def constant(rollout: Rollout, databases: Databases | None) -> ScoredRollout:
-        return genuine(rollout, databases).model_copy(update={"reward": 0.5})
+    def constant(rollout: Rollout, databases: Databases | None, spec: SpecName) -> ScoredRollout:
+        return genuine(rollout, databases, spec).model_copy(update={"reward": 0.5})
 
     monkeypatch.setattr(registry, "score_rollout", constant)
     gate = audit(sentiment_only(tmp_path), tmp_path).gate
@@ -112,8 +112,8 @@ def test_constant_rewards_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_inverted_rewards_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     genuine = registry.score_rollout
 
-    def inverted(rollout: Rollout, databases: Databases | None) -> ScoredRollout:
-        scored = genuine(rollout, databases)
+    def inverted(rollout: Rollout, databases: Databases | None, spec: SpecName) -> ScoredRollout:
+        scored = genuine(rollout, databases, spec)
         return scored.model_copy(update={"reward": 1 - scored.reward})
 
     monkeypatch.setattr(registry, "score_rollout", inverted)

@@ -119,10 +119,10 @@ def test_the_metric_counts_known_fields_only() -> None:
         '{"sentiment": "positive"}',
         {"rating": 2, "fields": {"sentiment": "negative", "delivery_issue": True}},
     )
-    assert TASK.metric([right]) == {"field_f1": 1.0}
-    assert TASK.metric([half]) == {"field_f1": 0.0}
-    assert TASK.metric([right, half])["field_f1"] == pytest.approx(2 * 9 / (10 + 11))
-    assert TASK.metric([score("extraction", "{}", None)]) == {}
+    assert TASK.metric([right], None) == {"field_f1": 1.0}
+    assert TASK.metric([half], None) == {"field_f1": 0.0}
+    assert TASK.metric([right, half], None)["field_f1"] == pytest.approx(2 * 9 / (10 + 11))
+    assert TASK.metric([score("extraction", "{}", None)], None) == {}
 
 
 def test_prompts_tell_rating_and_delivery_and_nobodys_identity(store: Store) -> None:

@@ -79,4 +79,4 @@ def test_more_facts_earn_more() -> None:
 def test_the_metric_asks_for_facts_and_for_nothing_invented() -> None:
     texts = (GOOD, GOOD.replace("57.053", "75.053"), "Nada a dizer.", GOOD + " Faltam 77 dias.")
     rollouts = [score("insights", text, REFERENCE, PROMPT) for text in texts]
-    assert TASK.metric(rollouts) == {"quotes_facts": 0.5, "no_invented_number": 0.5, "all_kept": 0.25}
+    assert TASK.metric(rollouts, None) == {"quotes_facts": 0.5, "no_invented_number": 0.5, "all_kept": 0.25}

@@ -65,7 +65,7 @@ def test_length_is_what_a_phone_shows(text: str, shown: int) -> None:
 
 def test_the_metric_is_the_rate_of_each_constraint() -> None:
     rollouts = [score("push", text, REFERENCE, PROMPT) for text in (GOOD, f"Prezada cliente, {GOOD}", "Oi", "a" * 130)]
-    assert TASK.metric(rollouts) == {
+    assert TASK.metric(rollouts, None) == {
         "within_length": 0.75,
         "names_product": 0.5,
         "names_offer": 0.5,

@@ -35,7 +35,9 @@ def examples(store: Store) -> Mapping[TaskName, list[Example]]:
 def test_the_registry_has_every_task_and_its_weights_sum_to_one() -> None:
     assert tuple(TASKS) == TASK_NAMES
     assert all(name == task.name for name, task in TASKS.items())
-    assert all(sum(task.weights.values()) == pytest.approx(1.0) for task in TASKS.values())
+    for task in TASKS.values():
+        for specified in task.rewards.values():
+            assert sum(weight for weight in specified.weights.values() if weight > 0) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("name", TASK_NAMES)
@@ -223,9 +225,11 @@ def test_no_string_raises_and_components_stay_in_bounds(
     example = examples[name][0]
     for reference in (example.reference, None):
         scored = score(name, completion, reference, example.prompt, databases)
-        assert set(scored.components) == set(TASKS[name].weights)
+        assert set(scored.components) == set(TASKS[name].rewards["grounded"].weights)
         assert all(0 <= value <= 1 for value in scored.components.values())
-        weighted = sum(weight * scored.components[part] for part, weight in TASKS[name].weights.items())
+        weighted = sum(
+            weight * scored.components[part] for part, weight in TASKS[name].rewards["grounded"].weights.items()
+        )
         assert scored.reward == pytest.approx(weighted)
         scored.model_dump_json()
 
@@ -255,7 +259,7 @@ def test_a_scored_rollout_keeps_what_it_came_with_and_can_be_scored_again() -> N
 
 
 def test_a_reference_without_its_keys_is_bad_input() -> None:
-    with pytest.raises(InputError, match=r"sentiment rollout 'p' lacks score"):
+    with pytest.raises(InputError, match=r"sentiment rollout 'p' .* score is missing"):
         score("sentiment", "{}", {"polarity": "positive"})
 
 
@@ -263,7 +267,7 @@ def test_components_come_in_a_fixed_order_and_cover_every_task() -> None:
     parts = component_rewards()
     assert parts == component_rewards()
     assert [(task, part) for task, part, _ in parts] == [
-        (name, part) for name in TASK_NAMES for part in TASKS[name].weights
+        (name, part) for name in TASK_NAMES for part in TASKS[name].rewards["grounded"].weights
     ]
 
 

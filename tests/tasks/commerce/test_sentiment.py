@@ -36,7 +36,7 @@ def test_the_metric_is_accuracy_and_macro_f1() -> None:
         score("sentiment", f'{{"polarity": "{found}"}}' if found else "nada", {"polarity": wanted, "score": 3})
         for wanted, found in answers
     ]
-    metric = TASK.metric(rollouts)
+    metric = TASK.metric(rollouts, None)
     assert metric["accuracy"] == 0.5
     assert metric["macro_f1"] == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
 

@@ -119,4 +119,4 @@ def test_the_metric_is_execution_accuracy(databases: Databases) -> None:
     rollouts = [
         score("sql_qa", completion, REFERENCE, "", databases) for completion in (SQL, "SELECT 1", "nada", SQL.lower())
     ]
-    assert TASK.metric(rollouts) == {"execution_accuracy": 0.5}
+    assert TASK.metric(rollouts, databases) == {"execution_accuracy": 0.5}

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from schemas.documents import Rollout, ScoredRollout
+from schemas.tasks import SpecName
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 from tasks.train.rewards import ComponentRewards
@@ -32,7 +33,7 @@ def _batch(*tasks: str) -> dict[str, Any]:
 
 @pytest.fixture
 def rewards() -> ComponentRewards:
-    return ComponentRewards(Databases(()))
+    return ComponentRewards(Databases(()), "grounded")
 
 
 def test_a_function_abstains_outside_its_task(rewards: ComponentRewards) -> None:
@@ -60,9 +61,9 @@ def test_each_batch_is_scored_once_and_a_new_batch_anew(
     scored: list[str] = []
     real = registry.score_rollout
 
-    def count(rollout: Rollout, databases: Databases | None) -> ScoredRollout:
+    def count(rollout: Rollout, databases: Databases | None, spec: SpecName) -> ScoredRollout:
         scored.append(rollout.task)
-        return real(rollout, databases)
+        return real(rollout, databases, spec)
 
     monkeypatch.setattr(registry, "score_rollout", count)
     functions, _ = rewards.functions()
