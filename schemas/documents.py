@@ -1,10 +1,12 @@
 """The JSON Lines documents that people and other programs exchange with the pipeline (DESIGN: Documents)."""
 
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from schemas.tasks import TaskName
+from schemas.faults import first_fault
+from schemas.references import check_reference
+from schemas.tasks import SpecName, TaskName
 
 
 class Rollout(BaseModel):
@@ -21,7 +23,16 @@ class Rollout(BaseModel):
     completion: str
     """What the policy answered: hostile text, of any length."""
     reference: dict[str, Any] | None = None
-    """What is known of the right answer, in the form of its task; None where nothing is."""
+    """What is known of the right answer, in the shape of its task; None where nothing is."""
+
+    @model_validator(mode="after")
+    def _reference_fits_its_task(self) -> Self:
+        if self.reference is not None:
+            try:
+                check_reference(self.task, self.reference)
+            except ValidationError as error:
+                raise ValueError(f"reference of {self.task}: {first_fault(error)}") from None
+        return self
 
 
 class ScoredRollout(Rollout):
@@ -33,8 +44,8 @@ class ScoredRollout(Rollout):
     """Each named part of the reward, in [0, 1]."""
     parsed: dict[str, Any] | None
     """The object read from the completion, where the task asks for one and one was found."""
-    spec: str
-    """The reward specification, such as `grounded`."""
+    spec: SpecName
+    """The reward specification."""
     reward_version: str
     """Digest of the reward's code and word lists."""
 

@@ -1,16 +1,18 @@
 """Reads JSON Lines: one document a line, each validated, each fault named by its line."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from schemas.errors import InputError
+from schemas.faults import first_fault
 
 Document = TypeVar("Document", bound=BaseModel)
 
 _MOST_NAMED = 5
-_MOST_SHOWN = 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Document, ...]:
@@ -24,32 +26,48 @@ def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Docum
     Raises:
         InputError: The file cannot be read or is empty, or lines are not such documents.
     """
+    return tuple(stream_json_lines(path, model, what))
+
+
+def stream_json_lines(path: Path, model: type[Document], what: str) -> Iterator[Document]:
+    """Yield the documents of a file in its order, one line in memory at a time.
+
+    Lines that are no such documents are passed over and named all together at the end.
+
+    Args:
+        path: The file, in UTF-8.
+        model: What each line must be.
+        what: What the file holds, in words for error messages, such as `rollouts`.
+
+    Raises:
+        InputError: The file cannot be read or is empty, or, once all lines were read, some are not such documents.
+    """
+    number, faulty, line = 0, 0, b""
+    named: list[str] = []
     try:
-        # Only a line feed ends a JSON line: `splitlines` would also split at separators inside a string.
-        lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{what} {path} cannot be read: {error}") from None
-    if lines == [""]:
+        # Read as bytes, because only a line feed ends a JSON line: text mode would also split at a carriage return.
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    yield _read(line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, model)
+                except ValueError as error:
+                    faulty += 1
+                    if len(named) < _MOST_NAMED:
+                        named.append(f"line {number}: {_explain(error)}")
+    except OSError as error:
+        raise InputError(f"{what} {path} cannot be read: {error.strerror}") from None
+    if number <= 1 and not line.removeprefix(_BYTE_ORDER_MARK).strip():
         raise InputError(f"{what} {path} is empty; it needs one JSON object a line")
-    documents, faults = [], []
-    for number, line in enumerate(lines, start=1):
-        try:
-            documents.append(model.model_validate_json(line, strict=True))
-        except ValidationError as error:
-            faults.append(f"line {number}: {first_fault(error)}")
-    if faults:
-        more = f"; and {len(faults) - _MOST_NAMED} more lines" if len(faults) > _MOST_NAMED else ""
-        raise InputError(f"{what} {path}: {'; '.join(faults[:_MOST_NAMED])}{more}")
-    return tuple(documents)
+    if faulty:
+        more = f"; and {faulty - len(named)} more lines" if faulty > len(named) else ""
+        raise InputError(f"{what} {path}: {'; '.join(named)}{more}")
 
 
-def first_fault(error: ValidationError) -> str:
-    """Say where and what the first fault of a document is, and what stands there instead where that tells no text."""
-    fault = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in fault["loc"])
-    if fault["type"] == "missing":
-        return f"{place} is missing"
-    found = fault["input"]
-    # A longer text may be a shopper's words, which belong in no message.
-    shown = type(found).__name__ if isinstance(found, (str, dict, list)) and len(found) > _MOST_SHOWN else repr(found)
-    return f"{place}: {fault['msg']} (it is {shown})" if place else str(fault["msg"])
+def _read(line: bytes, model: type[Document]) -> Document:
+    return model.model_validate_json(line.decode("utf-8").rstrip("\n"), strict=True)
+
+
+def _explain(error: ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start + 1} is not UTF-8 ({error.reason}); save the file as UTF-8"
+    return first_fault(error) if isinstance(error, ValidationError) else str(error)

@@ -4,7 +4,7 @@ import pytest
 
 from schemas.documents import PairedScore
 from schemas.errors import InputError
-from schemas.json_lines import read_json_lines
+from schemas.json_lines import read_json_lines, stream_json_lines
 
 GOOD = PairedScore(prompt_id="a\u2028b", task="push", seed=0, sample=0, score=0.5)
 
@@ -44,7 +44,29 @@ def test_counts_the_lines_that_it_does_not_name(tmp_path: Path) -> None:
         read_json_lines(path, PairedScore, "scores")
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe\x00"])
+def test_a_line_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    path.write_bytes(GOOD.model_dump_json().encode() + b"\n" + '{"prompt_id":"é"}\n'.encode("latin-1"))
+    with pytest.raises(InputError, match=r"line 2: byte 15 is not UTF-8"):
+        read_json_lines(path, PairedScore, "scores")
+
+
+def test_a_byte_order_mark_and_a_missing_last_line_feed_are_no_faults(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + f"{GOOD.model_dump_json()}\r\n{GOOD.model_dump_json()}".encode())
+    assert read_json_lines(path, PairedScore, "scores") == (GOOD, GOOD)
+
+
+def test_good_lines_come_before_the_faults_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    path.write_text(f"{{}}\n{GOOD.model_dump_json()}\n", encoding="utf-8")
+    documents = stream_json_lines(path, PairedScore, "scores")
+    assert next(documents) == GOOD
+    with pytest.raises(InputError, match=r"line 1: prompt_id is missing"):
+        next(documents)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xef\xbb\xbf", b"\xff\xfe\x00"])
 def test_refuses_files_without_documents(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "scores.jsonl"
     path.write_bytes(content)
