@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from schemas.errors import InputError, TucanoError
+from schemas.tasks import SpecName
 
 if TYPE_CHECKING:
     from flows.retrain import Retraining
@@ -56,6 +57,31 @@ def retrain(
         typer.echo(json.dumps(_as_document(result), ensure_ascii=False))
     if result.decision["verdict"] != "promote":
         raise typer.Exit(3)
+
+
+@app.command()
+def score(
+    rollouts: Annotated[Path, typer.Argument(help="JSON Lines of rollouts.")],
+    spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
+    store: Annotated[Path | None, typer.Option(help="Folder of the store that sql_qa's questions are about.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the scored rollouts go, as JSON Lines.")] = None,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Measure the ground truth too, which is no reward.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")] = False,
+) -> None:
+    """Score rollouts of any model with the rewards."""
+    from flows.console import print_scores, say, stage_progress
+    from tasks.commerce.score_file import score_file
+
+    with stage_progress("score") as progress:
+        result = score_file(rollouts, spec, store, out, progress, metrics=metrics)
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False))
+    else:
+        print_scores(result)
+    if out is not None:
+        say(f"scored: {out}")
 
 
 @app.command()

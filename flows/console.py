@@ -75,11 +75,11 @@ def _lines(stage: str) -> Report:
     return report
 
 
-def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table whose first column is left-aligned and whose others are right-aligned, within 100 columns."""
+def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = ()) -> None:
+    """Print a table within 100 columns; the first column and those named in `texts` are left-aligned."""
     table = Table(title=title, title_justify="left")
     for index, name in enumerate(header):
-        table.add_column(name, justify="left" if index == 0 else "right")
+        table.add_column(name, justify="left" if index == 0 or name in texts else "right")
     for row in rows:
         table.add_row(*row)
     console.print(table)
@@ -126,3 +126,22 @@ def print_retraining(result: "Retraining") -> None:
     say(f"{decision['verdict']}: {model}: {'; '.join(decision['reasons'])}")
     say(f"`{decision['alias']}` is " + (f"version {result.champion}" if result.champion else "no version yet"))
     say(f"report: {result.stages['evaluate'].path / 'report.html'}")
+
+
+def print_scores(result: Mapping[str, Any]) -> None:
+    """Print what the rollouts of each task came to, and the ground truth where it was measured."""
+    components = {task: _figures(scores["components"]) for task, scores in result["tasks"].items()}
+    print_table(
+        f"{result['rollouts']} rollouts, spec {result['spec']}, reward version {result['reward_version'][:12]}",
+        ("task", "rollouts", "reward", "components"),
+        [(task, str(s["n"]), f"{s['reward']:.3f}", components[task]) for task, s in result["tasks"].items()],
+        texts=("components",),
+    )
+    measured = {task: scores["metrics"] for task, scores in result["tasks"].items() if scores.get("metrics")}
+    if measured:
+        rows = [(task, _figures(metrics)) for task, metrics in measured.items()]
+        print_table("Ground truth (no reward)", ("task", "metrics"), rows, texts=("metrics",))
+
+
+def _figures(values: Mapping[str, float]) -> str:
+    return "  ".join(f"{name} {value:.3f}" for name, value in values.items())

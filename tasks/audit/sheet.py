@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from schemas.json_lines import first_fault
+from schemas.faults import first_fault
 from schemas.tasks import TaskName
 
 RaterKind = Literal["human", "rubric", "model"]

@@ -1,5 +1,6 @@
 """The command: a user's mistake is one sentence on stderr and exit code 2, and never a traceback."""
 
+import json
 import os
 import socket
 import subprocess
@@ -65,3 +66,31 @@ def test_a_busy_port_is_named_with_its_option(tmp_path: Path) -> None:
         busy.listen()
         port = str(busy.getsockname()[1])
         _says(_tucano("ui", "--root", str(tmp_path), "--prefect-port", port), f"port {port} cannot be used")
+
+
+ANSWER = {"prompt_id": "a", "task": "churn", "prompt": "Pedidos: 3", "completion": '{"churn":true}'}
+ROLLOUT = json.dumps(ANSWER | {"reference": {"churn": True}}) + "\n"
+
+
+def test_score_prints_one_document_and_writes_the_scored_rollouts(tmp_path: Path) -> None:
+    rollouts, scored = tmp_path / "rollouts.jsonl", tmp_path / "scored.jsonl"
+    rollouts.write_text(ROLLOUT, encoding="utf-8")
+    ended = _tucano("score", str(rollouts), "--out", str(scored), "--metrics", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["tasks"]["churn"]["metrics"]["accuracy"] == 1.0
+    assert json.loads(scored.read_text(encoding="utf-8"))["spec"] == "grounded"
+
+
+def test_score_names_the_bad_line_and_writes_nothing(tmp_path: Path) -> None:
+    rollouts, scored = tmp_path / "rollouts.jsonl", tmp_path / "scored.jsonl"
+    rollouts.write_text(ROLLOUT + ROLLOUT.replace("churn", "poetry", 1), encoding="utf-8")
+    _says(_tucano("score", str(rollouts), "--out", str(scored)), "line 2: task: Input should be 'extraction'")
+    assert not scored.exists()
+    _says(_tucano("score", str(tmp_path / "absent.jsonl"), "--out", str(scored)), "absent.jsonl cannot be read")
+
+
+def test_scoring_needs_neither_torch_nor_prefect_nor_mlflow() -> None:
+    heavy = "{'torch', 'prefect', 'mlflow', 'transformers', 'datasets', 'pandera', 'polars'}"
+    code = f"import sys; import flows.cli; import tasks.commerce.score_file; print({heavy} & set(sys.modules))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "set()"

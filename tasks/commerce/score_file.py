@@ -1,0 +1,143 @@
+"""Scores a file of rollouts: rewards on request into another file, and what they and the ground truth come to."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import IO, Any
+
+import orjson
+
+from schemas.documents import Rollout, ScoredRollout
+from schemas.errors import InputError
+from schemas.json_lines import stream_json_lines
+from schemas.progress import Progress
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from tasks.commerce.registry import TASKS, reward_version, score_rollout
+from tasks.commerce.sandbox import Databases
+
+
+@dataclass
+class TaskScores:
+    """What the rollouts of one task came to."""
+
+    rewards: list[float] = field(default_factory=list)
+    components: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    rollouts: list[Rollout] = field(default_factory=list)
+    """Kept for the ground truth, where it is asked for."""
+
+
+def score_file(
+    rollouts: Path,
+    spec: SpecName,
+    store: Path | None,
+    output: Path | None,
+    progress: Progress,
+    *,
+    metrics: bool,
+) -> dict[str, Any]:
+    """Score every rollout of a file; nothing is written unless all of it could be scored.
+
+    Args:
+        rollouts: JSON Lines of rollouts.
+        spec: Which reward.
+        store: Folder of the store that sql_qa's questions are about.
+        output: Where the scored rollouts go, in the order of the file; None to write none.
+        progress: Told of each rollout.
+        metrics: Measure the ground truth too; this holds the file's rollouts in memory.
+
+    Returns:
+        `rollouts`, `spec`, `reward_version`, and by task its number of rollouts, mean reward and mean components, and
+        its metrics where asked for.
+
+    Raises:
+        InputError: The file or the store cannot be read, a line is no rollout, sql_qa rollouts come without a store, or
+            a reference query does not run on it.
+    """
+    total = _check(rollouts, spec, store, metrics=metrics)
+    databases = _open(store)
+    by_task: defaultdict[TaskName, TaskScores] = defaultdict(TaskScores)
+    with _replacing(output) as lines:
+        for number, rollout in enumerate(stream_json_lines(rollouts, Rollout, "rollouts"), start=1):
+            scored = _score(rollout, databases, spec, f"rollouts {rollouts}: line {number}")
+            if lines is not None:
+                lines.write(orjson.dumps(scored.model_dump()) + b"\n")
+            _add(by_task[rollout.task], scored, rollout if metrics else None)
+            progress(number, total, "rollouts scored")
+    return {
+        "rollouts": total,
+        "spec": spec,
+        "reward_version": reward_version(),
+        "tasks": {task: _summary(task, by_task[task], databases, metrics=metrics) for task in _present(by_task)},
+    }
+
+
+def _check(rollouts: Path, spec: SpecName, store: Path | None, *, metrics: bool) -> int:
+    """Read the whole file once, so that a fault at its end is told before any work is done; return its lines."""
+    total, executed = 0, 0
+    for rollout in stream_json_lines(rollouts, Rollout, "rollouts"):
+        total += 1
+        executed += rollout.task == "sql_qa"
+    if executed and store is None and (metrics or spec != "v4.2"):
+        raise InputError(
+            f"rollouts {rollouts}: {executed} of them are of sql_qa, whose queries are executed; give the folder of "
+            "the store that they ask about with --store"
+        )
+    return total
+
+
+def _open(store: Path | None) -> Databases | None:
+    if store is None:
+        return None
+    from schemas.store_files import read_store
+
+    return Databases.from_store(read_store(store))
+
+
+@contextmanager
+def _replacing(output: Path | None) -> Iterator[IO[bytes] | None]:
+    """Open a file for writing that takes its place only once all of it is written."""
+    if output is None:
+        yield None
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    draft = output.with_name(f".{output.name}.{os.getpid()}.draft")
+    try:
+        with draft.open("wb") as lines:
+            yield lines
+        draft.replace(output)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _score(rollout: Rollout, databases: Databases | None, spec: SpecName, place: str) -> ScoredRollout:
+    try:
+        return score_rollout(rollout, databases, spec)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
+
+
+def _add(scores: TaskScores, scored: ScoredRollout, rollout: Rollout | None) -> None:
+    scores.rewards.append(scored.reward)
+    for name, value in scored.components.items():
+        scores.components[name].append(value)
+    if rollout is not None:
+        scores.rollouts.append(rollout)
+
+
+def _present(by_task: Iterable[TaskName]) -> list[TaskName]:
+    return [task for task in TASK_NAMES if task in set(by_task)]
+
+
+def _summary(task: TaskName, scores: TaskScores, databases: Databases | None, *, metrics: bool) -> dict[str, Any]:
+    summary: dict[str, Any] = {
+        "n": len(scores.rewards),
+        "reward": fmean(scores.rewards),
+        "components": {name: fmean(values) for name, values in scores.components.items()},
+    }
+    if metrics:
+        summary["metrics"] = TASKS[task].metric(scores.rollouts, databases)
+    return summary

@@ -1,0 +1,113 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.config import AUDIT_FOLDER
+from schemas.documents import ScoredRollout
+from schemas.errors import InputError
+from schemas.json_lines import read_json_lines
+from schemas.progress import silent
+from tasks.commerce.registry import reward_version
+from tasks.commerce.score_file import score_file
+from tests.tasks.commerce.scoring import score
+
+STORE = AUDIT_FOLDER / "store"
+SENTIMENT = {
+    "prompt_id": "a",
+    "task": "sentiment",
+    "prompt": "Avaliação: gostei",
+    "completion": '{"polarity":"positive","score":5}',
+    "reference": {"polarity": "positive", "score": 5},
+    "run": "kept",
+}
+SQL = {
+    "prompt_id": "b",
+    "task": "sql_qa",
+    "prompt": "Quantos pedidos há?",
+    "completion": "SELECT COUNT(*) FROM orders",
+    "reference": {"sql": "SELECT COUNT(order_id) FROM orders"},
+}
+
+
+def write(folder: Path, *rollouts: Any) -> Path:
+    path = folder / "rollouts.jsonl"
+    path.write_text("".join(json.dumps(rollout) + "\n" for rollout in rollouts), encoding="utf-8")
+    return path
+
+
+def test_each_rollout_is_written_with_its_score_and_all_that_it_had(tmp_path: Path) -> None:
+    wrong = SENTIMENT | {"prompt_id": "c", "completion": "gostou"}
+    path, output = write(tmp_path, SENTIMENT, wrong), tmp_path / "deep" / "scored.jsonl"
+    summary = score_file(path, "grounded", None, output, silent, metrics=True)
+    scored = read_json_lines(output, ScoredRollout, "scored rollouts")
+    for rollout, found in zip((SENTIMENT, wrong), scored, strict=True):
+        expected = score("sentiment", rollout["completion"], SENTIMENT["reference"], SENTIMENT["prompt"])  # type: ignore[arg-type]
+        assert found.model_dump() == expected.model_dump() | rollout
+        assert (found.spec, found.reward_version) == ("grounded", reward_version())
+    assert [file.name for file in output.parent.iterdir()] == ["scored.jsonl"]
+    figures = summary["tasks"]["sentiment"]
+    assert summary["rollouts"] == figures["n"] == 2
+    assert figures["reward"] == pytest.approx((scored[0].reward + scored[1].reward) / 2)
+    assert figures["components"]["polarity"] == 0.5
+    assert figures["metrics"]["accuracy"] == 0.5
+
+
+def test_scored_rollouts_can_be_scored_again(tmp_path: Path) -> None:
+    output, again = tmp_path / "scored.jsonl", tmp_path / "again.jsonl"
+    score_file(write(tmp_path, SENTIMENT), "grounded", None, output, silent, metrics=False)
+    score_file(output, "grounded", None, again, silent, metrics=False)
+    assert again.read_bytes() == output.read_bytes()
+
+
+def test_sql_is_executed_on_the_store(tmp_path: Path) -> None:
+    summary = score_file(write(tmp_path, SQL), "grounded", STORE, None, silent, metrics=True)
+    assert summary["tasks"]["sql_qa"]["metrics"] == {"execution_accuracy": 1.0}
+    assert summary["tasks"]["sql_qa"]["reward"] == 1.0
+
+
+def test_sql_without_a_store_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    path, output = write(tmp_path, SENTIMENT, SQL), tmp_path / "scored.jsonl"
+    with pytest.raises(InputError, match=r"1 of them are of sql_qa.*--store"):
+        score_file(path, "grounded", None, output, silent, metrics=False)
+    assert not output.exists()
+
+
+def test_a_reference_query_that_does_not_run_is_named_by_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, SENTIMENT, SQL | {"reference": {"sql": "SELECT nothing FROM nowhere"}})
+    output = tmp_path / "scored.jsonl"
+    output.write_text("what was there", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 2: the reference query"):
+        score_file(path, "grounded", STORE, output, silent, metrics=False)
+    assert output.read_text(encoding="utf-8") == "what was there"
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (b'{"prompt_id": "a", "task"', "line 2: Invalid JSON"),
+        (json.dumps(SENTIMENT | {"task": "poetry"}).encode(), "line 2: task: Input should be 'extraction'"),
+        (json.dumps({"prompt_id": "a", "task": "push", "prompt": ""}).encode(), "line 2: completion is missing"),
+        (json.dumps(SENTIMENT | {"completion": None}).encode(), "line 2: completion: Input should be a valid string"),
+        (
+            json.dumps(SENTIMENT | {"reference": {"polarity": "positive"}}).encode(),
+            "line 2: reference of sentiment: score is missing",
+        ),
+        (json.dumps(SENTIMENT | {"reference": ["positive", 5]}).encode(), "line 2: reference: Input should be"),
+        ('{"prompt": "avaliação"}'.encode("latin-1"), "line 2: byte 19 is not UTF-8"),
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_is_written(tmp_path: Path, line: bytes, sentence: str) -> None:
+    path, output = tmp_path / "rollouts.jsonl", tmp_path / "scored.jsonl"
+    path.write_bytes(json.dumps(SENTIMENT).encode() + b"\n" + line + b"\n")
+    with pytest.raises(InputError) as refused:
+        score_file(path, "grounded", None, output, silent, metrics=False)
+    assert sentence in str(refused.value)
+    assert [file.name for file in tmp_path.iterdir()] == ["rollouts.jsonl"]
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is empty"):
+        score_file(write(tmp_path), "grounded", None, None, silent, metrics=False)
