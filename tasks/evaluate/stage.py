@@ -8,6 +8,7 @@ from typing import Any
 
 from schemas.config import EvaluateConfig
 from schemas.documents import PairedScore, Rollout, ScoredRollout
+from schemas.json_lines import read_json_lines
 from schemas.store_files import read_store
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce import registry
@@ -67,8 +68,8 @@ def run(
 
 
 def _score(file: Path, databases: Databases, spec: SpecName) -> list[ScoredRollout]:
-    with file.open(encoding="utf-8") as lines:
-        return [registry.score_rollout(Rollout.model_validate_json(line), databases, spec) for line in lines]
+    rollouts = read_json_lines(file, Rollout, "rollouts")
+    return [registry.score_rollout(rollout, databases, spec) for rollout in rollouts]
 
 
 def _as_paired(scored: Sequence[ScoredRollout], seed: int) -> list[PairedScore]:

@@ -1,6 +1,7 @@
 """A small store by hand: a hundred orders of thirty customers, with their hidden truth."""
 
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,10 +10,14 @@ import polars as pl
 import pytest
 
 from schemas.store import Store
+from schemas.tasks import TaskName
+from tasks.commerce.example import Example
+from tasks.commerce.registry import TASKS
 from tasks.commerce.sandbox import Databases
 
 ORDERS = 120
 CUSTOMERS = 40
+COUNT = 12
 STATES = ("BA", "RJ", "SP")
 CATEGORIES = ("beleza_saude", "brinquedos", "pet_shop", "telefonia")
 COMPLAINTS = {1: "atraso na entrega", 2: "produto com defeito", 3: "embalagem ruim", 4: "", 5: ""}
@@ -68,6 +73,12 @@ def real_store(store: Store) -> Store:
 def databases(store: Store) -> Databases:
     """The copies that SQL runs on."""
     return Databases.from_store(store)
+
+
+@pytest.fixture(scope="session")
+def examples(store: Store) -> Mapping[TaskName, list[Example]]:
+    """A few examples of each task."""
+    return {name: list(task.examples(store, random.Random(1), COUNT)) for name, task in TASKS.items()}
 
 
 def _order(number: int, generator: random.Random) -> dict[str, Any]:

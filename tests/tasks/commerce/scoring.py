@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.documents import Rollout, ScoredRollout
-from schemas.tasks import TaskName
+from schemas.tasks import SpecName, TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sandbox import Databases
@@ -16,6 +16,7 @@ def score(
     reference: Mapping[str, Any] | None,
     prompt: str = "",
     databases: Databases | None = None,
+    spec: SpecName = "grounded",
 ) -> ScoredRollout:
     """Score one completion."""
     rollout = Rollout(
@@ -25,7 +26,7 @@ def score(
         completion=completion,
         reference=None if reference is None else dict(reference),
     )
-    return score_rollout(rollout, databases)
+    return score_rollout(rollout, databases, spec)
 
 
 def reward(example: Example, completion: str, databases: Databases) -> float:

@@ -1,0 +1,312 @@
+"""How fast the rewards score, on one core, and that no completion stops them.
+
+Limits, in rollouts a second by the median of repeated runs of `score_rollout`: well-formed extraction 20,000 and within
+20 times of parsing the same texts with orjson alone; malformed extraction (a quarter each truncated, chatty, in single
+quotes, with decimal commas) 3,000; sentiment, churn, push and insights 20,000 each; sql_qa with execution on two copies
+300. Fuzzing: no mutated completion raises under either specification, and none takes more than 50 ms, a query
+that runs up to its own stop of a second excepted.
+
+The machine's noise is taken out as far as it can be: every figure is processor time of this process, the collector of
+garbage rests meanwhile, and what looks slow when fuzzing is timed again, the fastest of five counting.
+"""
+
+import argparse
+import gc
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from schemas.documents import Rollout
+from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
+from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.sandbox import Databases
+from tasks.synthesize.simulated import simulate_store
+
+SEED: Final = 7
+ORDERS: Final = 1_500
+EXAMPLES: Final = 300
+RUNS: Final = 7
+ROLLOUTS_A_RUN: Final = 3_000
+SQL_ROLLOUTS_A_RUN: Final = 600
+MIN_PER_SECOND: Final[Mapping[str, float]] = {
+    "extraction": 20_000,
+    "extraction, malformed": 3_000,
+    "sentiment": 20_000,
+    "churn": 20_000,
+    "push": 20_000,
+    "insights": 20_000,
+    "sql_qa": 300,
+}
+MAX_TIMES_ORJSON: Final = 20
+MAX_SECONDS: Final = 0.05
+MAX_SQL_SECONDS: Final = 1.1
+SLOW: Final = 0.02
+"""What takes longer while fuzzing is timed again."""
+
+HOSTILE: Final = (
+    *(
+        '{"a":' * 40,
+        "{" * 300,
+        "[" * 300,
+        '"' * 50,
+        "\\" * 99,
+        "}" * 20,
+        '{"x":[{',
+        "\x00",
+        "\ud800",
+        "\u202e",
+        "\n" * 200,
+    ),
+    *(
+        "a\u0301" * 40,
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467" * 9,
+        "1" * 400,
+        "-1e999",
+        "NaN",
+        "4,5",
+        "R$ 1.234,56",
+        "80%",
+    ),
+    *(
+        "```json\n",
+        "```",
+        "<think>",
+        "</think>",
+        "/*",
+        "--",
+        ";",
+        "null",
+        "true",
+        "'",
+        "SELECT ",
+        "WITH RECURSIVE ",
+        "( " * 60,
+    ),
+    *(
+        "- " * 60,
+        "## ",
+        "**" * 40,
+        "prezado cliente ",
+        "recomendo ",
+        " não ",
+        "é" * 90,
+        "1.234.567,89 " * 30,
+        ", " * 80,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How fast one kind of rollouts is scored."""
+
+    per_second: float
+    """Rollouts, by the median run."""
+    times_orjson: float | None
+    """How much longer than parsing the same texts as JSON; None where they are no JSON."""
+
+
+@dataclass(frozen=True)
+class Slowest:
+    """The completion that took longest to score."""
+
+    seconds: float = 0.0
+    task: str = ""
+    length: int = 0
+    beginning: str = ""
+
+
+def main() -> int:
+    """Run the benchmark; the exit code says whether every limit was met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fuzz", type=int, default=200_000, help="mutated completions (default: %(default)s)")
+    fuzzed = parser.parse_args().fuzz
+    databases, rollouts = _prepare()
+    speeds = {name: _speed(each, databases) for name, each in _workloads(rollouts).items()}
+    _print_speeds(speeds)
+    slowest = _fuzz(rollouts, databases, fuzzed)
+    misses = [*_slow(speeds), *_print_slowest(slowest, fuzzed)]
+    for miss in misses:
+        print(f"MISSED: {miss}")
+    return 1 if misses else 0
+
+
+def _prepare() -> tuple[Databases, dict[TaskName, list[Rollout]]]:
+    """Return the copies of a simulated store, and the reference answers to prompts of every task."""
+    store = simulate_store(ORDERS, random.Random(SEED))
+    rollouts = {
+        task: [
+            Rollout(
+                prompt_id=str(number),
+                task=task,
+                prompt=example.prompt,
+                completion=TASKS[task].answer(example.reference),
+                reference=example.reference,
+            )
+            for number, example in enumerate(TASKS[task].examples(store, random.Random(SEED), EXAMPLES))
+        ]
+        for task in TASK_NAMES
+    }
+    return Databases.from_store(store), rollouts
+
+
+def _workloads(rollouts: Mapping[TaskName, Sequence[Rollout]]) -> dict[str, list[Rollout]]:
+    queries = [
+        rollout.model_copy(update={"completion": _query(number, rollout.completion)})
+        for number, rollout in enumerate(rollouts["sql_qa"])
+    ]
+    malformed = [
+        rollout.model_copy(update={"completion": _malform(number, rollout.completion)})
+        for number, rollout in enumerate(rollouts["extraction"])
+    ]
+    kinds: dict[str, Sequence[Rollout]] = {str(task): each for task, each in rollouts.items()}
+    kinds |= {"extraction, malformed": malformed, "sql_qa": queries}
+    sizes = {"sql_qa": SQL_ROLLOUTS_A_RUN}
+    return {
+        name: [kinds[name][index % len(kinds[name])] for index in range(sizes.get(name, ROLLOUTS_A_RUN))]
+        for name in MIN_PER_SECOND
+    }
+
+
+def _malform(number: int, completion: str) -> str:
+    kinds: tuple[Callable[[str], str], ...] = (
+        lambda text: text[: len(text) * 2 // 3],
+        lambda text: f"Claro! Segue o JSON solicitado:\n```json\n{text}\n```\nEspero ter ajudado!",
+        lambda text: str(json.loads(text)),
+        lambda text: text.replace("0.", "0,"),
+    )
+    return kinds[number % len(kinds)](completion)
+
+
+def _query(number: int, sql: str) -> str:
+    """Return the right query, the right one with an explanation, one without its filter, or a broken one."""
+    kinds = (
+        sql,
+        f"A consulta é:\n```sql\n{sql}\n```",
+        sql.partition(" WHERE ")[0],
+        sql.replace("SELECT", "SELECT FROM", 1),
+    )
+    return kinds[number % len(kinds)]
+
+
+def _speed(rollouts: Sequence[Rollout], databases: Databases) -> Speed:
+    texts = [rollout.completion for rollout in rollouts]
+    seconds = _median_seconds(lambda: [score_rollout(rollout, databases) for rollout in rollouts])
+    try:
+        parsing = _median_seconds(lambda: [orjson.loads(text) for text in texts])
+    except orjson.JSONDecodeError:
+        return Speed(len(rollouts) / seconds, None)
+    return Speed(len(rollouts) / seconds, seconds / parsing)
+
+
+def _median_seconds(work: Callable[[], object]) -> float:
+    work()  # fills the caches, as any long run does
+    runs = []
+    gc.collect()
+    gc.disable()
+    for _ in range(RUNS):
+        started = time.process_time()
+        work()
+        runs.append(time.process_time() - started)
+    gc.enable()
+    return statistics.median(runs)
+
+
+def _print_speeds(speeds: Mapping[str, Speed]) -> None:
+    table = Table(title=f"score_rollout, median of {RUNS} runs", title_justify="left")
+    for name in ("rollouts", "a second", "at least", "of it", "times orjson"):
+        table.add_column(name, justify="left" if name == "rollouts" else "right")
+    for name, speed in speeds.items():
+        share = speed.per_second / MIN_PER_SECOND[name]
+        times = "" if speed.times_orjson is None else f"{speed.times_orjson:.1f}"
+        table.add_row(name, f"{speed.per_second:,.0f}", f"{MIN_PER_SECOND[name]:,.0f}", f"{share:.2f}", times)
+    Console(width=100).print(table)
+
+
+def _slow(speeds: Mapping[str, Speed]) -> Iterator[str]:
+    for name, speed in speeds.items():
+        if speed.per_second < MIN_PER_SECOND[name]:
+            yield f"{name}: {speed.per_second:,.0f} rollouts a second, at least {MIN_PER_SECOND[name]:,.0f} asked for"
+    times = speeds["extraction"].times_orjson
+    if times is None or times > MAX_TIMES_ORJSON:
+        yield f"extraction takes {times} times as long as orjson alone, at most {MAX_TIMES_ORJSON} are asked for"
+
+
+def _fuzz(rollouts: Mapping[TaskName, Sequence[Rollout]], databases: Databases, count: int) -> dict[str, Slowest]:
+    """Score mutated completions; return the slowest of the text tasks and of sql_qa. What raises ends the benchmark."""
+    generator = random.Random(SEED)
+    slowest = {"text": Slowest(), "sql": Slowest()}
+    for _ in track(range(count), description="fuzzing", console=Console(stderr=True)):
+        rollout = generator.choice(rollouts[generator.choice(TASK_NAMES)])
+        spec = generator.choice(SPEC_NAMES)
+        mutant = rollout.model_copy(update={"completion": _mutate(rollout.completion, generator)})
+        seconds = _seconds(mutant, databases, spec)
+        if seconds > SLOW:
+            seconds = min(_seconds(mutant, databases, spec) for _ in range(5))
+        kind = "sql" if mutant.task == "sql_qa" else "text"
+        if seconds > slowest[kind].seconds:
+            text = mutant.completion
+            slowest[kind] = Slowest(seconds, f"{mutant.task} {spec}", len(text), ascii(text[:40]))
+    return slowest
+
+
+def _seconds(rollout: Rollout, databases: Databases, spec: SpecName) -> float:
+    started = time.process_time()
+    score_rollout(rollout, databases, spec)
+    return time.process_time() - started
+
+
+def _mutate(text: str, generator: random.Random) -> str:
+    for _ in range(generator.randint(1, 6)):
+        place = generator.randint(0, len(text))
+        other = generator.randint(0, len(text))
+        chunk = generator.choice(HOSTILE)
+        text = generator.choice(
+            (
+                text[:place] + chunk + text[place:],
+                text[:place],
+                text[:place] + text[place + 1 :],
+                text[:place] + chr(generator.randrange(0x300)) + text[place:],
+                text[min(place, other) : max(place, other)] + text,
+                text.swapcase(),
+                text[::-1],
+                text + chunk * generator.randint(1, 50),
+            )
+        )
+    return text * generator.choice((1, 1, 1, 1, 1, 1, 1, 1, 2, 30))
+
+
+def _print_slowest(slowest: Mapping[str, Slowest], count: int) -> list[str]:
+    table = Table(title=f"{count:,} mutated completions, the slowest", title_justify="left")
+    for name in ("tasks", "milliseconds", "at most", "task and spec", "characters", "begins"):
+        table.add_column(name, justify="right" if name in ("milliseconds", "at most", "characters") else "left")
+    limits = {"text": MAX_SECONDS, "sql": MAX_SQL_SECONDS}
+    for kind, one in slowest.items():
+        figures = (
+            f"{1000 * one.seconds:.1f}",
+            f"{1000 * limits[kind]:.0f}",
+            one.task,
+            f"{one.length:,}",
+            one.beginning,
+        )
+        table.add_row(kind, *figures)
+    Console(width=100).print(table)
+    return [
+        f"scoring a completion of {one.task} took {1000 * one.seconds:.0f} ms"
+        for kind, one in slowest.items()
+        if one.seconds > limits[kind]
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
