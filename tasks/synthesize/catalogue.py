@@ -11,6 +11,8 @@ ORDERS_PER_SELLER: Final = 25
 ORDERS_PER_PRODUCT: Final = 5
 FEWEST_SELLERS: Final = 12
 FEWEST_PRODUCTS: Final = 60
+_STATE_SHARES: Final = tuple(itertools.accumulate(state.share for state in STATES))
+_CATEGORY_SHARES: Final = tuple(itertools.accumulate(category.share for category in CATEGORIES))
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def draw_id(generator: random.Random) -> str:
 
 def draw_address(generator: random.Random) -> Address:
     """Draw a state by its share of the country's shoppers, and a city and a post code there."""
-    state = generator.choices(STATES, weights=[state.share for state in STATES])[0]
+    state = generator.choices(STATES, cum_weights=_STATE_SHARES)[0]
     return Address(state, generator.choice(state.cities), f"{generator.randint(*state.zip_prefixes):05d}")
 
 
@@ -89,7 +91,7 @@ def _draw_seller(generator: random.Random) -> Seller:
 
 
 def _draw_product(seller: Seller, generator: random.Random) -> Product:
-    category = generator.choice(CATEGORIES)
+    category = generator.choices(CATEGORIES, cum_weights=_CATEGORY_SHARES)[0]
     low, high = category.prices
     return Product(
         product_id=draw_id(generator),

@@ -7,8 +7,11 @@ from typing import Final
 
 from tasks.synthesize.market import State
 
-CHANCE_LOST: Final = 0.02
-CHANCE_CANCELED: Final = 0.015
+CHANCE_LOST: Final = 0.015
+CHANCE_CANCELED: Final = 0.012
+CARELESS_DELAYS, CAREFUL_DELAYS = 1.9, 0.4
+"""How a seller's care, from none to full, multiplies the chance of a delay."""
+MEAN_DAYS_LATE: Final = 9
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def draw_delivery(
         generator: Draws every delay.
     """
     approved = purchased + (_days(generator.uniform(0.8, 3)) if by_boleto else _days(generator.uniform(0.01, 0.3)))
-    slack = 4 + 1.5 * destination.transit_days + generator.uniform(0, 5)
+    slack = destination.promised_days * generator.uniform(0.75, 1.25)
     promised = datetime.combine(purchased + _days(slack), time.min)
     fate = generator.random()
     if fate < CHANCE_CANCELED:
@@ -55,10 +58,9 @@ def draw_delivery(
     shipped = approved + _days(0.5 + generator.expovariate(1 / (1 + 4 * (1 - care))))
     if fate < CHANCE_CANCELED + CHANCE_LOST:
         return Delivery(approved, shipped, None, promised)
-    transit = destination.transit_days * generator.lognormvariate(0, 0.25)
-    if generator.random() < destination.disruption:
-        transit += 0.8 * destination.transit_days + generator.expovariate(1 / 8)
-    delivered = shipped + _days(transit)
+    delivered = shipped + _days(destination.transit_days * generator.lognormvariate(-0.05, 0.3))
+    if generator.random() < destination.disruption * (CARELESS_DELAYS - (CARELESS_DELAYS - CAREFUL_DELAYS) * care):
+        delivered = max(delivered, promised + _days(1 + generator.expovariate(1 / MEAN_DAYS_LATE)))
     if delivered.date() == promised.date():
         promised += timedelta(days=1)
     return Delivery(approved, shipped, delivered, promised)

@@ -9,6 +9,13 @@ from tasks.synthesize.market import ISSUES
 
 RISK_BY_SCORE: Final = {1: 0.9, 2: 0.8, 3: 0.5, 4: 0.2, 5: 0.1}
 CHANCE_OF_INTENTION: Final = 0.5
+LEAST_PLEASURE: Final = (2.2, 2.45, 3.35, 4.42)
+"""What two, three, four and five stars take at least; few give two, as in Olist: who is disappointed gives one."""
+MOOD: Final = 0.65
+CHANCE_OF_UNEXPLAINED: Final = 0.012
+STARS_PER_DAY_LATE: Final = 0.15
+USUAL_DELAY, LONG_DELAY = 4, 14
+"""Days late at which the severity of `late` holds as it is, and from which on more days make it no worse."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +61,25 @@ class Experience:
         }
 
 
-def judge(issues: Collection[str], leniency: float, generator: random.Random) -> Experience:
+def judge(issues: Collection[str], leniency: float, generator: random.Random, days_late: int = 0) -> Experience:
     """Let a shopper judge an order.
 
     Args:
         issues: What went wrong, as keys of `market.ISSUES`.
         leniency: Stars that the shopper adds by temperament; 0 is usual.
         generator: Draws the mood of the day, and what three stars mean for recommending and returning.
+        days_late: Whole days past the promised date: the longer, the worse.
     """
     ranked = tuple(sorted(issues, key=lambda key: (-ISSUES[key].severity, key)))
     cost = sum(ISSUES[key].severity for key in ranked)
-    stars = round(5 - cost + leniency + generator.gauss(-0.1, 0.6))
-    # Who complains does not give five stars, and who has nothing to complain of gives three at least.
-    score = min(max(stars, 1), 4) if ranked else min(max(stars, 3), 5)
+    cost += STARS_PER_DAY_LATE * (min(days_late, LONG_DELAY) - USUAL_DELAY) if "late" in ranked else 0.0
+    pleasure = 5 - cost + leniency + generator.gauss(0, MOOD)
+    stars = 1 + sum(pleasure >= least for least in LEAST_PLEASURE)
+    # Who complains does not give five stars, and who has nothing to complain of gives three at least, but for the few
+    # who dislike it all and do not say why.
+    score = min(stars, 4) if ranked else max(stars, 3)
+    if not ranked and generator.random() < CHANCE_OF_UNEXPLAINED:
+        score = generator.choice((1, 1, 2))
     if score == 3:
         recommends, returns = (generator.random() < CHANCE_OF_INTENTION for _ in range(2))
     else:

@@ -1,9 +1,13 @@
 """The Brazil that the simulated store sells in: its states, its categories and what can go wrong with an order."""
 
+import tomllib
 from dataclasses import dataclass
-from typing import Final, Literal
+from pathlib import Path
+from typing import Any, Final, Literal
 
 ComplaintCategory = Literal["delivery", "product", "seller", "price", "other"]
+THINGS_FILE: Final = Path(__file__).resolve().parents[2] / "data" / "reviews" / "things.toml"
+MACHINE, SIZED, USED_UP = "*", "+", "~"
 
 
 @dataclass(frozen=True)
@@ -17,37 +21,54 @@ class State:
     """First and last prefix of its post codes that the store uses."""
     transit_days: float
     """Usual days between the carrier's pick-up and the delivery."""
+    promised_days: float
+    """Days that the store promises on average, counted from the purchase."""
     disruption: float
-    """Chance that a delivery there runs into trouble."""
+    """Chance that a delivery there comes after the promised day."""
     cities: tuple[str, ...]
     """As Olist writes them: small letters, no accents."""
 
 
+# Shares, days and delays are near those of Olist's 99,441 orders.
 STATES: Final = (
-    State("SP", 38, (1000, 19999), 5, 0.06, ("sao paulo", "campinas", "santos", "guarulhos", "sorocaba")),
-    State("RJ", 13, (20000, 28999), 9, 0.14, ("rio de janeiro", "niteroi", "duque de caxias")),
-    State("MG", 12, (30000, 39999), 8, 0.07, ("belo horizonte", "uberlandia", "juiz de fora")),
-    State("RS", 6, (90000, 99999), 11, 0.08, ("porto alegre", "caxias do sul", "pelotas")),
-    State("PR", 5, (80000, 87999), 8, 0.06, ("curitiba", "londrina", "maringa")),
-    State("SC", 4, (88000, 89999), 10, 0.08, ("florianopolis", "joinville", "blumenau")),
-    State("BA", 5, (40000, 48999), 14, 0.18, ("salvador", "feira de santana", "ilheus")),
-    State("DF", 3, (70000, 72799), 9, 0.07, ("brasilia",)),
-    State("GO", 3, (72800, 76799), 11, 0.10, ("goiania", "anapolis")),
-    State("ES", 3, (29000, 29999), 11, 0.12, ("vitoria", "vila velha")),
-    State("PE", 4, (50000, 56999), 15, 0.16, ("recife", "olinda", "caruaru")),
-    State("CE", 3, (60000, 63999), 17, 0.20, ("fortaleza", "sobral")),
-    State("PA", 2, (66000, 68899), 19, 0.20, ("belem", "ananindeua")),
-    State("MA", 1.5, (65000, 65999), 18, 0.24, ("sao luis", "imperatriz")),
-    State("AM", 1, (69000, 69299), 22, 0.18, ("manaus",)),
+    State("SP", 42.0, (1000, 19999), 5.5, 19, 0.058, ("sao paulo", "campinas", "santos", "guarulhos", "sorocaba")),
+    State("RJ", 12.9, (20000, 28999), 11.5, 26, 0.130, ("rio de janeiro", "niteroi", "duque de caxias")),
+    State("MG", 11.7, (30000, 39999), 8.5, 24, 0.052, ("belo horizonte", "uberlandia", "juiz de fora")),
+    State("RS", 5.5, (90000, 99999), 12, 28, 0.068, ("porto alegre", "caxias do sul", "pelotas")),
+    State("PR", 5.1, (80000, 87999), 8.5, 24, 0.047, ("curitiba", "londrina", "maringa")),
+    State("SC", 3.7, (88000, 89999), 11.5, 25, 0.090, ("florianopolis", "joinville", "blumenau")),
+    State("BA", 3.4, (40000, 48999), 15.5, 29, 0.135, ("salvador", "feira de santana", "ilheus")),
+    State("DF", 2.2, (70000, 72799), 9.5, 24, 0.068, ("brasilia",)),
+    State("ES", 2.0, (29000, 29999), 12, 25, 0.118, ("vitoria", "vila velha")),
+    State("GO", 2.0, (72800, 76799), 12, 27, 0.078, ("goiania", "anapolis")),
+    State("PE", 1.7, (50000, 56999), 15, 31, 0.105, ("recife", "olinda", "caruaru")),
+    State("CE", 1.3, (60000, 63999), 17.5, 31, 0.148, ("fortaleza", "sobral")),
+    State("PA", 1.0, (66000, 68899), 20, 37, 0.120, ("belem", "ananindeua")),
+    State("MT", 0.9, (78000, 78899), 14.5, 31, 0.065, ("cuiaba", "rondonopolis")),
+    State("MA", 0.75, (65000, 65999), 18, 30, 0.190, ("sao luis", "imperatriz")),
+    State("MS", 0.72, (79000, 79999), 12, 26, 0.112, ("campo grande", "dourados")),
+    State("PB", 0.54, (58000, 58999), 16.5, 33, 0.108, ("joao pessoa", "campina grande")),
+    State("PI", 0.50, (64000, 64999), 16, 29, 0.158, ("teresina", "parnaiba")),
+    State("RN", 0.49, (59000, 59999), 15.5, 32, 0.106, ("natal", "mossoro")),
+    State("AL", 0.42, (57000, 57999), 20.5, 32, 0.235, ("maceio", "arapiraca")),
+    State("SE", 0.35, (49000, 49999), 17.5, 30, 0.150, ("aracaju", "lagarto")),
+    State("TO", 0.28, (77000, 77999), 14, 28, 0.125, ("palmas", "araguaina")),
+    State("RO", 0.25, (76800, 76999), 16, 38, 0.030, ("porto velho", "ji-parana")),
+    State("AM", 0.15, (69000, 69299), 22.5, 45, 0.040, ("manaus",)),
+    State("AC", 0.08, (69900, 69999), 17.5, 41, 0.037, ("rio branco",)),
+    State("AP", 0.07, (68900, 68999), 23, 46, 0.045, ("macapa",)),
+    State("RR", 0.05, (69300, 69399), 25, 46, 0.120, ("boa vista",)),
 )
 
 
 @dataclass(frozen=True)
 class Thing:
-    """What shoppers call a product: a noun in the singular, and whether it is feminine."""
+    """What shoppers call a product: a noun in the singular, its gender, and what can be said of it."""
 
     noun: str
     feminine: bool
+    mark: str = ""
+    """`MACHINE`, `SIZED`, `USED_UP`, or none of them."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +77,8 @@ class Category:
 
     name: str
     english: str
+    share: float
+    """Weight of its products among all."""
     prices: tuple[float, float]
     """Lowest and highest price, in reais."""
     weights: tuple[int, int]
@@ -63,44 +86,32 @@ class Category:
     things: tuple[Thing, ...]
 
 
-def _things(nouns: str) -> tuple[Thing, ...]:
-    """Read nouns that are written with their article, which tells their gender."""
-    split = [noun.partition(" ") for noun in nouns.split(", ")]
-    return tuple(Thing(noun, feminine=article == "a") for article, _, noun in split)
+def read_things(nouns: str) -> tuple[Thing, ...]:
+    """Read nouns that are written with their article, which tells their gender, and with their mark."""
+    things = []
+    for written in nouns.split(", "):
+        article, _, noun = written.partition(" ")
+        mark = noun[-1] if noun[-1] in {MACHINE, SIZED, USED_UP} else ""
+        things.append(Thing(noun.removesuffix(mark), feminine=article == "a", mark=mark))
+    return tuple(things)
 
 
-CATEGORIES: Final = (
-    Category("cama_mesa_banho", "bed_bath_table", (30, 250), (400, 3000), _things("o edredom, a toalha")),
-    Category("beleza_saude", "health_beauty", (20, 300), (100, 1500), _things("o secador, o barbeador")),
-    Category("esporte_lazer", "sports_leisure", (30, 600), (200, 9000), _things("o colchonete, a barraca")),
-    Category(
-        "moveis_decoracao", "furniture_decor", (40, 500), (800, 12000), _things("o espelho, a cadeira, a luminária")
-    ),
-    Category("informatica_acessorios", "computers_accessories", (25, 450), (80, 1500), _things("o mouse, o teclado")),
-    Category("utilidades_domesticas", "housewares", (20, 280), (300, 5000), _things("o faqueiro, a panela")),
-    Category("relogios_presentes", "watches_gifts", (60, 700), (100, 500), _things("o relógio, a pulseira")),
-    Category("telefonia", "telephony", (15, 900), (50, 400), _things("o celular, o carregador, a capinha")),
-    Category("ferramentas_jardim", "garden_tools", (30, 400), (300, 8000), _things("a furadeira, a mangueira")),
-    Category("automotivo", "auto", (30, 500), (200, 6000), _things("o som automotivo")),
-    Category("brinquedos", "toys", (20, 250), (150, 3000), _things("o quebra-cabeça, o carrinho, a boneca")),
-    Category("cool_stuff", "cool_stuff", (40, 500), (200, 3000), _things("o drone, a caneca térmica")),
-    Category("perfumaria", "perfumery", (40, 400), (100, 600), _things("o perfume, o hidratante")),
-    Category("bebes", "baby", (25, 600), (200, 9000), _things("o carrinho de bebê, a cadeirinha")),
-    Category("eletronicos", "electronics", (30, 600), (100, 2500), _things("o fone de ouvido, a caixa de som")),
-    Category("papelaria", "stationery", (10, 120), (80, 900), _things("o estojo, a agenda, a lousa")),
-    Category(
-        "fashion_bolsas_e_acessorios",
-        "fashion_bags_accessories",
-        (40, 350),
-        (150, 1200),
-        _things("a bolsa, a carteira"),
-    ),
-    Category("pet_shop", "pet_shop", (20, 260), (150, 6000), _things("o arranhador, a coleira")),
-    Category("eletroportateis", "small_appliances", (70, 600), (900, 5000), _things("o liquidificador, a cafeteira")),
-    Category("malas_acessorios", "luggage_accessories", (60, 500), (500, 4500), _things("a mala, a mochila")),
-    Category("consoles_games", "consoles_games", (50, 900), (150, 3500), _things("o controle, o headset gamer")),
-    Category("livros_interesse_geral", "books_general_interest", (20, 120), (200, 1200), _things("o livro")),
-)
+def _read_categories() -> tuple[Category, ...]:
+    tables: dict[str, dict[str, Any]] = tomllib.loads(THINGS_FILE.read_text(encoding="utf-8"))
+    return tuple(
+        Category(
+            name,
+            table["english"],
+            table["share"],
+            (table["prices"][0], table["prices"][1]),
+            (table["weights"][0], table["weights"][1]),
+            read_things(table["things"]),
+        )
+        for name, table in tables.items()
+    )
+
+
+CATEGORIES: Final = _read_categories()
 
 
 @dataclass(frozen=True)
@@ -130,4 +141,4 @@ ISSUES: Final = {
     "price": Issue("price", "preço alto", 0.8),
     "regret": Issue("other", "compra errada", 1.5),
 }
-"""What can go wrong, by the key under which `data/reviews/patterns.toml` has its sentences."""
+"""What can go wrong, by the key under which `data/reviews/complaints.toml` has its sentences."""

@@ -1,47 +1,29 @@
 """What shoppers write: sentences that say what happened, in the spelling of whoever types them."""
 
 import random
-import re
-import tomllib
-import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tasks.synthesize.experience import Experience
+from tasks.synthesize.keyboard import Style, type_out
 from tasks.synthesize.market import Thing
+from tasks.synthesize.sentences import Teller, continued
 
-PATTERNS_FILE: Final = Path(__file__).resolve().parents[2] / "data" / "reviews" / "patterns.toml"
-HAPPY_EMOJI: Final = ("👏", "😍", "👍")
-SAD_EMOJI: Final = ("😡", "😞", "👎")
-
-
-@dataclass(frozen=True)
-class Style:
-    """How one shopper types, in every review."""
-
-    drops_accents: bool
-    small_letters: bool
-    shouts_when_angry: bool
-    abbreviates: bool
-    misspells: bool
-    exclaims: bool
-    emoji: bool
-
-
-def draw_style(generator: random.Random) -> Style:
-    """Draw a shopper's way of typing; about four in ten type with every accent and capital in place."""
-    return Style(
-        drops_accents=generator.random() < 0.28,
-        small_letters=generator.random() < 0.18,
-        shouts_when_angry=generator.random() < 0.12,
-        abbreviates=generator.random() < 0.18,
-        misspells=generator.random() < 0.20,
-        exclaims=generator.random() < 0.25,
-        emoji=generator.random() < 0.08,
-    )
+CHANCE_OF_IRONY: Final = 0.2
+"""Of the reviews with one or two stars that complain of something."""
+CHANCE_OF_ANGER: Final = 0.25
+"""Of starting a complaint with how bad it is."""
+NEVER_CAME: Final = frozenset({"lost", "canceled"})
+DETAILS: Final = {"terse": (78, 22, 0, 0, 0), "usual": (27, 33, 13, 9, 18)}
+"""How often a displeased one adds none to four sentences to the complaint; from three on it is a story."""
+SENT_BACK: Final = frozenset({"refund", "regret"})
+LENGTHS: Final = {"terse": (0.40, 0.46, 0.12, 0.02, 0.0), "usual": (0.14, 0.31, 0.31, 0.14, 0.10)}
+"""How often a satisfied shopper writes nothing but a word, a sentence, two, three, or a story."""
+_INTENTIONS: Final = {
+    (True, True): "recommends_and_returns",
+    (True, False): "only_recommends",
+    (False, True): "only_returns",
+    (False, False): "neither",
+}
 
 
 def write_message(experience: Experience, thing: Thing, days_late: int, style: Style, generator: random.Random) -> str:
@@ -52,109 +34,117 @@ def write_message(experience: Experience, thing: Thing, days_late: int, style: S
         thing: What was bought.
         days_late: Whole days past the promised date, where the order was late.
         style: How the shopper types.
-        generator: Chooses sentences.
+        generator: Chooses sentences and slips.
     """
-    told = _complain(experience, generator) if experience.issues else _praise(experience, generator)
-    sentences = [sentence.format_map(_words(thing, days_late)) for sentence in told]
-    end = generator.choice(("!", "!!", "!!!") if style.exclaims else (".", ".", ""))
-    return _type(". ".join(sentences) + end, experience, style, generator)
+    teller = Teller(thing, days_late, feminine=style.feminine, generator=generator)
+    ironic = bool(experience.issues) and experience.score <= 2 and generator.random() < CHANCE_OF_IRONY
+    told = compose(experience, teller, generator, terse=style.terse, ironic=ironic)
+    return type_out(told, "ironic" if ironic else experience.sentiment, style, generator)
 
 
 def write_title(experience: Experience, style: Style, generator: random.Random) -> str:
     """Write the few words above a review."""
-    return _type(generator.choice(_patterns()["titles"][str(experience.score)]), experience, style, generator)
+    teller = Teller(Thing("produto", feminine=False), 0, feminine=style.feminine, generator=generator)
+    return type_out([teller.say("titles", str(experience.score))], experience.sentiment, style, generator)
 
 
-@cache
-def _patterns() -> dict[str, Any]:
-    return tomllib.loads(PATTERNS_FILE.read_text(encoding="utf-8"))
-
-
-def _praise(experience: Experience, generator: random.Random) -> list[str]:
-    patterns = _patterns()
+def compose(
+    experience: Experience, teller: Teller, generator: random.Random, *, terse: bool, ironic: bool
+) -> list[str]:
+    """Choose what is said, as sentences without full stops and without slips."""
+    if experience.issues:
+        return _complain(experience, teller, generator, terse=terse, ironic=ironic)
     if experience.score == 3:
-        return [generator.choice(patterns["lukewarm"]["sentences"]), _closing(experience, generator)]
-    if generator.random() < 0.2:
-        return [generator.choice(patterns["brief"][str(experience.score)])]
-    others = generator.sample(("delivery", "seller", "price"), k=generator.choice((0, 1, 1, 2)))
-    praises = [generator.choice(patterns["praises"][aspect]) for aspect in ("product", *others)]
-    generator.shuffle(praises)
-    closing = [_closing(experience, generator)] if generator.random() < 0.5 else []
-    return praises + closing
+        several = generator.choice((1, 1, 2))
+        return [*teller.say_several("lukewarm", "sentences", several), _closing(experience, teller)]
+    if experience.score < 3:
+        return [teller.say("brief", str(experience.score))]
+    return _praise(experience, teller, generator, LENGTHS["terse" if terse else "usual"])
 
 
-def _complain(experience: Experience, generator: random.Random) -> list[str]:
-    patterns = _patterns()
-    complaints = [generator.choice(patterns["complaints"][issue]) for issue in experience.issues]
-    if len(complaints) > 1 and generator.random() < 0.4:
-        complaints = [" e ".join([complaints[0], *map(_continued, complaints[1:])])]
-    if experience.score >= 3:
-        praise = generator.choice(patterns["praises"][generator.choice(_good_aspects(experience))])
-        complaints[0] = f"{praise}, mas {_continued(complaints[0])}"
-    elif generator.random() < 0.25:
-        complaints.insert(0, generator.choice(patterns["openings"]["angry"]))
+def _praise(experience: Experience, teller: Teller, generator: random.Random, lengths: tuple[float, ...]) -> list[str]:
+    length = generator.choices(range(5), weights=lengths)[0]
+    if length == 0:
+        return [teller.say("brief", str(experience.score))]
+    if length == 1 and generator.random() < 0.35:
+        return [teller.say("content")]
+    praises = _praises(teller, generator, max(length, 1))
+    opening = [teller.say("openings", "happy")] if generator.random() < 0.12 * length else []
+    closing = [_closing(experience, teller)] if generator.random() < 0.2 * length else []
+    if length == 4:
+        contexts = teller.say_several("contexts", "sentences", generator.choice((1, 1, 2)))
+        return [*contexts, *praises, *teller.say_several("content", "sentences", 2), *closing]
+    if length == 2 and generator.random() < 0.4:
+        praises = _linked(praises)
+    return opening + praises + closing
+
+
+def _praises(teller: Teller, generator: random.Random, count: int) -> list[str]:
+    if count == 1:
+        return [teller.say("praises", generator.choices(("product", "delivery", "seller", "price"), (5, 4, 1, 1))[0])]
+    others = generator.sample(("product", "seller", "price"), k=count - 2)
+    told = teller.say_several("praises", "product", 1 + others.count("product"))
+    told += [teller.say("praises", aspect) for aspect in ("delivery", *others) if aspect != "product"]
+    generator.shuffle(told)
+    return told
+
+
+def _linked(told: list[str]) -> list[str]:
+    """Make one sentence of several, unless one is a chain by itself."""
+    return told if any(" e " in sentence for sentence in told) else [" e ".join([told[0], *map(continued, told[1:])])]
+
+
+def _complain(
+    experience: Experience, teller: Teller, generator: random.Random, *, terse: bool, ironic: bool
+) -> list[str]:
+    first, *others = experience.issues
+    told = [teller.say("ironies" if ironic else "complaints", first)]
+    told += [teller.say("complaints", issue) for issue in others]
+    if others and generator.random() < 0.4:
+        told = _linked(told)
+    told[0] = _beside_praise(told[0], experience, teller, generator) if not ironic else told[0]
+    opening, contexts, details = list[str](), list[str](), list[str]()
+    if experience.score <= 2 and not ironic and generator.random() < CHANCE_OF_ANGER:
+        opening = [teller.say("openings", "angry")]
+    # Who comes back all the same does not go on about it.
+    if not (experience.would_recommend and experience.repeat_intent):
+        count = generator.choices(range(5), weights=DETAILS["terse" if terse else "usual"])[0]
+        details = teller.say_several("details", first, count)
+        contexts = teller.say_several("contexts", "sentences", max(count - 2, 0))
+    return [*opening, *contexts, *told, *details, *_ending(experience, teller, generator)]
+
+
+def _ending(experience: Experience, teller: Teller, generator: random.Random) -> list[str]:
     # Three stars say nothing of what the shopper means to do: the words have to.
-    if experience.score == 3 or generator.random() < 0.35:
-        complaints.append(_closing(experience, generator))
-    return complaints
+    if experience.score == 3 or generator.random() < 0.3:
+        return [_closing(experience, teller)]
+    return [teller.say("reliefs")] if experience.score == 4 and generator.random() < 0.3 else []
+
+
+def _beside_praise(complaint: str, experience: Experience, teller: Teller, generator: random.Random) -> str:
+    """Put a praise of what did not go wrong before a complaint, often where the shopper is not angry."""
+    if generator.random() >= (0.08 if experience.score <= 2 else 0.7):
+        return complaint
+    aspects = _good_aspects(experience)
+    if not aspects:
+        return complaint
+    # Only a whole clause follows "só que".
+    links = ("mas", "mas", "porém", "só que", "pena que") if complaint.startswith(("O ", "A ")) else ("mas", "porém")
+    praise = teller.say("praises", generator.choice(aspects))
+    return f"{praise}, {generator.choice(links)} {continued(complaint)}"
 
 
 def _good_aspects(experience: Experience) -> list[str]:
-    """What can be praised beside the complaint: nothing that went wrong, and no product that never came."""
-    came = not {"lost", "canceled"} & set(experience.issues)
-    aspects = ["product", "product", "delivery", "seller", "price"] if came else ["price"]
+    """What can be praised beside a complaint: nothing that went wrong, and nothing of an order that never came."""
+    issues = set(experience.issues)
+    if issues & NEVER_CAME:
+        return []
+    grudging = experience.score <= 2 or issues & SENT_BACK
+    aspects = ("delivery",) if grudging else ("product", "product", "delivery", "seller", "price")
     return [aspect for aspect in aspects if not experience.has(aspect)]
 
 
-def _closing(experience: Experience, generator: random.Random) -> str:
-    intentions = {
-        (True, True): "recommends_and_returns",
-        (True, False): "only_recommends",
-        (False, True): "only_returns",
-        (False, False): "neither",
-    }
-    intention = intentions[experience.would_recommend, experience.repeat_intent]
-    return str(generator.choice(_patterns()["closings"][intention]))
-
-
-def _continued(sentence: str) -> str:
-    return "{o}" + sentence[3:] if sentence.startswith("{O}") else sentence[0].lower() + sentence[1:]
-
-
-def _words(thing: Thing, days_late: int) -> dict[str, str]:
-    articles = ("a", "uma", "da", "à") if thing.feminine else ("o", "um", "do", "ao")
-    return {
-        **dict(zip(("o", "um", "do", "ao"), articles, strict=True)),
-        "O": articles[0].upper(),
-        "x": articles[0],
-        "product": thing.noun,
-        "delay": "1 dia" if days_late == 1 else f"{days_late} dias",
-    }
-
-
-def _type(text: str, experience: Experience, style: Style, generator: random.Random) -> str:
-    """Type a text out the way its writer does."""
-    if style.abbreviates:
-        text = _respelt(text, _patterns()["abbreviations"])
-    if style.misspells:
-        text = _respelt(text, _patterns()["misspellings"])
-    if style.small_letters:
-        text = text.lower()
-    if style.shouts_when_angry and experience.sentiment == "negative":
-        text = text.upper()
-    if style.drops_accents:
-        text = "".join(letter for letter in unicodedata.normalize("NFD", text) if not unicodedata.combining(letter))
-    if style.emoji and experience.sentiment != "neutral":
-        text += " " + generator.choice(HAPPY_EMOJI if experience.sentiment == "positive" else SAD_EMOJI)
-    return text
-
-
-def _respelt(text: str, spellings: Mapping[str, str]) -> str:
-    words = "|".join(map(re.escape, sorted(spellings, key=len, reverse=True)))
-    return re.sub(
-        rf"\b({words})\b", lambda match: _like(match[0], spellings[match[0].lower()]), text, flags=re.IGNORECASE
-    )
-
-
-def _like(original: str, respelt: str) -> str:
-    return respelt.capitalize() if original[0].isupper() else respelt
+def _closing(experience: Experience, teller: Teller) -> str:
+    intention = _INTENTIONS[experience.would_recommend, experience.repeat_intent]
+    despite = experience.issues and intention == "recommends_and_returns"
+    return teller.say("closings_despite" if despite else "closings", intention)

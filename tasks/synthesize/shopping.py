@@ -8,13 +8,13 @@ from typing import Final
 from tasks.synthesize.catalogue import Address, Catalogue, Product, draw_address, draw_id
 from tasks.synthesize.delivery import Delivery, draw_delivery
 from tasks.synthesize.experience import Experience, judge
-from tasks.synthesize.review_text import Style, draw_style
+from tasks.synthesize.keyboard import Style, draw_style
 
 OPENING: Final = datetime.fromisoformat("2017-01-01")
 CLOSING: Final = datetime.fromisoformat("2018-07-01")
 """The store is seen as it was at this moment: what had not happened by then is null."""
-FIRST_HAZARD: Final = 0.3
-SHARE_OF_LAST_EXPERIENCE: Final = 0.7
+SHARE_OF_LAST_EXPERIENCE: Final = 0.6
+CHANCE_OF_BOLETO: Final = 0.195
 PRODUCT_ISSUES: Final = ("broken", "wrong", "unlike", "flimsy", "incomplete")
 SELLER_ISSUES: Final = ("silent", "packaging", "refund")
 # Reviews tell every issue of their order, and nobody writes about three.
@@ -67,7 +67,8 @@ def draw_shopper(catalogue: Catalogue, generator: random.Random) -> Shopper:
     address, style = draw_address(generator), draw_style(generator)
     temperament = generator.gauss(0, 0.3)
     moment = OPENING + (CLOSING - OPENING) * generator.random()
-    hazard, churned, orders = FIRST_HAZARD, False, list[Order]()
+    # How fickle a person is shows in nothing else, so that no history tells all.
+    hazard, churned, orders = generator.betavariate(3, 4), False, list[Order]()
     while moment < CLOSING and not churned:
         order = _draw_order(moment, address, temperament, catalogue, generator)
         orders.append(order)
@@ -89,11 +90,12 @@ def _draw_order(
         microsecond=0,
     )
     lines = _draw_lines(address, catalogue, generator)
-    by_boleto = generator.random() < 0.19
+    by_boleto = generator.random() < CHANCE_OF_BOLETO
     seller = lines[0].product.seller
     delivery = draw_delivery(purchased, address.state, seller.care, by_boleto=by_boleto, generator=generator)
     lived = delivery.settled < CLOSING
-    experience = judge(_draw_issues(lines, delivery, generator), leniency, generator) if lived else None
+    issues = _draw_issues(lines, delivery, generator) if lived else []
+    experience = judge(issues, leniency, generator, delivery.days_late) if lived else None
     return Order(draw_id(generator), draw_id(generator), lines, purchased, by_boleto, delivery, experience)
 
 
@@ -119,13 +121,13 @@ def _draw_issues(lines: tuple[Line, ...], delivery: Delivery, generator: random.
     if delivery.delivered is None:
         return ["lost", *silence]
     others = []
-    if generator.random() < 0.7 * (1 - product.soundness):
+    if generator.random() < 0.34 * (1 - product.soundness):
         others.append(generator.choice(PRODUCT_ISSUES))
-    if generator.random() < 0.5 * (1 - seller.care):
+    if generator.random() < 0.16 * (1 - seller.care):
         others.append(generator.choice(SELLER_ISSUES))
-    if lines[0].freight > 0.25 * product.price and generator.random() < 0.15:
+    if lines[0].freight > 0.25 * product.price and generator.random() < 0.06:
         others.append("freight")
-    others += [issue for issue, chance in (("price", 0.03), ("regret", 0.03)) if generator.random() < chance]
+    others += [issue for issue, chance in (("price", 0.012), ("regret", 0.012)) if generator.random() < chance]
     generator.shuffle(others)
     late = ["late"] if delivery.days_late else []
     return (late + others)[:MOST_ISSUES]

@@ -2,25 +2,33 @@
 
 Shoppers arrive over eighteen months, order, live through each delivery (`shopping`), and either leave for good with
 the chance that is their hazard or come back. Their reviews say what happened; `review_causes` has it in fields.
+
+Where the store is not like Olist's, it is so on purpose: most shoppers come back (Olist's hardly do), so that there is
+a history to read churn from, and two reviews in three have a message (four in ten do there), for prompts are made of
+messages.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any, Final
-
-import polars as pl
+from typing import Final
 
 from schemas.store import Store
+from tasks.synthesize.batches import Batches, Row
 from tasks.synthesize.catalogue import Catalogue, draw_catalogue, draw_id
 from tasks.synthesize.market import CATEGORIES
 from tasks.synthesize.review_text import write_message, write_title
 from tasks.synthesize.shopping import CLOSING, Order, Shopper, draw_shopper
 
 CHANCE_OF_REVIEW: Final = 0.95
-CHANCE_OF_MESSAGE: Final = 0.7
+CHANCE_OF_MESSAGE: Final = 0.58
 CHANCE_OF_MESSAGE_WITH_COMPLAINT: Final = 0.95
-CHANCE_OF_TITLE: Final = 0.15
+CHANCE_OF_TITLE: Final = 0.12
+INSTALMENTS: Final = (28, 16, 14, 10, 8, 6, 3, 8, 1, 10)
+"""How often a card is paid in one to ten instalments, after Olist, where the total allows as many."""
+LEAST_INSTALMENT: Final = 9.0
+CHANCE_OF_SPLIT: Final = 0.03
+_KINDS: Final = (("credit_card", "voucher", "debit_card"), (94.5, 3.5, 2))
 
 
 def simulate_store(orders: int, generator: random.Random) -> Store:
@@ -31,65 +39,38 @@ def simulate_store(orders: int, generator: random.Random) -> Store:
         generator: Source of every draw.
     """
     catalogue = draw_catalogue(orders, generator)
-    shoppers = _draw_shoppers(orders, catalogue, generator)
-    reviews, causes = _reviews(shoppers, generator)
-    return Store(
-        orders=pl.DataFrame([_order(order) for _, order in _orders(shoppers)], infer_schema_length=None),
-        items=pl.DataFrame([item for _, order in _orders(shoppers) for item in _items(order)]),
-        payments=pl.DataFrame([payment for _, order in _orders(shoppers) for payment in _payments(order, generator)]),
-        reviews=pl.DataFrame(reviews, infer_schema_length=None, schema_overrides={"review_comment_title": pl.String}),
-        customers=pl.DataFrame([_customer(shopper, order) for shopper, order in _orders(shoppers)]),
-        products=_products(catalogue),
-        sellers=_sellers(catalogue),
-        category_translation=pl.DataFrame(
-            {
-                "product_category_name": [category.name for category in CATEGORIES],
-                "product_category_name_english": [category.english for category in CATEGORIES],
-            }
-        ),
-        review_causes=pl.DataFrame(causes),
-        customer_hazards=pl.DataFrame(
-            {
-                "customer_unique_id": [shopper.customer_unique_id for shopper in shoppers],
-                "hazard": [shopper.hazard for shopper in shoppers],
-                "churned": [shopper.churned for shopper in shoppers],
-            }
-        ),
-    )
+    batches = Batches()
+    for shopper in _draw_shoppers(orders, catalogue, generator):
+        batches.add("customer_hazards", (shopper.customer_unique_id, shopper.hazard, shopper.churned))
+        for order in shopper.orders:
+            batches.add("orders", _order(order))
+            batches.add("customers", _customer(shopper, order))
+            batches.add_all("items", _items(order))
+            batches.add_all("payments", _payments(order, generator))
+            _review(shopper, order, batches, generator)
+    batches.add_all("products", _products(catalogue))
+    batches.add_all("sellers", _sellers(catalogue))
+    batches.add_all("category_translation", ((category.name, category.english) for category in CATEGORIES))
+    return Store(**batches.tables())
 
 
-def _draw_shoppers(orders: int, catalogue: Catalogue, generator: random.Random) -> list[Shopper]:
-    shoppers: list[Shopper] = []
+def _draw_shoppers(orders: int, catalogue: Catalogue, generator: random.Random) -> Iterator[Shopper]:
     missing = orders
     while missing:
         shopper = draw_shopper(catalogue, generator)
         # Towards the end only shoppers with few enough orders fit; cutting one short would falsify their leaving.
         if len(shopper.orders) <= missing:
-            shoppers.append(shopper)
             missing -= len(shopper.orders)
-    return shoppers
+            yield shopper
 
 
-def _orders(shoppers: Sequence[Shopper]) -> Iterator[tuple[Shopper, Order]]:
-    for shopper in shoppers:
-        for order in shopper.orders:
-            yield shopper, order
-
-
-def _order(order: Order) -> dict[str, Any]:
+def _order(order: Order) -> Row:
     approved, shipped, delivered = map(
         _seen, (order.delivery.approved, order.delivery.shipped, order.delivery.delivered)
     )
-    return {
-        "order_id": order.order_id,
-        "customer_id": order.customer_id,
-        "order_status": _status(order, approved, shipped, delivered),
-        "order_purchase_timestamp": order.purchased,
-        "order_approved_at": approved,
-        "order_delivered_carrier_date": shipped,
-        "order_delivered_customer_date": delivered,
-        "order_estimated_delivery_date": order.delivery.promised,
-    }
+    status = _status(order, approved, shipped, delivered)
+    promised = order.delivery.promised
+    return order.order_id, order.customer_id, status, order.purchased, approved, shipped, delivered, promised
 
 
 def _seen(moment: datetime | None) -> datetime | None:
@@ -106,105 +87,59 @@ def _status(order: Order, approved: datetime | None, shipped: datetime | None, d
     return "processing" if approved else "created"
 
 
-def _items(order: Order) -> Iterator[dict[str, Any]]:
+def _customer(shopper: Shopper, order: Order) -> Row:
+    address = shopper.address
+    return order.customer_id, shopper.customer_unique_id, address.zip_prefix, address.city, address.state.code
+
+
+def _items(order: Order) -> Iterator[Row]:
+    limit = order.purchased + timedelta(days=6)
     for number, line in enumerate(order.lines, start=1):
-        yield {
-            "order_id": order.order_id,
-            "order_item_id": number,
-            "product_id": line.product.product_id,
-            "seller_id": line.product.seller.seller_id,
-            "shipping_limit_date": order.purchased + timedelta(days=6),
-            "price": line.product.price,
-            "freight_value": line.freight,
-        }
+        product = line.product
+        yield order.order_id, number, product.product_id, product.seller.seller_id, limit, product.price, line.freight
 
 
-def _payments(order: Order, generator: random.Random) -> Iterator[dict[str, Any]]:
+def _payments(order: Order, generator: random.Random) -> Iterator[Row]:
     """Split the order's total into one payment, or into a voucher and another."""
-    voucher = round(order.total * generator.uniform(0.1, 0.5), 2) if generator.random() < 0.05 else 0.0
-    kind = "boleto" if order.by_boleto else generator.choices(("credit_card", "debit_card"), weights=(97, 3))[0]
-    most = min(10, 1 + int(order.total // 25))
-    installments = generator.randint(1, most) if kind == "credit_card" else 1
-    payments = [(kind, installments, round(order.total - voucher, 2))]
+    kind = "boleto" if order.by_boleto else generator.choices(*_KINDS)[0]
+    split = kind != "voucher" and generator.random() < CHANCE_OF_SPLIT
+    voucher = round(order.total * generator.uniform(0.1, 0.6), 2) if split else 0.0
+    rest = round(order.total - voucher, 2)
+    instalments = _instalments(rest, generator) if kind == "credit_card" else 1
+    yield order.order_id, 1, kind, instalments, rest
     if voucher:
-        payments.append(("voucher", 1, voucher))
-    for number, (payment_type, payment_installments, value) in enumerate(payments, start=1):
-        yield {
-            "order_id": order.order_id,
-            "payment_sequential": number,
-            "payment_type": payment_type,
-            "payment_installments": payment_installments,
-            "payment_value": value,
-        }
+        yield order.order_id, 2, "voucher", 1, voucher
 
 
-def _reviews(
-    shoppers: Sequence[Shopper], generator: random.Random
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    reviews, causes = [], []
-    for shopper, order in _orders(shoppers):
-        created = (order.delivery.settled + timedelta(days=1)).replace(hour=0, minute=0, second=0)
-        answered = created + timedelta(seconds=generator.randint(3_600, 4 * 86_400))
-        if order.experience is None or answered >= CLOSING or generator.random() >= CHANCE_OF_REVIEW:
-            continue
+def _instalments(total: float, generator: random.Random) -> int:
+    most = min(len(INSTALMENTS), max(1, int(total // LEAST_INSTALMENT)))
+    return generator.choices(range(1, most + 1), weights=INSTALMENTS[:most])[0]
+
+
+def _review(shopper: Shopper, order: Order, batches: Batches, generator: random.Random) -> None:
+    created = (order.delivery.settled + timedelta(days=1)).replace(hour=0, minute=0, second=0)
+    answered = created + timedelta(seconds=generator.randint(3_600, 4 * 86_400))
+    experience = order.experience
+    if experience is None or answered >= CLOSING or generator.random() >= CHANCE_OF_REVIEW:
+        return
+    chance = CHANCE_OF_MESSAGE_WITH_COMPLAINT if experience.issues else CHANCE_OF_MESSAGE
+    title = message = None
+    if generator.random() < CHANCE_OF_TITLE:
+        title = write_title(experience, shopper.style, generator)
+    if generator.random() < chance:
         thing, days_late = order.lines[0].product.thing, order.delivery.days_late
-        message = write_message(order.experience, thing, days_late, shopper.style, generator)
-        chance = CHANCE_OF_MESSAGE_WITH_COMPLAINT if order.experience.issues else CHANCE_OF_MESSAGE
-        title = write_title(order.experience, shopper.style, generator)
-        review_id = draw_id(generator)
-        reviews.append(
-            {
-                "review_id": review_id,
-                "order_id": order.order_id,
-                "review_score": order.experience.score,
-                "review_comment_title": title if generator.random() < CHANCE_OF_TITLE else None,
-                "review_comment_message": message if generator.random() < chance else None,
-                "review_creation_date": created,
-                "review_answer_timestamp": answered,
-            }
-        )
-        causes.append({"review_id": review_id, **order.experience.causes()})
-    return reviews, causes
+        message = write_message(experience, thing, days_late, shopper.style, generator)
+    review_id = draw_id(generator)
+    batches.add("reviews", (review_id, order.order_id, experience.score, title, message, created, answered))
+    batches.add("review_causes", (review_id, *experience.causes().values()))
 
 
-def _customer(shopper: Shopper, order: Order) -> dict[str, Any]:
-    return {
-        "customer_id": order.customer_id,
-        "customer_unique_id": shopper.customer_unique_id,
-        "customer_zip_code_prefix": shopper.address.zip_prefix,
-        "customer_city": shopper.address.city,
-        "customer_state": shopper.address.state.code,
-    }
+def _products(catalogue: Catalogue) -> Iterator[Row]:
+    for product in catalogue.products:
+        lengths = (product.name_length, product.description_length, product.photos)
+        yield product.product_id, product.category.name, *lengths, product.weight, *product.measures
 
 
-def _products(catalogue: Catalogue) -> pl.DataFrame:
-    return pl.DataFrame(
-        [
-            {
-                "product_id": product.product_id,
-                "product_category_name": product.category.name,
-                "product_name_lenght": product.name_length,
-                "product_description_lenght": product.description_length,
-                "product_photos_qty": product.photos,
-                "product_weight_g": product.weight,
-                "product_length_cm": product.measures[0],
-                "product_height_cm": product.measures[1],
-                "product_width_cm": product.measures[2],
-            }
-            for product in catalogue.products
-        ]
-    )
-
-
-def _sellers(catalogue: Catalogue) -> pl.DataFrame:
-    return pl.DataFrame(
-        [
-            {
-                "seller_id": seller.seller_id,
-                "seller_zip_code_prefix": seller.address.zip_prefix,
-                "seller_city": seller.address.city,
-                "seller_state": seller.address.state.code,
-            }
-            for seller in catalogue.sellers
-        ]
-    )
+def _sellers(catalogue: Catalogue) -> Iterator[Row]:
+    for seller in catalogue.sellers:
+        yield seller.seller_id, seller.address.zip_prefix, seller.address.city, seller.address.state.code

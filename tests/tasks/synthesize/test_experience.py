@@ -11,11 +11,25 @@ issues = st.lists(st.sampled_from(sorted(ISSUES)), max_size=2, unique=True)
 
 
 @given(issues, st.floats(-1, 1), st.integers())
-def test_only_who_has_no_complaint_gives_five_stars_and_never_under_three(
-    went_wrong: list[str], leniency: float, seed: int
-) -> None:
+def test_only_who_has_no_complaint_gives_five_stars(went_wrong: list[str], leniency: float, seed: int) -> None:
     score = judge(went_wrong, leniency, random.Random(seed)).score
-    assert score in (range(1, 5) if went_wrong else range(3, 6))
+    assert score in (range(1, 5) if went_wrong else range(1, 6))
+
+
+def test_few_are_displeased_without_a_reason() -> None:
+    scores = [judge([], 0, random.Random(seed)).score for seed in range(3000)]
+    assert 0 < sum(score < 3 for score in scores) < 90
+    assert sum(score == 5 for score in scores) > 0.6 * len(scores)
+
+
+def test_the_longer_the_delay_the_fewer_the_stars() -> None:
+    def mean(days_late: int) -> float:
+        return sum(judge(["late"], 0, random.Random(seed), days_late).score for seed in range(300)) / 300
+
+    assert mean(1) > mean(5) > mean(14)
+    assert mean(14) == mean(60)
+    on_time = judge(["broken"], 0, random.Random(1), days_late=9)
+    assert on_time == judge(["broken"], 0, random.Random(1))
 
 
 @given(issues, st.integers())

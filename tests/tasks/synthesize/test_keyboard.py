@@ -1,0 +1,113 @@
+import random
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.synthesize.keyboard import Style, draw_style, type_out
+
+TOLD = ["Não recebi o produto", "Quero meu dinheiro de volta, porque o prazo já passou", "Não recomendo"]
+styles = st.builds(Style, *[st.booleans()] * 11)
+moods = st.sampled_from(["positive", "neutral", "negative", "ironic"])
+told = st.lists(st.sampled_from([*TOLD, "👍", "Ok", "10", "Cadê o livro?"]), min_size=1, max_size=4)
+
+
+def typed(style: Style, mood: str = "negative", seed: int = 0) -> str:
+    return type_out(TOLD, mood, style, random.Random(seed))
+
+
+@given(told, moods, styles, st.integers())
+def test_typing_never_empties_a_text_and_keeps_every_sentence(
+    sentences: list[str], mood: str, style: Style, seed: int
+) -> None:
+    text = type_out(sentences, mood, style, random.Random(seed))
+    assert text.strip()
+    lost = len(" ".join(sentences)) - len(text)
+    assert lost < 0.4 * len(" ".join(sentences)) + 5
+
+
+def test_a_careful_shopper_types_every_letter_as_it_is() -> None:
+    assert typed(Style()).removesuffix(".") == ". ".join(TOLD)
+
+
+@pytest.mark.parametrize(
+    ("trait", "mark"),
+    [
+        ("drops_accents", str.isascii),
+        ("small_letters", str.islower),
+        ("capitals", str.isupper),
+        ("shouts_when_angry", str.isupper),
+        ("exclaims", lambda text: text.endswith("!")),
+        ("commas", lambda text: "produto, quero" in text),
+        ("emoji", lambda text: ord(text[-1]) > 0x2000),
+        ("abbreviates", lambda text: re.search(r"\b[Nn]\b|\bñ\b|\bpq\b|Ñ", text) is not None),
+    ],
+)
+def test_each_trait_shows_in_every_review(trait: str, mark: Callable[[str], bool]) -> None:
+    style = Style(**{trait: True})
+    assert all(mark(typed(style, seed=seed)) for seed in range(30) if trait != "abbreviates")
+    assert sum(mark(typed(style, seed=seed)) for seed in range(30)) >= 28
+    assert not any(mark(typed(Style(), seed=seed)) for seed in range(30))
+
+
+def test_only_the_angry_shout_when_angry() -> None:
+    assert not typed(Style(shouts_when_angry=True), mood="positive").isupper()
+    assert typed(Style(capitals=True), mood="positive").isupper()
+
+
+@pytest.mark.parametrize(("mood", "emoji"), [("positive", "😍"), ("neutral", "😐"), ("negative", "😡")])
+def test_emoji_show_the_mood(mood: str, emoji: str) -> None:
+    texts = [typed(Style(emoji=True), mood=mood, seed=seed) for seed in range(60)]
+    assert any(emoji in text for text in texts)
+    others = {"😍", "😐", "😡"} - {emoji}
+    assert not any(other in text for text in texts for other in others)
+
+
+def test_slips_change_few_letters_and_never_the_first_of_a_word() -> None:
+    clean = re.findall(r"\w+", ". ".join(TOLD))
+    changed = 0
+    for seed in range(200):
+        text = typed(Style(misspells=True), seed=seed)
+        found = re.findall(r"\w+", text)
+        assert len(found) == len(clean)
+        assert [word[0] for word in found] == [word[0] for word in clean]
+        different = sum(one != other for one, other in zip(found, clean, strict=True))
+        assert different <= 3
+        changed += different > 0
+    assert 100 < changed < 200
+
+
+def test_every_kind_of_slip_happens() -> None:
+    texts = " ".join(
+        type_out(["Produto sem qualidade"], "negative", Style(misspells=True), random.Random(seed))
+        for seed in range(400)
+    )
+    lengths = {len(word) for word in re.findall(r"\bq\w*", texts)}
+    assert {len("qualidade") - 1, len("qualidade"), len("qualidade") + 1} <= lengths
+    assert re.search(r"\bqulaidade\b|\bqualiadde\b|\bquaildade\b", texts)
+
+
+def test_a_single_word_is_never_mistyped() -> None:
+    texts = {type_out(["Ótimo"], "positive", Style(misspells=True), random.Random(seed)) for seed in range(50)}
+    assert texts <= {"Ótimo", "Ótimo."}
+
+
+def test_questions_and_emoji_get_no_second_mark() -> None:
+    assert type_out(["Cadê o livro?"], "negative", Style(), random.Random(0)) == "Cadê o livro?"
+    assert type_out(["👍"], "positive", Style(exclaims=True), random.Random(0)) == "👍"
+    assert type_out(["Cadê o livro?", "Não recomendo"], "negative", Style(), random.Random(1)).startswith(
+        "Cadê o livro? Não"
+    )
+
+
+def test_shoppers_differ_and_most_type_with_care() -> None:
+    generator = random.Random(1)
+    drawn = [draw_style(generator) for _ in range(2000)]
+    shares = {trait: sum(getattr(style, trait) for style in drawn) / len(drawn) for trait in vars(Style())}
+    assert 0.45 < shares["feminine"] < 0.65
+    assert 0.08 < shares["drops_accents"] < 0.2
+    assert 0.15 < shares["misspells"] < 0.30
+    assert 0.01 < shares["emoji"] < 0.10
+    assert shares["capitals"] + shares["shouts_when_angry"] < 0.15
