@@ -92,6 +92,22 @@ def interval(block: Mapping[str, Any]) -> str:
     return f"{block['ci_low']:+.3f} to {block['ci_high']:+.3f}"
 
 
+def print_synthesis(summary: Mapping[str, Any]) -> None:
+    """Print how many prompts each task has, and what is to be known of it."""
+    added = (summary["paraphrases"] or {"made": {}})["made"]
+    print_table(
+        f"Prompts by task, from {summary['store']['orders']} {summary['source']} orders",
+        ("task", "asked", "made", "paraphrases"),
+        [
+            (task, str(asked), str(summary["made"][task]), str(added.get(task, 0)))
+            for task, asked in summary["asked"].items()
+            if asked
+        ],
+    )
+    for warning in summary["warnings"]:
+        say(f"warning: {warning}")
+
+
 def print_retraining(result: "Retraining") -> None:
     """Print where the time went, what the evaluation found and what was decided."""
     print_table(

@@ -7,6 +7,7 @@ from typing import Any
 
 from prefect import flow
 
+from flows.console import say
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.config import Config, SynthesizeConfig
 from tasks.lineage.source import file_digests
@@ -27,24 +28,38 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
             "data/lexicons",
             "data/wordings",
             "data/questions",
+            "data/paraphrase",
         ),
         config_digest=config_digest(config.seed, _what_decides(config.synthesize)),
         inputs={},
-        work=lambda output, progress, _: synthesize_stage.run(config.synthesize, config.seed, output, progress),
+        work=lambda output, progress, _: synthesize_stage.run(
+            config.synthesize, config.seed, output, progress, config.state.root
+        ),
         summary=_figures,
         reports=("summary.json",),
     )
-    return run_stage(stage, config, pipeline_run, fresh=fresh)
+    result = run_stage(stage, config, pipeline_run, fresh=fresh)
+    for warning in _summary(result.path)["warnings"]:
+        say(f"synthesize: warning: {warning}")
+    return result
 
 
 def _what_decides(config: SynthesizeConfig) -> dict[str, Any]:
-    """Return the section with the content of Olist's files in place of the folder's name."""
-    values = config.model_dump(mode="json", exclude={"olist_dir"})
+    """Return what decides the prompts: of Olist's files the content, of an endpoint not how it is reached."""
+    ways = {"key_variable", "concurrency", "timeout_seconds", "max_attempts"}
+    values = config.model_dump(mode="json", exclude={"olist_dir": True, "paraphrase": ways})
     if config.olist_dir is not None:
         values["olist_files"] = file_digests(sorted(config.olist_dir.glob("*.csv")))
     return values
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return {f"prompts {task}": count for task, count in summary["made"].items()}
+    summary = _summary(folder)
+    figures: dict[str, Any] = {f"prompts {task}": count for task, count in summary["made"].items()}
+    if summary["paraphrases"] is not None:
+        figures |= {f"paraphrases {task}": count for task, count in summary["paraphrases"]["made"].items()}
+    return figures | {f"warning {number}": text for number, text in enumerate(summary["warnings"], start=1)}
+
+
+def _summary(folder: Path) -> Any:
+    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))

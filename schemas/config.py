@@ -4,12 +4,14 @@ Importing this module pulls in neither torch nor any other heavy library.
 """
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from schemas.errors import InputError
 from schemas.tasks import SpecName, TaskName
@@ -17,6 +19,8 @@ from schemas.tasks import SpecName, TaskName
 REPOSITORY = Path(__file__).resolve().parent.parent
 PROFILES_FOLDER = REPOSITORY / "infra" / "profiles"
 AUDIT_FOLDER = REPOSITORY / "data" / "audit"
+FEWEST_ORDERS = 1_500
+MOST_ORDERS = 100_000
 
 
 class Section(BaseModel):
@@ -44,6 +48,59 @@ class StateConfig(Section):
         return self
 
 
+class ParaphraseConfig(Section):
+    """A language model that words some of the instructions anew, at any endpoint of OpenAI's form (vLLM, Ollama)."""
+
+    url: str
+    """Base address of the endpoint, such as `http://127.0.0.1:8000/v1`."""
+    model: str = Field(min_length=1)
+    """The model, by the name that the endpoint knows it by."""
+    key_variable: str | None = None
+    """NAME of the environment variable that holds the endpoint's key; none where it asks for none."""
+    share: float = Field(default=0.2, gt=0, le=1)
+    """Share of each task's prompts that is paraphrased."""
+    variants: int = Field(default=1, ge=1, le=10)
+    """Paraphrases of each such prompt."""
+    temperature: float = Field(default=0.8, ge=0, le=2)
+    """Sampling temperature; at 0 a refused answer only comes again."""
+    max_asks: int = Field(default=3, ge=1, le=10)
+    """How often one paraphrase is asked for until an answer keeps the facts."""
+    concurrency: int = Field(default=4, ge=1, le=64)
+    """Requests under way at once."""
+    timeout_seconds: float = Field(default=30.0, gt=0)
+    """The longest that one request may take."""
+    max_attempts: int = Field(default=4, ge=1, le=10)
+    """How often one request is sent where the endpoint is busy, broken or slow."""
+    required: bool = True
+    """Stop where the endpoint fails; the answers so far are kept, and the same command goes on from them. Otherwise go
+    on without the missing paraphrases, with a warning: what is made then depends on how long the endpoint held, and
+    only a fresh run asks for the rest."""
+
+    @field_validator("url")
+    @classmethod
+    def _url_is_an_address_without_secrets(cls, url: str) -> str:
+        try:
+            parts = urlsplit(url)
+            plain = parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port > 0)
+        except ValueError:
+            plain = False
+        # Not repeated in the message: what is too much in it may be a password.
+        if not plain or parts.username is not None or parts.query or parts.fragment:
+            raise ValueError(
+                "must be an http or https address with no user, query or fragment, such as http://127.0.0.1:8000/v1"
+            )
+        return url.rstrip("/")
+
+    @field_validator("key_variable")
+    @classmethod
+    def _key_variable_is_a_name(cls, name: str | None) -> str | None:
+        if name is not None and not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
+            raise ValueError(
+                "must be the NAME of an environment variable, in capitals; the key itself is never written"
+            )
+        return name
+
+
 class SynthesizeConfig(Section):
     """The store and the prompts that are made from it."""
 
@@ -51,10 +108,21 @@ class SynthesizeConfig(Section):
     """`simulated` writes a store from the seed; `olist` reads a folder as Kaggle ships it."""
     olist_dir: Path | None = None
     """The folder of Olist's CSV files; needed where the source is `olist`."""
-    orders: int = Field(default=1500, ge=50)
-    """Orders in a simulated store."""
+    orders: int | None = Field(default=None, ge=50)
+    """Orders in a simulated store; where not set, one a prompt, but 1,500 at least and 100,000 at most."""
     counts: dict[TaskName, int]
     """Prompts to make, by task; a source that knows too little for a task makes fewer, and says so."""
+    minority_floor: int = Field(default=500, ge=0)
+    """A task with fewer prompts is named in a warning: the final report's push learned nothing from some 150."""
+    paraphrase: ParaphraseConfig | None = None
+    """Who paraphrases instructions; nobody where not set."""
+
+    @property
+    def orders_to_simulate(self) -> int:
+        """Return the size of a simulated store."""
+        if self.orders is not None:
+            return self.orders
+        return min(max(sum(self.counts.values()), FEWEST_ORDERS), MOST_ORDERS)
 
     @model_validator(mode="after")
     def _olist_needs_its_folder(self) -> "SynthesizeConfig":
@@ -270,6 +338,27 @@ def load_config(profile: str, overrides: Sequence[str] = ()) -> Config:
         return Config.model_validate(values)
     except ValidationError as error:
         raise InputError(f"profile {profile!r}: {_first_failures(error)}") from None
+
+
+def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> SynthesizeConfig:
+    """Make the section of one stage without a profile, and apply `synthesize.a=b` overrides to it.
+
+    Args:
+        values: The section's values.
+        overrides: Assignments such as `synthesize.minority_floor=100`.
+
+    Raises:
+        InputError: An override is of another section, a key is unknown, or a value is wrong.
+    """
+    whole: dict[str, Any] = {"synthesize": dict(values)}
+    for assignment in overrides:
+        if not assignment.strip().startswith("synthesize."):
+            raise InputError(f"--set {assignment!r} is of another section; this command reads synthesize.a=b only")
+        _assign(whole, assignment)
+    try:
+        return SynthesizeConfig.model_validate(whole["synthesize"])
+    except ValidationError as error:
+        raise InputError(f"synthesize: {_first_failures(error)}") from None
 
 
 def _read_profile(profile: str) -> dict[str, Any]:

@@ -29,6 +29,7 @@ class Prompts(pa.DataFrameModel):  # type: ignore[misc]
     customer_id: str = pa.Field(nullable=True)
     order_id: str = pa.Field(nullable=True)
     review_id: str = pa.Field(nullable=True)
+    parent_id: str = pa.Field(nullable=True, str_matches=r"^[0-9a-f]{64}$")
 
     class Config:
         """Exactly these columns."""

@@ -3,10 +3,11 @@
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 from polars.exceptions import PolarsError
@@ -14,6 +15,12 @@ from polars.exceptions import PolarsError
 from schemas.errors import InputError
 from schemas.tasks import TaskName
 
+if TYPE_CHECKING:
+    from pyarrow import Schema
+    from pyarrow.parquet import ParquetWriter
+
+ROWS_PER_GROUP: Final = 10_000
+"""Rows of a prompt table that are in memory at once while it is written row by row."""
 COLUMNS: Final = {
     "prompt_id": pl.String,
     "task": pl.String,
@@ -24,8 +31,11 @@ COLUMNS: Final = {
     "customer_id": pl.String,
     "order_id": pl.String,
     "review_id": pl.String,
+    "parent_id": pl.String,
 }
 """The table's columns and their types, in order; `reference` is JSON with sorted keys."""
+
+_CANONICAL: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,8 @@ class PromptRow:
     """Olist's `customer_unique_id`: the person."""
     order_id: str | None
     review_id: str | None
+    parent_id: str | None = None
+    """The `prompt_id` of the prompt that this one is a paraphrase of."""
 
 
 def content_id(task: str, system: str, prompt: str, reference: Mapping[str, Any]) -> str:
@@ -58,7 +70,7 @@ def canonical_json(value: Mapping[str, Any]) -> str:
     Raises:
         ValueError: A number is not finite.
     """
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def prompt_table(rows: Iterable[PromptRow]) -> pl.DataFrame:
@@ -107,3 +119,55 @@ def write_prompt_table(table: pl.DataFrame, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not by polars: its error on a full disk is not an OSError.
     path.write_bytes(content.getvalue())
+
+
+class PromptTableWriter:
+    """A prompt table that grows by rows, of which few are in memory at once."""
+
+    def __init__(self, writer: "ParquetWriter") -> None:
+        """Use `open_prompt_table` instead."""
+        self._writer = writer
+        self._columns: dict[str, list[str | None]] = {name: [] for name in COLUMNS}
+
+    def add(self, row: PromptRow) -> None:
+        """Append one row."""
+        values = {**vars(row), "reference": canonical_json(row.reference)}
+        for name, column in self._columns.items():
+            column.append(values[name])
+        if len(self._columns["prompt_id"]) == ROWS_PER_GROUP:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that wait, as one row group."""
+        if self._columns["prompt_id"]:
+            # By polars: pyarrow itself would import pandas for it.
+            rows = pl.DataFrame(self._columns, schema=COLUMNS)
+            self._writer.write_table(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
+            self._columns = {name: [] for name in COLUMNS}
+
+
+@contextmanager
+def open_prompt_table(path: Path) -> Iterator[PromptTableWriter]:
+    """Write a prompt table row by row; equal rows in equal order give equal bytes.
+
+    Args:
+        path: The parquet file, in a folder that exists.
+
+    Raises:
+        OSError: The disk is full, or the file cannot be written.
+    """
+    from pyarrow.parquet import ParquetWriter
+
+    with (
+        path.open("wb") as file,
+        ParquetWriter(file, _arrow_schema(), compression="zstd", write_statistics=False) as writer,
+    ):
+        table = PromptTableWriter(writer)
+        yield table
+        table.flush()
+
+
+def _arrow_schema() -> "Schema":
+    import pyarrow as pa
+
+    return pa.schema([(name, pa.large_string()) for name in COLUMNS])

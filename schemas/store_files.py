@@ -1,7 +1,6 @@
 """A store as a folder of CSV files, in the names and the form in which Kaggle ships Olist's."""
 
-import csv
-import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +9,7 @@ from polars.exceptions import ComputeError, NoDataError
 
 from schemas.errors import InputError
 from schemas.store import Store
+from schemas.store_faults import FIRST_ROW, first_fault, shown, shown_column
 
 FILE_NAMES: Final = {
     "orders": "olist_orders_dataset.csv",
@@ -27,7 +27,7 @@ HIDDEN_TABLES: Final = ("review_causes", "customer_hazards")
 TIMESTAMP_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
 # polars reads "17" as the year 17 where a four-digit year is asked for.
 FIRST_YEAR: Final = 1970
-SHOWN_CHARACTERS: Final = 40
+TOLD_BY_PEOPLE: Final = frozenset({FILE_NAMES["reviews"]})
 
 
 def read_store(folder: Path) -> Store:
@@ -35,7 +35,7 @@ def read_store(folder: Path) -> Store:
 
     Raises:
         InputError: The folder cannot be read, lacks a table, or a table breaks its schema; says which file, column
-            and row (rows are counted from 1 below the header).
+            and row (as a spreadsheet shows it: the header is row 1).
     """
     try:
         found = {path.name for path in folder.iterdir()}
@@ -48,7 +48,9 @@ def read_store(folder: Path) -> Store:
         raise InputError(
             f"store folder {folder} lacks {', '.join(missing)}; put Olist's CSV files there by these names"
         )
-    return Store(**{table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if name in found})
+    tables = {table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if name in found}
+    _check_links(folder, tables)
+    return Store(**tables)
 
 
 def write_store(store: Store, folder: Path) -> None:
@@ -57,7 +59,8 @@ def write_store(store: Store, folder: Path) -> None:
     for table, name in FILE_NAMES.items():
         frame: pl.DataFrame | None = getattr(store, table)
         if frame is not None:
-            frame.write_csv(folder / name, datetime_format=TIMESTAMP_FORMAT)
+            # Not by polars: its error on a full disk is not an OSError.
+            (folder / name).write_bytes(frame.write_csv(datetime_format=TIMESTAMP_FORMAT).encode())
 
 
 def read_table(path: Path, table: str) -> pl.DataFrame:
@@ -73,6 +76,7 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     _check_columns(path, text, tuple(columns))
     if text.is_empty():
         raise InputError(f"{path} has a header but no rows; export it again")
+    _check_widths(path, text)
     frame = text.select(_typed(path, text[name], dtype) for name, dtype in columns.items())
     _check_values(path, frame, table)
     return frame
@@ -83,26 +87,18 @@ def _read_text_columns(path: Path) -> pl.DataFrame:
         return pl.read_csv(path, infer_schema=False)
     except NoDataError:
         raise InputError(f"{path} is empty; export it again") from None
-    except (OSError, ComputeError) as error:
-        raise InputError(
-            f"{path} cannot be read as CSV: {_reason(path, error)}; export it again as UTF-8 CSV"
-        ) from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); check that it is a file you may read") from None
+    except ComputeError:
+        # The reader's own message does not say where, and repeats what stands there.
+        fault = first_fault(path) or "it is malformed"
+        raise InputError(f"{path} cannot be read as CSV: {fault}; export it again as UTF-8 CSV") from None
 
 
-def _reason(path: Path, error: Exception) -> str:
-    """Find where a CSV file is broken: the reader's own message does not say."""
-    try:
-        rows = csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""), strict=True)
-        width = len(next(rows))
-        for number, row in enumerate(rows, start=1):
-            if len(row) > width:
-                return f"row {number} has {len(row)} fields where the header has {width}"
-    except UnicodeDecodeError as broken:
-        line = broken.object.count(b"\n", 0, broken.start) + 1
-        return f"line {line} is not UTF-8"
-    except (OSError, csv.Error) as broken:
-        return str(broken)
-    return str(error).splitlines()[0]
+def _check_widths(path: Path, text: pl.DataFrame) -> None:
+    """Refuse rows that end too early: the reader fills them up with nulls, which may be let through."""
+    if text.to_series(-1).null_count() and (fault := first_fault(path)):
+        raise InputError(f"{path}: {fault}; correct it")
 
 
 def _check_columns(path: Path, frame: pl.DataFrame, expected: tuple[str, ...]) -> None:
@@ -110,7 +106,7 @@ def _check_columns(path: Path, frame: pl.DataFrame, expected: tuple[str, ...]) -
     unknown = [name for name in frame.columns if name not in expected]
     if missing or unknown:
         faults = [f"no column {', '.join(missing)}"] * bool(missing)
-        faults += [f"an unknown column {', '.join(unknown)}"] * bool(unknown)
+        faults += [f"an unknown column {', '.join(map(shown_column, unknown))}"] * bool(unknown)
         raise InputError(f"{path} has {' and '.join(faults)}; its header must be {','.join(expected)}")
 
 
@@ -129,7 +125,7 @@ def _typed(path: Path, text: pl.Series, dtype: pl.DataType) -> pl.Series:
     if len(broken):
         row, more = broken[0], len(broken) - 1
         raise InputError(
-            f"{path}: column {text.name}, row {row + 1}: {_shown(text[row])} is not {_kind(dtype)}"
+            f"{path}: column {text.name}, row {row + FIRST_ROW}: {_shown(path, text[row])} is not {_kind(dtype)}"
             f"{f' (and {more} more rows)' if more else ''}; correct it"
         )
     return values
@@ -146,13 +142,29 @@ def _check_values(path: Path, frame: pl.DataFrame, table: str) -> None:
         failures = error.failure_cases.sort("index", "schema_context", "column").to_dicts()
         first, more = failures[0], len(failures) - 1
         raise InputError(
-            f"{path}: {_failure(first, TABLES[table].to_schema().unique)}"
+            f"{path}: {_failure(path, first, TABLES[table].to_schema().unique)}"
             f"{f' (and {more} more failures)' if more else ''}; correct it"
         ) from None
 
 
-def _failure(failure: dict[str, object], key: list[str] | None) -> str:
-    row = f"row {int(str(failure['index'])) + 1}"
+def _check_links(folder: Path, tables: Mapping[str, pl.DataFrame]) -> None:
+    from schemas.store_tables import LINKS
+
+    for table, column, other in LINKS:
+        if table not in tables:
+            continue
+        strangers = (~tables[table][column].is_in(tables[other][column].implode())).arg_true()
+        if len(strangers):
+            path, row, more = folder / FILE_NAMES[table], strangers[0], len(strangers) - 1
+            value = _shown(path, tables[table][column][row])
+            raise InputError(
+                f"{path}: column {column}, row {row + FIRST_ROW}: {value} is in no row of "
+                f"{FILE_NAMES[other]}{f' (and {more} more rows)' if more else ''}; correct it"
+            )
+
+
+def _failure(path: Path, failure: dict[str, object], key: list[str] | None) -> str:
+    row = f"row {int(str(failure['index'])) + FIRST_ROW}"
     check = str(failure["check"])
     if check == "multiple_fields_uniqueness":
         return f"{row}: another row has the same {' and '.join(key or [])}"
@@ -160,13 +172,12 @@ def _failure(failure: dict[str, object], key: list[str] | None) -> str:
     if check == "not_nullable":
         return f"{place} is empty, and it must have a value"
     if check == "field_uniqueness":
-        return f"{place}: {_shown(failure['failure_case'])} is there twice, and it must be unique"
-    return f"{place}: {_shown(failure['failure_case'])} fails {check}"
+        return f"{place}: {_shown(path, failure['failure_case'])} is there twice, and it must be unique"
+    return f"{place}: {_shown(path, failure['failure_case'])} fails {check}"
 
 
-def _shown(value: object) -> str:
-    text = str(value)
-    return repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…")
+def _shown(path: Path, value: object) -> str:
+    return shown(value, told_by_people=path.name in TOLD_BY_PEOPLE)
 
 
 def _kind(dtype: pl.DataType) -> str:

@@ -166,3 +166,15 @@ TABLES: Final[dict[str, type[StoreTable]]] = {
     "customer_hazards": CustomerHazards,
 }
 """The model of each table, by its name in `schemas.store.Store`."""
+
+LINKS: Final = (
+    ("orders", "customer_id", "customers"),
+    ("items", "order_id", "orders"),
+    ("items", "product_id", "products"),
+    ("items", "seller_id", "sellers"),
+    ("payments", "order_id", "orders"),
+    ("reviews", "order_id", "orders"),
+    ("review_causes", "review_id", "reviews"),
+    ("customer_hazards", "customer_unique_id", "customers"),
+)
+"""A table's column whose every value must be in the column of the same name of another table."""

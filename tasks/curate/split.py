@@ -1,10 +1,10 @@
 """Train, validation and test: exact sizes by task, and nothing that one side knows of the other.
 
-Rows that share a review, an order or a customer, directly or through other rows, form a group; a row with none of them
-is a group of its own. Groups come in the order of a keyed hash of their identity. Each goes whole to test if every
-task in it still needs that many rows there, else to validation by the same rule, else to train. Where that leaves a
-task short, because only mixed groups are left of it, the train groups with the least to lose are moved over, and those
-of their rows that no task needs any more are dropped as leakage.
+Rows that share a review, an order or a customer, directly or through other rows, form a group, and so do a prompt and
+its paraphrases; a row with none of them is a group of its own. Groups come in the order of a keyed hash of their
+identity. Each goes whole to test if every task in it still needs that many rows there, else to validation by the same
+rule, else to train. Where that leaves a task short, because only mixed groups are left of it, the train groups with the
+least to lose are moved over, and those of their rows that no task needs any more are dropped as leakage.
 """
 
 import hashlib
@@ -41,7 +41,10 @@ class LeakageError(RuntimeError):
 
 def find_groups(table: pl.DataFrame) -> list[Group]:
     """Return the groups of a prompt table, in the order of their first rows."""
-    names = [_source_names(row) for row in table.select("prompt_id", *SOURCE_COLUMNS).to_dicts()]
+    paraphrased = frozenset(table["parent_id"].drop_nulls())
+    names = [
+        _source_names(row, paraphrased) for row in table.select("prompt_id", "parent_id", *SOURCE_COLUMNS).to_dicts()
+    ]
     parents = {name: name for row_names in names for name in row_names}
 
     def root(name: str) -> str:
@@ -103,7 +106,7 @@ def assign(table: pl.DataFrame, validation_per_task: int, test_per_task: int, se
 
 
 def prove_no_leakage(splits: Mapping[str, pl.DataFrame]) -> None:
-    """Check that no prompt, review, order or customer is on two sides.
+    """Check that no prompt, with its paraphrases, and no review, order or customer is on two sides.
 
     Raises:
         LeakageError: One is; says which sides and what they share, and how often.
@@ -113,11 +116,23 @@ def prove_no_leakage(splits: Mapping[str, pl.DataFrame]) -> None:
             shared = set(splits[first][column].drop_nulls()) & set(splits[second][column].drop_nulls())
             if shared:
                 raise LeakageError(f"{first} and {second} share {len(shared)} {column}, such as {min(shared)}")
+        related = _prompts_and_parents(splits[first]) & _prompts_and_parents(splits[second])
+        if related:
+            raise LeakageError(f"{first} and {second} share {len(related)} parent_id, such as {min(related)}")
 
 
-def _source_names(row: Mapping[str, str | None]) -> list[str]:
+def _prompts_and_parents(table: pl.DataFrame) -> set[str]:
+    return {*table["prompt_id"], *table["parent_id"].drop_nulls()}
+
+
+def _source_names(row: Mapping[str, str | None], paraphrased: frozenset[str | None]) -> list[str]:
     names = [f"{column}:{row[column]}" for column in SOURCE_COLUMNS if row[column] is not None]
-    return names or [f"prompt_id:{row['prompt_id']}"]
+    if row["parent_id"] is not None:
+        # The parent itself may be in quarantine: its paraphrases still belong together.
+        names.append(f"prompt_id:{row['parent_id']}")
+    if row["prompt_id"] in paraphrased or not names:
+        names.append(f"prompt_id:{row['prompt_id']}")
+    return names
 
 
 def _move(group: Group, side: str, need: Counter[str], tasks: list[str], splits: list[str | None]) -> None:

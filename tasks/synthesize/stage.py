@@ -2,13 +2,16 @@
 
 import json
 import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from schemas.config import SynthesizeConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.prompts import PromptRow, content_id, prompt_table, write_prompt_table
+from schemas.prompts import PromptRow, content_id, open_prompt_table
 from schemas.store import Store
 from schemas.store_files import read_store, write_store
 from schemas.tasks import TASK_NAMES, TaskName
@@ -16,46 +19,79 @@ from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS
 from tasks.synthesize.simulated import simulate_store
 
+ROWS_BETWEEN_REPORTS: Final = 50
+ANSWERS_FOLDER: Final = "paraphrases"
+"""Where the answers of a paraphrasing model are kept, in the state folder."""
 
-def run(config: SynthesizeConfig, seed: int, output: Path, progress: Progress) -> None:
+
+def run(config: SynthesizeConfig, seed: int, output: Path, progress: Progress, state: Path) -> dict[str, Any]:
     """Write `store/`, `prompts.parquet` and `summary.json` into the output folder; equal inputs give equal bytes.
 
-    A task that the store knows too little for gets fewer prompts than it was asked for; `summary.json` says how many.
+    Prompts come task by task, in the order of the tasks' names, each followed by its paraphrases where there are some;
+    few are in memory at once. A task that the store knows too little for gets fewer prompts than it was asked for;
+    `summary.json` says how many.
 
     Args:
         config: The source, its size, and the prompts to make by task.
         seed: Where all randomness comes from; each task draws from its own generator, so that no count moves another.
         output: An empty folder.
-        progress: Told of each prompt.
+        progress: Told of the prompts now and then.
+        state: The state folder, where a paraphrasing model's answers are kept; not touched where nothing is
+            paraphrased.
+
+    Returns:
+        What `summary.json` says.
 
     Raises:
-        InputError: Olist's folder cannot be read, or no task finds anything to ask of the store.
+        InputError: Olist's folder cannot be read, no task finds anything to ask of the store, or the paraphrasing
+            endpoint fails.
     """
-    asked = {task: config.counts.get(task, 0) for task in TASK_NAMES}
-    store = _read_or_simulate(config, seed)
-    rows: list[PromptRow] = []
-    for task, count in asked.items():
-        examples = TASKS[task].examples(store, random.Random(f"{seed}:{task}"), count) if count else ()
-        for example in examples:
-            rows.append(_row(example, config.source))
-            progress(len(rows), sum(asked.values()), f"{task} prompts")
-    if not rows:
+    asked: dict[TaskName, int] = {task: config.counts.get(task, 0) for task in TASK_NAMES}
+    store = _read_or_simulate(config, seed, progress)
+    write_store(store, output / "store")
+    made: Counter[TaskName] = Counter()
+    with ExitStack() as stack:
+        paraphraser = None
+        if config.paraphrase is not None:
+            # httpx takes a moment to load, and most runs paraphrase nothing.
+            from tasks.synthesize.paraphrase import open_paraphraser
+
+            paraphraser = stack.enter_context(open_paraphraser(config.paraphrase, seed, state / ANSWERS_FOLDER))
+        table = stack.enter_context(open_prompt_table(output / "prompts.parquet"))
+        for task, count in asked.items():
+            rows = _rows(task, count, store, seed, config.source)
+            for row in rows if paraphraser is None else paraphraser.follow(rows):
+                table.add(row)
+                made[task] += row.parent_id is None
+                if made.total() % ROWS_BETWEEN_REPORTS == 0:
+                    progress(made.total(), sum(asked.values()), f"{task} prompts")
+    if not made.total():
         wanted = ", ".join(task for task, count in asked.items() if count)
         raise InputError(
             f"the {config.source} store yields no prompt for {wanted}; ask for another task or use more orders"
         )
-    write_store(store, output / "store")
-    write_prompt_table(prompt_table(rows), output / "prompts.parquet")
-    summary = _summary(config, seed, store, asked, rows)
-    (output / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    progress(made.total(), sum(asked.values()), "prompts")
+    paraphrases = None if paraphraser is None else paraphraser.tally.as_document()
+    summary = _summary(config, seed, store, asked, made, paraphrases)
+    (output / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return summary
 
 
-def _read_or_simulate(config: SynthesizeConfig, seed: int) -> Store:
+def _read_or_simulate(config: SynthesizeConfig, seed: int, progress: Progress) -> Store:
+    total = sum(config.counts.values())
     if config.source == "simulated":
-        return simulate_store(config.orders, random.Random(f"{seed}:store"))
+        progress(0, total, f"simulating {config.orders_to_simulate} orders")
+        return simulate_store(config.orders_to_simulate, random.Random(f"{seed}:store"))
     if config.olist_dir is None:
         raise InputError("synthesize.source is 'olist' but no folder is given; add --set synthesize.olist_dir=FOLDER")
+    progress(0, total, f"reading {config.olist_dir}")
     return read_store(config.olist_dir)
+
+
+def _rows(task: TaskName, count: int, store: Store, seed: int, source: str) -> Iterator[PromptRow]:
+    if count:
+        for example in TASKS[task].examples(store, random.Random(f"{seed}:{task}"), count):
+            yield _row(example, source)
 
 
 def _row(example: Example, source: str) -> PromptRow:
@@ -65,12 +101,48 @@ def _row(example: Example, source: str) -> PromptRow:
 
 
 def _summary(
-    config: SynthesizeConfig, seed: int, store: Store, asked: dict[TaskName, int], rows: list[PromptRow]
+    config: SynthesizeConfig,
+    seed: int,
+    store: Store,
+    asked: Mapping[TaskName, int],
+    made: Counter[TaskName],
+    paraphrases: dict[str, Any] | None,
 ) -> dict[str, Any]:
+    added = Counter(paraphrases["made"] if paraphrases else {})
+    prompts = {task: made[task] + added[task] for task in asked}
+    minorities = {
+        task: prompts[task] for task, count in asked.items() if count and prompts[task] < config.minority_floor
+    }
     return {
         "source": config.source,
         "seed": seed,
         "store": {"orders": store.orders.height, "reviews": store.reviews.height, "products": store.products.height},
-        "asked": asked,
-        "made": {task: sum(row.task == task for row in rows) for task in asked},
+        "asked": dict(asked),
+        "made": {task: made[task] for task in asked},
+        "paraphrases": paraphrases,
+        "minority_floor": config.minority_floor,
+        "minorities": minorities,
+        "warnings": _warnings(config, asked, made, minorities, paraphrases),
     }
+
+
+def _warnings(
+    config: SynthesizeConfig,
+    asked: Mapping[TaskName, int],
+    made: Counter[TaskName],
+    minorities: Mapping[TaskName, int],
+    paraphrases: Mapping[str, Any] | None,
+) -> list[str]:
+    warnings = []
+    short = [f"{task} ({made[task]} of {count})" for task, count in asked.items() if made[task] < count]
+    if short:
+        warnings.append(f"the {config.source} store knows too little for all prompts asked of {', '.join(short)}")
+    if minorities:
+        named = ", ".join(f"{task} ({count})" for task, count in minorities.items())
+        warnings.append(
+            f"fewer than {config.minority_floor} prompts of {named}: the final report's push learned nothing from "
+            "about 150, and puts the critical mass between 150 and 500; make more of them to train in earnest"
+        )
+    if paraphrases and paraphrases["failure"]:
+        warnings.append(f"paraphrases are missing: {paraphrases['failure']}")
+    return warnings

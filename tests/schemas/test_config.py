@@ -3,12 +3,13 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.config import PROFILES_FOLDER, Config, Section, load_config
+from schemas.config import PROFILES_FOLDER, Config, Section, SynthesizeConfig, load_config, synthesize_config
 from schemas.errors import InputError
 
 
@@ -29,9 +30,11 @@ def test_importing_the_configuration_pulls_in_no_heavy_library() -> None:
 
 def _sections(section: type[Section]) -> list[type[Section]]:
     inner = [
-        field.annotation
+        kind
         for field in section.model_fields.values()
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Section)
+        # A section may be optional.
+        for kind in (field.annotation, *get_args(field.annotation))
+        if isinstance(kind, type) and issubclass(kind, Section)
     ]
     return [section, *(deeper for each in inner for deeper in _sections(each))]
 
@@ -57,6 +60,7 @@ def test_every_field_says_what_it_is_for() -> None:
         ("synthesize.counts.guessing=5", "Input should be 'extraction', 'sql_qa'"),
         ("synthesize.counts.push=20", "raise the count or lower curate.test_per_task"),
         ("synthesize.source=olist", "synthesize.olist_dir=FOLDER"),
+        ("synthesize.paraphrase.url=http://127.0.0.1:1/v1", "synthesize.paraphrase.model: Field required"),
     ],
 )
 def test_a_wrong_override_is_refused_in_one_sentence_that_names_it(override: str, said: str) -> None:
@@ -64,6 +68,62 @@ def test_a_wrong_override_is_refused_in_one_sentence_that_names_it(override: str
         load_config("local", [override])
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+ENDPOINT = ["synthesize.paraphrase.url=http://127.0.0.1:8000/v1/", "synthesize.paraphrase.model=tucano"]
+
+
+def test_nobody_paraphrases_where_nothing_is_said() -> None:
+    assert all(load_config(file.stem).synthesize.paraphrase is None for file in PROFILES_FOLDER.glob("*.toml"))
+
+
+def test_an_endpoint_is_an_address_and_a_model() -> None:
+    paraphrase = load_config("local", ENDPOINT).synthesize.paraphrase
+    assert paraphrase is not None
+    assert (paraphrase.url, paraphrase.model) == ("http://127.0.0.1:8000/v1", "tucano")
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "synthesize.paraphrase.url=ftp://sk-secret/v1",
+        "synthesize.paraphrase.url=http://user:sk-secret@host/v1",
+        "synthesize.paraphrase.url=http://host/v1?key=sk-secret",
+        "synthesize.paraphrase.url=http://host:sk-secret/v1",
+        "synthesize.paraphrase.url=sk-secret",
+        "synthesize.paraphrase.key_variable=sk-secret",
+        "synthesize.paraphrase.key_variable=SK-SECRET",
+    ],
+)
+def test_a_secret_in_the_wrong_place_is_refused_unsaid(override: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_config("local", [*ENDPOINT, override])
+    assert override.partition("=")[0] in str(caught.value)
+    assert "secret" not in str(caught.value).lower()
+
+
+@pytest.mark.parametrize(
+    ("count", "orders"), [(1, 1_500), (1_500, 1_500), (5_000, 5_000), (100_000, 100_000), (1_000_000, 100_000)]
+)
+def test_a_simulated_store_grows_with_the_prompts_within_bounds(count: int, orders: int) -> None:
+    assert SynthesizeConfig(counts={"push": count - count // 2, "sql_qa": count // 2}).orders_to_simulate == orders
+    assert SynthesizeConfig(counts={"push": count}, orders=77).orders_to_simulate == 77
+
+
+def test_one_section_alone_is_read_with_its_overrides() -> None:
+    config = synthesize_config({"counts": {"push": 3}}, ["synthesize.minority_floor=2", "synthesize.counts.churn=1"])
+    assert (config.minority_floor, config.counts) == (2, {"push": 3, "churn": 1})
+    with pytest.raises(InputError, match=r"'train\.max_steps=1' is of another section"):
+        synthesize_config({"counts": {"push": 3}}, ["train.max_steps=1"])
+    with pytest.raises(InputError, match="synthesize: size: unknown key"):
+        synthesize_config({"counts": {"push": 3}}, ["synthesize.size=1"])
+
+
+def test_the_cards_own_mix_is_the_reports_and_holds_no_minority() -> None:
+    counts = load_config("l4").synthesize.counts
+    assert [counts.get(task, 0) for task in ("extraction", "sql_qa", "insights", "push")] == [2000, 2000, 500, 500]
+    assert sum(counts.values()) == 5000
+    assert load_config("l4").synthesize.minority_floor == 500
 
 
 def test_an_unknown_profile_names_the_known_ones() -> None:

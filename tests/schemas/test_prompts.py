@@ -1,7 +1,9 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,10 +11,13 @@ from hypothesis import strategies as st
 from schemas.errors import InputError
 from schemas.prompts import (
     COLUMNS,
+    ROWS_PER_GROUP,
     PromptRow,
     canonical_json,
     content_id,
+    open_prompt_table,
     prompt_table,
+    read_prompt_table,
     read_prompts,
     write_prompt_table,
 )
@@ -40,6 +45,35 @@ def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
     for name in ("first", "second"):
         write_prompt_table(prompt_table([row(str(number)) for number in range(3000)]), tmp_path / name)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+
+
+@pytest.mark.parametrize("count", [0, 1, ROWS_PER_GROUP, ROWS_PER_GROUP + 1])
+def test_rows_written_one_by_one_are_the_same_table(tmp_path: Path, count: int) -> None:
+    rows = [replace(row(str(number)), parent_id="0" * 64 if number % 2 else None) for number in range(count)]
+    for name in ("first", "second"):
+        with open_prompt_table(tmp_path / name) as table:
+            for each in rows:
+                table.add(each)
+    assert read_prompt_table(tmp_path / "first").equals(prompt_table(rows))
+    assert read_prompts(tmp_path / "first") == rows
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+
+
+def test_few_rows_are_in_memory_at_once(tmp_path: Path) -> None:
+    with open_prompt_table(tmp_path / "prompts.parquet") as table:
+        sizes = []
+        for number in range(2 * ROWS_PER_GROUP + 5):
+            table.add(row(str(number)))
+            sizes.append((tmp_path / "prompts.parquet").stat().st_size)
+    assert sizes[ROWS_PER_GROUP + 5] > 0
+    assert pq.ParquetFile(tmp_path / "prompts.parquet").num_row_groups == 3
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's device that is always full")
+def test_a_full_disk_is_an_error_of_the_system_row_by_row_too() -> None:
+    with pytest.raises(OSError, match="No space left"), open_prompt_table(Path("/dev/full")) as table:
+        for number in range(ROWS_PER_GROUP + 1):
+            table.add(row(str(number)))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's device that is always full")

@@ -1,3 +1,5 @@
+import csv
+import io
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +13,9 @@ from schemas.store_files import FILE_NAMES, HIDDEN_TABLES, read_store, read_tabl
 from tasks.synthesize.simulated import simulate_store
 from tests.schemas.olist_sample import SAMPLE, needs_sample
 
+ITEMS = FILE_NAMES["items"]
 ORDERS = FILE_NAMES["orders"]
+PRODUCTS = FILE_NAMES["products"]
 PAYMENTS = FILE_NAMES["payments"]
 REVIEWS = FILE_NAMES["reviews"]
 
@@ -119,33 +123,75 @@ def after_header(line: bytes) -> Callable[[bytes], bytes]:
             id="renamed column",
         ),
         pytest.param(
-            PAYMENTS, after_header(b"a,1,boleto,1,caro"), ["payment_value", "row 1", "'caro'"], id="not a number"
+            PAYMENTS, after_header(b"a,1,boleto,1,caro"), ["payment_value", "row 2", "'caro'"], id="not a number"
         ),
-        pytest.param(PAYMENTS, after_header(b"a,1,boleto,1,nan"), ["payment_value", "row 1"], id="not finite"),
-        pytest.param(PAYMENTS, after_header(b"a,1,boleto,1.5,3"), ["payment_installments", "row 1"], id="not whole"),
-        pytest.param(PAYMENTS, after_header(b"a,1,boleto,1,-3"), ["payment_value", "row 1", "-3"], id="negative"),
-        pytest.param(PAYMENTS, after_header(b"a,1,pix,1,3"), ["payment_type", "row 1", "'pix'"], id="unknown value"),
-        pytest.param(PAYMENTS, after_header(b",1,boleto,1,3"), ["order_id", "row 1", "empty"], id="missing value"),
-        pytest.param(PAYMENTS, after_header(b"a,1,boleto"), ["row 1", "empty"], id="too few fields"),
-        pytest.param(PAYMENTS, after_header(b"a,1,boleto,1,3,4"), ["row 1", "6 fields"], id="too many fields"),
+        pytest.param(PAYMENTS, after_header(b"a,1,boleto,1,nan"), ["payment_value", "row 2"], id="not finite"),
+        pytest.param(PAYMENTS, after_header(b"a,1,boleto,1.5,3"), ["payment_installments", "row 2"], id="not whole"),
+        pytest.param(PAYMENTS, after_header(b"a,1,boleto,1,-3"), ["payment_value", "row 2", "-3"], id="negative"),
+        pytest.param(PAYMENTS, after_header(b"a,1,pix,1,3"), ["payment_type", "row 2", "'pix'"], id="unknown value"),
+        pytest.param(PAYMENTS, after_header(b",1,boleto,1,3"), ["order_id", "row 2", "empty"], id="missing value"),
+        pytest.param(PAYMENTS, after_header(b"a,1,boleto"), ["row 2 has 3 fields"], id="too few fields"),
+        pytest.param(PAYMENTS, after_header(b"a,1,boleto,1,3,4"), ["row 2", "6 fields"], id="too many fields"),
+        pytest.param(
+            PAYMENTS,
+            after_header(b'a,1,"bo"leto,1,3'),
+            ["payment_type", "row 2", "quotation mark"],
+            id="text after a quote",
+        ),
+        pytest.param(
+            PAYMENTS,
+            after_header(b'a,1,bo"leto,1,3'),
+            ["payment_type", "row 2", "quotation mark"],
+            id="quote inside a text",
+        ),
+        pytest.param(ORDERS, lambda content: content.split(b"\n", 1)[1], ["no column order_id"], id="no header"),
+        pytest.param(PRODUCTS, after_header(b"p,livros"), ["row 2 has 2 fields", "has 9"], id="row that ends early"),
+        pytest.param(
+            ORDERS,
+            lambda content: content.replace(b",delivered,", b",entregue,", 1),
+            ["order_status", "row", "'entregue'"],
+            id="unknown status",
+        ),
+        pytest.param(
+            ORDERS,
+            lambda content: content + content.split(b"\n")[1] + b"\n",
+            ["order_id", "row 2", "twice"],
+            id="repeated primary key",
+        ),
+        pytest.param(
+            ITEMS,
+            after_header(b"nowhere,1,p,s,2018-01-01 00:00:00,10.0,1.0"),
+            ["order_id", "row 2", "'nowhere'", ORDERS],
+            id="item of no order",
+        ),
+        pytest.param(
+            ITEMS,
+            lambda content: content.replace(content.split(b"\n")[1].split(b",")[2], b"nothing"),
+            ["product_id", "row 2", "'nothing'", PRODUCTS],
+            id="item of no product",
+        ),
         pytest.param(
             PAYMENTS,
             after_header(b"a,1,boleto,1,3\na,1,boleto,1,3"),
-            ["row 1", "order_id and payment_sequential"],
+            ["row 2", "order_id and payment_sequential"],
             id="repeated key",
         ),
-        pytest.param(PAYMENTS, after_header(b"a\xe7,1,boleto,1,3"), ["line 2", "UTF-8"], id="another encoding"),
-        pytest.param(PAYMENTS, lambda content: content + b'a,1,"boleto', ["cannot be read"], id="open quote"),
+        pytest.param(
+            PAYMENTS, after_header(b"a\xe7,1,boleto,1,3"), ["order_id", "row 2", "UTF-8"], id="another encoding"
+        ),
+        pytest.param(
+            PAYMENTS, after_header(b'a,1,"boleto'), ["payment_type", "row 2", "quotation mark"], id="open quote"
+        ),
         pytest.param(
             REVIEWS,
             after_header(b"r,o,5,,,17-01-01 00:00:00,2018-01-02 00:00:00"),
-            ["review_creation_date", "row 1", "2018-01-31 23:59:59"],
+            ["review_creation_date", "row 2", "2018-01-31 23:59:59"],
             id="year of two digits",
         ),
         pytest.param(
             REVIEWS,
             after_header(b"r,o,6,,,2018-01-01 00:00:00,2018-01-02 00:00:00"),
-            ["review_score", "row 1", "'6'"],
+            ["review_score", "row 2", "'6'"],
             id="score out of range",
         ),
     ],
@@ -159,6 +205,51 @@ def test_a_broken_table_is_named_with_its_column_and_row(
     assert str(path) in message
     assert "\n" not in message
     assert [word for word in words if word not in message] == []
+
+
+@pytest.mark.parametrize("row", [0, 7, 41])
+def test_the_row_is_the_one_that_a_spreadsheet_shows(folder: Path, row: int) -> None:
+    # As a spreadsheet reads it: line ends inside quotation marks start no row.
+    path = folder / REVIEWS
+    header, *rows = csv.reader(io.StringIO(path.read_bytes().decode(), newline=""))
+    rows[0][4] = "linha um\nlinha dois\n\nlinha quatro"
+    rows[row][2] = "cinco estrelas"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    message = message_of_reading(folder)
+    assert f"column review_score, row {row + 2}: " in message
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda header, rows: [header, [*rows[0][1:], "x"]], id="shifted"),
+        pytest.param(lambda header, rows: [rows[0]], id="no header"),
+        pytest.param(lambda header, rows: [header, [*rows[0], "x"]], id="too many fields"),
+        pytest.param(lambda header, rows: [header, ["", *rows[0][1:]]], id="no id"),
+        pytest.param(lambda header, rows: [header, [*rows[0][:5], rows[0][4], rows[0][6]]], id="text for a date"),
+        pytest.param(lambda header, rows: [header, [*rows[0][:2], rows[0][3], *rows[0][3:]]], id="text for a number"),
+        pytest.param(lambda header, rows: [header, rows[0], rows[0]], id="twice"),
+    ],
+)
+def test_what_a_shopper_wrote_is_in_no_message(folder: Path, damage: Callable[..., list[list[str]]]) -> None:
+    header = folder.joinpath(REVIEWS).read_text(encoding="utf-8").split("\n")[0].split(",")
+    days = ["2018-01-01 00:00:00", "2018-01-02 00:00:00"]
+    rows = [["r1", "o1", "1", "Joana", "Sou a Joana Prado, meu CPF é 529.982.247-25", *days]]
+    with folder.joinpath(REVIEWS).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(damage(header, rows))
+    message = message_of_reading(folder)
+    assert REVIEWS in message
+    assert "Joana" not in message
+    assert "529" not in message
+
+
+def test_a_quote_that_never_closes_is_told_where_it_opens_in_a_large_file(folder: Path) -> None:
+    path = folder / PAYMENTS
+    lines = path.read_bytes().split(b"\n")
+    lines[30] = lines[30].replace(b",", b',"', 1)
+    path.write_bytes(b"\n".join([*lines[:-1], *lines[1:] * 400]))
+    assert "column payment_sequential, row 31: a quotation mark" in message_of_reading(folder)
 
 
 def test_a_long_value_is_not_quoted_whole(folder: Path) -> None:

@@ -44,6 +44,7 @@ def test_good_rows_of_every_task_pass() -> None:
         ({"reference": '{"product": "livro", "offer": "\\ud800"}'}, "reference_fits_its_task"),
         ({"reference": "[" * 100_000}, "reference_fits_its_task"),
         ({"source": "elsewhere"}, "source: isin"),
+        ({"parent_id": "parent"}, "parent_id: str_matches"),
     ],
 )
 def test_a_row_that_breaks_the_schema_is_dropped_alone(values: dict[str, str | None], failure: str) -> None:

@@ -1,3 +1,4 @@
+import dataclasses
 import random
 from collections import Counter
 
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.prompts import prompt_table
+from schemas.prompts import PromptRow, prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.curate.split import SOURCE_COLUMNS, SPLITS, LeakageError, assign, find_groups, prove_no_leakage
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
@@ -104,6 +105,55 @@ def test_one_customer_with_everything_cannot_be_split() -> None:
     table = table_of([("push", {"customer_id": "c1"}) for _ in range(30)])
     with pytest.raises(InputError, match=r"push.*share a customer"):
         assign(table, 2, 4, seed=0)
+
+
+def paraphrase_of(parent: PromptRow, text: str) -> PromptRow:
+    """Return a paraphrase as synthesis makes one."""
+    child = prompt_row(
+        parent.task, text, review_id=parent.review_id, order_id=parent.order_id, customer_id=parent.customer_id
+    )
+    return dataclasses.replace(child, parent_id=parent.prompt_id)
+
+
+@given(st.integers(0, 1000), st.integers(1, 3))
+def test_paraphrases_stay_with_their_prompt(seed: int, variants: int) -> None:
+    parents = list(independent_rows(push=12, sql_qa=14))
+    rows = [*parents, *(paraphrase_of(row, f"{row.prompt}, {way}") for row in parents[::2] for way in range(variants))]
+    table = prompt_table(rows)
+    sides = dict(zip(table["prompt_id"], assign(table, 2, 3, seed), strict=True))
+    for row in rows:
+        if row.parent_id is not None:
+            assert {sides[row.prompt_id], sides[row.parent_id]} - {None} != {"train", "test"}
+            assert len({sides[row.prompt_id], sides[row.parent_id]} - {None}) <= 1
+    splits = pl.Series(list(sides.values()), dtype=pl.String)
+    prove_no_leakage({split: table.filter(splits == split) for split in SPLITS})
+
+
+def test_siblings_stay_together_where_their_prompt_is_gone() -> None:
+    parent = prompt_row("push", "pergunta")
+    siblings = [paraphrase_of(parent, text) for text in ("um", "dois")]
+    assert [group.rows for group in find_groups(prompt_table(siblings))] == [(0, 1)]
+    grandchild = paraphrase_of(siblings[0], "um de um")
+    assert [group.rows for group in find_groups(prompt_table([grandchild, parent, *siblings]))] == [(0, 1, 2, 3)]
+
+
+def test_a_paraphrase_joins_what_its_prompt_shares_with_others() -> None:
+    parent, other = prompt_row("push", "pergunta", customer_id="c1"), prompt_row("churn", "outra", customer_id="c1")
+    child = dataclasses.replace(prompt_row("push", "um"), parent_id=parent.prompt_id)
+    assert [group.rows for group in find_groups(prompt_table([other, child, parent]))] == [(0, 1, 2)]
+
+
+def test_no_paraphrase_no_change_of_identities() -> None:
+    table = table_of([("push", {"review_id": "r1"}), ("push", {})])
+    assert [group.key for group in find_groups(table)] == ["review_id:r1", f"prompt_id:{table['prompt_id'][1]}"]
+
+
+def test_the_proof_fails_on_a_paraphrase_across_sides() -> None:
+    parent = prompt_row("push", "pergunta")
+    one, two = (prompt_table([paraphrase_of(parent, text)]) for text in ("um", "dois"))
+    for first, second in ((prompt_table([parent]), one), (one, prompt_table([parent])), (one, two)):
+        with pytest.raises(LeakageError, match="train and test share 1 parent_id"):
+            prove_no_leakage({"train": first, "test": second})
 
 
 @pytest.mark.parametrize("column", ["prompt_id", *SOURCE_COLUMNS])

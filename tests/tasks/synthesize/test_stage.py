@@ -1,4 +1,5 @@
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import drop_duplicates, drop_schema_failures
 from tasks.synthesize import stage
 from tests.schemas.olist_sample import SAMPLE, needs_sample
+from tests.tasks.synthesize.chat_server import says, serve
 
 COUNTS = {"extraction": 12, "sql_qa": 9, "insights": 8, "push": 7, "sentiment": 6, "churn": 5}
 
@@ -20,7 +22,7 @@ COUNTS = {"extraction": 12, "sql_qa": 9, "insights": 8, "push": 7, "sentiment": 
 def synthesize(output: Path, seed: int = 5, **config: object) -> Path:
     output.mkdir()
     settings = SynthesizeConfig.model_validate({"orders": 150, "counts": COUNTS, **config})
-    stage.run(settings, seed, output, silent)
+    stage.run(settings, seed, output, silent, output.parent / "state")
     return output
 
 
@@ -86,15 +88,18 @@ def test_a_store_that_knows_too_little_makes_fewer_and_says_so(tmp_path: Path) -
     output = synthesize(tmp_path / "few", orders=50, counts={"churn": 5000, "push": 1})
     summary = json.loads((output / "summary.json").read_text())
     assert summary["asked"]["churn"] == 5000
-    assert 0 < summary["made"]["churn"] <= read_store(output / "store").customers["customer_unique_id"].n_unique()
+    assert 0 < summary["made"]["churn"] < 5000
     assert summary["made"]["churn"] + 1 == len(read_prompts(output / "prompts.parquet"))
 
 
-def test_progress_counts_every_prompt(tmp_path: Path) -> None:
+def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    config = SynthesizeConfig(orders=50, counts={"push": 3, "sql_qa": 2})
-    stage.run(config, 0, tmp_path, lambda done, total, _: seen.append((done, total)))
-    assert seen == [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
+    config = SynthesizeConfig(orders=50, counts={"push": 70, "sql_qa": 50})
+    stage.run(config, 0, tmp_path, lambda done, total, _: seen.append((done, total)), tmp_path / "state")
+    assert seen[0] == (0, 120)
+    assert seen[-1] == (120, 120)
+    assert (50, 120) in seen
+    assert seen == sorted(seen)
 
 
 def test_a_folder_that_is_no_store_is_named_and_nothing_is_written(tmp_path: Path) -> None:
@@ -109,6 +114,63 @@ def test_a_store_with_nothing_to_ask_is_an_error(made: Path, tmp_path: Path) -> 
     (tmp_path / "olist" / "customer_hazards.csv").unlink()
     with pytest.raises(InputError, match="olist store yields no prompt for churn"):
         synthesize(tmp_path / "out", source="olist", olist_dir=tmp_path / "olist", counts={"churn": 5})
+
+
+def test_prompts_come_task_by_task(made: Path) -> None:
+    tasks = [row.task for row in read_prompts(made / "prompts.parquet")]
+    assert tasks == sorted(tasks, key=TASK_NAMES.index)
+
+
+def test_a_task_too_small_to_be_learnt_is_told_and_is_no_error(tmp_path: Path) -> None:
+    counts = {"push": 20, "insights": 19, "sql_qa": 0}
+    output = synthesize(tmp_path / "small", counts=counts, minority_floor=20)
+    summary = json.loads((output / "summary.json").read_text())
+    assert summary["minorities"] == {"insights": 19}
+    (warning,) = summary["warnings"]
+    assert "fewer than 20 prompts of insights (19)" in warning
+    assert "learned nothing from about 150" in warning
+    none = json.loads((synthesize(tmp_path / "none", counts=counts, minority_floor=19) / "summary.json").read_text())
+    assert none["warnings"] == []
+
+
+def test_what_a_store_knows_too_little_for_is_told(tmp_path: Path) -> None:
+    output = synthesize(tmp_path / "few", orders=50, counts={"churn": 5000}, minority_floor=0)
+    (warning,) = json.loads((output / "summary.json").read_text())["warnings"]
+    assert re.search(r"churn \(\d+ of 5000\)", warning)
+
+
+def test_nobody_is_asked_where_no_endpoint_is_set(made: Path) -> None:
+    assert json.loads((made / "summary.json").read_text())["paraphrases"] is None
+    assert not (made.parent / "state").exists()
+    assert {row.parent_id for row in read_prompts(made / "prompts.parquet")} == {None}
+
+
+def test_paraphrases_follow_their_prompts_and_are_told(tmp_path: Path) -> None:
+    with serve(lambda text, _: says(f"Agora, {text[0].lower()}{text[1:]}")) as server:
+        paraphrase = {"url": server.url, "model": "tucano", "share": 1.0, "concurrency": 2}
+        first = synthesize(tmp_path / "first", counts={"extraction": 9, "insights": 8}, paraphrase=paraphrase)
+        asked = len(server.requests)
+        again = synthesize(tmp_path / "again", counts={"extraction": 9, "insights": 8}, paraphrase=paraphrase)
+        assert 0 < asked == len(server.requests)
+    assert contents(first) == contents(again)
+    rows = read_prompts(first / "prompts.parquet")
+    assert [row.parent_id for row in rows[1::2]] == [row.prompt_id for row in rows[::2]]
+    assert drop_schema_failures(read_prompt_table(first / "prompts.parquet"))[1].is_empty()
+    summary = json.loads((first / "summary.json").read_text())
+    assert summary["made"] == {**dict.fromkeys(TASK_NAMES, 0), "extraction": 9, "insights": 8}
+    assert summary["paraphrases"]["made"] == {"extraction": 9, "insights": 8}
+    assert summary["minorities"] == {"extraction": 18, "insights": 16}
+
+
+def test_an_endpoint_that_is_down_is_one_sentence_or_a_warning(tmp_path: Path) -> None:
+    paraphrase = {"url": "http://127.0.0.1:9/v1", "model": "tucano", "share": 1.0, "max_attempts": 1}
+    with pytest.raises(InputError, match="could not be reached"):
+        synthesize(tmp_path / "needed", paraphrase=paraphrase)
+    output = synthesize(tmp_path / "wished", paraphrase={**paraphrase, "required": False})
+    summary = json.loads((output / "summary.json").read_text())
+    assert summary["made"] == COUNTS
+    assert summary["paraphrases"]["made"] == dict.fromkeys(COUNTS, 0)
+    assert [warning for warning in summary["warnings"] if "paraphrases are missing" in warning]
 
 
 @needs_sample

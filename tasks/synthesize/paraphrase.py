@@ -1,0 +1,197 @@
+"""Words the instructions of some prompts anew, by a language model, and keeps everything else of them as it is.
+
+Only the sentence that asks is sent to the model: of a sql_qa prompt the question, which names values of the store's
+catalogue; of every other prompt the instruction, and that only where it is one of the known wordings of its task. What
+a shopper wrote, and what the store knows of one, never leaves this machine: the endpoint may be anybody's, and under
+Brazil's LGPD the text of a review is personal data.
+
+A paraphrase is used where it keeps the facts (`paraphrase_check`). One that does not is counted by its reason and asked
+for again, up to a bound, and then dropped. All answers are kept in a cache: the second run asks nothing.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+
+from schemas.config import ParaphraseConfig
+from schemas.prompts import PromptRow, content_id
+from tasks.commerce.wordings import read_wording
+from tasks.synthesize.paraphrase_cache import AnswerCache, open_cache, question_key
+from tasks.synthesize.paraphrase_check import Sentence, find_fault, lists, named_values, tidy
+from tasks.synthesize.paraphrase_endpoint import Endpoint, EndpointError
+
+BATCH = 64
+"""Prompts whose sentences are asked about together."""
+
+
+@dataclass
+class Tally:
+    """What came of the asking."""
+
+    made: Counter[str] = field(default_factory=Counter)
+    """Paraphrases, by task."""
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Paraphrases that no answer was good enough for, by task."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """Answers that were not used, by reason."""
+    failure: str | None = None
+    """Why the endpoint was given up, where the configuration lets it be."""
+
+    def as_document(self) -> dict[str, object]:
+        """Return what the summary says; nothing of it depends on what the cache knew before."""
+        return {
+            "made": dict(sorted(self.made.items())),
+            "dropped": dict(sorted(self.dropped.items())),
+            "refused_answers": dict(sorted(self.refused.items())),
+            "failure": self.failure,
+        }
+
+
+@contextmanager
+def open_paraphraser(config: ParaphraseConfig, seed: int, cache_folder: Path) -> Iterator["Paraphraser"]:
+    """Open the cache and the endpoint; nothing is sent yet.
+
+    Raises:
+        InputError: The key's environment variable is not set, or the cache cannot be used.
+    """
+    with open_cache(cache_folder) as cache, Endpoint(config) as endpoint:
+        yield Paraphraser(config, seed, cache, endpoint)
+
+
+class Paraphraser:
+    """Makes paraphrases of prompt rows."""
+
+    def __init__(self, config: ParaphraseConfig, seed: int, cache: AnswerCache, endpoint: Endpoint) -> None:
+        """Use `open_paraphraser` instead."""
+        self.tally = Tally()
+        self._config = config
+        self._seed = seed
+        self._cache = cache
+        self._endpoint = endpoint
+        # Some dozen wordings come again in every batch; questions, of which there are many, are not kept.
+        self._wordings: dict[Sentence, list[str]] = {}
+
+    def follow(self, rows: Iterable[PromptRow]) -> Iterator[PromptRow]:
+        """Yield every row, each followed by its paraphrases.
+
+        Raises:
+            EndpointError: The endpoint failed, and the configuration needs it.
+        """
+        remaining = iter(rows)
+        while batch := list(islice(remaining, BATCH)):
+            chosen = {row.prompt_id: find_sentence(row) for row in batch if self._is_chosen(row)}
+            places = {prompt_id: place for prompt_id, place in chosen.items() if place}
+            found = self._paraphrases({sentence: None for sentence, _ in places.values()})
+            for row in batch:
+                yield row
+                if row.prompt_id in places:
+                    sentence, start = places[row.prompt_id]
+                    yield from self._children(row, start, start + len(sentence.text), found[sentence])
+
+    def _is_chosen(self, row: PromptRow) -> bool:
+        draw = hashlib.sha256(f"{self._seed}:{row.prompt_id}".encode()).digest()
+        return int.from_bytes(draw[:8]) < self._config.share * 2**64
+
+    def _children(self, row: PromptRow, start: int, end: int, texts: Sequence[str]) -> Iterator[PromptRow]:
+        self.tally.made[row.task] += len(texts)
+        self.tally.dropped[row.task] += self._config.variants - len(texts)
+        for text in texts:
+            prompt = row.prompt[:start] + text + row.prompt[end:]
+            identity = content_id(row.task, row.system, prompt, row.reference)
+            yield replace(row, prompt_id=identity, prompt=prompt, parent_id=row.prompt_id)
+
+    def _paraphrases(self, sentences: Iterable[Sentence]) -> Mapping[Sentence, list[str]]:
+        """Return the good paraphrases of each sentence, no two the same, after as many rounds as may be needed."""
+        found = {sentence: self._wordings.get(sentence) for sentence in sentences}
+        new: dict[Sentence, list[str]] = {sentence: [] for sentence, known in found.items() if known is None}
+        wanting = [(sentence, variant) for sentence in new for variant in range(self._config.variants)]
+        for ask in range(self._config.max_asks):
+            answers = self._answers(wanting, ask)
+            # Taken in the order of the questions, whatever order the answers came in.
+            refused = [
+                wanted for wanted in wanting if wanted in answers and not self._take(wanted[0], answers[wanted], new)
+            ]
+            wanting = refused
+        self._wordings |= {sentence: texts for sentence, texts in new.items() if sentence.pool}
+        return {sentence: new[sentence] if known is None else known for sentence, known in found.items()}
+
+    def _take(self, sentence: Sentence, answer: str, accepted: Mapping[Sentence, list[str]]) -> bool:
+        text = tidy(answer)
+        fault = find_fault(sentence, text)
+        if fault is None and text in accepted[sentence]:
+            fault = "nothing new"
+        if fault is None:
+            accepted[sentence].append(text)
+        else:
+            self.tally.refused[fault] += 1
+        return fault is None
+
+    def _answers(self, wanting: Sequence[tuple[Sentence, int]], ask: int) -> dict[tuple[Sentence, int], str]:
+        """Return the answers to a round of questions; some are missing only where the endpoint was given up."""
+        instruction = lists()["instruction"]
+        keys = {
+            (sentence, variant): question_key(
+                self._config.model, self._config.temperature, instruction, sentence.text, variant, ask
+            )
+            for sentence, variant in wanting
+        }
+        known = {wanted: self._cache.get(key) for wanted, key in keys.items()}
+        unknown = {keys[wanted]: wanted[0].text for wanted, answer in known.items() if answer is None}
+        asked = self._ask(instruction, unknown) if self.tally.failure is None else {}
+        answers = {wanted: asked.get(keys[wanted]) if answer is None else answer for wanted, answer in known.items()}
+        return {wanted: answer for wanted, answer in answers.items() if answer is not None}
+
+    def _ask(self, instruction: str, questions: Mapping[str, str]) -> dict[str, str]:
+        """Ask the endpoint, keep every answer that came, and ask no more once one question failed for good."""
+        failures: list[EndpointError] = []
+
+        def ask(key: str) -> str | None:
+            if failures:
+                return None
+            try:
+                return self._endpoint.ask(instruction, questions[key], int(key[:7], 16))
+            except EndpointError as error:
+                failures.append(error)
+                return None
+
+        with ThreadPoolExecutor(self._config.concurrency) as pool:
+            found = dict(zip(questions, pool.map(ask, questions), strict=True))
+        answers = {key: answer for key, answer in found.items() if answer is not None}
+        self._cache.put(answers)
+        if failures:
+            if self._config.required:
+                raise failures[0]
+            self.tally.failure = str(failures[0])
+        return answers
+
+
+def find_sentence(row: PromptRow) -> tuple[Sentence, int] | None:
+    """Return what of a prompt may be paraphrased and sent away, and where it begins; None where nothing may."""
+    if row.task == "sql_qa":
+        question = _question(row.prompt.partition("\n")[0])
+        if not question:
+            return None
+        return Sentence(row.task, question, named_values(question, row.reference)), row.prompt.index(question)
+    wordings = read_wording(row.task).instructions
+    start = 0
+    for line in row.prompt.split("\n"):
+        if line in wordings:
+            return Sentence(row.task, line, pool=wordings), start
+        start += len(line) + 1
+    return None
+
+
+def _question(line: str) -> str:
+    """Take away what the wordings of sql_qa say around a question."""
+    frames = [wording.partition("{question}") for wording in read_wording("sql_qa").instructions]
+    inner = [
+        line[len(before) : len(line) - len(after)]
+        for before, _, after in frames
+        if line.startswith(before) and line.endswith(after)
+    ]
+    return min(inner, key=len, default=line).strip()

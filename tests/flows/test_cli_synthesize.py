@@ -1,0 +1,156 @@
+"""`tucano synthesize`: a store and prompts by itself; a mistake is one sentence, exit code 2, and nothing on disk."""
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from schemas.prompts import read_prompts
+from schemas.store_files import read_store
+from tests.schemas.olist_sample import SAMPLE, needs_sample
+
+COUNT = ("--count", "60", "--orders", "80", "--seed", "3")
+
+
+def tucano(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "flows", "synthesize", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment or None)
+
+
+def refused(folder: Path, *arguments: str) -> str:
+    """Run a command that must refuse, and return its one sentence."""
+    before = sorted(folder.rglob("*"))
+    ended = tucano("--out", str(folder / "out"), "--state", str(folder / "state"), *arguments)
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stdout == ""
+    assert "Traceback" not in ended.stderr
+    assert sorted(folder.rglob("*")) == before
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith("tucano: ")
+    return last
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    ended = tucano(*COUNT, "--out", str(folder / "out"), "--json")
+    assert ended.returncode == 0, ended.stderr
+    (folder / "summary.json").write_text(ended.stdout)
+    (folder / "said").write_text(ended.stderr)
+    return folder
+
+
+def test_it_makes_a_store_and_prompts_in_the_reports_mix(made: Path) -> None:
+    tasks = [row.task for row in read_prompts(made / "out" / "prompts.parquet")]
+    assert {task: tasks.count(task) for task in tasks} == {"extraction": 24, "sql_qa": 24, "insights": 6, "push": 6}
+    assert read_store(made / "out" / "store").orders.height == 80
+    assert sorted(path.name for path in made.iterdir()) == ["out", "said", "summary.json"]
+
+
+def test_the_summary_is_one_document_on_stdout(made: Path) -> None:
+    summary = json.loads((made / "summary.json").read_text())
+    written = json.loads((made / "out" / "summary.json").read_text())
+    assert {name: summary[name] for name in written} == written
+    assert summary["out"] == str(made / "out")
+    assert summary["seconds"] > 0
+
+
+def test_a_minority_is_told_once_in_the_terminal(made: Path) -> None:
+    assert (made / "said").read_text().count("warning: fewer than 500 prompts of extraction (24)") == 1
+
+
+def test_the_same_command_gives_the_same_bytes(made: Path, tmp_path: Path) -> None:
+    tucano(*COUNT, "--out", str(tmp_path / "out"))
+    files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 5
+    assert all((tmp_path / file).read_bytes() == (made / file).read_bytes() for file in files)
+
+
+def test_neither_prefect_nor_torch_is_loaded(tmp_path: Path) -> None:
+    program = (
+        "import sys; from flows.cli import app;"
+        f"arguments = ['synthesize', '--count', '5', '--orders', '60', '--out', {str(tmp_path / 'out')!r}];"
+        "app(arguments, standalone_mode=False);"
+        "print([name for name in ('prefect', 'torch', 'mlflow', 'httpx') if name in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--count", "0"], "--count 0"),
+        (["--count", "9", "--seed", "-1"], "--seed -1"),
+        (["--count", "9", "--source", "kaggle"], "source: Input should be 'simulated' or 'olist'"),
+        (["--count", "9", "--source", "olist"], "--olist-dir FOLDER"),
+        (["--count", "9", "--olist-dir", "."], "--source olist and --olist-dir"),
+        (["--count", "9", "--mix", "poems=3"], "--mix: 'poems=3' is not TASK=WEIGHT"),
+        (["--count", "9", "--orders", "3"], "orders: Input should be greater than or equal to 50"),
+        (["--count", "9", "--set", "train.max_steps=1"], "another section"),
+        (["--count", "9", "--set", "synthesize.paraphrase.url=sk-1"], "paraphrase.url: must be an http"),
+    ],
+)
+def test_a_wrong_option_is_named(tmp_path: Path, arguments: list[str], sentence: str) -> None:
+    assert sentence in refused(tmp_path, *arguments)
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").touch()
+    assert "no empty folder" in refused(tmp_path, *COUNT)
+
+
+def test_a_missing_key_is_named_and_a_dead_endpoint_too(tmp_path: Path) -> None:
+    endpoint = [
+        "--set",
+        "synthesize.paraphrase.url=http://127.0.0.1:9/v1",
+        "--set",
+        "synthesize.paraphrase.model=tucano",
+    ]
+    endpoint += ["--set", "synthesize.paraphrase.max_attempts=1", "--set", "synthesize.paraphrase.share=1"]
+    elsewhere = ["--state", str(tmp_path.parent / f"{tmp_path.name}-state")]
+    assert "could not be reached" in refused(tmp_path, *COUNT, *endpoint, *elsewhere)
+    key = ["--set", "synthesize.paraphrase.key_variable=NO_SUCH_KEY_OF_A_SHOP"]
+    assert "variable NO_SUCH_KEY_OF_A_SHOP" in refused(tmp_path, *COUNT, *endpoint, *key, *elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "row", "value", "words"),
+    [
+        ("olist_orders_dataset.csv", "order_status", 5, "entregue", "column order_status, row 7: 'entregue'"),
+        ("olist_order_items_dataset.csv", "price", 9, "-1.5", "column price, row 11: '-1.5'"),
+        (
+            "olist_order_items_dataset.csv",
+            "order_id",
+            2,
+            "nowhere",
+            "column order_id, row 4: 'nowhere' is in no row of",
+        ),
+        ("olist_order_payments_dataset.csv", "payment_value", 0, "caro", "column payment_value, row 2: 'caro'"),
+    ],
+)
+def test_a_broken_table_is_named_by_file_column_and_row(
+    made: Path, tmp_path: Path, name: str, column: str, row: int, value: str, words: str
+) -> None:
+    folder = shutil.copytree(made / "out" / "store", tmp_path / "olist")
+    with (folder / name).open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    rows[row][header.index(column)] = value
+    with (folder / name).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    said = refused(tmp_path, "--count", "20", "--source", "olist", "--olist-dir", str(folder))
+    assert f"{folder / name}: {words}" in said
+
+
+@needs_sample
+def test_kaggles_folder_makes_prompts(tmp_path: Path) -> None:
+    arguments = ("--source", "olist", "--olist-dir", str(SAMPLE), "--count", "60", "--mix", "extraction=2,sentiment=1")
+    ended = tucano(*arguments, "--out", str(tmp_path / "out"), "--json")
+    assert ended.returncode == 0, ended.stderr
+    made = json.loads(ended.stdout)["made"]
+    assert (made["extraction"], made["sentiment"]) == (40, 20)

@@ -1,0 +1,70 @@
+"""An output folder is there as a whole or not at all, and nothing else is touched."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from flows.new_folder import new_folder
+from schemas.errors import InputError, Interrupted
+
+
+def everything(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("name", ["out", "some/where/out"])
+def test_what_was_filled_is_there_at_the_end(tmp_path: Path, name: str) -> None:
+    with new_folder(tmp_path / name) as draft:
+        (draft / "file").write_text("content")
+        assert not (tmp_path / name).exists()
+    assert (tmp_path / name / "file").read_text() == "content"
+    assert [path for path in everything(tmp_path) if "." in path] == []
+
+
+def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with new_folder(tmp_path / "out") as draft:
+        (draft / "file").touch()
+    assert everything(tmp_path) == ["out", "out/file"]
+
+
+@pytest.mark.parametrize("failure", [InputError, OSError, SystemExit])
+@pytest.mark.parametrize("name", ["out", "some/where/out"])
+def test_a_failure_leaves_nothing(tmp_path: Path, name: str, failure: type[BaseException]) -> None:
+    with pytest.raises(failure), new_folder(tmp_path / name) as draft:
+        (draft / "half").touch()
+        raise failure
+    assert everything(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_leaves_nothing_and_is_told(tmp_path: Path, number: int) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with (
+        pytest.raises(Interrupted, match=r"nothing is in .*run the same command again"),
+        new_folder(tmp_path / "out") as draft,
+    ):
+        (draft / "half").touch()
+        signal.raise_signal(number)
+    assert everything(tmp_path) == []
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").touch()
+    (tmp_path / "file").touch()
+    for name in ("out", "file"):
+        with pytest.raises(InputError, match="no empty folder"), new_folder(tmp_path / name):
+            pytest.fail("the block must not run")
+    assert everything(tmp_path) == ["file", "out", "out/mine"]
+
+
+def test_a_path_through_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(InputError, match=r"file/out cannot be written \(Not a directory\)"),
+        new_folder(tmp_path / "file" / "out"),
+    ):
+        pytest.fail("the block must not run")

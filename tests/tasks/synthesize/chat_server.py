@@ -1,0 +1,95 @@
+"""A chat endpoint of OpenAI's form on loopback that plays what a test tells it to."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Reply:
+    """One answer of the server."""
+
+    body: bytes
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    """How long it waits before it answers."""
+
+
+@dataclass
+class ChatServer:
+    """The server's address and what it was asked."""
+
+    url: str
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    most_at_once: int = 0
+
+    @property
+    def texts(self) -> list[str]:
+        """What each request asked to paraphrase."""
+        return [request["messages"][-1]["content"] for request in self.requests]
+
+
+def says(text: str) -> Reply:
+    """Return a right answer with this text."""
+    return Reply(json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode())
+
+
+@contextmanager
+def serve(play: Callable[[str, int], Reply]) -> Iterator[ChatServer]:
+    """Serve until the block ends.
+
+    Args:
+        play: Given the sentence and how many requests came before, returns the answer.
+    """
+    lock, stop = threading.Lock(), threading.Event()
+    under_way = 0
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            nonlocal under_way
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            with lock:
+                under_way += 1
+                server.most_at_once = max(server.most_at_once, under_way)
+                number = len(server.requests)
+                server.requests.append(request)
+                server.headers.append(dict(self.headers))
+            reply = play(request["messages"][-1]["content"], number)
+            stop.wait(reply.seconds)
+            with lock:
+                under_way -= 1
+            try:
+                self.send_response(reply.status)
+                for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(reply.body)
+            except OSError:
+                pass  # the client had enough
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.daemon_threads = True
+    server = ChatServer(f"http://127.0.0.1:{http.server_port}/v1")
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield server
+    finally:
+        stop.set()
+        http.shutdown()
+        http.server_close()
+        thread.join()
+
+
+def in_turn(replies: Sequence[Reply]) -> Callable[[str, int], Reply]:
+    """Play the answers one after the other, and the last one for ever."""
+    return lambda _, number: replies[min(number, len(replies) - 1)]

@@ -1,0 +1,62 @@
+"""A count is split exactly, and each part is within one of its share."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.errors import InputError
+from schemas.tasks import TASK_NAMES
+from tasks.synthesize.mix import read_mix, split_count
+
+REPORT = read_mix("extraction=40,sql_qa=40,insights=10,push=10")
+
+
+@given(
+    st.integers(0, 10**9),
+    st.dictionaries(st.sampled_from(TASK_NAMES), st.integers(0, 1000).map(Fraction), min_size=1).filter(
+        lambda weights: any(weights.values())
+    ),
+)
+def test_the_parts_sum_up_and_are_within_one_of_their_share(count: int, weights: dict[str, Fraction]) -> None:
+    parts = split_count(count, weights)  # type: ignore[arg-type]
+    assert sum(parts.values()) == count
+    for task, part in parts.items():
+        assert abs(part - count * weights[task] / sum(weights.values())) < 1
+        assert part == 0 or weights[task] > 0
+
+
+@pytest.mark.parametrize(
+    ("count", "parts"), [(5000, [2000, 2000, 500, 500]), (1, [1, 0, 0, 0]), (7, [3, 3, 1, 0]), (13, [5, 5, 2, 1])]
+)
+def test_the_reports_mix(count: int, parts: list[int]) -> None:
+    assert list(split_count(count, REPORT).values()) == parts
+
+
+def test_weights_need_sum_to_nothing_and_may_have_decimals() -> None:
+    assert split_count(30, read_mix("push=.5, churn=1.0,sql_qa=0")) == {"push": 10, "churn": 20, "sql_qa": 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "TASK=WEIGHT"),
+        ("push", "'push' is not TASK=WEIGHT"),
+        ("poetry=3", "the tasks are extraction"),
+        ("push=1,push=2", "names push twice"),
+        ("push=-1", "'-1' of push is not a number"),
+        ("push=nan", "'nan'"),
+        ("push=1e9", "'1e9'"),
+        ("push=1.2.3", "'1.2.3'"),
+        ("push=٣", "is not a number"),
+        ("push=", "''"),
+        ("push=.", "'.'"),
+        ("push=0,churn=0", "no task a weight above 0"),
+        ("push=1,", "'' is not TASK=WEIGHT"),
+    ],
+)
+def test_what_is_no_mix_is_said(text: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_mix(text)
+    assert said in str(caught.value)

@@ -1,0 +1,141 @@
+"""What keeps a sentence's facts passes; each way of losing one is refused by its name."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.tasks import TaskName
+from tasks.commerce.wordings import read_wording
+from tasks.synthesize.paraphrase_check import Sentence, find_fault, lists, named_values, tidy
+
+PUSH = Sentence(
+    "push", "Escreva o push desta campanha.", pool=("Escreva o push desta campanha.", "Crie a notificação.")
+)
+COUNT = Sentence(
+    "sql_qa",
+    "Quantos clientes distintos de SP deram nota 5 em 2017?",
+    named_values("Quantos clientes distintos de SP deram nota 5 em 2017?", {"sql": "... state = 'SP' AND x = '%Y'"}),
+)
+TOP = Sentence(
+    "sql_qa",
+    "Liste as 3 categorias que mais vendem em valor entre itens de vendedores de RJ, com a soma dos preços.",
+    ("RJ",),
+)
+STATUS = Sentence(
+    "sql_qa", "Qual é o valor médio dos pagamentos do tipo credit_card com 2 ou mais parcelas?", ("credit_card",)
+)
+CATEGORY = Sentence(
+    "sql_qa",
+    "Qual é a receita (soma dos preços) da categoria perfumaria?",
+    named_values(
+        "Qual é a receita (soma dos preços) da categoria perfumaria?",
+        {"sql": "WHERE product_category_name = 'perfumaria'"},
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer"),
+    [
+        (PUSH, "Redija o push para esta campanha."),
+        (PUSH, '"Elabore uma notificação para a campanha."'),
+        (COUNT, "Qual é a quantidade de clientes únicos de SP que deram nota 5 em 2017?"),
+        (TOP, "Quais são as 3 categorias com maior soma de preços nos itens de vendedores de RJ?"),
+        (STATUS, "Calcule a média dos valores de pagamentos do tipo credit_card com 2 ou mais parcelas."),
+        (CATEGORY, "Some os preços da categoria Perfumaria e informe a receita."),
+    ],
+)
+def test_a_good_paraphrase_passes(sentence: Sentence, answer: str) -> None:
+    assert find_fault(sentence, tidy(answer)) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer", "reason"),
+    [
+        (COUNT, "", "empty"),
+        (COUNT, " \n ", "empty"),
+        (COUNT, "Quantos em SP?", "too short"),
+        (COUNT, "Quantos clientes distintos de SP deram nota 5 em 2017? " * 4, "too long"),
+        (COUNT, "Quantos clientes únicos de SP\nderam nota 5 em 2017?", "several lines"),
+        (COUNT, "Quantos clientes únicos\u2028de SP deram nota 5 em 2017?", "several lines"),
+        (COUNT, "Quantos clientes únicos de SP deram nota\x00 5 em 2017?", "several lines"),
+        (COUNT, "Quantos clientes únicos de SP deram nota 4 em 2017?", "numbers"),
+        (COUNT, "Quantos clientes únicos de SP deram nota 5?", "numbers"),
+        (COUNT, "Quantos clientes únicos de SP deram nota 5 em 2017 e em 2018?", "numbers"),
+        (COUNT, "Em 2017, quantos clientes únicos de SP deram nota 5?", "numbers"),
+        (COUNT, "Quantos clientes únicos de SP deram nota cinco em 2017?", "numbers"),
+        (COUNT, "Quantos clientes únicos de SP deram nota 5 em março de 2017?", "numbers"),
+        (COUNT, "Quantos clientes únicos de MG deram nota 5 em 2017?", "names"),
+        (COUNT, "Quantos clientes únicos de São Paulo deram nota 5 em 2017?", "names"),
+        (COUNT, "Quantos clientes únicos de SP e RJ deram nota 5 em 2017?", "names"),
+        (COUNT, "Quantos clientes de SP deram nota 5 em 2017?", "meaning"),
+        (COUNT, "Quantos vendedores distintos de SP deram nota 5 em 2017?", "meaning"),
+        (COUNT, "Quantos clientes distintos de SP não deram nota 5 em 2017?", "meaning"),
+        (COUNT, "Qual a média dos clientes distintos de SP com nota 5 em 2017?", "meaning"),
+        (COUNT, "How many distinct customers of SP gave 5 in 2017?", "language"),
+        (COUNT, "Cuantos clientes distintos de SP dieron nota 5 en 2017? el", "language"),
+        (COUNT, "Claro, aqui está: Quantos clientes únicos de SP deram nota 5 em 2017?", "chatter"),
+        (COUNT, "Paráfrase: Quantos clientes únicos de SP deram nota 5 em 2017?", "chatter"),
+        (COUNT, "Quantos clientes únicos de SP deram nota 5 em 2017? Espero ter ajudado", "chatter"),
+        (COUNT, "Desculpe, não posso reescrever clientes distintos de SP, nota 5, 2017", "chatter"),
+        (COUNT, "<think>hm</think> Quantos clientes únicos de SP deram nota 5 em 2017?", "chatter"),
+        (COUNT, "SELECT COUNT(*) FROM clientes WHERE uf = SP AND nota 5, 2017", "chatter"),
+        (COUNT, "Quantos clientes únicos de SP deram nota 5 em 2017? Veja http://x.co", "chatter"),
+        (COUNT, "quantos clientes distintos de SP deram nota 5 em 2017", "nothing new"),
+        (TOP, "Quais são as 3 categorias com menor soma de preços entre itens de vendedores de RJ?", "meaning"),
+        (STATUS, "Qual é o valor médio dos pagamentos do tipo boleto com 2 ou mais parcelas?", "names"),
+        (STATUS, "Qual é o valor médio dos pagamentos do tipo credit_card com até 2 parcelas?", "meaning"),
+        (STATUS, "Qual é o valor médio dos pagamentos do tipo credit_card com 2 parcelas?", "meaning"),
+        (STATUS, "Qual é o valor total dos pagamentos do tipo credit_card com 2 ou mais parcelas?", "meaning"),
+        (CATEGORY, "Qual é a receita (soma dos preços) da categoria brinquedos?", "names"),
+        (CATEGORY, "Qual é a receita (soma dos preços) da categoria?", "names"),
+        (PUSH, "Crie a notificação.", "nothing new"),
+        (PUSH, "Componha um poema sobre o mar.", "meaning"),
+        (PUSH, "Escreva o push da campanha {produto}.", "chatter"),
+        (PUSH, "Escreva o push desta campanha com 20% de desconto.", "numbers"),
+        (PUSH, "Escreva o push da campanha da Magazine Luiza.", "names"),
+    ],
+)
+def test_each_lost_fact_is_refused_by_its_name(sentence: Sentence, answer: str, reason: str) -> None:
+    assert find_fault(sentence, tidy(answer)) == reason
+
+
+def test_quoted_text_and_placeholders_stay_as_they_are() -> None:
+    sentence = Sentence("sql_qa", 'Quantos pedidos de {estado} citam "frete grátis" em 2017?')
+    assert find_fault(sentence, 'Qual é o número de pedidos de {estado} que citam "frete grátis" em 2017?') is None
+    assert find_fault(sentence, 'Qual é o número de pedidos de {estado} que citam "frete barato" em 2017?') == "names"
+    assert find_fault(sentence, 'Qual é o número de pedidos de que citam "frete grátis" em 2017?') == "names"
+
+
+def test_values_of_the_reference_are_names_in_either_spelling() -> None:
+    reference = {"sql": "SELECT 1 WHERE c = 'cama_mesa_banho' AND s = 'o''brien' AND strftime('%Y', t) = '2018'"}
+    assert named_values("Itens de cama mesa banho em 2018?", reference) == ("cama mesa banho", "2018")
+    assert named_values("Itens de CAMA_MESA_BANHO?", reference) == ("cama_mesa_banho",)
+    assert named_values("Nada", {"sql": None}) == named_values("Nada", {}) == ()
+
+
+@given(st.text(max_size=900))
+def test_no_text_breaks_the_check_and_what_passes_keeps_the_numbers(answer: str) -> None:
+    fault = find_fault(COUNT, tidy(answer))
+    assert fault is not None or ("5" in answer and "2017" in answer and "SP" in answer)
+
+
+@given(st.integers(0, 9_999), st.integers(0, 9_999))
+def test_only_the_same_number_will_do(asked: int, answered: int) -> None:
+    sentence = Sentence("sql_qa", f"Quantos pedidos custam {asked} reais?")
+    fault = find_fault(sentence, f"Qual a quantidade de pedidos que custam {answered} reais?")
+    assert (fault is None) == (asked == answered)
+
+
+def test_the_word_lists_are_folded_as_texts_are() -> None:
+    from tasks.commerce.text_form import fold
+
+    groups = [lists()["chatter"], lists()["foreign"], lists()["numerals"], *lists()["meanings"].values()]
+    assert all(fold(word) == word for words in groups for word in words)
+
+
+@pytest.mark.parametrize("task", ["extraction", "insights", "push", "sentiment", "churn"])
+def test_our_own_wordings_speak_no_foreign_language_and_do_not_chatter(task: TaskName) -> None:
+    wordings = read_wording(task).instructions
+    faults = {find_fault(Sentence(task, wording), wording) for wording in wordings}
+    assert faults == {"nothing new"}

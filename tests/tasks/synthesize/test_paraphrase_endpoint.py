@@ -1,0 +1,164 @@
+"""The endpoint is hostile or down in every way that the network knows; the key is told to nobody but it."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from schemas.config import ParaphraseConfig
+from schemas.errors import InputError
+from tasks.synthesize import paraphrase_endpoint
+from tasks.synthesize.paraphrase_endpoint import Endpoint, EndpointError
+from tests.tasks.synthesize.chat_server import Reply, in_turn, says, serve
+
+KEY = "sk-very-secret-4711"
+GOOD = says("Redija a notificação.")
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paraphrase_endpoint, "FIRST_WAIT_SECONDS", 0.001)
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """How long it would have waited before each further attempt."""
+    waits: list[float] = []
+    monkeypatch.setattr("tenacity.nap.time.sleep", waits.append)
+    return waits  # type: ignore[return-value]
+
+
+def config(url: str, **values: object) -> ParaphraseConfig:
+    return ParaphraseConfig.model_validate({"url": url, "model": "tucano", "max_attempts": 3, **values})
+
+
+def ask(url: str, **values: object) -> str:
+    with Endpoint(config(url, **values)) as endpoint:
+        return endpoint.ask("Reescreva.", "Crie a notificação.", seed=7)
+
+
+def test_a_good_answer_is_returned_and_the_question_is_of_openais_form() -> None:
+    with serve(in_turn([GOOD])) as server:
+        assert ask(server.url) == "Redija a notificação."
+    (request,) = server.requests
+    assert request["model"] == "tucano"
+    assert request["seed"] == 7
+    assert [message["role"] for message in request["messages"]] == ["system", "user"]
+    assert "Authorization" not in server.headers[0]
+
+
+def test_a_busy_endpoint_is_asked_again_when_it_wants(slept: list[float]) -> None:
+    with serve(in_turn([Reply(b"", 429, {"Retry-After": "17"}), GOOD])) as server:
+        assert ask(server.url) == "Redija a notificação."
+    assert slept == [17.0]
+
+
+@pytest.mark.parametrize("wish", ["999999999", "Wed, 01 Jan 2250 00:00:00 GMT"])
+def test_no_wish_makes_it_wait_for_long(slept: list[float], wish: str) -> None:
+    with serve(in_turn([Reply(b"", 429, {"Retry-After": wish}), GOOD])) as server:
+        ask(server.url)
+    assert slept == [60.0]
+
+
+@pytest.mark.parametrize("wish", ["soon", "-5", "", "1e9", "Wed, 01 Jan 1990 00:00:00 GMT", "9" * 400])
+def test_a_wish_that_is_none_is_passed_over(slept: list[float], wish: str) -> None:
+    with serve(in_turn([Reply(b"", 503, {"Retry-After": wish}), GOOD])) as server:
+        assert ask(server.url) == "Redija a notificação."
+    assert len(slept) == 1
+    assert slept[0] < 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        pytest.param(Reply(b"", 500), "answered 500", id="broken"),
+        pytest.param(Reply(b"", 429), "answered 429", id="busy"),
+        pytest.param(Reply(b"<html>not found</html>"), "no chat completion", id="no JSON"),
+        pytest.param(Reply(b'{"choices":'), "no chat completion", id="cut off"),
+        pytest.param(Reply(b"[" * 150_000), "no chat completion", id="nested"),
+        pytest.param(Reply(b'{"choices": []}'), "no chat completion", id="no choice"),
+        pytest.param(Reply(b'{"choices": [{"message": {"content": null}}]}'), "no chat completion", id="no content"),
+        pytest.param(
+            Reply(b'{"choices": [{"message": {"content": "\\ud800"}}]}'), "no chat completion", id="surrogate"
+        ),
+        pytest.param(Reply(b"\xff\xfe\x00"), "no chat completion", id="bytes"),
+        pytest.param(Reply(b'{"choices": "' + b"x" * 300_000 + b'"}'), "more than 200,000 bytes", id="huge"),
+        pytest.param(Reply(GOOD.body, seconds=5), "did not answer within 0.2 s", id="slow"),
+    ],
+)
+def test_what_stays_wrong_is_one_sentence_after_a_few_attempts(reply: Reply, said: str) -> None:
+    with serve(in_turn([reply])) as server, pytest.raises(EndpointError) as caught:
+        ask(server.url, timeout_seconds=0.2)
+    message = str(caught.value)
+    assert server.url in message
+    assert said in message
+    assert "in each of 3 attempts; see that it serves the model there" in message
+    assert "\n" not in message
+    assert len(message) < 400
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("reply", [Reply(b"", 500), Reply(b"{", 200), Reply(GOOD.body, seconds=5)])
+def test_what_passes_is_not_told(reply: Reply) -> None:
+    with serve(in_turn([reply, reply, GOOD])) as server:
+        assert ask(server.url, timeout_seconds=0.2) == "Redija a notificação."
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy"),
+    [
+        (401, "key_variable"),
+        (403, "may use the model"),
+        (404, "/v1"),
+        (400, "serves the model"),
+        (302, "serves the model"),
+    ],
+)
+def test_a_refusal_is_not_tried_again(status: int, remedy: str) -> None:
+    elsewhere = {"Location": "http://127.0.0.1:9/steal"}
+    with (
+        serve(in_turn([Reply(b"Invalid key: sk-very", status, elsewhere)])) as server,
+        pytest.raises(EndpointError) as caught,
+    ):
+        ask(server.url)
+    assert f"answered {status}" in str(caught.value)
+    assert remedy in str(caught.value)
+    assert "sk-very" not in str(caught.value)
+    assert len(server.requests) == 1
+
+
+def test_nobody_there_is_one_sentence() -> None:
+    with serve(in_turn([GOOD])) as server:
+        pass
+    with pytest.raises(EndpointError, match=r"could not be reached \(ConnectError\)"):
+        ask(server.url)
+
+
+def test_the_key_goes_to_the_endpoint_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("SHOP_KEY", f" {KEY}\n")
+    caplog.set_level(logging.DEBUG)
+    refusal = Reply(f"bad key {KEY}".encode(), 401)
+    settings = {"key_variable": "SHOP_KEY"}
+    with serve(in_turn([refusal])) as server:
+        configured = config(server.url, **settings)
+        with Endpoint(configured) as endpoint:
+            with pytest.raises(EndpointError) as caught:
+                endpoint.ask("Reescreva.", "Crie.", seed=1)
+            told = [str(caught.value), repr(caught.value), repr(endpoint), repr(vars(endpoint)), repr(configured)]
+            told += [configured.model_dump_json(), repr(caught.value.__cause__), repr(caught.value.__context__)]
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert [text for text in [*told, caplog.text] if "very-secret" in text] == []
+
+
+@pytest.mark.parametrize("value", [None, "", "  ", f"{KEY}\n{KEY}", "chave-é"])
+def test_a_key_that_is_none_is_refused_unsaid(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+    if value is None:
+        monkeypatch.delenv("SHOP_KEY", raising=False)
+    else:
+        monkeypatch.setenv("SHOP_KEY", value)
+    with pytest.raises(InputError, match="SHOP_KEY") as caught:
+        Endpoint(config("http://127.0.0.1:1/v1", key_variable="SHOP_KEY"))
+    assert KEY not in str(caught.value)
+    assert "chave-é" not in str(caught.value)
