@@ -1,4 +1,4 @@
-"""Olist's product categories, as a shopper would read them."""
+"""Olist's product categories and the things in them, as a shopper would say them."""
 
 from functools import cache
 
@@ -7,10 +7,16 @@ from tasks.commerce.lexicons import read_lexicon
 
 def readable_category(name: str) -> str:
     """Return a category's name in good Portuguese, such as `beleza e saúde` for `beleza_saude`."""
-    return _readable_names().get(name, name.replace("_", " "))
+    return _by_category("categories").get(name, name.replace("_", " "))
+
+
+def things_of(name: str) -> tuple[str, ...]:
+    """Return things of a category, such as `bonecas` for `brinquedos`; none where the word list has none."""
+    listed = _by_category("products").get(name)
+    return tuple(listed.split(", ")) if listed else ()
 
 
 @cache
-def _readable_names() -> dict[str, str]:
-    pairs = (line.partition("=") for line in read_lexicon("categories"))
+def _by_category(lexicon: str) -> dict[str, str]:
+    pairs = (line.partition("=") for line in read_lexicon(lexicon))
     return {name.strip(): readable.strip() for name, _, readable in pairs}

@@ -64,7 +64,7 @@ class Reward:
 
     def total(self, components: Mapping[str, float]) -> float:
         """Return the weighted sum of the components, held in [0, 1]."""
-        total = math.fsum(weight * components[name] for name, weight in self.weights.items())
+        total = math.fsum([weight * components[name] for name, weight in self.weights.items()])
         return min(max(total, 0.0), 1.0)
 
 
@@ -93,6 +93,8 @@ def fill_unknown(components: Mapping[str, float | None], weights: Mapping[str, f
         weights: The weight of each component.
     """
     known = {name: value for name, value in components.items() if value is not None}
+    if len(known) == len(components):
+        return known
     mean = math.fsum(weights[name] * value for name, value in known.items()) / math.fsum(
         weights[name] for name in known
     )

@@ -1,33 +1,60 @@
 """Extraction: a review becomes one JSON object of ten fields.
 
-Components (each in [0, 1]; the shape of the final report's reward, appendix, with the reference's knowledge added):
+`grounded`, components in [0, 1]:
 
-- `json`: the form. 1 for a JSON object and nothing else, up to 0.7 with anything around it (in proportion to the
-  object's share of the text), up to 0.35 where it had to be repaired. Gamed by an object without sense, so it counts
-  in full only as far as `types` are right, and a quarter at least. Source: final report, JSON validity.
+- `json`: the form. 1 for a JSON object and nothing else, up to 0.9 in a code fence, up to 0.7 with anything else around
+  it (in proportion to the object's share of the text), up to 0.35 where it had to be repaired, next to nothing where it
+  says things twice (`parser.FORM`). Gamed by an object without sense, so it counts in full only as far as `types` are
+  right, and a quarter at least. Source: final report, JSON validity.
 - `schema`: F1 of the field names against the ten. Gamed by an echo of the field names: counts like `json`.
   Source: final report, schema completeness.
 - `types`: share of nine checks passed (`main_complaint` is free text): enumerations, an integer that is no boolean,
   a number in [0, 1], real booleans. Gamed by one fixed object for every review. Source: final report, value validity.
-- `values`: mean agreement of the well-typed fields with the reference's known ones: exact for enumerations and
-  booleans, by distance for numbers, by shared words for the complaint. Halved where the sentiment contradicts the
-  rating and the reference does not. Gamed by the likeliest values, which is worth only what the store's habits are.
+- `values`: the square of the mean agreement of the well-typed fields with the reference's known ones: exact for
+  enumerations and booleans, by distance for numbers, by shared words for the complaint; squared, because of an object
+  that is half right nobody can tell which half. Two fields of one answer that contradict each other keep a quarter of
+  their agreement, or 0.7 of it where people do feel both (`CONTRADICTIONS`), unless the reference says the same. Halved
+  where the sentiment contradicts the rating and the reference does not. Gamed by the likeliest values, which is worth
+  only what the store's habits are: one fixed object earns 0.70 a review on a simulated store of 20,000 orders (ceiling
+  0.75), where half of the reviews are praise alone.
   Source: DESIGN, grounded; final report, sentiment mismatch.
 
-What was repaired counts 0.7 times in `schema`, `types` and `values`, so that it stays below a strictly valid object.
+What was repaired counts 0.7 times in `schema`, `types` and `values`, one that was cut off 0.5 times, an object that is
+there twice 0.4 times, and one that contradicts itself by repeating a key a tenth (`parser.TRUST`).
+
+`v4.2`, the final report's appendix with its hotfixes; it knows no more of the answer than the rating:
+
+- `json`: 1 for a dict that can be read, whatever surrounds it; less where it was repaired or says things twice.
+- `schema`: fields present, of ten.
+- `types`: checks passed, of nine. The star rating is `isinstance(v, int) and not isinstance(v, bool)`.
+- `mismatch`, a penalty: 1 where the sentiment contradicts the rating, of the reference or else the prompt's `Nota:`.
+
+Gamed by one fixed object, which earns everything: what `grounded` is there for.
 """
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from schemas.documents import Rollout
 from schemas.store import Store
 from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.example import Example
+from tasks.commerce.json_fields import (
+    REPORT_WEIGHTS,
+    is_boolean,
+    is_sentiment,
+    is_share,
+    is_stars,
+    read_share,
+    report_components,
+    sentiment_contradicts,
+)
 from tasks.commerce.parser import parse_object
-from tasks.commerce.portuguese_numbers import read_number
+from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.review_cases import CAUSE_FIELDS, ReviewCase, review_cases, sentiment_of
 from tasks.commerce.sandbox import Databases
 from tasks.commerce.text_form import overlap, ramp
@@ -36,33 +63,80 @@ from tasks.commerce.wordings import read_wording
 WORDING: Final = read_wording("extraction")
 DELIVERY: Final[Mapping[bool | None, str]] = {True: "com atraso", False: "no prazo", None: "não registrada"}
 
-SENTIMENTS: Final = ("negative", "neutral", "positive")
-CATEGORIES: Final = ("delivery", "product", "seller", "price", "other", "none")
+CATEGORIES: Final = frozenset({"delivery", "product", "seller", "price", "other", "none"})
 BOOLEANS: Final = ("delivery_issue", "product_issue", "seller_issue", "repeat_intent", "would_recommend")
-WEIGHTS: Final = {"json": 0.20, "schema": 0.15, "types": 0.25, "values": 0.40}
+WEIGHTS: Final = {"json": 0.12, "schema": 0.08, "types": 0.15, "values": 0.65}
+V42_WEIGHTS: Final = {**REPORT_WEIGHTS, "mismatch": -0.20}
 RISK_TOLERANCE: Final = 0.05
 """Half of a reference's step: a risk within it is the reference's."""
+CONTRADICTED: Final = 0.25
+UNUSUAL: Final = 0.7
+
+_RATING: Final = re.compile(r"^Nota: ([1-5])\b", re.MULTILINE | re.ASCII)
+
+CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "sentiment": is_sentiment,
+    "sentiment_score": is_stars,
+    "churn_risk": is_share,
+    "complaint_category": lambda value: isinstance(value, str) and value in CATEGORIES,
+    **dict.fromkeys(BOOLEANS, is_boolean),
+}
+"""The nine checks of DESIGN's table, by field."""
+READABLE: Final[Mapping[str, Callable[[Any], bool]]] = {
+    **CHECKS,
+    "main_complaint": lambda value: isinstance(value, str),
+}
+
+
+class Contradiction(NamedTuple):
+    """Two fields that cannot both be right, or seldom are."""
+
+    first: str
+    second: str
+    kept: float
+    """What is left of the agreement of either."""
+    holds: Callable[[Any, Any], bool]
+    """Whether two well-typed values contradict each other."""
+
+
+def _of_issue(category: str) -> Callable[[bool, str], bool]:
+    return lambda issue, named: named == "none" if issue else named == category
+
+
+def _of_intention(sentiment: str, intends: bool) -> bool:
+    return sentiment == ("negative" if intends else "positive")
+
+
+CONTRADICTIONS: Final = (
+    Contradiction("sentiment", "sentiment_score", CONTRADICTED, sentiment_contradicts),
+    *(
+        Contradiction(f"{category}_issue", "complaint_category", CONTRADICTED, _of_issue(category))
+        for category in ("delivery", "product", "seller")
+    ),
+    Contradiction("main_complaint", "complaint_category", UNUSUAL, lambda text, name: bool(text) == (name == "none")),
+    Contradiction("sentiment", "repeat_intent", UNUSUAL, _of_intention),
+    Contradiction("sentiment", "would_recommend", UNUSUAL, _of_intention),
+    Contradiction(
+        "sentiment",
+        "churn_risk",
+        UNUSUAL,
+        lambda sentiment, risk: (
+            sentiment == ("negative" if (read_share(risk) or 0.0) <= 0.3 else "positive")
+            and not 0.3 < (read_share(risk) or 0.0) < 0.7
+        ),
+    ),
+)
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     """Yield examples from the store's reviews, in random order."""
     cases = review_cases(store)
-    generator.shuffle(cases)
-    seen: set[str] = set()
-    for case in cases:
-        if len(seen) == count:
-            return
-        prompt = _prompt(case, generator)
-        if prompt not in seen:
-            seen.add(prompt)
-            reference = {"rating": case.rating, "fields": case.known}
-            yield Example(
-                "extraction", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id
-            )
+    for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):
+        reference = {"rating": case.rating, "fields": case.known}
+        yield Example("extraction", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id)
 
 
-def _prompt(case: ReviewCase, generator: random.Random) -> str:
-    instruction = generator.choice(WORDING.instructions)
+def _prompt(case: ReviewCase, instruction: str) -> str:
     return f"{instruction}\nNota: {case.rating}\nEntrega: {DELIVERY[case.delivered_late]}\nAvaliação: {case.text}"
 
 
@@ -92,100 +166,113 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     """Score the form of the object and its agreement with what is known."""
     parsed = parse_object(completion)
     fields = parsed.value or {}
-    valid = {name for name, check in CHECKS.items() if name in fields and check(fields[name])}
-    types = len(valid) / len(CHECKS)
-    present = sum(name in fields for name in CAUSE_FIELDS)
-    schema = 2 * present / (len(CAUSE_FIELDS) + len(fields))
+    trust = parsed.trust
+    readable = {name: fields[name] for name, check in READABLE.items() if name in fields and check(fields[name])}
+    types = (len(readable) - ("main_complaint" in readable)) / len(CHECKS)
     sense = 0.25 + 0.75 * types
-    components = {
+    present = len(READABLE) if len(readable) == len(READABLE) else sum(map(fields.__contains__, READABLE))
+    values = _values(readable, reference) if reference else None
+    components: dict[str, Any] = {
         "json": parsed.cleanliness * sense,
-        "schema": parsed.trust * schema * sense,
-        "types": parsed.trust * types,
-        "values": _values(fields, valid, reference, parsed.trust),
+        "schema": trust * sense * 2 * present / (len(READABLE) + len(fields)),
+        "types": trust * types,
+        "values": None if values is None else trust * values,
     }
-    return Score(fill_unknown(components, WEIGHTS), parsed.value)
+    return Score(fill_unknown(components, WEIGHTS) if values is None else components, parsed.value)
 
 
-def _values(fields: Mapping[str, Any], valid: set[str], reference: Reference | None, trust: float) -> float | None:
-    known = _known(reference)
-    if not known:
+def _values(readable: Mapping[str, Any], reference: Reference) -> float | None:
+    wanted, rating = reference["fields"] or {}, reference["rating"]
+    if readable == wanted:
+        return 1.0
+    agreements = {
+        name: _agreement(name, readable.get(name), value) for name, value in wanted.items() if value is not None
+    }
+    if not agreements:
         return None
-    readable = valid | {"main_complaint"} if isinstance(fields.get("main_complaint"), str) else valid
-    agreements = [_agreement(name, fields, value) if name in readable else 0.0 for name, value in known.items()]
-    contradiction = _contradicts(fields.get("sentiment"), reference) and not _contradicts(
-        known.get("sentiment"), reference
+    total = _discounted(agreements, readable, wanted)
+    contradicts = sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
+        wanted.get("sentiment"), rating
     )
-    return trust * (0.5 if contradiction else 1.0) * sum(agreements) / len(known)
+    return float((0.5 if contradicts else 1.0) * (total / len(agreements)) ** 2)
 
 
-def _known(reference: Reference | None) -> dict[str, Any]:
-    fields = (reference or {}).get("fields") or {}
-    return {name: fields[name] for name in CAUSE_FIELDS if fields.get(name) is not None}
+def _discounted(agreements: Mapping[str, float], readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> float:
+    """Add up the agreements, less what contradictions between two fields take from both."""
+    kept = dict.fromkeys(agreements, 1.0)
+    for rule in CONTRADICTIONS:
+        first, second = rule.first, rule.second
+        if first not in readable or second not in readable or not rule.holds(readable[first], readable[second]):
+            continue
+        true = wanted.get(first), wanted.get(second)
+        if None not in true and rule.holds(*true):
+            continue
+        for name in (first, second):
+            if name in kept:
+                kept[name] = min(kept[name], rule.kept)
+    return sum(agreement * kept[name] for name, agreement in agreements.items())
 
 
-def _agreement(name: str, fields: Mapping[str, Any], wanted: Any) -> float:
-    found = fields[name]
+def _agreement(name: str, found: Any, wanted: Any) -> float:
+    if found == wanted:
+        return 1.0
+    if found is None:
+        return 0.0
     if name == "main_complaint":
-        return overlap(found, wanted)
+        return _complaint_overlap(found, wanted)
     if name == "churn_risk":
-        return ramp(abs((read_number(found) or 0.0) - wanted), 0.5, RISK_TOLERANCE)
+        return ramp(abs((read_share(found) or 0.0) - wanted), 0.5, RISK_TOLERANCE)
     if name == "sentiment_score":
         return ramp(abs(found - wanted), 3, 0)
-    return float(found == wanted)
+    return 0.0
 
 
-def _contradicts(sentiment: object, reference: Reference | None) -> bool:
-    rating = (reference or {}).get("rating")
-    if rating is None:
-        return False
-    return (rating <= 2 and sentiment == "positive") or (rating >= 4 and sentiment == "negative")
+# A policy says the same few complaints over and over.
+_complaint_overlap: Final = lru_cache(maxsize=4_096)(overlap)
 
 
-def is_boolean(value: object) -> bool:
-    """Accept real JSON booleans only; the base model echoed the field's name as a string."""
-    return isinstance(value, bool)
+def v42_score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+    """Score what the final report's reward did: a dict, its fields, their types, and the rating's contradiction."""
+    parsed = parse_object(completion)
+    fields = parsed.value or {}
+    components = report_components(parsed.trust, fields, CAUSE_FIELDS, CHECKS)
+    rating = (reference or {}).get("rating") or _rating_in(prompt)
+    components["mismatch"] = float(sentiment_contradicts(fields.get("sentiment"), rating))
+    return Score(components, parsed.value)
 
 
-def is_stars(value: object) -> bool:
-    """Accept an integer from 1 to 5; the base model wrote 0.2, and Python counts true as 1."""
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 5
-
-
-def is_risk(value: object) -> bool:
-    """Accept a number from 0 to 1, with a decimal comma too."""
-    number = read_number(value)
-    return number is not None and 0 <= number <= 1
-
-
-def is_sentiment(value: object) -> bool:
-    """Accept one of the three sentiments."""
-    return isinstance(value, str) and value in SENTIMENTS
-
-
-CHECKS: Final[Mapping[str, Callable[[object], bool]]] = {
-    "sentiment": is_sentiment,
-    "sentiment_score": is_stars,
-    "churn_risk": is_risk,
-    "complaint_category": lambda value: isinstance(value, str) and value in CATEGORIES,
-    **dict.fromkeys(BOOLEANS, is_boolean),
-}
-"""The nine checks of DESIGN's table, by field."""
+def _rating_in(prompt: str) -> int | None:
+    found = _RATING.search(prompt)
+    return int(found[1]) if found else None
 
 
 def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
-    """Return the micro-F1 over (field, value): the known fields but the free text, a risk by its tenth."""
+    """Return the micro-F1 over (field, value): the known fields but the free text, a risk by its tenth.
+
+    A field that the answer gives and the reference does not know is neither right nor wrong.
+    """
     right = given = known = 0
     for rollout in rollouts:
-        wanted = {name: value for name, value in _known(rollout.reference).items() if name in CHECKS}
+        wanted = {
+            name: value
+            for name, value in ((rollout.reference or {}).get("fields") or {}).items()
+            if name in CHECKS and value is not None
+        }
         fields = parse_object(rollout.completion).value or {}
         known += len(wanted)
         given += sum(fields.get(name) is not None for name in wanted)
-        right += sum(_is_right(name, fields, value) for name, value in wanted.items())
+        right += sum(
+            CHECKS[name](fields.get(name)) and _agreement(name, fields[name], value) == 1.0
+            for name, value in wanted.items()
+        )
     return {"field_f1": 2 * right / (given + known)} if known else {}
 
 
-def _is_right(name: str, fields: Mapping[str, Any], wanted: Any) -> bool:
-    return CHECKS[name](fields.get(name)) and _agreement(name, fields, wanted) == 1.0
-
-
-TASK: Final = CommerceTask("extraction", WORDING.system, examples, answer, {"grounded": Reward(WEIGHTS, score)}, metric)
+TASK: Final = CommerceTask(
+    "extraction",
+    WORDING.system,
+    examples,
+    answer,
+    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V42_WEIGHTS, v42_score)},
+    metric,
+)

@@ -1,26 +1,35 @@
 """Insights: a short analysis of a small table of facts, with an action for each finding.
 
-Components (each in [0, 1]; the final report's structure, action words and length, with the given facts added):
+`grounded` (each component in [0, 1]; the final report's structure, action words and length, with the facts added):
 
-- `facts`: how well three of the given facts (fewer where fewer are given) are quoted: the numbers stand together in
-  one line or sentence, in any notation, next to the words and signs that they belong to. Each number that nobody gave
-  takes away a third. Gamed by a list of facts without analysis. Source: DESIGN, grounded.
+- `facts`: how well three of the given facts (fewer where fewer are given) are quoted: each number in any notation, of
+  the right row of the table, and in one sentence with the words and signs that it belongs to (`quotations`). Each
+  number that nobody gave and each that is said of a wrong row takes away a third. Gamed by a list of facts without
+  analysis, which earns half of it at most and little of the rest. Source: DESIGN, grounded.
 - `structure`: a heading (0.3) and up to three list items (0.7). Gamed by marks without content.
   Source: final report, structure marks.
 - `actions`: up to three different verbs of action. Gamed by a heap of verbs. Source: final report, action words.
 - `length`: 1 from 150 to 600 characters, falling to 0 at 40 and at 1200. Gamed by padding.
   Source: final report, length.
 
-The last three count in full only as far as `facts` are quoted, and a fifth at least. All are scaled by what makes the
+The last three count in full only as far as `facts` are quoted, and a fifth at least; and so they do as far as the text
+says more than the facts' own words (three others will do, which games it). All are scaled by what makes the
 text an analysis: it is Portuguese and no heap of keywords, it is not copied from the prompt, and it is no refusal.
+
+`v4.2` (the final report's appendix, continuous where a part can be; it knows no reference):
+
+- `actions`, .40: different verbs of action, up to four. Gamed by a heap of verbs.
+- `length`, .30: 1 from 100 to 800 characters, falling to 0 at none and at 1600. Gamed by any text of that length.
+- `structure`, .20: marks of headings, list items and bold type, up to four. Gamed by marks without content.
+- `domain`, .10: different words of a shop, up to two. Gamed by a heap of keywords.
 """
 
-import math
 import random
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from schemas.documents import Rollout
 from schemas.store import Store
@@ -28,40 +37,65 @@ from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score,
 from tasks.commerce.example import Example
 from tasks.commerce.lexicons import read_lexicon
 from tasks.commerce.portuguese_numbers import numbers_in
+from tasks.commerce.quotations import KnownFacts, know, read_quotations, tokens_of, words_among
 from tasks.commerce.sandbox import Databases
 from tasks.commerce.store_facts import fact_tables
 from tasks.commerce.text_form import (
+    CHATTER,
+    KEPT_PROMPTS,
     MAX_CHARACTERS,
-    chatters,
+    REFUSAL_REACH,
+    REFUSALS,
+    brevity,
     fluency,
     fold,
-    labels,
     originality,
     ramp,
-    refuses,
-    share_present,
-    words,
 )
 from tasks.commerce.wordings import read_wording
 
 WORDING: Final = read_wording("insights")
 WEIGHTS: Final = {"facts": 0.40, "structure": 0.20, "actions": 0.20, "length": 0.20}
+V4_2_WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 0.10}
 ENOUGH: Final = 3
 """Facts, list items and verbs of action that an analysis needs."""
+V4_2_ENOUGH: Final = 4
+"""Verbs of action and marks of structure that the final report's reward asks for."""
+V4_2_ENOUGH_DOMAIN: Final = 2
+LIST_WORTH: Final = 0.5
+"""What a bare list of facts keeps of `facts`."""
+ENOUGH_COMMENT: Final = 3
+"""Different words beyond the facts' own from which on a text is more than a list of them."""
+MISSES: Final = 1_000
+"""Draws in a row without a new prompt after which the store has no more."""
+MAX_LINES: Final = 60
 
-_ACTIONS: Final = tuple(fold(stem) for stem in read_lexicon("action_verbs"))
-_HEADING: Final = re.compile(r"^[ \t]*(?:#{1,4}[ \t]*\w|\*\*\w)", re.MULTILINE)
-_ITEM: Final = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+\w.{9,}", re.MULTILINE)
+_LINE: Final = re.compile(
+    r"[ \t]*(?:(?P<item>[-*•]|(?P<ordinal>\d{1,2}[.)]))[ \t]+\**\w.{9}|(?P<heading>#{1,4}[ \t]*\w|\*\*\w))"
+)
 _ORDINAL: Final = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]", re.MULTILINE)
-_SEGMENT: Final = re.compile(r"\n|(?<=[.!?;])\s")
-MAX_SEGMENTS: Final = 60
+_MARK: Final = re.compile(r"[ \t]*(?:[-*•#]|\d{1,2}[.)])[ \t]*\S")
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
-    """Yield examples on small tables of the store's numbers."""
-    for table in fact_tables(store, generator, count):
+    """Yield examples on small tables of the store's numbers; a table comes again in another wording only."""
+    if count == 0:
+        return
+    seen: set[int] = set()
+    misses = 0
+    for table in fact_tables(store, generator):
         prompt = f"{generator.choice(WORDING.instructions)}\n{table.text}"
+        digest = hash(prompt)
+        if digest in seen:
+            misses += 1
+            if misses == MISSES:
+                return
+            continue
+        misses = 0
+        seen.add(digest)
         yield Example("insights", WORDING.system, prompt, {"facts": list(table.facts)})
+        if len(seen) == count:
+            return
 
 
 def answer(reference: Reference) -> str:
@@ -70,100 +104,145 @@ def answer(reference: Reference) -> str:
     return "\n".join(["## Destaques do período", *(f"- {fact}. {_action(fact)}" for fact in facts)])
 
 
+ACTIONS: Final = {
+    "de atrasos": "Recomendo renegociar os prazos com a transportadora.",
+    "nota média": "É preciso melhorar a experiência dos clientes.",
+    "frete médio": "Vale reduzir o custo do envio com outra transportadora.",
+    "ticket médio": "Sugiro investir em kits e manter o valor por compra.",
+    " pedidos": "Convém acompanhar a procura e reforçar as campanhas.",
+}
+"""What to do about a fact, by the words of its statement."""
+
+
 def _action(fact: str) -> str:
-    if "atraso" in fact:
-        return "Recomendo renegociar os prazos com a transportadora."
-    if "nota" in fact:
-        return "É preciso melhorar a experiência dos clientes."
-    return "Vale priorizar o estoque e manter as campanhas."
+    fitting = (action for words, action in ACTIONS.items() if words in fact)
+    return next(fitting, "Vale priorizar o estoque e manter as campanhas.")
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
     """Score the facts quoted, the structure, the actions and the length."""
-    text = completion.strip()[:MAX_CHARACTERS]
-    text_words = words(text)
-    known = [fact for fact in (reference or {}).get("facts") or [] if fact is not None]
-    quoted = _facts(known, text, prompt) if known else None
+    stripped = completion.strip()
+    text = stripped[:MAX_CHARACTERS]
+    items, headings, ordinals = _lines(text)
+    folded = fold(_ORDINAL.sub("", text) if ordinals else text)
+    tokens = tokens_of(folded)
+    text_words = words_among(tokens)
+    present = set(text_words)
+    own = 0.0 if REFUSALS.are_in(folded[:REFUSAL_REACH], present) else originality(text_words, prompt, WORDING.system)
+    if not text_words or not own:
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
+    fluent = fluency(text_words)
+    known = know(tuple((reference or {}).get("facts") or ()))
+    quoted = _quoted(tokens, known, prompt) if known.facts else None
     ground = 1.0 if quoted is None else 0.2 + 0.8 * quoted
-    analysis = 0.0 if refuses(text) else fluency(text_words) * originality(text_words, prompt, WORDING.system)
-    own = ground * analysis * (0.7 if chatters(text) else 1.0)
+    comment = ramp(_own_words(present, known), 0, ENOUGH_COMMENT) if known.facts else 1.0
+    analysis = own * fluent * ground * (0.2 + 0.8 * comment) * (0.7 if CHATTER.are_in(folded, present) else 1.0)
+    readable = (
+        LIST_WORTH * (fluent if fluent == 1 else max(fluent, brevity(text_words))) + (1 - LIST_WORTH) * fluent * comment
+    )
     components = {
-        "facts": None if quoted is None else analysis * quoted,
-        "structure": own * _structure(text),
-        "actions": own * _actions(text_words),
-        "length": own * ramp(len(completion.strip()), 40, 150) * ramp(len(completion.strip()), 1200, 600),
+        "facts": None if quoted is None else own * readable * quoted,
+        "structure": analysis * (0.3 * bool(headings) + 0.7 * min(items, ENOUGH) / ENOUGH),
+        "actions": analysis * min(_ACTION_VERBS.count(present), ENOUGH) / ENOUGH,
+        "length": analysis * ramp(len(stripped), 40, 150) * ramp(len(stripped), 1200, 600),
     }
     return Score(fill_unknown(components, WEIGHTS))
 
 
-def _facts(facts: Sequence[Any], text: str, prompt: str) -> float:
-    segments = [(words(segment), set(numbers_in(segment))) for segment in _SEGMENT.split(text)[:MAX_SEGMENTS]]
-    grades = [max(_quoted(fact, *segment) for segment in segments) for fact in facts]
-    coverage = min(sum(grades) / min(ENOUGH, len(grades)), 1.0)
-    return coverage * (2 / 3) ** len(invented_numbers(facts, text, prompt))
+def _lines(text: str) -> tuple[int, int, bool]:
+    """Count a text's list items and headings, and tell whether items are numbered."""
+    found = [match for match in map(_LINE.match, text.split("\n", MAX_LINES)) if match]
+    items = [match for match in found if match["item"]]
+    return len(items), len(found) - len(items), any(match["ordinal"] for match in items)
 
 
-def _quoted(fact: Any, segment_words: Sequence[str], segment_numbers: set[float]) -> float:
-    """Grade one fact in one line or sentence: its numbers, and the words that they belong to."""
-    wanted = _numbers_of(fact)
-    found = sum(_among(number, segment_numbers) for number in wanted) / len(wanted) if wanted else 1.0
-    if not found:
-        return 0.0
-    near = share_present(_labels_of(fact), segment_words)
-    return found * (0.4 + 0.6 * near) if wanted else ramp(near, 0.5, 1.0)
+def _quoted(tokens: Sequence[str], known: KnownFacts, prompt: str) -> float:
+    quotations = read_quotations(tokens, known)
+    coverage = min(sum(quotations.grades) / min(ENOUGH, len(known.facts)), 1.0)
+    faults = len(quotations.wrong)
+    if quotations.unknown:
+        faults += len(quotations.unknown - _numbers_given(prompt))
+    return coverage * (2 / 3) ** faults
 
 
-def invented_numbers(facts: Sequence[Any], text: str, prompt: str) -> set[float]:
-    """Return the numbers of a text that neither the facts nor the prompt hold; the ordinals of a list are none."""
-    given = {number for fact in facts for number in _numbers_of(fact)}.union(_numbers_of(prompt))
-    return {number for number in numbers_in(_ORDINAL.sub("", text)) if not _among(number, given)}
+def _own_words(present: set[str], known: KnownFacts) -> int:
+    return sum(map(str.isalpha, present - known.words))
 
 
-@lru_cache(maxsize=4_096)
-def _numbers_of(fact: str | float) -> tuple[float, ...]:
-    return tuple(numbers_in(fact)) if isinstance(fact, str) else (float(fact),)
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _numbers_given(prompt: str) -> frozenset[float]:
+    return frozenset(numbers_in(prompt))
 
 
-@lru_cache(maxsize=4_096)
-def _labels_of(fact: str | float) -> tuple[str, ...]:
-    return tuple(labels(str(fact)))
+class _Beginnings:
+    """A word list of beginnings, asked for those that a text's words begin with."""
+
+    def __init__(self, lexicon: str) -> None:
+        self._beginnings = tuple(sorted({fold(entry) for entry in read_lexicon(lexicon)}))
+        self._of_word = lru_cache(maxsize=16_384)(self._find)
+
+    def _find(self, word: str) -> str | None:
+        return next((beginning for beginning in self._beginnings if word.startswith(beginning)), None)
+
+    def count(self, words: Iterable[str]) -> int:
+        """Count the different beginnings among folded words."""
+        return len(set(map(self._of_word, words)) - {None})
 
 
-def _among(number: float, others: Collection[float]) -> bool:
-    return number in others or any(math.isclose(number, other, rel_tol=1e-9, abs_tol=1e-9) for other in others)
+_ACTION_VERBS: Final = _Beginnings("action_verbs")
+_DOMAIN: Final = _Beginnings("domain_words")
 
 
-def _structure(text: str) -> float:
-    items = len(_ITEM.findall(text))
-    return 0.3 * bool(_HEADING.search(text)) + 0.7 * min(items, ENOUGH) / ENOUGH
-
-
-def _actions(text_words: Sequence[str]) -> float:
-    used = {stem for word in set(text_words) for stem in _ACTIONS if word.startswith(stem)}
-    return min(len(used), ENOUGH) / ENOUGH
+def score_v4_2(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+    """Score by the final report's appendix: action words, length, structure marks and domain mention."""
+    stripped = completion.strip()
+    text = stripped[:MAX_CHARACTERS]
+    present = set(words_among(tokens_of(fold(text))))
+    marks = sum(map(bool, map(_MARK.match, text.split("\n", MAX_LINES)))) + text.count("**") // 2
+    return Score(
+        {
+            "actions": min(_ACTION_VERBS.count(present), V4_2_ENOUGH) / V4_2_ENOUGH,
+            "length": ramp(len(stripped), 0, 100) * ramp(len(stripped), 1600, 800),
+            "structure": min(marks, V4_2_ENOUGH) / V4_2_ENOUGH,
+            "domain": min(_DOMAIN.count(present), V4_2_ENOUGH_DOMAIN) / V4_2_ENOUGH_DOMAIN,
+        }
+    )
 
 
 def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
-    """Return the share of analyses that quote three facts rightly, that invent no number, and that do both."""
+    """Return the share of analyses that keep each constraint, and that keep all of them.
+
+    Three facts are quoted with their numbers and of the right rows; no number is invented (a year is none) or said of a
+    wrong row; the length is right; something is recommended.
+    """
     known = [rollout for rollout in rollouts if rollout.reference and rollout.reference.get("facts")]
     if not known:
         return {}
-    quoting, faithful = zip(*(_constraints(rollout) for rollout in known), strict=True)
-    both = sum(quotes and keeps for quotes, keeps in zip(quoting, faithful, strict=True))
+    kept: Counter[str] = Counter()
+    for rollout in known:
+        constraints = _constraints(rollout.completion, know(tuple((rollout.reference or {})["facts"])))
+        kept.update(constraints | {"all_kept": all(constraints.values())})
+    return {name: count / len(known) for name, count in kept.items()}
+
+
+def _constraints(completion: str, known: KnownFacts) -> dict[str, bool]:
+    stripped = completion.strip()
+    tokens = tokens_of(fold(_ORDINAL.sub("", stripped[:MAX_CHARACTERS])))
+    quotations = read_quotations(tokens, known)
+    invented = {number for number in quotations.unknown if not 1900 <= number < 2100}
     return {
-        "quotes_facts": sum(quoting) / len(known),
-        "no_invented_number": sum(faithful) / len(known),
-        "all_kept": both / len(known),
+        "quotes_facts": sum(grade > 0 for grade in quotations.grades) >= min(ENOUGH, len(known.facts)),
+        "no_false_number": bool(stripped) and not invented and not quotations.wrong,
+        "within_length": 100 <= len(stripped) <= 800,
+        "recommends": _ACTION_VERBS.count(tokens) > 0,
     }
 
 
-def _constraints(rollout: Rollout) -> tuple[bool, bool]:
-    facts = (rollout.reference or {})["facts"]
-    text = rollout.completion.strip()[:MAX_CHARACTERS]
-    given = {number for fact in facts for number in _numbers_of(fact)}
-    found = {number for number in given if _among(number, set(numbers_in(text)))}
-    faithful = not invented_numbers(facts, text, rollout.prompt) and bool(text)
-    return len(found) >= min(ENOUGH, len(given)), faithful
-
-
-TASK: Final = CommerceTask("insights", WORDING.system, examples, answer, {"grounded": Reward(WEIGHTS, score)}, metric)
+TASK: Final = CommerceTask(
+    "insights",
+    WORDING.system,
+    examples,
+    answer,
+    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V4_2_WEIGHTS, score_v4_2)},
+    metric,
+)

@@ -1,27 +1,48 @@
 """The JSON object in a completion, however the model wrapped or broke it.
 
-Completions are hostile: they are cut before they are parsed, and no string makes this module raise. Strict JSON is
-tried first because it is the usual case and takes a microsecond.
+Completions are hostile: they are measured before they are parsed, and no string makes this module raise. Strict JSON
+is tried first because it is the usual case and takes a microsecond; then numbers as Brazilians write them, the
+wrappings that models put around an answer (a code fence, a thought, chatter), and last json-repair.
 """
 
 import json
 import re
-from dataclasses import dataclass
+from collections import Counter
 from enum import Enum
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 import orjson
 
+from tasks.commerce.json_fields import read_number
+from tasks.commerce.text_form import ramp
+
 MAX_CHARACTERS: Final = 4_000
-"""A completion is read this far; the longest right answer has a tenth of it."""
-MAX_REPAIR_CHARACTERS: Final = 1_500
-MAX_REPAIR_BRACKETS: Final = 12
-"""json-repair takes seconds on thousands of open brackets, and right answers have one level."""
+"""A longer answer is none; the longest right one has a tenth of it."""
+MAX_COMPLETION: Final = 100_000
+"""Characters of a completion with its thoughts and spaces; nothing is looked for in a longer one."""
+MAX_BRACKETS: Final = 32
+"""Opening brackets of an answer; right ones have one, and deeply nested ones cannot be written again."""
 MAX_STARTS: Final = 8
 """Opening braces that are tried as the start of the object."""
+MAX_REPAIR_CHARACTERS: Final = 800
+MAX_REPAIR_BRACKETS: Final = 24
+MAX_REPAIR_QUOTES: Final = 64
+"""json-repair's time grows with the square of the length, and again with brackets and quotes. Right answers have two
+brackets and some forty quotes; within these caps the slowest text that was found takes 8 ms, without them seconds."""
+PADDING: Final = (4_000, 800)
+"""Characters around an object from which on it is worth nothing, and up to which it is only chatter."""
 
-# A number of a JSON value with a Portuguese decimal comma, such as `: 0,8}`.
-_DECIMAL_COMMA: Final = re.compile(r"(:\s*-?\d{1,9}),(\d{1,9})(?=\s*[,}])")
+_THINK, _END_OF_THOUGHT = "<think>", "</think>"
+_FENCE: Final = re.compile(r"```[a-zA-Z]*\s(.*)```", re.DOTALL)
+# Strings are matched to be passed over; an unclosed one takes the rest, so that no text is gone over twice.
+_STRING_OR_NUMBER: Final = re.compile(
+    r'"(?:[^"\\]|\\.)*+"?'
+    r"|(?P<colon>:\s*)(?P<number>(?:-?R\$\s*)?-?\d[\d.]{0,20}(?:,\d{1,20})?(?:\s*%)?)(?=\s*(?:[,}\]]|\Z))",
+    re.DOTALL | re.ASCII,
+)
+_JSON_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
+# Bounded and from a word's beginning on: unbounded, it would go over a long word once a letter.
+_KEY: Final = re.compile(r"\b(\w{1,40})[\"']?\s{0,9}:")
 
 
 def _refuse(name: str) -> NoReturn:
@@ -32,107 +53,224 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 
 
 class Reading(Enum):
-    """What it took to read the object."""
+    """What it took to read an object, beside strict JSON."""
 
-    STRICT = "strict"
-    """The whole completion was valid JSON, but for decimal commas, which are right in Portuguese."""
+    PORTUGUESE_NUMBER = "Portuguese number"
+    """A bare `4,5`, `R$ 1.234,56` or `80%`, which is right in Portuguese."""
+    FENCED = "fenced"
+    """A code fence around it."""
+    THOUGHT = "thought"
+    """A closed block of thinking before it."""
     SURROUNDED = "surrounded"
-    """Valid JSON with something around it: chatter, a code fence, a second object."""
+    """Other text around it."""
+    REPEATED_KEY = "repeated key"
+    """A key is there twice, with the same value."""
+    REPEATED_OBJECT = "repeated object"
+    """The same object is there twice."""
+    CONTRADICTED = "contradicted"
+    """A key is there twice, in one object or in two, with different values."""
+    DRAFT = "draft"
+    """It stands in a thought that never ended."""
     REPAIRED = "repaired"
     """Broken JSON that json-repair made sense of."""
-    NONE = "none"
-    """No object."""
+    UNFINISHED = "unfinished"
+    """An object without its end, which was cut off: what would have followed, nobody knows."""
 
 
-@dataclass(frozen=True)
-class ParsedObject:
+FORM: Final = {
+    Reading.PORTUGUESE_NUMBER: 1.0,
+    Reading.FENCED: 0.9,
+    Reading.THOUGHT: 0.9,
+    Reading.SURROUNDED: 0.7,
+    Reading.REPEATED_KEY: 0.5,
+    Reading.DRAFT: 0.35,
+    Reading.REPAIRED: 0.35,
+    Reading.UNFINISHED: 0.2,
+    Reading.REPEATED_OBJECT: 0.2,
+    Reading.CONTRADICTED: 0.1,
+}
+"""The best form that each reading leaves."""
+TRUST: Final = {
+    Reading.REPEATED_KEY: 0.95,
+    Reading.DRAFT: 0.7,
+    Reading.REPAIRED: 0.7,
+    Reading.UNFINISHED: 0.5,
+    Reading.REPEATED_OBJECT: 0.4,
+    Reading.CONTRADICTED: 0.1,
+}
+"""The best trust that each reading leaves; the others leave it whole."""
+
+
+class ParsedObject(NamedTuple):
     """An object and how well it was written."""
 
     value: dict[str, Any] | None
     """The object; None where there is none."""
-    reading: Reading
-    share: float
-    """The part of the completion's characters that is the object, in [0, 1]."""
+    needed: frozenset[Reading]
+    """The readings that it took; none for strict JSON and nothing else."""
+    characters: int
+    """Length of the object as it is written."""
+    padding: int
+    """Characters around it."""
 
     @property
     def cleanliness(self) -> float:
-        """Grade the form alone, in [0, 1]: 1 for JSON and nothing else, up to 0.7 with chatter, up to 0.35 repaired."""
-        ceilings = {Reading.STRICT: 1.0, Reading.SURROUNDED: 0.7, Reading.REPAIRED: 0.35, Reading.NONE: 0.0}
-        return ceilings[self.reading] * self.share
+        """Grade the form alone, in [0, 1]: 1 for JSON and nothing else, in proportion to its share of the text."""
+        if not self.needed:
+            return float(self.value is not None)
+        share = self.characters / (self.characters + self.padding)
+        return min(FORM[reading] for reading in self.needed) * share
 
     @property
     def trust(self) -> float:
-        """Discount what is read from the object, in [0, 1]: a repaired object may say what its author did not."""
-        return {Reading.REPAIRED: 0.7, Reading.NONE: 0.0}.get(self.reading, 1.0)
+        """Discount what is read from the object, in [0, 1].
+
+        A repaired object may say what its author did not, a contradictory one says nothing, and one in a heap of text
+        cannot be found by who needs it.
+        """
+        if not self.needed:
+            return float(self.value is not None)
+        return min(TRUST.get(reading, 1.0) for reading in self.needed) * ramp(self.padding, *PADDING)
 
 
-NOTHING: Final = ParsedObject(None, Reading.NONE, 0.0)
+STRICT: Final[frozenset[Reading]] = frozenset()
+NOTHING: Final = ParsedObject(None, STRICT, 0, 0)
 
 
 def parse_object(completion: str) -> ParsedObject:
     """Read the JSON object of a completion: strictly, then inside what surrounds it, then by repair."""
-    whole = completion.strip()
-    text = whole[:MAX_CHARACTERS]
-    if "{" not in text:
+    if len(completion) > MAX_COMPLETION:
         return NOTHING
-    complete = len(whole) <= MAX_CHARACTERS
-    if complete and (value := _strict(text)) is not None:
-        return ParsedObject(value, Reading.STRICT, 1.0)
-    text = _DECIMAL_COMMA.sub(r"\1.\2", text)
-    if complete and (value := _strict(text)) is not None:
-        return ParsedObject(value, Reading.STRICT, 1.0)
-    return _surrounded(text, len(whole)) or _repaired(text, len(whole)) or NOTHING
+    text = completion.strip()
+    if len(text) <= MAX_CHARACTERS and (found := _strict(text)):
+        return found
+    needed = set[Reading]()
+    if _THINK in text or _END_OF_THOUGHT in text:
+        text, thought = _without_thought(text)
+        needed.add(thought)
+    if len(text) > MAX_CHARACTERS or "{" not in text or text.count("{") + text.count("[") > MAX_BRACKETS:
+        return NOTHING
+    plain = _STRING_OR_NUMBER.sub(_json_number, text)
+    if plain != text:
+        text = plain
+        needed.add(Reading.PORTUGUESE_NUMBER)
+    found = _strict(text) or _fenced(text) or _surrounded(text) or _repaired(text)
+    return found._replace(needed=found.needed | needed) if found else NOTHING
 
 
-def _strict(text: str) -> dict[str, Any] | None:
+def _strict(text: str) -> ParsedObject | None:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
-    return value if isinstance(value, dict) else None
+    if type(value) is not dict or text.count("{") + text.count("[") > MAX_BRACKETS:
+        return None
+    # Each key has its colon: where there are no more colons than keys, none was lost to another of its name.
+    needed = STRICT if text.count(":") == len(value) else _repetition(text)
+    return ParsedObject(value, needed, len(text), 0)
 
 
-def _surrounded(text: str, length: int) -> ParsedObject | None:
+def _repetition(text: str) -> frozenset[Reading]:
+    """Tell whether valid JSON repeats a key at any level, which parsers pass over in silence."""
+    found = set[Reading]()
+
+    def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        kept: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in kept:
+                found.add(Reading.REPEATED_KEY if _same(kept[key], value) else Reading.CONTRADICTED)
+            kept[key] = value
+        return kept
+
+    try:
+        json.loads(text, object_pairs_hook=keep)
+    except (ValueError, RecursionError):
+        return frozenset({Reading.CONTRADICTED})
+    return frozenset(found)
+
+
+def _same(value: object, other: object) -> bool:
+    """Compare as JSON does: true is not 1."""
+    return json.dumps(value, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _without_thought(text: str) -> tuple[str, Reading]:
+    """Return what follows the last thought; all of it, without the tags, where no answer does."""
+    _, closed, answer = text.rpartition(_END_OF_THOUGHT)
+    if closed and "{" in answer and _THINK not in answer:
+        return answer.strip(), Reading.THOUGHT
+    return text.replace(_THINK, " ").replace(_END_OF_THOUGHT, " ").strip(), Reading.DRAFT
+
+
+def _json_number(match: re.Match[str]) -> str:
+    """Write a Portuguese number the way JSON does; leave strings and JSON's own numbers as they are."""
+    if match["colon"] is None or _JSON_NUMBER.fullmatch(match["number"]):
+        return match[0]
+    number = read_number(match["number"])
+    return match[0] if number is None else f"{match['colon']}{number!r}"
+
+
+def _fenced(text: str) -> ParsedObject | None:
+    fence = _FENCE.fullmatch(text)
+    found = _strict(fence[1].strip()) if fence else None
+    return found._replace(needed=found.needed | {Reading.FENCED}) if found else None
+
+
+def _surrounded(text: str) -> ParsedObject | None:
+    """Read the first object that is not empty, and compare it with those that follow."""
+    answer: ParsedObject | None = None
+    needed = {Reading.SURROUNDED}
     start = text.find("{")
     for _ in range(MAX_STARTS):
         if start < 0:
-            return None
+            break
         try:
-            value, end = _DECODER.raw_decode(text, start)
+            end = _DECODER.raw_decode(text, start)[1]
         except (ValueError, RecursionError):
             start = text.find("{", start + 1)
             continue
-        clean = _plain(value)
-        if clean:
-            return ParsedObject(clean, Reading.SURROUNDED, min((end - start) / length, 1.0))
+        found = _strict(text[start:end])
+        if found and found.value:
+            if answer is None:
+                answer = found
+            else:
+                needed |= _comparison(answer.value or {}, found.value)
         start = text.find("{", end)
-    return None
+    if answer is None:
+        return None
+    return ParsedObject(answer.value, answer.needed | needed, answer.characters, len(text) - answer.characters)
 
 
-def _repaired(text: str, length: int) -> ParsedObject | None:
+def _comparison(first: dict[str, Any], second: dict[str, Any]) -> set[Reading]:
+    common = first.keys() & second.keys()
+    if not common:
+        return set()
+    agree = all(_same(first[key], second[key]) for key in common)
+    return {Reading.REPEATED_OBJECT if agree else Reading.CONTRADICTED}
+
+
+def _repaired(text: str) -> ParsedObject | None:
     from json_repair import repair_json
 
-    start = text.find("{")
-    end = text.rfind("}") + 1
+    start, end = text.find("{"), text.rfind("}") + 1
     broken = text[start : end if end > start else len(text)][:MAX_REPAIR_CHARACTERS]
-    if broken.count("{") + broken.count("[") > MAX_REPAIR_BRACKETS:
+    if sum(map(broken.count, "{[()]}")) > MAX_REPAIR_BRACKETS or sum(map(broken.count, "\"'“”")) > MAX_REPAIR_QUOTES:
         return None
     try:
         value = repair_json(broken, return_objects=True, skip_json_loads=True)
+        if isinstance(value, list):
+            value = next((item for item in value if isinstance(item, dict)), None)
+        # What cannot be written as JSON again is refused: a lone surrogate, an integer beyond 64 bits.
+        value = orjson.loads(orjson.dumps(value))
     except (ValueError, TypeError, IndexError, KeyError, AttributeError, RecursionError):
         return None
-    if isinstance(value, list):
-        value = next((item for item in value if isinstance(item, dict)), None)
-    clean = _plain(value)
-    return ParsedObject(clean, Reading.REPAIRED, min(len(broken) / length, 1.0)) if clean else None
-
-
-def _plain(value: object) -> dict[str, Any] | None:
-    """Keep an object only if it can be written as JSON again: no lone surrogate, no integer beyond 64 bits."""
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or not value:
         return None
-    try:
-        plain: dict[str, Any] = orjson.loads(orjson.dumps(value))
-    except (TypeError, ValueError, RecursionError):
-        return None
-    return plain
+    needed = {Reading.REPAIRED}
+    if broken.count("{") > broken.count("}"):
+        needed.add(Reading.UNFINISHED)
+    written = Counter(_KEY.findall(broken))
+    if any(written[key] > 1 for key in value):
+        # Which of two values a broken object means, nobody can tell.
+        needed.add(Reading.CONTRADICTED)
+    return ParsedObject(value, frozenset(needed), len(broken), len(text) - len(broken))

@@ -1,10 +1,11 @@
 """Numbers as Brazilians write them: 1.234,56, R$ 12.345, 8,2%."""
 
 import re
-from typing import Any, Final
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
 
 _NUMBER: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:[.,]\d+)?", re.ASCII)
-_WHOLE_NUMBER: Final = re.compile(r"\s*-?\d{1,12}(?:[.,]\d{1,12})?\s*", re.ASCII)
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
 MAX_DIGITS: Final = 15
 """Longer runs of digits are no amounts, and a float would not hold them."""
@@ -15,22 +16,31 @@ def numbers_in(text: str) -> list[float]:
     return [value_of(written) for written in _NUMBER.findall(text) if len(written) <= MAX_DIGITS]
 
 
+def numbers_among(words: Iterable[str]) -> list[float]:
+    """Return the numbers among a text's words, in their order."""
+    numbers: list[float] = []
+    for word in words:
+        # Digits come before letters: most words are passed over by one comparison.
+        if word < "a":
+            numbers += numbers_of(word)
+    return numbers
+
+
+def numbers_of(word: str) -> tuple[float, ...]:
+    """Return the numbers in one of a text's words; short ones are kept."""
+    return _numbers_of(word) if len(word) <= MAX_DIGITS else tuple(numbers_in(word))
+
+
+@lru_cache(maxsize=16_384)
+def _numbers_of(word: str) -> tuple[float, ...]:
+    return tuple(numbers_in(word))
+
+
 def value_of(written: str) -> float:
     """Return the value of one written number, such as `1.234,5`."""
     if _THOUSANDS.fullmatch(written):
         written = written.replace(".", "")
     return float(written.replace(",", "."))
-
-
-def read_number(value: Any) -> float | None:
-    """Read a number field of a JSON answer: a number, or text with a decimal comma or point; a boolean is none."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return float(value)
-    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
-        return float(value.strip().replace(",", "."))
-    return None
 
 
 def decimal(value: float, places: int = 1) -> str:

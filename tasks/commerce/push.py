@@ -1,86 +1,99 @@
 """Push: one notification for a product and an offer, short enough for a phone.
 
-Components (each in [0, 1]; the final report's length, language and formality, with the given facts added):
+`grounded` (each component in [0, 1]; the final report's length, language and formality, with the given facts added):
 
 - `length`: graphemes as a phone shows them. 1 up to 120, then steeply (a square) down to 0 at 200; rises from 0 to 25.
   Gamed by any short text, so it counts in full only as far as product and offer are named, and a fifth at least.
   Source: final report, V4.2.1 hotfix.
 - `product`: share of the product's words that are there, in any form. Gamed by a list of products.
-- `offer`: share of the offer's words and signs that are there; 0.3 times where one of its numbers is missing, halved
-  for each number that nobody gave. Gamed by repeating the prompt.
+- `offer`: share of the offer's words and signs that are there; 0.3 times where one of its numbers is missing.
+  Gamed by repeating the prompt.
 - `style`: 0 for the manner of an e-mail; otherwise 0.7, and 1 with a call to action, each halved by several lines or
   markup and by chatter. Counts like `length`. Source: final report, formal penalty.
 
-All are scaled by what makes the text a message: it is Portuguese and no heap of keywords, it is not copied from the
-prompt, and it is no refusal.
+All are scaled by what makes the text one message that a shopper could get: it is Portuguese and no heap of keywords,
+it is not copied from the prompt, it is no refusal and no talk about a push; it is not far too long (1 up to 160
+graphemes, 0 from 300 on); it is one push and not several (0.2); and each number that nobody gave halves it, since a
+false offer is worse than none.
+
+`v4.2` (the final report's appendix, continuous where a part can be; it knows no reference):
+
+- `length`, .50: 1 from the first grapheme up to 120, then a square down to 0 at 200. Gamed by any short text.
+- `portuguese`, .30: accented letters and words that are Portuguese, up to four. Gamed by four such words.
+- `creativity`, .20: 1 for five words or more that carry meaning, in proportion below; halved by each phrase that would
+  do for any product. Gamed by any words that are not on the list.
+- `formal`, -.20: 1 for the manner of an e-mail (`Prezado`, `Atenciosamente`). Gamed by a formality that is not listed.
 """
 
 import random
-import re
-import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from schemas.documents import Rollout
 from schemas.store import Store
-from tasks.commerce.categories import readable_category
+from tasks.commerce.campaigns import OFFERS, products_of, segments_of
 from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.example import Example
 from tasks.commerce.lexicons import read_lexicon
-from tasks.commerce.portuguese_numbers import numbers_in
+from tasks.commerce.portuguese_numbers import numbers_among, numbers_in
 from tasks.commerce.sandbox import Databases
 from tasks.commerce.text_form import (
+    CHATTER,
+    FUNCTION_WORDS,
+    KEPT_PROMPTS,
     MAX_CHARACTERS,
-    any_of,
-    chatters,
+    REFUSAL_REACH,
+    REFUSALS,
+    Phrases,
     content_words,
     fluency,
     fold,
+    folded_words,
     labels,
     originality,
     ramp,
-    refuses,
     share_present,
-    words,
 )
 from tasks.commerce.wordings import read_wording
 
 WORDING: Final = read_wording("push")
-AUDIENCES: Final = (
-    "clientes frequentes",
-    "clientes sem compra há 90 dias",
-    "quem deixou itens no carrinho",
-    "novos clientes",
-)
-OFFERS: Final = (
-    *(f"{percent}% de desconto" for percent in (5, 10, 12, 15, 20, 25, 30, 40, 50)),
-    *(f"R$ {amount} de desconto" for amount in (10, 15, 25, 40, 60)),
-    *(f"cupom de R$ {amount}" for amount in (20, 30, 50)),
-    *(f"{percent}% de cashback" for percent in (3, 8, 18)),
-    "frete grátis",
-    "leve 3 e pague 2",
-    "leve 2 e pague 1",
-)
 WEIGHTS: Final = {"length": 0.30, "product": 0.25, "offer": 0.25, "style": 0.20}
+V4_2_WEIGHTS: Final = {"length": 0.50, "portuguese": 0.30, "creativity": 0.20, "formal": -0.20}
 MAX_GRAPHEMES: Final = 120
 ENOUGH_GRAPHEMES: Final = 25
 HOPELESS_GRAPHEMES: Final = 200
-FAR_TOO_LONG: Final = 1_000
+FAR_TOO_LONG: Final = 400
+"""Code points from which on nobody would see in how many graphemes they come."""
+SEVERAL_MESSAGES: Final = 0.2
+ENOUGH_MARKERS: Final = 4
+ENOUGH_CONTENT: Final = 5
 
-_FORMAL: Final = any_of("formal_phrases")
+_FORMAL: Final = Phrases("formal_phrases")
+_TALK: Final = Phrases("push_talk")
+_GENERIC: Final = tuple(fold(phrase) for phrase in read_lexicon("generic_pushes"))
 _CALLS: Final = frozenset(fold(word) for word in read_lexicon("calls_to_action"))
-_MARKUP: Final = re.compile(r"\*\*|^[ \t]*[#*{\[`-]", re.MULTILINE)
+_PORTUGUESE: Final = frozenset(word for word in read_lexicon("portuguese_words"))
+_ACCENTS: Final = frozenset("áàâãéêíóôõúç")
+_MARKUP: Final = ("#", "*", "{", "[", "`", "-")
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
-    """Yield examples of campaigns for the categories that the store sells."""
-    sold = store.items.join(store.products, on="product_id")["product_category_name"].drop_nulls()
-    products = sorted({readable_category(category) for category in sold.unique()})
-    campaigns = [(product, offer) for product in products for offer in OFFERS]
-    generator.shuffle(campaigns)
-    for product, offer in campaigns[:count]:
-        audience = generator.choice(AUDIENCES)
-        prompt = f"{generator.choice(WORDING.instructions)}\nProduto: {product}\nOferta: {offer}\nPúblico: {audience}"
+    """Yield examples of campaigns: products, offers, segments and wordings in any combination, none twice."""
+    if count == 0:
+        return
+    products, segments = products_of(store), segments_of(store)
+    parts = (WORDING.instructions, products, OFFERS, segments)
+    combinations = len(WORDING.instructions) * len(products) * len(OFFERS) * len(segments)
+    for number in generator.sample(range(combinations), min(count, combinations)):
+        chosen = []
+        for part in parts:
+            number, place = divmod(number, len(part))  # noqa: PLW2901 - the digits of a number in mixed bases
+            chosen.append(part[place])
+        instruction, product, offer, segment = chosen
+        prompt = f"{instruction}\nProduto: {product}\nOferta: {offer}\nPúblico: {segment}"
         yield Example("push", WORDING.system, prompt, {"product": product, "offer": offer})
 
 
@@ -88,66 +101,134 @@ def answer(reference: Reference) -> str:
     """Return a push that names the offer and the product."""
     offer = reference.get("offer") or "Novidades"
     product = reference.get("product") or "toda a loja"
-    return f"{offer[0].upper()}{offer[1:]} em {product}! Aproveite hoje no app."
+    return f"{offer[0].upper()}{offer[1:]} em {product}! Aproveite no app."
 
 
 def graphemes(text: str) -> int:
-    """Count what a phone shows: a letter with its accents is one, and so is an emoji with its skin tone.
+    r"""Count what a phone shows (Unicode's extended grapheme clusters): a family of emoji is one, and so is `\r\n`.
 
-    A text that is far too long is counted by its code points, since nobody would see the difference.
+    A text that is far too long is counted by its code points.
     """
-    composed = unicodedata.normalize("NFC", text)
-    if composed.isascii() or len(composed) > FAR_TOO_LONG:
-        return len(composed)
-    import emoji
+    if len(text) > FAR_TOO_LONG:
+        return len(text)
+    try:
+        return len(text.encode("latin-1")) - text.count("\r\n")
+    except UnicodeEncodeError:
+        import regex
 
-    single = emoji.replace_emoji(composed, "x")
-    return sum(not unicodedata.combining(character) for character in single)
+        return len(regex.findall(r"\X", text))
+
+
+@dataclass(frozen=True)
+class _Campaign:
+    """What a push must name, read once for all answers to a prompt."""
+
+    product: tuple[str, ...]
+    offer: tuple[str, ...]
+    """The offer's words and signs."""
+    numbers: frozenset[float]
+    """The offer's."""
+    offer_words: tuple[str, ...]
+    """Its words, signs and numbers."""
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _read_campaign(product: str | None, offer: str | None) -> _Campaign:
+    return _Campaign(
+        tuple(content_words(product or "")),
+        tuple(labels(offer or "")),
+        frozenset(numbers_in(offer or "")),
+        tuple(content_words(offer or "")),
+    )
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _numbers_given(prompt: str) -> frozenset[float]:
+    return frozenset(numbers_in(prompt))
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
     """Score length, the facts given, and the manner."""
-    text = completion.strip()[:MAX_CHARACTERS]
-    text_words = words(text)
+    text = completion.strip()
+    shown = graphemes(text)
+    size = ramp(shown, 300, 160)
+    if not text or not size:
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
+    folded = fold(text)
+    text_words = folded_words(folded)
+    present = set(text_words)
+    message = size * fluency(text_words) * originality(text_words, prompt, WORDING.system)
+    if not message or REFUSALS.are_in(folded[:REFUSAL_REACH], present) or _TALK.are_in(folded, present):
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
     product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
-    named = None if product is None else share_present(content_words(product), text_words)
-    offered = None if offer is None else _offer(offer, text, text_words, prompt)
+    campaign = _read_campaign(product, offer)
+    found = set(numbers_among(text_words))
+    message *= 0.5 ** len(found - campaign.numbers - _numbers_given(prompt))
+    lines = text.split("\n")
+    if _several_messages(lines, text_words, campaign):
+        message *= SEVERAL_MESSAGES
+    named = None if product is None else share_present(campaign.product, present)
+    offered = None if offer is None else _offer(campaign, present, found)
     facts = [value for value in (named, offered) if value is not None]
     ground = 0.2 + 0.8 * (sum(facts) / len(facts)) if facts else 1.0
-    message = 0.0 if refuses(text) else fluency(text_words) * originality(text_words, prompt, WORDING.system)
     components = {
-        "length": message * ground * _length(graphemes(text)),
+        "length": message * ground * ramp(shown, 0, ENOUGH_GRAPHEMES) * _short(shown),
         "product": None if named is None else message * named,
         "offer": None if offered is None else message * offered,
-        "style": message * ground * _style(text, text_words),
+        "style": message * ground * _style(lines, folded, present),
     }
     return Score(fill_unknown(components, WEIGHTS))
 
 
-def _length(count: int) -> float:
-    if count <= MAX_GRAPHEMES:
-        return ramp(count, 0, ENOUGH_GRAPHEMES)
-    return ramp(count, HOPELESS_GRAPHEMES, MAX_GRAPHEMES) ** 2
+def _short(shown: int) -> float:
+    return ramp(shown, HOPELESS_GRAPHEMES, MAX_GRAPHEMES) ** 2
 
 
-def _offer(offer: str, text: str, text_words: Sequence[str], prompt: str) -> float:
-    given, found = set(numbers_in(offer)), set(numbers_in(text))
-    invented = found - given - set(numbers_in(prompt))
-    missing = 1.0 if given <= found else 0.3
-    return share_present(labels(offer), text_words) * missing * 0.5 ** len(invented)
+def _offer(campaign: _Campaign, present: set[str], found: set[float]) -> float:
+    return share_present(campaign.offer, present) * (1.0 if campaign.numbers <= found else 0.3)
+
+
+def _several_messages(lines: Sequence[str], text_words: Sequence[str], campaign: _Campaign) -> bool:
+    """Tell two pushes from one with a title: two lines long enough for a push, or the offer made twice."""
+    if len(lines) > 1 and sum(len(line) >= ENOUGH_GRAPHEMES for line in lines) > 1:
+        return True
+    return bool(campaign.offer_words) and min(map(text_words.count, campaign.offer_words)) > 1
 
 
 def is_formal(text: str) -> bool:
     """Tell whether a text has the manner of an e-mail."""
-    return bool(_FORMAL.search(fold(text)))
+    folded = fold(text[:MAX_CHARACTERS])
+    return _FORMAL.are_in(folded, set(folded_words(folded)))
 
 
-def _style(text: str, text_words: Sequence[str]) -> float:
-    if is_formal(text):
+def _style(lines: Sequence[str], folded: str, present: set[str]) -> float:
+    if _FORMAL.are_in(folded, present):
         return 0.0
-    calls = not _CALLS.isdisjoint(text_words)
-    one_message = "\n" not in text and not _MARKUP.search(text)
-    return (1.0 if calls else 0.7) * (1.0 if one_message else 0.5) * (0.5 if chatters(text) else 1.0)
+    calls = not _CALLS.isdisjoint(present)
+    one_message = len(lines) == 1 and not lines[0].startswith(_MARKUP) and "**" not in folded
+    return (1.0 if calls else 0.7) * (1.0 if one_message else 0.5) * (0.5 if CHATTER.are_in(folded, present) else 1.0)
+
+
+def score_v4_2(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+    """Score by the final report's appendix: length, Portuguese markers, creativity and the formal penalty."""
+    text = completion.strip()
+    shown = graphemes(text)
+    text = text[:MAX_CHARACTERS]
+    folded = fold(text)
+    text_words = folded_words(folded)
+    present = set(text_words)
+    lowered = text.lower()
+    markers = sum(map(lowered.count, _ACCENTS)) + sum(word in _PORTUGUESE for word in lowered.split())
+    content = len(present - FUNCTION_WORDS)
+    generic = sum(phrase in folded for phrase in _GENERIC)
+    return Score(
+        {
+            "length": _short(shown) if text else 0.0,
+            "portuguese": min(markers, ENOUGH_MARKERS) / ENOUGH_MARKERS,
+            "creativity": min(content, ENOUGH_CONTENT) / ENOUGH_CONTENT * 0.5**generic,
+            "formal": float(_FORMAL.are_in(folded, present)),
+        }
+    )
 
 
 def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
@@ -155,23 +236,33 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     known = [rollout for rollout in rollouts if rollout.reference]
     if not known:
         return {}
-    kept = [_constraints(rollout) for rollout in known]
-    rates = {name: sum(one[name] for one in kept) / len(kept) for name in kept[0]}
-    return rates | {"all_kept": sum(all(one.values()) for one in kept) / len(kept)}
+    kept: Counter[str] = Counter()
+    for rollout in known:
+        constraints = _constraints(rollout.completion, rollout.reference or {})
+        kept.update(constraints | {"all_kept": all(constraints.values())})
+    return {name: count / len(known) for name, count in kept.items()}
 
 
-def _constraints(rollout: Rollout) -> dict[str, bool]:
-    reference = rollout.reference or {}
-    text = rollout.completion.strip()[:MAX_CHARACTERS]
-    text_words = words(text)
-    given = set(numbers_in(reference.get("offer") or ""))
+def _constraints(completion: str, reference: Reference) -> dict[str, bool]:
+    shown = graphemes(completion.strip())
+    text = completion.strip()[:MAX_CHARACTERS]
+    text_words = folded_words(fold(text))
+    campaign = _read_campaign(reference.get("product"), reference.get("offer"))
+    present, found = set(text_words), set(numbers_among(text_words))
     return {
-        "within_length": 0 < graphemes(text) <= MAX_GRAPHEMES,
-        "names_product": share_present(content_words(reference.get("product") or ""), text_words) == 1.0,
-        "names_offer": share_present(labels(reference.get("offer") or ""), text_words) == 1.0
-        and given <= set(numbers_in(text)),
+        "within_length": 0 < shown <= MAX_GRAPHEMES,
+        "names_product": share_present(campaign.product, present) == 1.0,
+        "names_offer": _offer(campaign, present, found) == 1.0,
         "informal": not is_formal(text),
+        "one_message": bool(text) and not _several_messages(text.split("\n"), text_words, campaign),
     }
 
 
-TASK: Final = CommerceTask("push", WORDING.system, examples, answer, {"grounded": Reward(WEIGHTS, score)}, metric)
+TASK: Final = CommerceTask(
+    "push",
+    WORDING.system,
+    examples,
+    answer,
+    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V4_2_WEIGHTS, score_v4_2)},
+    metric,
+)

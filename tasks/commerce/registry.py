@@ -40,15 +40,24 @@ def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName 
     # A rollout that was scored before keeps its other keys and gets a new score.
     document = {
         **rollout.__dict__,
-        **(rollout.model_extra or {}),
         "reward": reward.total(score.components),
         "components": dict(score.components),
         "parsed": score.parsed,
         "spec": spec,
         "reward_version": reward_version(),
     }
-    # Rollout and score are valid by now; validating them once more would take longer than most scores.
-    return ScoredRollout.model_construct(**document)
+    # Rollout and score are valid by now; validating them once more, or looking their fields up as `model_construct`
+    # does, would take longer than most scores. So the document is made as it is unpickled.
+    scored = ScoredRollout.__new__(ScoredRollout)
+    scored.__setstate__(
+        {
+            "__dict__": document,
+            "__pydantic_fields_set__": set(document),
+            "__pydantic_extra__": dict(rollout.model_extra or {}),
+            "__pydantic_private__": None,
+        }
+    )
+    return scored
 
 
 def component_rewards(spec: SpecName = "grounded") -> tuple[tuple[TaskName, str, float], ...]:

@@ -1,8 +1,8 @@
 """Reviews with what the store knows about them: the material of extraction and sentiment."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from schemas.store import Store
 
@@ -19,6 +19,8 @@ CAUSE_FIELDS: Final = (
     "would_recommend",
 )
 """The ten fields of an extraction, in the order in which an answer gives them."""
+SOMETHING: Final = r"[^\s\x1c-\x1f]"
+"""A character that is no space, for Python as for polars."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,42 @@ class ReviewCase:
     """The fields of an extraction that the store knows."""
 
 
-def review_cases(store: Store) -> list[ReviewCase]:
+class ReviewCases(Sequence[ReviewCase]):
+    """The reviews of a store, each made when it is read: a large store's would fill the memory."""
+
+    def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(self._columns["review_id"])
+
+    @overload
+    def __getitem__(self, place: int) -> ReviewCase: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[ReviewCase]: ...
+    def __getitem__(self, place: int | slice) -> ReviewCase | list[ReviewCase]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        columns = self._columns
+        rating, late = columns["review_score"][place], columns["late"][place]
+        return ReviewCase(
+            review_id=columns["review_id"][place],
+            order_id=columns["order_id"][place],
+            customer_id=columns["customer_unique_id"][place],
+            rating=rating,
+            text=_text(columns["review_comment_title"][place] or "", columns["review_comment_message"][place] or ""),
+            delivered_late=late,
+            known=self._causes(place) or _known_of_real(rating, late=bool(late)),
+        )
+
+    def _causes(self, place: int) -> dict[str, Any] | None:
+        columns = self._columns
+        if "sentiment" not in columns or columns["sentiment"][place] is None:
+            return None
+        return {name: columns[name][place] for name in CAUSE_FIELDS}
+
+
+def review_cases(store: Store) -> ReviewCases:
     """Return the store's reviews that have words, by `review_id`.
 
     Of a simulated review everything is known. Of a real one the rating tells the sentiment, and the order that the
@@ -46,17 +83,19 @@ def review_cases(store: Store) -> list[ReviewCase]:
     """
     import polars as pl
 
+    delivered, promised = pl.col("order_delivered_customer_date"), pl.col("order_estimated_delivery_date")
+    orders = store.orders.select("order_id", "customer_id", late=delivered.dt.date() > promised.dt.date())
+    title, message = pl.col("review_comment_title"), pl.col("review_comment_message")
     table = (
         store.reviews.unique("review_id", keep="first", maintain_order=True)
-        .join(store.orders, on="order_id")
-        .join(store.customers, on="customer_id")
-        .sort("review_id")
+        .filter(title.fill_null("").str.contains(SOMETHING) | message.fill_null("").str.contains(SOMETHING))
+        .select("review_id", "order_id", "review_score", title, message)
+        .join(orders, on="order_id")
+        .join(store.customers.select("customer_id", "customer_unique_id"), on="customer_id")
     )
     if store.review_causes is not None:
-        causes = store.review_causes.select("review_id", pl.struct(CAUSE_FIELDS).alias("causes"))
-        table = table.join(causes, on="review_id", how="left", maintain_order="left")
-    cases = (_case(row) for row in table.iter_rows(named=True))
-    return [case for case in cases if case.text]
+        table = table.join(store.review_causes.select("review_id", *CAUSE_FIELDS), on="review_id", how="left")
+    return ReviewCases(table.sort("review_id").to_dict(as_series=False))
 
 
 def sentiment_of(rating: int) -> str:
@@ -64,30 +103,12 @@ def sentiment_of(rating: int) -> str:
     return "positive" if rating >= 4 else "neutral" if rating == 3 else "negative"
 
 
-def _case(row: dict[str, Any]) -> ReviewCase:
-    rating = row["review_score"]
-    late = is_late(row["order_delivered_customer_date"], row["order_estimated_delivery_date"])
-    known = row.get("causes")
-    if known is None:
-        known = {"sentiment": sentiment_of(rating), "sentiment_score": rating}
-        known |= {"delivery_issue": True} if late else {}
-    return ReviewCase(
-        review_id=row["review_id"],
-        order_id=row["order_id"],
-        customer_id=row["customer_unique_id"],
-        rating=rating,
-        text=_text(row["review_comment_title"] or "", row["review_comment_message"] or ""),
-        delivered_late=late,
-        known=known,
-    )
+def _known_of_real(rating: int, *, late: bool) -> dict[str, Any]:
+    known = {"sentiment": sentiment_of(rating), "sentiment_score": rating}
+    return known | ({"delivery_issue": True} if late else {})
 
 
 def _text(title: str, message: str) -> str:
     title, message = " ".join(title.split()), " ".join(message.split())
     separator = "" if not title or not message else " " if title[-1] in ".!?" else ". "
     return f"{title}{separator}{message}"
-
-
-def is_late(delivered: datetime | None, promised: datetime) -> bool | None:
-    """Tell whether a delivery came after the promised day; None where there was none."""
-    return None if delivered is None else delivered.date() > promised.date()

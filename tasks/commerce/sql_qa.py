@@ -1,24 +1,34 @@
 """SQL: a business question becomes one SELECT, which is run.
 
-Components (each in [0, 1]; the stages of Reasoning-SQL, 2503.23157, with execution on two copies of the store):
+`grounded` (each component in [0, 1]; the stages of Reasoning-SQL, 2503.23157, with execution on two copies of the
+store):
 
-- `form`: 1 for the query alone, up to 0.7 with anything around it, in proportion to the query's share of the text.
+- `form`: 1 for the query alone, 0.9 for it alone in a code fence, up to 0.5 among other text, by its share of it.
 - `valid`: 1 where the query runs in the sandbox, 0.5 where it ran over its budget. Gamed by any valid query.
-- `uses`: F1 of the tables and columns that the query reads against the reference's; 0.3 times the F1 of the names in
-  its text where it cannot be prepared; 1 where the result is right, whatever way it took. Gamed by a query that reads
-  the right columns and computes something else.
+- `uses`: the square of how far the query uses what the reference uses: the mean of two F1s, of the tables and columns
+  that it reads, and of the tables, columns and values that it writes out; 0.3 times the latter's square where the
+  query cannot be prepared; 1 where the result is right, whatever way it took. Gamed by a query that reads the right
+  columns and computes something else.
 - `shape`: agreement of the result's columns and rows in number, half each. Gamed by any one-row query.
 - `result`: 1 where the rows are the reference's on both copies (as multisets, numbers within half a cent, in order only
-  if the reference orders: 0.8 for the wrong order); otherwise up to 0.7, by the rows and the cells that agree, on the
-  worse copy. Gamed by constants, which the second copy exposes.
+  if the reference orders); 0.8 for the wrong order of rows, 0.9 for that of columns; otherwise up to 0.6, by the rows
+  and the cells that agree; the worse copy counts. Gamed by constants, which the second copy exposes.
 
-`form`, `valid` and `shape` count only as far as `uses` does, so that `SELECT` or `SELECT 1` earns nothing.
+`form`, `valid` and `shape` count only as far as `uses` does, so that `SELECT` or `SELECT 1` earns nothing; a query with
+a wrong result earns 0.4 at most for everything but its result.
+
+`v4.2` is the final report's reward, in four tiers; it runs nothing and knows no reference:
+
+- `structure`: distinct SQL keywords, 1 from three on. Gamed by keywords without a query.
+- `explanation`: a query (half for a SELECT without a FROM) as far as ten words of explanation stand beside it. Gamed by
+  any query with any ten words.
+- `numbers`: distinct numbers, 1 from three on. Gamed by any numbers.
+- `domain`: distinct words of the shop's thirty (`data/lexicons/business_words.txt`), 1 from three on. Gamed by an echo
+  of the question, as the report saw: its base model earned more than the tuned one without writing SQL.
 """
 
-import math
 import random
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -27,43 +37,88 @@ from schemas.errors import InputError
 from schemas.store import Store
 from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.example import Example
-from tasks.commerce.sandbox import MAX_SQL_CHARACTERS, Cell, Databases, Execution, Refusal, Row
-from tasks.commerce.sql_questions import FAMILIES, Values
+from tasks.commerce.lexicons import read_lexicon
+from tasks.commerce.sandbox import Databases, Execution, Refusal, Row
+from tasks.commerce.sql_questions import Family, Values, read_families, shuffled, values_of
+from tasks.commerce.sql_results import agreement, shape
+from tasks.commerce.sql_text import candidates, form, is_ordered, names, values
+from tasks.commerce.store_copies import cut
+from tasks.commerce.text_form import fold, ramp, words
 from tasks.commerce.wordings import read_wording
 
 WORDING: Final = read_wording("sql_qa")
-WEIGHTS: Final = {"form": 0.10, "valid": 0.15, "uses": 0.20, "shape": 0.10, "result": 0.45}
-ATTEMPTS_PER_EXAMPLE: Final = 20
-TOLERANCE: Final = 0.0051
-"""Half a cent: a value that was not rounded is the rounded one."""
-MAX_PAIRED: Final = 100
-"""Rows that are compared one with another once the equal ones are gone."""
+WEIGHTS: Final = {"form": 0.10, "valid": 0.10, "uses": 0.15, "shape": 0.05, "result": 0.60}
+WEIGHTS_V42: Final = {"structure": 0.30, "explanation": 0.25, "numbers": 0.25, "domain": 0.20}
+ENOUGH: Final = 3
+"""Keywords, numbers or business words with which a tier of `v4.2` is full."""
+WORDS_EXPLAINING: Final = 10
+MAX_CHARACTERS: Final = 4_000
+"""`v4.2` reads a completion this far."""
 
-_START: Final = re.compile(r"\b(?:SELECT|WITH)\b", re.IGNORECASE)
-_END: Final = re.compile(r";|```|\n\s*\n")
-_ORDERED: Final = re.compile(r"\bORDER\s+BY\b(?![^()]*\))", re.IGNORECASE)
-_NAME: Final = re.compile(r"[a-z_]+")
+_CONDITIONS: Final = (re.compile(r" WHERE .*?(?= GROUP|$)"), re.compile(r" AND (?!.* AND ).*?(?= GROUP|$)"))
+_KEYWORD: Final = re.compile(
+    r"\b(?:SELECT|FROM|WHERE|JOIN|GROUP\s+BY|ORDER\s+BY|HAVING|LIMIT|DISTINCT|COUNT|SUM|AVG|MIN|MAX|WITH|UNION|CASE|OVER)\b"
+)
+_QUERY: Final = re.compile(r"\bSELECT\b(?:(?!\n\s*\n|```)[^;])*", re.IGNORECASE)
+_FROM: Final = re.compile(r"\bFROM\b", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*")
+_BUSINESS_WORD: Final = re.compile(rf"\b(?:{'|'.join(fold(word) for word in read_lexicon('business_words'))})")
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
-    """Yield questions of every family in turn, each with an answer that tells the store's copies apart."""
-    databases = Databases.from_store(store)
-    values = Values.of(store)
-    seen: set[str] = set()
-    for attempt in range(count * ATTEMPTS_PER_EXAMPLE):
-        if len(seen) == count:
-            return
-        question = FAMILIES[attempt % len(FAMILIES)](values, generator)
-        prompt = generator.choice(WORDING.instructions).format(question=question.text)
-        if prompt not in seen and proves_something(databases.run_reference(question.sql)):
-            seen.add(prompt)
+    """Yield questions of every family in turn, each with an answer that tells the store's copies apart.
+
+    A round has each family as often as its level says, in a drawn order. A family whose questions are all asked in all
+    wordings drops out.
+    """
+    part = cut(store)
+    databases, known = Databases.from_store(part), values_of(part)
+    left = {family.name: _of_family(family, known, databases, generator) for family in read_families()}
+    turns = [family.name for family in read_families() for _ in range(family.turns)]
+    made = 0
+    while turns and made < count:
+        generator.shuffle(turns)
+        for name in turns[: count - made]:
+            example = next(left[name], None)
+            if example is None:
+                turns = [other for other in turns if other != name]
+                break
+            made += 1
+            yield example
+
+
+def _of_family(family: Family, known: Values, databases: Databases, generator: random.Random) -> Iterator[Example]:
+    """Yield a family's questions in a drawn order, each in each of its texts and wordings once."""
+    combinations, texts = family.combinations(known), len(family.texts)
+    proven: dict[int, bool] = {}
+    for number in shuffled(combinations * texts * len(WORDING.instructions), generator):
+        rest, combination = divmod(number, combinations)
+        instruction, text = divmod(rest, texts)
+        if not proven.get(combination, True):
+            continue
+        question = family.question(known, text, combination)
+        if combination not in proven:
+            proven[combination] = proves_something(question.sql, databases)
+        if proven[combination]:
+            prompt = WORDING.instructions[instruction].replace("{question}", question.text)
             yield Example("sql_qa", WORDING.system, prompt, {"sql": question.sql})
 
 
-def proves_something(executions: Sequence[Execution]) -> bool:
-    """Tell whether a right result proves a query right: none is only nulls and zeros, and no constant fits all."""
-    told = all(any(cell for row in execution.rows for cell in row) for execution in executions)
-    return told and len({execution.rows for execution in executions}) == len(executions)
+def proves_something(sql: str, databases: Databases) -> bool:
+    """Tell whether the right result proves a query right.
+
+    It does not where a copy has only nulls and zeros for a result, where one constant fits all copies, or where the
+    query does as well without its conditions, or without the last of them.
+    """
+    results: list[tuple[Row, ...]] = []
+    for database in databases.copies:
+        results.append(database.execute(sql).rows)
+        if not any(cell for row in results[-1] for cell in row):
+            return False
+    if len(set(results)) < len(results):
+        return False
+    weaker = {condition.sub("", sql, count=1) for condition in _CONDITIONS} - {sql}
+    return all([execution.rows for execution in databases.run_reference(other)] != results for other in weaker)
 
 
 def answer(reference: Reference) -> str:
@@ -77,46 +132,44 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     Raises:
         InputError: There are no databases, or the reference query does not run on them.
     """
-    if databases is None:
-        raise InputError("sql_qa answers are scored by running them, and no store was given; give the store's folder")
+    databases = _required(databases)
     sql, executions = _run_completion(completion, databases)
     wanted = _reference_executions(reference, databases)
-    form = _form(sql, completion)
-    valid = _valid(executions[0])
+    found_form, valid = form(sql, completion), _valid(executions[0])
     if wanted is None:
         reads = float(bool(executions[0].reads))
-        components = {"form": form * reads, "valid": valid * reads, "uses": None, "shape": None, "result": None}
+        components = {"form": found_form * reads, "valid": valid * reads, "uses": None, "shape": None, "result": None}
         return Score(fill_unknown(components, WEIGHTS))
-    pairs = list(zip(executions, wanted, strict=True))
-    ordered = bool(_ORDERED.search((reference or {})["sql"]))
-    result = min(_result(found, right, ordered=ordered) for found, right in pairs)
-    uses = 1.0 if result == 1.0 else _uses(sql, executions[0], wanted[0], databases)
+    reference_sql = answer(reference or {})
+    result = _result(executions, wanted, reference_sql)
+    uses = 1.0 if result == 1.0 else _uses(sql, executions[0], reference_sql, wanted[0], databases)
     return Score(
         {
-            "form": form * uses,
+            "form": found_form * uses,
             "valid": valid * uses,
             "uses": uses,
-            "shape": uses * min(_shape(found, right) for found, right in pairs),
+            "shape": uses * min(map(shape, executions, wanted)),
             "result": result,
         }
     )
 
 
+def _required(databases: Databases | None) -> Databases:
+    if databases is None:
+        raise InputError("sql_qa answers are scored by running them, and no store was given; give the store's folder")
+    return databases
+
+
 def _run_completion(completion: str, databases: Databases) -> tuple[str, tuple[Execution, ...]]:
-    """Find the query and run it; where its last lines are chatter, its first line is the query."""
-    start = _START.search(completion)
-    if start is None:
-        return "", databases.run("")
-    rest = completion[start.start() : start.start() + MAX_SQL_CHARACTERS + 1]
-    end = _END.search(rest)
-    sql = (rest[: end.start()] if end else rest).strip()
-    executions = databases.run(sql)
-    first_line = sql.partition("\n")[0]
-    if executions[0].refusal is Refusal.INVALID and first_line != sql:
-        shorter = databases.run(first_line)
-        if shorter[0].refusal is None:
-            return first_line, shorter
-    return sql, executions
+    """Return the first of the completion's candidates that is a query, or the likeliest if none is."""
+    tried = [""]
+    for sql in candidates(completion):
+        executions = databases.run(sql)
+        if executions[0].refusal is not Refusal.INVALID:
+            return sql, executions
+        tried.append(sql)
+    likeliest = tried[:2][-1]
+    return likeliest, databases.run(likeliest)
 
 
 def _reference_executions(reference: Reference | None, databases: Databases) -> tuple[Execution, ...] | None:
@@ -130,91 +183,62 @@ def _reference_executions(reference: Reference | None, databases: Databases) -> 
     return executions
 
 
-def _form(sql: str, completion: str) -> float:
-    length = len(completion.strip().removesuffix(";").rstrip())
-    if not sql or not length:
-        return 0.0
-    return 1.0 if len(sql) == length else 0.7 * len(sql) / length
-
-
 def _valid(execution: Execution) -> float:
     if execution.refusal is None:
         return 1.0
     return 0.5 if execution.refusal is Refusal.TOO_MUCH else 0.0
 
 
-def _uses(sql: str, found: Execution, wanted: Execution, databases: Databases) -> float:
-    if found.refusal is not Refusal.INVALID:
-        return _f1(found.reads, wanted.reads)
-    names = databases.names.intersection(_NAME.findall(sql.lower()))
-    wanted_names = {name.rpartition(".")[2] for name in wanted.reads}
-    return 0.3 * _f1(names, wanted_names)
+def _uses(sql: str, found: Execution, reference_sql: str, wanted: Execution, databases: Databases) -> float:
+    known = databases.names
+    written = _f1(names(sql, known) | values(sql), names(reference_sql, known) | values(reference_sql))
+    if found.refusal is Refusal.INVALID:
+        return 0.3 * written**2
+    return ((_f1(found.reads, wanted.reads) + written) / 2) ** 2
 
 
-def _f1(found: frozenset[str], wanted: frozenset[str] | set[str]) -> float:
+def _f1(found: frozenset[str] | set[str], wanted: frozenset[str] | set[str]) -> float:
     return 2 * len(found & wanted) / (len(found) + len(wanted)) if found or wanted else 1.0
 
 
-def _shape(found: Execution, wanted: Execution) -> float:
-    if found.refusal is not None:
-        return 0.0
-    return (_ratio(found.columns, wanted.columns) + _ratio(len(found.rows), len(wanted.rows))) / 2
+def _result(executions: Sequence[Execution], wanted: Sequence[Execution], reference_sql: str) -> float:
+    ordered = is_ordered(reference_sql)
+    return min(agreement(found, right, ordered=ordered) for found, right in zip(executions, wanted, strict=True))
 
 
-def _ratio(one: int, other: int) -> float:
-    return min(one, other) / max(one, other, 1)
-
-
-def _result(found: Execution, wanted: Execution, *, ordered: bool) -> float:
-    if found.refusal is not None:
-        return 0.0
-    rows = _rows_f1(found.rows, wanted.rows)
-    if rows < 1:
-        return 0.5 * rows + 0.2 * _rows_f1(_cells(found.rows), _cells(wanted.rows))
-    in_order = all(_same_row(one, other) for one, other in zip(found.rows, wanted.rows, strict=True))
-    return 1.0 if in_order or not ordered else 0.8
-
-
-def _cells(rows: Sequence[Row]) -> list[Row]:
-    return [(cell,) for row in rows for cell in row]
-
-
-def _rows_f1(found: Sequence[Row], wanted: Sequence[Row]) -> float:
-    """Return the F1 of two multisets of rows, numbers within the tolerance."""
-    if not found and not wanted:
-        return 1.0
-    found_left, wanted_left = Counter(found), Counter(wanted)
-    equal = found_left & wanted_left
-    pairs = equal.total()
-    rest = list((wanted_left - equal).elements())[:MAX_PAIRED]
-    for row in list((found_left - equal).elements())[:MAX_PAIRED]:
-        match = next((index for index, other in enumerate(rest) if _same_row(row, other)), None)
-        if match is not None:
-            del rest[match]
-            pairs += 1
-    return 2 * pairs / (len(found) + len(wanted))
-
-
-def _same_row(one: Row, other: Row) -> bool:
-    return len(one) == len(other) and all(map(_same_cell, one, other))
-
-
-def _same_cell(one: Cell, other: Cell) -> bool:
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=TOLERANCE)
-    return one == other
+def score_v42(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+    """Grade the four tiers of the final report."""
+    text = completion[:MAX_CHARACTERS]
+    keywords = {" ".join(keyword.split()) for keyword in _KEYWORD.findall(text.upper())}
+    query = _QUERY.search(text)
+    written = (0.5 + 0.5 * bool(_FROM.search(query[0]))) if query else 0.0
+    explained = ramp(sum(word.isalpha() for word in words(_QUERY.sub(" ", text))), 0, WORDS_EXPLAINING)
+    return Score(
+        {
+            "structure": min(len(keywords) / ENOUGH, 1.0),
+            "explanation": written * explained,
+            "numbers": min(len(set(_NUMBER.findall(text))) / ENOUGH, 1.0),
+            "domain": min(len(set(_BUSINESS_WORD.findall(fold(text)))) / ENOUGH, 1.0),
+        }
+    )
 
 
 def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:
     """Return the execution accuracy: the share of queries whose result is the reference's on both copies."""
-    known = [rollout for rollout in rollouts if rollout.reference and rollout.reference.get("sql")]
-    if not known:
-        return {}
-    right = sum(
-        score(rollout.completion, rollout.prompt, rollout.reference, databases).components["result"] == 1.0
-        for rollout in known
-    )
-    return {"execution_accuracy": right / len(known)}
+    right: list[bool] = []
+    for rollout in rollouts:
+        wanted = _reference_executions(rollout.reference, _required(databases)) if rollout.reference else None
+        if wanted is not None:
+            _, executions = _run_completion(rollout.completion, _required(databases))
+            right.append(_result(executions, wanted, answer(rollout.reference or {})) == 1.0)
+    return {"execution_accuracy": sum(right) / len(right)} if right else {}
 
 
-TASK: Final = CommerceTask("sql_qa", WORDING.system, examples, answer, {"grounded": Reward(WEIGHTS, score)}, metric)
+TASK: Final = CommerceTask(
+    "sql_qa",
+    WORDING.system,
+    examples,
+    answer,
+    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(WEIGHTS_V42, score_v42)},
+    metric,
+)

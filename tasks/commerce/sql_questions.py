@@ -1,12 +1,31 @@
-"""Business questions about a store, in families: each with its parameters and its reference query."""
-# ruff: noqa: S608 - the parameters are a store's own values, and the queries only ever run in the sandbox
+"""Business questions about a store, in families: each with its texts, its reference query and its parameters.
 
+The families are data: `data/questions` has one file a level, from easy to hard. A family's questions are numbered, one
+number for each text and each combination of values, so that they can be drawn without repeating one.
+"""
+
+import math
 import random
-from collections.abc import Callable
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
 
 from schemas.store import Store
+
+FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "questions"
+Level = Literal["filters", "joins", "aggregation", "dates", "windows"]
+LEVELS: Final[tuple[Level, ...]] = ("filters", "joins", "aggregation", "dates", "windows")
+"""The levels, from easy to hard."""
+
+# fmt: off
+MONTHS: Final = (
+    "janeiro", "fevereiro", "março", "abril", "maio", "junho",
+    "julho", "agosto", "setembro", "outubro", "novembro", "dezembro",
+)
+# fmt: on
 
 
 @dataclass(frozen=True)
@@ -18,180 +37,101 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Values:
-    """The values that a store's rows have, for the parameters of questions."""
+class Value:
+    """A parameter's value, as the question says it and as the query has it."""
 
-    states: tuple[str, ...]
-    seller_states: tuple[str, ...]
-    categories: tuple[str, ...]
-    statuses: tuple[str, ...]
-    payment_types: tuple[str, ...]
-    years: tuple[int, ...]
+    text: str
+    sql: str
 
-    @classmethod
-    def of(cls, store: Store) -> "Values":
-        """Collect the values of a store."""
-        return cls(
-            states=tuple(store.customers["customer_state"].unique().sort()),
-            seller_states=tuple(store.sellers["seller_state"].unique().sort()),
-            categories=tuple(store.products["product_category_name"].drop_nulls().unique().sort()),
-            statuses=tuple(store.orders["order_status"].unique().sort()),
-            payment_types=tuple(store.payments["payment_type"].unique().sort()),
-            years=tuple(store.orders["order_purchase_timestamp"].dt.year().unique().sort()),
+
+Values = Mapping[str, Sequence[Value]]
+"""The values that a store has, by kind."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Questions that differ in their parameters only."""
+
+    name: str
+    level: Level
+    turns: int
+    """How often the family comes up in a round."""
+    texts: tuple[str, ...]
+    """Ways to ask; each names every parameter in braces."""
+    sql: str
+    """The reference query, with the same parameters."""
+    parameters: Mapping[str, str | tuple[Value, ...]]
+    """For each parameter a kind of value that stores have, or the values themselves."""
+
+    def combinations(self, values: Values) -> int:
+        """Return how many combinations of parameters a store has."""
+        return math.prod(len(choices) for choices in self._choices(values))
+
+    def question(self, values: Values, text: int, combination: int) -> Question:
+        """Return one question: its text and its combination of parameters by their numbers."""
+        chosen: dict[str, Value] = {}
+        for name, choices in zip(self.parameters, self._choices(values), strict=True):
+            combination, place = divmod(combination, len(choices))
+            chosen[name] = choices[place]
+        return Question(
+            self.texts[text].format_map({name: value.text for name, value in chosen.items()}),
+            self.sql.format_map({name: value.sql for name, value in chosen.items()}),
         )
 
-
-Family = Callable[[Values, random.Random], Question]
-
-
-def orders_by_status(values: Values, generator: random.Random) -> Question:
-    """Filter on two columns."""
-    status, year = generator.choice(values.statuses), generator.choice(values.years)
-    return Question(
-        generator.choice(
-            (
-                f"Quantos pedidos feitos em {year} estão com status {status}?",
-                f"Conte os pedidos de {year} com status {status}.",
-            )
-        ),
-        f"SELECT COUNT(*) FROM orders WHERE order_status = '{status}' "
-        f"AND strftime('%Y', order_purchase_timestamp) = '{year}'",
-    )
+    def _choices(self, values: Values) -> list[Sequence[Value]]:
+        return [values[kind] if isinstance(kind, str) else kind for kind in self.parameters.values()]
 
 
-def category_revenue(values: Values, generator: random.Random) -> Question:
-    """Sum over a join."""
-    category = generator.choice(values.categories)
-    return Question(
-        generator.choice(
-            (
-                f"Qual é a receita (soma dos preços) da categoria {category}?",
-                f"Quanto os itens da categoria {category} somam em preço?",
-            )
-        ),
-        "SELECT ROUND(SUM(price), 2) FROM items JOIN products USING (product_id) "
-        f"WHERE product_category_name = '{category}'",
-    )
+@cache
+def read_families() -> tuple[Family, ...]:
+    """Read the question bank, the easy levels first."""
+    families: list[Family] = []
+    for level in LEVELS:
+        document = tomllib.loads((FOLDER / f"{level}.toml").read_text(encoding="utf-8"))
+        families += [_family(level, document["turns"], entry) for entry in document["family"]]
+    return tuple(families)
 
 
-def rating_by_state(values: Values, generator: random.Random) -> Question:
-    """Average over two joins."""
-    state = generator.choice(values.states)
-    return Question(
-        generator.choice(
-            (
-                f"Qual é a nota média das avaliações de clientes de {state}?",
-                f"Calcule a média das notas dadas por clientes de {state}.",
-            )
-        ),
-        "SELECT ROUND(AVG(review_score), 2) FROM reviews JOIN orders USING (order_id) "
-        f"JOIN customers USING (customer_id) WHERE customer_state = '{state}'",
-    )
+def values_of(store: Store) -> Values:
+    """Collect the values of a store's rows, by the kinds of the question bank."""
+    purchases = store.orders["order_purchase_timestamp"]
+    months = sorted({(moment.year, moment.month) for moment in purchases})
+    return {
+        "state": _texts(store.customers["customer_state"]),
+        "seller_state": _texts(store.sellers["seller_state"]),
+        "category": _texts(store.products["product_category_name"]),
+        "status": _texts(store.orders["order_status"]),
+        "payment_type": _texts(store.payments["payment_type"]),
+        "stars": [Value(str(stars), str(stars)) for stars in sorted(set(store.reviews["review_score"]))],
+        "year": [Value(str(year), f"'{year}'") for year in sorted({year for year, _ in months})],
+        "month": [Value(f"{MONTHS[month - 1]} de {year}", f"'{year}-{month:02}'") for year, month in months],
+    }
 
 
-def payment_value(values: Values, generator: random.Random) -> Question:
-    """Average with a filter on text and number."""
-    kind, instalments = generator.choice(values.payment_types), generator.randint(1, 6)
-    return Question(
-        generator.choice(
-            (
-                f"Qual é o valor médio dos pagamentos do tipo {kind} com {instalments} ou mais parcelas?",
-                f"Pagamentos {kind} em {instalments} ou mais parcelas: qual é o valor médio?",
-            )
-        ),
-        f"SELECT ROUND(AVG(payment_value), 2) FROM payments WHERE payment_type = '{kind}' "
-        f"AND payment_installments >= {instalments}",
-    )
+def shuffled(count: int, generator: random.Random) -> Iterator[int]:
+    """Yield the numbers below `count` in a drawn order, each once, however many they are."""
+    if count < 1:
+        return
+    step = next(step for step in iter(lambda: generator.randrange(1, count + 1), 0) if math.gcd(step, count) == 1)
+    start = generator.randrange(count)
+    yield from ((start + step * turn) % count for turn in range(count))
 
 
-def late_orders(values: Values, generator: random.Random) -> Question:
-    """Compare two dates over a join."""
-    state = generator.choice(values.states)
-    return Question(
-        generator.choice(
-            (
-                f"Quantos pedidos de clientes de {state} chegaram depois da data estimada?",
-                f"Conte as entregas atrasadas para clientes de {state}.",
-            )
-        ),
-        f"SELECT COUNT(*) FROM orders JOIN customers USING (customer_id) WHERE customer_state = '{state}' "
-        "AND date(order_delivered_customer_date) > date(order_estimated_delivery_date)",
-    )
+def _family(level: Level, turns: int, entry: Mapping[str, Any]) -> Family:
+    parameters = {
+        name: kind if isinstance(kind, str) else tuple(_value(value) for value in kind)
+        for name, kind in entry["parameters"].items()
+    }
+    return Family(entry["name"], level, turns, tuple(entry["texts"]), entry["sql"], parameters)
 
 
-def top_categories(values: Values, generator: random.Random) -> Question:
-    """Group, order and limit over a join."""
-    count, state = generator.randint(2, 6), generator.choice(("", *values.seller_states))
-    sold = f" entre itens de vendedores de {state}" if state else ""
-    condition = f"JOIN sellers USING (seller_id) WHERE seller_state = '{state}' " if state else ""
-    return Question(
-        generator.choice(
-            (
-                f"Quais são as {count} categorias com maior soma de preços{sold}? Mostre categoria e soma.",
-                f"Liste as {count} categorias que mais vendem em valor{sold}, com a soma dos preços.",
-            )
-        ),
-        "SELECT product_category_name, ROUND(SUM(price), 2) FROM items JOIN products USING (product_id) "
-        f"{condition}GROUP BY 1 ORDER BY 2 DESC LIMIT {count}",
-    )
+def _value(value: int | list[str]) -> Value:
+    return Value(*value) if isinstance(value, list) else Value(str(value), str(value))
 
 
-def orders_by_month(values: Values, generator: random.Random) -> Question:
-    """Group by a part of a date, in order."""
-    year, status = generator.choice(values.years), generator.choice(("", *values.statuses))
-    having = f" com status {status}" if status else ""
-    condition = f" AND order_status = '{status}'" if status else ""
-    return Question(
-        generator.choice(
-            (
-                f"Quantos pedidos{having} houve em cada mês de {year}? Mostre mês (01 a 12) e quantidade, em ordem.",
-                f"Mostre, mês a mês (01 a 12), a quantidade de pedidos{having} de {year}.",
-            )
-        ),
-        "SELECT strftime('%m', order_purchase_timestamp), COUNT(*) FROM orders "
-        f"WHERE strftime('%Y', order_purchase_timestamp) = '{year}'{condition} GROUP BY 1 ORDER BY 1",
-    )
+def _texts(column: Any) -> list[Value]:
+    return [Value(text, _quoted(text)) for text in sorted(set(column.drop_nulls()))]
 
 
-def seller_freight(values: Values, generator: random.Random) -> Question:
-    """Aggregate over a join with sellers."""
-    state = generator.choice(values.seller_states)
-    name, function = generator.choice((("médio", "AVG"), ("máximo", "MAX"), ("mínimo", "MIN")))
-    return Question(
-        generator.choice(
-            (
-                f"Qual é o frete {name} dos itens de vendedores de {state}?",
-                f"Calcule o frete {name} cobrado por vendedores de {state}.",
-            )
-        ),
-        f"SELECT ROUND({function}(freight_value), 2) FROM items JOIN sellers USING (seller_id) "
-        f"WHERE seller_state = '{state}'",
-    )
-
-
-def customers_with_rating(values: Values, generator: random.Random) -> Question:
-    """Count distinct people over two joins."""
-    state, stars = generator.choice(values.states), generator.randint(1, 5)
-    return Question(
-        generator.choice(
-            (
-                f"Quantos clientes distintos de {state} deram nota {stars}?",
-                f"Conte os clientes únicos de {state} que avaliaram com nota {stars}.",
-            )
-        ),
-        "SELECT COUNT(DISTINCT customer_unique_id) FROM customers JOIN orders USING (customer_id) "
-        f"JOIN reviews USING (order_id) WHERE customer_state = '{state}' AND review_score = {stars}",
-    )
-
-
-FAMILIES: Final[tuple[Family, ...]] = (
-    orders_by_status,
-    category_revenue,
-    rating_by_state,
-    payment_value,
-    late_orders,
-    top_categories,
-    orders_by_month,
-    seller_freight,
-    customers_with_rating,
-)
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

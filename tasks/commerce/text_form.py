@@ -1,10 +1,15 @@
-"""What makes an answer in prose an answer at all: it is Portuguese, its own, and no refusal."""
+"""What makes an answer in prose an answer at all: it is Portuguese, its own, and no refusal.
+
+Rewards read thousands of texts a second: a text is folded once and cut into words once, what belongs to a prompt or a
+reference is kept, and a word list is asked by its first words before any pattern is run.
+"""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from itertools import groupby
+from itertools import repeat
 from typing import Final
 
 from tasks.commerce.lexicons import read_lexicon
@@ -13,32 +18,79 @@ MAX_CHARACTERS: Final = 4_000
 """Prose is read this far; the longest right answer has a tenth of it."""
 RUN: Final = 5
 """Words in a row that two texts share by copying rather than by chance."""
+KEPT_PROMPTS: Final = 4_096
+"""Prompts and references of which what was read is kept, as each has many answers."""
 
-_WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+")
+_ANY_WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+")
+_ASCII_WORD: Final = re.compile(r"r\$|[a-z]+|\d+(?:[.,]\d+)*|%")
+_BEYOND_LATIN: Final = re.compile(r"[^\W\x00-\xff]|[\u0300-\u036f]")
+_NOT_LATIN: Final = re.compile(r"[^\x00-\xff]+")
+
+
+def _without_accent(code: int) -> int:
+    if not chr(code).isalpha():
+        return 32 if chr(code).isspace() and code > 127 else code
+    letter = ord(unicodedata.normalize("NFKD", chr(code).lower())[0])
+    return letter if letter < 256 else code
+
+
+_FOLDED_LATIN: Final = bytes(_without_accent(code) for code in range(256))
+"""What each character of Latin-1, which has all of Portuguese, is folded into."""
 
 
 def fold(text: str) -> str:
-    """Return the text in small letters without accents."""
+    """Return the text in small letters without accents; signs and emoji outside Latin-1 become spaces."""
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text.lower())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
+    try:
+        latin = text.encode("latin-1")
+    except UnicodeEncodeError:
+        if _BEYOND_LATIN.search(text):
+            decomposed = unicodedata.normalize("NFKD", text).lower()
+            return "".join(character for character in decomposed if not unicodedata.combining(character))
+        latin = _NOT_LATIN.sub(" ", text).encode("latin-1")
+    return latin.translate(_FOLDED_LATIN).decode("latin-1")
 
 
 def words(text: str) -> list[str]:
     """Return a text's folded words, numbers, and the signs `r$` and `%`."""
-    return _WORD.findall(fold(text))
+    return folded_words(fold(text))
 
 
-def any_of(lexicon: str) -> re.Pattern[str]:
-    """Return a pattern for folded text that finds any phrase of a word list, from the beginning of a word."""
-    phrases = "|".join(re.escape(fold(phrase)) for phrase in read_lexicon(lexicon))
-    return re.compile(rf"(?<![a-z])(?:{phrases})")
+def folded_words(folded: str) -> list[str]:
+    """Return the `words` of a text that is folded."""
+    return (_ASCII_WORD if folded.isascii() else _ANY_WORD).findall(folded)
 
+
+class Phrases:
+    """The phrases of a word list, found in folded text from the beginning of a word."""
+
+    def __init__(self, lexicon: str) -> None:
+        self._by_first_word: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {}
+        for phrase in map(fold, read_lexicon(lexicon)):
+            first = folded_words(phrase)[0]
+            pattern = re.compile(rf"(?<![a-z]){re.escape(phrase)}")
+            self._by_first_word[first] = (*self._by_first_word.get(first, ()), (phrase, pattern))
+        self._first_words = frozenset(self._by_first_word)
+
+    def are_in(self, folded: str, words_there: AbstractSet[str]) -> bool:
+        """Tell whether any phrase is in a folded text of these words."""
+        # Few texts hold even the first word of a phrase, and a set tells that sooner than a pattern.
+        return any(
+            phrase in folded and pattern.search(folded)
+            for first in self._first_words & words_there
+            for phrase, pattern in self._by_first_word[first]
+        )
+
+
+REFUSALS: Final = Phrases("refusals")
+CHATTER: Final = Phrases("chatter")
+REFUSAL_REACH: Final = 200
+"""Characters from a text's beginning in which it would decline the task."""
 
 FUNCTION_WORDS: Final = frozenset(fold(word) for word in read_lexicon("function_words"))
-_REFUSAL: Final = any_of("refusals")
-_CHATTER: Final = any_of("chatter")
+_BINDS, _FOREIGN, _CARRIES, _COUNTS = "bfcn"
+_KINDS: Final = dict.fromkeys(read_lexicon("english_words"), _FOREIGN) | dict.fromkeys(FUNCTION_WORDS, _BINDS)
 
 
 def content_words(text: str) -> list[str]:
@@ -51,32 +103,38 @@ def labels(text: str) -> list[str]:
     return [word for word in content_words(text) if not word[0].isdigit()]
 
 
-def matches(word: str, other: str) -> bool:
-    """Tell whether two folded words are forms of one, such as `brinquedo` and `brinquedos`."""
-    if word == other:
-        return True
-    stem = max(4, min(len(word), len(other)) - 2)
-    return word.isalpha() and other.isalpha() and len(word) >= stem and word[:stem] == other[:stem]
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """Return what the forms of a folded word share: `brinquedo` and `brinquedos`, `criativos` and `criativas`."""
+    if len(word) < 4 or not word.isalpha():
+        return word
+    root = word.removesuffix("s")
+    root = root[:-2] if root.endswith(("ao", "oe")) else root
+    return root[:-1] if len(root) > 4 and root[-1] in "aeo" else root
+
+
+_SETS: Final = (set, frozenset)
 
 
 def share_present(wanted: Sequence[str], found: Iterable[str]) -> float:
-    """Return the part of the wanted words, in [0, 1], that is among those found; 1 where none is wanted."""
-    present = set(found)
+    """Return the part of the wanted words, in [0, 1], that is among those found in any form; 1 where none is wanted."""
     if not wanted:
         return 1.0
-    hits = sum(word in present or any(matches(word, other) for other in present) for word in wanted)
-    return hits / len(wanted)
+    present = found if type(found) in _SETS else set(found)
+    missing = [word for word in wanted if word not in present]
+    if not missing:
+        return 1.0
+    stems = {stem(word) for word in present}
+    return 1 - sum(stem(word) not in stems for word in missing) / len(wanted)
 
 
-def runs(folded_words: Sequence[str]) -> set[tuple[str, ...]]:
-    """Return every run of `RUN` words."""
-    return {tuple(folded_words[start : start + RUN]) for start in range(len(folded_words) - RUN + 1)}
+def _runs(folded: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    return zip(*(folded[start:] for start in range(RUN)), strict=False)
 
 
-@lru_cache(maxsize=1_024)
-def runs_of(text: str) -> frozenset[tuple[str, ...]]:
-    """Return the runs of a prompt; kept, as each prompt has many answers."""
-    return frozenset(runs(words(text[:MAX_CHARACTERS])))
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _runs_of(sources: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    return frozenset(run for source in sources for run in _runs(words(source[:MAX_CHARACTERS])))
 
 
 def originality(folded_words: Sequence[str], *sources: str) -> float:
@@ -86,37 +144,57 @@ def originality(folded_words: Sequence[str], *sources: str) -> float:
         folded_words: The answer's `words`.
         sources: The texts that it may have copied: prompt and system prompt.
     """
-    own = runs(folded_words)
-    if not own:
+    theirs = _runs_of(sources)
+    if theirs.isdisjoint(_runs(folded_words)):
         return 1.0
-    copied = set().union(*(own & runs_of(source) for source in sources))
-    return ramp(len(copied) / len(own), 0.9, 0.5)
+    own = set(_runs(folded_words))
+    return ramp(len(own & theirs) / len(own), 0.9, 0.5)
 
 
 def fluency(folded_words: Sequence[str]) -> float:
     """Grade whether words make Portuguese sentences, in [0, 1].
 
     Sentences need articles and prepositions, which a heap of keywords or another language lacks (0 below a twentieth,
-    1 from a ninth on), and seldom go on for long without one (1 up to six words, 0 from ten on); and they seldom
-    repeat themselves (0 where a third of the words is new, 1 from a half).
+    1 from a ninth on), and seldom go on for long without one (1 up to six words, 0 from ten on); they seldom repeat
+    themselves (0 where a third of the words is new, 1 from a half); and few of their words are English, whose `a`, `as`
+    and `do` would pass for Portuguese.
     """
-    letters = [word for word in folded_words if word.isalpha()]
+    letters = list(filter(str.isalpha, folded_words))
     if not letters:
         return 0.0
-    binding = [word in FUNCTION_WORDS for word in letters]
-    longest = max((len(list(group)) for binds, group in groupby(binding) if not binds), default=0)
+    kinds = "".join(map(_KINDS.get, letters, repeat(_CARRIES)))
+    longest = max(map(len, kinds.split(_BINDS)))
     novelty = len(set(letters)) / len(letters)
-    return ramp(sum(binding) / len(letters), 0.05, 0.11) * ramp(longest, 10, 6) * ramp(novelty, 0.33, 0.5)
+    binding = ramp(kinds.count(_BINDS) / len(letters), 0.05, 0.11)
+    return binding * ramp(longest, 10, 6) * ramp(novelty, 0.33, 0.5) * _portuguese(kinds)
+
+
+def brevity(folded_words: Sequence[str]) -> float:
+    """Grade whether words are notes, in [0, 1]: Portuguese, and never long without a number or what binds.
+
+    One up to five words in a row, nothing from nine on. Notes are no prose, but unlike a heap of keywords they tell
+    something.
+    """
+    kinds = "".join([_KINDS.get(word) or (_CARRIES if word.isalpha() else _COUNTS) for word in folded_words])
+    longest = max(map(len, kinds.replace(_COUNTS, _BINDS).split(_BINDS)))
+    return ramp(longest, 9, 5) * _portuguese(kinds) if kinds else 0.0
+
+
+def _portuguese(kinds: str) -> float:
+    foreign = kinds.count(_FOREIGN)
+    return ramp(foreign / len(kinds), 0.2, 0.08) if foreign > 1 else 1.0
 
 
 def refuses(text: str) -> bool:
     """Tell whether a text begins by declining the task."""
-    return bool(_REFUSAL.search(fold(text[:200])))
+    folded = fold(text[:REFUSAL_REACH])
+    return REFUSALS.are_in(folded, set(folded_words(folded)))
 
 
 def chatters(text: str) -> bool:
     """Tell whether a text speaks to whoever asked instead of being the answer."""
-    return bool(_CHATTER.search(fold(text[:MAX_CHARACTERS])))
+    folded = fold(text[:MAX_CHARACTERS])
+    return CHATTER.are_in(folded, set(folded_words(folded)))
 
 
 def ramp(value: float, worst: float, best: float) -> float:

@@ -3,6 +3,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from schemas.documents import Rollout, ScoredRollout
+from schemas.references import REFERENCES
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.probes import CEILING, FLOOR, adversarial_completions, run_probes
 
@@ -10,7 +11,8 @@ ANSWER = "Fone Aurora com 20% de desconto. Aproveite!"
 
 
 def rollout(prompt_id: str = "p1", task: TaskName = "push") -> Rollout:
-    return Rollout(prompt_id=prompt_id, task=task, prompt="Crie um push", completion="?", reference={"product": "x"})
+    unknown = dict.fromkeys(REFERENCES[task].model_fields)
+    return Rollout(prompt_id=prompt_id, task=task, prompt="Crie um push", completion="?", reference=unknown)
 
 
 def rewarded(reward: Callable[[str], float]) -> Callable[[Rollout], ScoredRollout]:

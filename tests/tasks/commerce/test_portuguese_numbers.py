@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.portuguese_numbers import decimal, numbers_in, percent, read_number, reais
+from tasks.commerce.portuguese_numbers import decimal, numbers_among, numbers_in, percent, reais
 
 
 @pytest.mark.parametrize(
@@ -23,24 +23,6 @@ def test_numbers_are_read_as_brazilians_write_them(text: str, numbers: list[floa
     assert numbers_in(text) == numbers
 
 
-@pytest.mark.parametrize(
-    ("value", "number"),
-    [
-        (0.8, 0.8),
-        (1, 1.0),
-        ("0,8", 0.8),
-        (" 0.8 ", 0.8),
-        (True, None),
-        (None, None),
-        ("oito", None),
-        ("", None),
-        ([], None),
-    ],
-)
-def test_a_number_field_takes_numbers_and_decimal_commas(value: object, number: float | None) -> None:
-    assert read_number(value) == number
-
-
 def test_numbers_are_written_as_brazilians_read_them() -> None:
     assert reais(12_345.6) == "R$ 12.346"
     assert percent(0.0825) == "8,2%"
@@ -50,3 +32,7 @@ def test_numbers_are_written_as_brazilians_read_them() -> None:
 @given(st.integers(0, 10**9))
 def test_amounts_are_read_back(amount: int) -> None:
     assert numbers_in(reais(amount)) == [float(amount)]
+
+
+def test_numbers_among_words_are_those_of_the_text() -> None:
+    assert numbers_among(["leve", "3", "por", "r$", "1.234,5", "%", "9" * 400, "1.2.3"]) == [3.0, 1_234.5, 1.2, 3.0]

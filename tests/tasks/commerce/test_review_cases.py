@@ -1,9 +1,11 @@
+from dataclasses import replace
 from datetime import datetime
 
+import polars as pl
 import pytest
 
 from schemas.store import Store
-from tasks.commerce.review_cases import CAUSE_FIELDS, is_late, review_cases, sentiment_of
+from tasks.commerce.review_cases import CAUSE_FIELDS, review_cases, sentiment_of
 
 
 def test_of_a_simulated_review_everything_is_known(store: Store) -> None:
@@ -18,21 +20,50 @@ def test_of_a_real_review_rating_and_lateness_are_known(real_store: Store) -> No
         assert case.known == wanted | ({"delivery_issue": True} if case.delivered_late else {})
 
 
+def test_a_review_without_causes_in_a_simulated_store_is_as_a_real_one(store: Store, real_store: Store) -> None:
+    some = replace(store, review_causes=store.review_causes.head(0) if store.review_causes is not None else None)
+    assert list(review_cases(some)) == list(review_cases(real_store))
+
+
 def test_reviews_without_words_are_left_out_and_titles_are_read(store: Store) -> None:
     cases = {case.review_id: case for case in review_cases(store)}
     assert "review0" not in cases
     assert cases["review14"].text.startswith("Muito bom! ")
 
 
+@pytest.mark.parametrize("message", ["", " \n\t ", "\u00a0", "\x1c", None])
+def test_a_review_of_spaces_has_no_words(store: Store, message: str | None) -> None:
+    blank = pl.lit(message, dtype=pl.String)
+    reviews = store.reviews.with_columns(review_comment_title=blank, review_comment_message=blank)
+    assert len(review_cases(replace(store, reviews=reviews))) == 0
+
+
+def test_a_review_of_several_orders_counts_once(real_store: Store) -> None:
+    reviews = real_store.reviews.with_columns(review_id=pl.lit("one"), review_comment_message=pl.lit("Gostei"))
+    cases = review_cases(replace(real_store, reviews=reviews))
+    assert [(case.review_id, case.order_id) for case in cases] == [("one", "order0")]
+
+
 def test_people_are_known_by_their_unique_id(store: Store) -> None:
     assert {case.review_id: case.customer_id for case in review_cases(store)}["review41"] == "person1"
 
 
+def test_cases_are_a_sequence(store: Store) -> None:
+    cases = review_cases(store)
+    assert cases[-1] == list(cases)[-1]
+    assert cases[2:5] == list(cases)[2:5]
+    with pytest.raises(IndexError):
+        cases[len(cases)]
+
+
 @pytest.mark.parametrize(
     ("delivered", "late"),
-    [("2018-05-01 23:00:00", False), ("2018-05-02 01:00:00", True), ("2018-04-01 00:00:00", False)],
+    [("2018-05-01 23:00:00", False), ("2018-05-02 01:00:00", True), ("2018-04-01 00:00:00", False), (None, None)],
 )
-def test_late_is_after_the_promised_day(delivered: str, late: bool) -> None:
-    promised = datetime.fromisoformat("2018-05-01 00:00:00")
-    assert is_late(datetime.fromisoformat(delivered), promised) is late
-    assert is_late(None, promised) is None
+def test_late_is_after_the_promised_day(real_store: Store, delivered: str | None, late: bool | None) -> None:
+    moment = datetime.fromisoformat(delivered) if delivered else None
+    orders = real_store.orders.with_columns(
+        order_delivered_customer_date=pl.lit(moment, dtype=pl.Datetime),
+        order_estimated_delivery_date=pl.lit(datetime.fromisoformat("2018-05-01")),
+    )
+    assert {case.delivered_late for case in review_cases(replace(real_store, orders=orders))} == {late}

@@ -1,30 +1,117 @@
 import random
+import re
+from dataclasses import replace
 
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from schemas.store import Store
 from tasks.commerce.sandbox import Databases
-from tasks.commerce.sql_qa import proves_something
-from tasks.commerce.sql_questions import FAMILIES, Family, Values
+from tasks.commerce.sql_qa import WORDING, proves_something
+from tasks.commerce.sql_questions import LEVELS, Family, read_families, shuffled, values_of
+from tasks.synthesize.simulated import simulate_store
+
+FAMILIES = read_families()
+PLACE = re.compile(r"\{(\w+)\}")
+FIRST_FAMILIES = {
+    "orders_by_status", "category_revenue", "rating_by_state", "payment_value", "late_orders", "top_categories",
+    "orders_by_month", "seller_freight", "customers_with_rating",
+}  # fmt: skip
+
+each_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
-def test_each_family_has_short_queries_that_run_and_tell_something(
-    family: Family, store: Store, databases: Databases
-) -> None:
-    values, generator = Values.of(store), random.Random(4)
-    questions = [family(values, generator) for _ in range(40)]
-    results = [databases.run_reference(question.sql) for question in questions]
-    assert all(len(question.sql) <= 200 for question in questions)
+@pytest.fixture(scope="module")
+def simulated() -> Store:
+    return simulate_store(1_500, random.Random(11))
+
+
+@pytest.fixture(scope="module")
+def copies(simulated: Store) -> Databases:
+    return Databases.from_store(simulated)
+
+
+def test_the_bank_has_forty_families_of_every_level_and_the_first_nine() -> None:
+    assert len(FAMILIES) >= 40
+    assert len({family.name for family in FAMILIES}) == len(FAMILIES)
+    assert {family.level for family in FAMILIES} == set(LEVELS)
+    assert {family.name for family in FAMILIES} >= FIRST_FAMILIES
+    assert sum("OVER (" in family.sql for family in FAMILIES) >= 10
+
+
+def test_easy_levels_come_up_at_least_as_often_as_among_the_first_nine() -> None:
+    easy = sum(family.turns for family in FAMILIES if family.level in ("filters", "joins"))
+    assert easy / sum(family.turns for family in FAMILIES) >= 6 / 9
+
+
+@each_family
+def test_every_text_and_the_query_name_every_parameter(family: Family) -> None:
+    assert len(family.texts) >= 2
+    for text in (*family.texts, family.sql):
+        assert set(PLACE.findall(text)) == set(family.parameters)
+    assert len(set(family.texts)) == len(family.texts)
+
+
+@each_family
+def test_a_limit_has_an_order_that_leaves_no_tie_and_says_so(family: Family) -> None:
+    if "LIMIT" in family.sql or "ROW_NUMBER" in family.sql:
+        assert re.search(r"ORDER BY .*(?:, 1|product_category_name)", family.sql)
+        assert all("empate" in text for text in family.texts)
+    rounded, told = "100.0 *" in family.sql, ("0 a 100", "De cada 100")
+    assert not rounded or all(any(words in text for words in told) for text in family.texts)
+
+
+@each_family
+def test_queries_are_short_run_and_prove_something(family: Family, simulated: Store, copies: Databases) -> None:
+    values = values_of(simulated)
+    numbers = list(shuffled(family.combinations(values), random.Random(4)))[:40]
+    questions = [family.question(values, 0, number) for number in numbers]
+    results = [copies.run_reference(question.sql) for question in questions]
     assert all(execution.refusal is None for result in results for execution in result)
-    assert any(map(proves_something, results))
-    assert len({question.sql for question in questions}) > 2
+    assert all(len(question.sql) <= (240 if family.level in ("filters", "joins") else 460) for question in questions)
+    assert any(proves_something(question.sql, copies) for question in questions)
+    assert len({question.sql for question in questions}) == len(questions) > 1
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
-def test_each_parameter_is_told_in_the_question(family: Family, store: Store) -> None:
-    values, generator = Values.of(store), random.Random(8)
-    by_text: dict[str, str] = {}
-    for _ in range(60):
-        question = family(values, generator)
-        assert by_text.setdefault(question.text, question.sql) == question.sql
+@each_family
+def test_each_number_is_another_question(family: Family, simulated: Store) -> None:
+    values = values_of(simulated)
+    numbers = list(shuffled(family.combinations(values), random.Random(8)))[:60]
+    questions = [family.question(values, text, number) for text in range(len(family.texts)) for number in numbers]
+    assert len({question.text for question in questions}) == len(questions)
+    assert all(not PLACE.search(question.text + question.sql) for question in questions)
+
+
+def test_a_quote_in_a_value_stays_in_its_literal(store: Store) -> None:
+    name = "casa d'água' OR 1=1 --"
+    products = store.products.with_columns(pl.lit(name).alias("product_category_name"))
+    quoted = replace(store, products=products)
+    family = next(family for family in FAMILIES if family.name == "category_revenue")
+    question = family.question(values_of(quoted), 0, 0)
+    assert name in question.text
+    (total,) = Databases.from_store(quoted).copies[0].execute(question.sql).rows
+    assert total[0] == pytest.approx(store.items["price"].sum(), abs=0.01)
+
+
+def test_prompts_are_more_than_three_hundred_thousand_on_a_large_store(simulated: Store) -> None:
+    values = values_of(simulated)
+    questions = sum(family.combinations(values) * len(family.texts) for family in FAMILIES)
+    assert questions * len(WORDING.instructions) > 600_000
+
+
+def test_months_and_years_read_as_a_brazilian_writes_them(store: Store) -> None:
+    values = values_of(store)
+    assert (values["month"][0].text, values["month"][0].sql) == ("junho de 2017", "'2017-06'")
+    assert (values["year"][0].text, values["year"][0].sql) == ("2017", "'2017'")
+
+
+@given(count=st.integers(0, 300), seed=st.integers(0, 20))
+def test_shuffled_numbers_come_once_each(count: int, seed: int) -> None:
+    assert sorted(shuffled(count, random.Random(seed))) == list(range(count))
+
+
+def test_shuffled_is_lazy() -> None:
+    numbers = shuffled(10**15, random.Random(1))
+    assert len({next(numbers) for _ in range(100)}) == 100

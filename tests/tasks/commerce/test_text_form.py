@@ -1,14 +1,19 @@
+import unicodedata
+
 import pytest
 
 from tasks.commerce.text_form import (
+    brevity,
     chatters,
     content_words,
     fluency,
-    matches,
+    fold,
     originality,
     overlap,
     ramp,
     refuses,
+    share_present,
+    stem,
     words,
 )
 
@@ -24,15 +29,36 @@ def test_content_words_leave_out_what_only_binds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "other"), [("brinquedos", "brinquedo"), ("criativos", "criativas"), ("bolsa", "bolsas")]
+    ("word", "other"),
+    [("brinquedos", "brinquedo"), ("criativos", "criativas"), ("bolsa", "bolsas"), ("promocao", "promocoes")],
 )
-def test_forms_of_a_word_match(word: str, other: str) -> None:
-    assert matches(word, other)
+def test_forms_of_a_word_share_a_stem(word: str, other: str) -> None:
+    assert stem(word) == stem(other)
+    assert share_present([word], [other]) == 1.0
 
 
 @pytest.mark.parametrize(("word", "other"), [("cama", "casa"), ("10", "100"), ("mesa", "mes"), ("sp", "spa")])
-def test_other_words_do_not_match(word: str, other: str) -> None:
-    assert not matches(word, other)
+def test_other_words_do_not(word: str, other: str) -> None:
+    assert share_present([word], [other]) == 0.0
+
+
+@pytest.mark.parametrize("text", ["Ação", "ÀS ÓRFÃS", "Ac\u0327a\u0303o", "à\xa0vista", "1ª opção", "ção – já • só 🧸"])
+def test_folding_by_table_is_folding_by_unicode(text: str) -> None:
+    decomposed = unicodedata.normalize("NFKD", text.lower())
+    plain = "".join(character for character in decomposed if not unicodedata.combining(character))
+    assert words(text) == words(plain)
+    assert fold(text).isascii()
+
+
+def test_letters_beyond_latin_stay_letters() -> None:
+    assert words("Скидка 20%") == ["скидка", "20", "%"]
+    assert words("\U0001d401om") == ["bom"]
+
+
+def test_notes_are_brief_and_keywords_are_not() -> None:
+    assert brevity(words("SP: R$ 57.053\nBA: 19,3% de atrasos")) == 1.0
+    assert brevity(words("cliente produto vendas desconto promoção oferta compre confira garanta loja")) == 0.0
+    assert brevity([]) == 0.0
 
 
 def test_keywords_and_other_languages_are_not_fluent() -> None:
@@ -40,6 +66,7 @@ def test_keywords_and_other_languages_are_not_fluent() -> None:
     assert fluency(words("cliente produto vendas desconto promoção oferta compre confira garanta loja")) == 0.0
     assert fluency(words("desconto de verdade " * 20)) == 0.0
     assert fluency(words("Grab these amazing deals right now because everything must go today")) == 0.0
+    assert fluency(words("As you can see, do not buy a thing at this store, as it has a delay and no discount")) == 0.0
     assert fluency([]) == 0.0
 
 

@@ -1,0 +1,98 @@
+"""How fast SQL is asked and judged, on one core: `python -m benchmarks.sql [ORDERS ...]`.
+
+For stores of each size: the seconds that 2,000 questions take to make, how many different prompts there are, and how
+many rollouts a second are scored with their queries run, by kind of completion and for the mix of all (best of five,
+in seconds of this process).
+"""
+
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from schemas.documents import Rollout
+from schemas.store import Store
+from tasks.commerce.example import Example
+from tasks.commerce.registry import score_rollout
+from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa import TASK
+from tasks.synthesize.simulated import simulate_store
+
+ORDERS: Final = (1_500, 20_000)
+QUESTIONS: Final = 2_000
+REPEATS: Final = 5
+
+
+def _unrounded(sql: str) -> str:
+    return re.sub(r"ROUND\(([^,]*), 2\)", r"\1", sql)
+
+
+def _unfiltered(sql: str) -> str:
+    return re.sub(r" WHERE .*?(?= GROUP|$)", "", sql)
+
+
+KINDS: Final[Mapping[str, Callable[[str], str]]] = {
+    "right": lambda sql: sql,
+    "right, not rounded": _unrounded,
+    "right, explained": lambda sql: (
+        f"Segue a consulta:\n\n```sql\n{sql};\n```\n\nEla filtra os dados e soma os valores."
+    ),
+    "without the filter": _unfiltered,
+    "a column too many": lambda sql: sql.replace(" FROM", ", 1 FROM", 1),
+    "cut off": lambda sql: sql[: len(sql) // 2],
+    "misspelt": lambda sql: sql.replace("order", "pedido").replace("SELECT", "SELECT SELECT"),
+    "cross join": lambda sql: _unfiltered(re.sub(r" JOIN (\w+) USING \(\w+\)", r", \1", sql)),
+    "all rows": lambda _: "SELECT * FROM orders, items",
+    "prose": lambda sql: f"A resposta é {len(sql)} pedidos, com ticket médio de R$ 120,50.",
+}
+
+
+def main(sizes: Sequence[int]) -> None:
+    """Print the figures."""
+    for orders in sizes:
+        store = simulate_store(orders, random.Random("42:store"))
+        make = partial(_examples, store)
+        seconds = min(_seconds(partial(make, QUESTIONS)) for _ in range(REPEATS))
+        examples = make(QUESTIONS)
+        prompts = sum(1 for _ in TASK.examples(store, random.Random(3), sys.maxsize))
+        print(f"{orders} orders: {len(examples)} questions in {seconds:.2f} s; {prompts} different prompts")
+        databases = Databases.from_store(store)
+        mix = [_rollout(example, change) for example in examples[:60] for change in KINDS.values()]
+        for kind, change in KINDS.items():
+            rollouts = [_rollout(example, change) for example in examples[:200]]
+            print(f"  {kind:20} {_rate(rollouts, databases):8.0f} rollouts/s")
+        print(f"  {'mix':20} {_rate(mix, databases):8.0f} rollouts/s")
+
+
+def _examples(store: Store, count: int) -> list[Example]:
+    return list(TASK.examples(store, random.Random(3), count))
+
+
+def _rollout(example: Example, change: Callable[[str], str]) -> Rollout:
+    completion = change(str(example.reference["sql"]))
+    return Rollout(
+        prompt_id="p", task="sql_qa", prompt=example.prompt, completion=completion, reference=dict(example.reference)
+    )
+
+
+def _rate(rollouts: Sequence[Rollout], databases: Databases) -> float:
+    def score() -> None:
+        for rollout in rollouts:
+            score_rollout(rollout, databases)
+
+    score()
+    return len(rollouts) / min(_seconds(score) for _ in range(REPEATS))
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    # Of this process alone: the work has one thread, and other processes may take turns with it.
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+if __name__ == "__main__":
+    main([int(size) for size in sys.argv[1:]] or ORDERS)

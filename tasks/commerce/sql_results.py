@@ -1,0 +1,106 @@
+"""How near one query's result is to another's."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from typing import Final
+
+from tasks.commerce.sandbox import Cell, Execution, Row
+
+TOLERANCE: Final = 0.0051
+"""Half a cent: a value that was not rounded is the rounded one."""
+MAX_PAIRED: Final = 100
+"""Rows that are compared one with another once the equal ones are gone."""
+MAX_PERMUTED: Final = 4
+"""Columns of which every order is tried."""
+WRONG_ORDER: Final = 0.8
+"""What the right rows in the wrong order are worth."""
+WRONG_COLUMN_ORDER: Final = 0.9
+"""What the right columns in the wrong order are worth."""
+ROWS: Final = 0.4
+CELLS: Final = 0.2
+"""What a wrong result earns at most for its rows and for its cells."""
+
+
+def agreement(found: Execution, wanted: Execution, *, ordered: bool) -> float:
+    """Grade a result against the reference's, in [0, 1].
+
+    Args:
+        found: What came of the completion's query.
+        wanted: What came of the reference query.
+        ordered: Whether the order of the rows counts.
+    """
+    if found.refusal is not None:
+        return 0.0
+    if found.rows == wanted.rows:
+        return 1.0
+    rows = rows_f1(found.rows, wanted.rows)
+    if rows == 1.0:
+        return 1.0 if not ordered or _in_order(found.rows, wanted.rows) else WRONG_ORDER
+    cells = _f1(Counter(_cells(found.rows)), Counter(_cells(wanted.rows)))
+    if cells == 1.0 and found.columns == wanted.columns <= MAX_PERMUTED:
+        for order in permutations(range(found.columns)):
+            moved = tuple(tuple(row[place] for place in order) for row in found.rows)
+            if rows_f1(moved, wanted.rows) == 1.0:
+                in_order = not ordered or _in_order(moved, wanted.rows)
+                return WRONG_COLUMN_ORDER * (1.0 if in_order else WRONG_ORDER)
+    return ROWS * rows + CELLS * cells
+
+
+def shape(found: Execution, wanted: Execution) -> float:
+    """Grade the number of columns and of rows, half each, in [0, 1]."""
+    if found.refusal is not None:
+        return 0.0
+    return (_ratio(found.columns, wanted.columns) + _ratio(len(found.rows), len(wanted.rows))) / 2
+
+
+def rows_f1(found: Sequence[Row], wanted: Sequence[Row]) -> float:
+    """Return the F1 of two multisets of rows, numbers within the tolerance."""
+    if not found and not wanted:
+        return 1.0
+    found_left, wanted_left = Counter(found), Counter(wanted)
+    equal = found_left & wanted_left
+    pairs = equal.total()
+    # Only rows of equal texts can be the same.
+    rest: defaultdict[Row, list[Row]] = defaultdict(list)
+    for row in list((wanted_left - equal).elements())[:MAX_PAIRED]:
+        rest[_texts(row)].append(row)
+    for row in list((found_left - equal).elements())[:MAX_PAIRED]:
+        others = rest.get(_texts(row), [])
+        match = next((index for index, other in enumerate(others) if _same_row(row, other)), None)
+        if match is not None:
+            del others[match]
+            pairs += 1
+    return 2 * pairs / (len(found) + len(wanted))
+
+
+def _in_order(found: Sequence[Row], wanted: Sequence[Row]) -> bool:
+    return all(_same_row(one, other) for one, other in zip(found, wanted, strict=True))
+
+
+def _cells(rows: Sequence[Row]) -> Iterator[Cell]:
+    return (round(cell, 2) if isinstance(cell, float) else cell for row in rows for cell in row)
+
+
+def _texts(row: Row) -> Row:
+    return tuple(None if isinstance(cell, int | float) else cell for cell in row)
+
+
+def _f1(found: Counter[Cell], wanted: Counter[Cell]) -> float:
+    total = found.total() + wanted.total()
+    return 2 * (found & wanted).total() / total if total else 1.0
+
+
+def _ratio(one: int, other: int) -> float:
+    return min(one, other) / max(one, other, 1)
+
+
+def _same_row(one: Row, other: Row) -> bool:
+    return len(one) == len(other) and all(map(_same_cell, one, other))
+
+
+def _same_cell(one: Cell, other: Cell) -> bool:
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=TOLERANCE)
+    return one == other
