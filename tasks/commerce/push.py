@@ -9,7 +9,8 @@
 - `offer`: share of the offer's words and signs that are there; 0.3 times where one of its numbers is missing.
   Gamed by repeating the prompt.
 - `style`: 0 for the manner of an e-mail; otherwise 0.7, and 1 with a call to action, each halved by several lines or
-  markup and by chatter. Counts like `length`. Source: final report, formal penalty.
+  markup, by chatter and where the text breaks off: it ends with a mark or an emoji. Counts like `length`.
+  Source: final report, formal penalty.
 
 All are scaled by what makes the text one message that a shopper could get: it is Portuguese and no heap of keywords,
 it is not copied from the prompt, it is no refusal and no talk about a push; it is not far too long (1 up to 160
@@ -77,6 +78,7 @@ _GENERIC: Final = tuple(fold(phrase) for phrase in read_lexicon("generic_pushes"
 _CALLS: Final = frozenset(fold(word) for word in read_lexicon("calls_to_action"))
 _PORTUGUESE: Final = frozenset(word for word in read_lexicon("portuguese_words"))
 _ACCENTS: Final = frozenset("áàâãéêíóôõúç")
+_UNFINISHED: Final = (",", ";", ":", "-", "(")
 _MARKUP: Final = ("#", "*", "{", "[", "`", "-")
 
 
@@ -206,7 +208,9 @@ def _style(lines: Sequence[str], folded: str, present: set[str]) -> float:
         return 0.0
     calls = not _CALLS.isdisjoint(present)
     one_message = len(lines) == 1 and not lines[0].startswith(_MARKUP) and "**" not in folded
-    return (1.0 if calls else 0.7) * (1.0 if one_message else 0.5) * (0.5 if CHATTER.are_in(folded, present) else 1.0)
+    breaks_off = lines[-1][-1].isalnum() or lines[-1].endswith(_UNFINISHED)
+    faults = (not one_message) + breaks_off + CHATTER.are_in(folded, present)
+    return (1.0 if calls else 0.7) * 0.5**faults
 
 
 def score_v4_2(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature

@@ -19,12 +19,12 @@ Examples = Mapping[TaskName, list[Example]]
 JSON_TASKS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment", "churn")
 NEXT_TO_NOTHING: Final = 0.15
 TRUNCATION_CEILINGS: Final[Mapping[TaskName, tuple[float, float, float]]] = {
-    "extraction": (0.25, 0.45, 0.65),
-    "sql_qa": (0.30, 0.45, 0.60),
-    "insights": (0.35, 0.60, 0.85),
-    "push": (0.40, 0.65, 0.85),
-    "sentiment": (0.25, 0.45, 0.65),
-    "churn": (0.25, 0.45, 0.65),
+    "extraction": (0.10, 0.25, 0.30),
+    "sql_qa": (0.20, 0.45, 0.60),
+    "insights": (0.30, 0.70, 0.80),
+    "push": (0.50, 0.70, 0.95),
+    "sentiment": (0.10, 0.10, 0.30),
+    "churn": (0.20, 0.45, 0.50),
 }
 """The most that the first 25, 50 and 75 % of a reference answer earn."""
 
