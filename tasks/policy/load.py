@@ -58,7 +58,22 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
     except (OSError, ValueError) as error:
         raise InputError(f"no model can be read from {base}: {error}") from error
     reset_generation_config(model)
+    if four_bit and not on_gpu:
+        _keep_weights_trainable(model)
     return model
+
+
+def _keep_weights_trainable(model: "PreTrainedModel") -> None:
+    """Keep bitsandbytes from packing a model's weights the first time that it generates.
+
+    On processors with AVX512-BF16 it would, for a kernel that computes no gradient: the next training step would fail,
+    and answers would differ from those of other processors.
+    """
+    from bitsandbytes.nn import Linear4bit
+
+    for module in model.modules():
+        if isinstance(module, Linear4bit):
+            module.support_avx512bf16_for_cpu = False
 
 
 def reset_generation_config(model: "PreTrainedModel") -> None:

@@ -34,6 +34,25 @@ def test_four_bit_quantizes_the_linear_layers_and_keeps_the_answers_close(base: 
     assert 0 < difference < 0.1
 
 
+def test_quantized_weights_can_be_trained_after_they_generated(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bug of processors with AVX512-BF16: bitsandbytes packs the weights for a kernel without a gradient."""
+    import torch
+    from bitsandbytes.nn import Linear4bit, modules
+
+    monkeypatch.setattr(modules, "has_avx512bf16", lambda: True)
+    model = load_base(base, four_bit=True)
+    tokens = torch.tensor([[5, 6, 7, 8]])
+    with torch.no_grad():
+        model.eval()(tokens)
+    layers = [module for module in model.modules() if isinstance(module, Linear4bit)]
+    assert layers
+    assert not any(getattr(layer.weight.quant_state, "packing_format_for_cpu", False) for layer in layers)
+    model.train()
+    model.get_input_embeddings().requires_grad_(True)
+    model(tokens).logits.sum().backward()
+    assert model.get_input_embeddings().weight.grad.abs().sum() > 0
+
+
 def test_an_empty_folder_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no model can be read from"):
         load_base(tmp_path, four_bit=False)
