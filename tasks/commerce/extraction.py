@@ -11,10 +11,11 @@
 - `types`: share of nine checks passed (`main_complaint` is free text): enumerations, an integer that is no boolean,
   a number in [0, 1], real booleans. Gamed by one fixed object for every review. Source: final report, value validity.
 - `values`: the square of the mean agreement of the well-typed fields with the reference's known ones: exact for
-  enumerations and booleans, by distance for numbers, by shared words for the complaint; squared, because of an object
-  that is half right nobody can tell which half. Two fields of one answer that contradict each other keep a quarter of
-  their agreement, or 0.7 of it where people do feel both (`CONTRADICTIONS`), unless the reference says the same. Halved
-  where the sentiment contradicts the rating and the reference does not. Gamed by the likeliest values, which is worth
+  enumerations and booleans, by distance for numbers, by what it complains of for the complaint (`complaints`); squared,
+  because of an object that is half right nobody can tell which half. Two fields of one answer that contradict each
+  other keep a quarter of their agreement, or 0.7 of it where people do feel both (`CONTRADICTIONS`), unless the
+  reference says the same. Halved where the sentiment contradicts the rating and the reference does not. Gamed by the
+  likeliest values, which is worth
   only what the store's habits are: one fixed object earns 0.70 a review on a simulated store of 20,000 orders (ceiling
   0.75), where half of the reviews are praise alone.
   Source: DESIGN, grounded; final report, sentiment mismatch.
@@ -36,12 +37,12 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from schemas.documents import Rollout
 from schemas.store import Store
 from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
+from tasks.commerce.complaints import same_complaint
 from tasks.commerce.example import Example
 from tasks.commerce.json_fields import (
     REPORT_WEIGHTS,
@@ -57,7 +58,7 @@ from tasks.commerce.parser import parse_object
 from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.review_cases import CAUSE_FIELDS, ReviewCase, review_cases, sentiment_of
 from tasks.commerce.sandbox import Databases
-from tasks.commerce.text_form import overlap, ramp
+from tasks.commerce.text_form import ramp
 from tasks.commerce.wordings import read_wording
 
 WORDING: Final = read_wording("extraction")
@@ -219,16 +220,12 @@ def _agreement(name: str, found: Any, wanted: Any) -> float:
     if found is None:
         return 0.0
     if name == "main_complaint":
-        return _complaint_overlap(found, wanted)
+        return same_complaint(found, wanted)
     if name == "churn_risk":
         return ramp(abs((read_share(found) or 0.0) - wanted), 0.5, RISK_TOLERANCE)
     if name == "sentiment_score":
         return ramp(abs(found - wanted), 3, 0)
     return 0.0
-
-
-# A policy says the same few complaints over and over.
-_complaint_overlap: Final = lru_cache(maxsize=4_096)(overlap)
 
 
 def v42_score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature

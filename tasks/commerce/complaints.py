@@ -1,0 +1,44 @@
+"""Whether two texts complain of the same thing: the one field of an extraction that is free text."""
+
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from typing import Final
+
+from tasks.commerce.lexicons import read_lexicon
+from tasks.commerce.text_form import fold, overlap, ramp
+
+OTHER_WORDS: Final = 0.9
+"""What the same complaint in words of one's own is worth."""
+SHORT, TOO_LONG = 60, 160
+"""Characters up to which a complaint is short, as it is asked for, and from which on it is a text."""
+KEPT: Final = 4_096
+
+
+@lru_cache(maxsize=KEPT)
+def same_complaint(found: str, wanted: str) -> float:
+    """Grade a complaint against the reference's, in [0, 1].
+
+    1 for the reference's words and 0.9 for others that say the same (`data/lexicons/complaints.txt`); what a reference
+    complains of that the list does not know is held against by its words. Naming several complaints divides the grade
+    by their number, and naming only others earns nothing. Two empty complaints agree.
+    """
+    if not wanted.strip() or not found.strip():
+        return float(not wanted.strip() and not found.strip())
+    text = fold(found[: TOO_LONG + 1])
+    named = {complaint for complaint, phrases in _complaints().items() if phrases.search(text)}
+    known = wanted in _complaints()
+    if known and named and wanted not in named:
+        return 0.0
+    grade = max(overlap(found, wanted), OTHER_WORDS if wanted in named else 0.0)
+    return grade / max(len(named), 1) * ramp(len(found), TOO_LONG, SHORT)
+
+
+@cache
+def _complaints() -> Mapping[str, re.Pattern[str]]:
+    lines = (line.split(": ") for line in read_lexicon("complaints"))
+    return {complaint: re.compile(rf"\b(?:{_alternatives(phrases)})\b") for complaint, phrases in lines}
+
+
+def _alternatives(phrases: str) -> str:
+    return "|".join(re.escape(phrase).replace(r"\*", r"\w*") for phrase in phrases.split(", "))
