@@ -66,7 +66,9 @@ def score(
     rollouts: Annotated[Path, typer.Argument(help="JSON Lines of rollouts.")],
     spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
     store: Annotated[Path | None, typer.Option(help="Folder of the store that sql_qa's questions are about.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where the scored rollouts go, as JSON Lines.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the scored rollouts go, as JSON Lines; replaced if there.")
+    ] = None,
     metrics: Annotated[
         bool, typer.Option("--metrics", help="Measure the ground truth too, which is no reward.")
     ] = False,
@@ -74,9 +76,11 @@ def score(
 ) -> None:
     """Score rollouts of any model with the rewards."""
     from flows.console import print_scores, say, stage_progress
+    from flows.interruption import interruptible
     from tasks.commerce.score_file import score_file
 
-    with stage_progress("score") as progress:
+    undone = "interrupted, and nothing was written; run the same command again"
+    with interruptible(undone), stage_progress("score") as progress:
         result = score_file(rollouts, spec, store, out, progress, metrics=metrics)
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False))
@@ -173,7 +177,8 @@ def main() -> None:
     except OSError as error:
         if error.errno not in DISK_ERRORS:
             raise
-        _end(InputError(f"{error.filename or 'a file'} cannot be written: {error.strerror}; what was finished is kept"))
+        place = error.filename or "a file"
+        _end(InputError(f"{place} cannot be written: {error.strerror}; mend that, and run the same command again"))
 
 
 def _end(error: TucanoError) -> None:

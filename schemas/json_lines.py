@@ -64,7 +64,10 @@ def stream_json_lines(path: Path, model: type[Document], what: str) -> Iterator[
 
 
 def _read(line: bytes, model: type[Document]) -> Document:
-    return model.model_validate_json(line.decode("utf-8").rstrip("\n"), strict=True)
+    text = line.decode("utf-8").rstrip("\n")
+    if not text.strip():
+        raise ValueError("nothing is there; remove the line")
+    return model.model_validate_json(text, strict=True)
 
 
 def _explain(error: ValueError) -> str:

@@ -1,9 +1,10 @@
 """Scores a file of rollouts: rewards on request into another file, and what they and the ground truth come to."""
 
+import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -45,7 +46,7 @@ def score_file(
         rollouts: JSON Lines of rollouts.
         spec: Which reward.
         store: Folder of the store that sql_qa's questions are about.
-        output: Where the scored rollouts go, in the order of the file; None to write none.
+        output: Where the scored rollouts go, in the order of the file, in place of what is there; None to write none.
         progress: Told of each rollout.
         metrics: Measure the ground truth too; this holds the file's rollouts in memory.
 
@@ -54,17 +55,19 @@ def score_file(
         its metrics where asked for.
 
     Raises:
-        InputError: The file or the store cannot be read, a line is no rollout, sql_qa rollouts come without a store, or
-            a reference query does not run on it.
+        InputError: The file or the store cannot be read, the output cannot be written, a line is no rollout, sql_qa
+            rollouts come without a store, or a reference query does not run on it.
     """
-    total = _check(rollouts, spec, store, metrics=metrics)
-    databases = _open(store)
+    if rollouts.exists() and not rollouts.is_file():
+        raise InputError(f"rollouts {rollouts} is no regular file, and it is read twice; give the name of a file")
     by_task: defaultdict[TaskName, TaskScores] = defaultdict(TaskScores)
-    with _replacing(output) as lines:
+    with _replacing(output, rollouts) as lines:
+        total = _check(rollouts, spec, store, metrics=metrics)
+        databases = _open(store)
         for number, rollout in enumerate(stream_json_lines(rollouts, Rollout, "rollouts"), start=1):
             scored = _score(rollout, databases, spec, f"rollouts {rollouts}: line {number}")
             if lines is not None:
-                lines.write(orjson.dumps(scored.model_dump()) + b"\n")
+                lines.write(_as_line(scored))
             _add(by_task[rollout.task], scored, rollout if metrics else None)
             progress(number, total, "rollouts scored")
     return {
@@ -98,19 +101,42 @@ def _open(store: Path | None) -> Databases | None:
 
 
 @contextmanager
-def _replacing(output: Path | None) -> Iterator[IO[bytes] | None]:
-    """Open a file for writing that takes its place only once all of it is written."""
+def _replacing(output: Path | None, rollouts: Path) -> Iterator[IO[bytes] | None]:
+    """Open a file for writing that takes its place once all of it is written; a block that fails leaves nothing."""
     if output is None:
         yield None
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
+    if output.is_dir() or output.resolve() == rollouts.resolve():
+        what = "is a folder" if output.is_dir() else "is the file of rollouts itself"
+        raise InputError(f"--out {output} {what}; give the name of another file")
     draft = output.with_name(f".{output.name}.{os.getpid()}.draft")
+    missing = [folder for folder in output.resolve().parents if not folder.exists()]
     try:
-        with draft.open("wb") as lines:
+        try:
+            output.parent.mkdir(parents=True, exist_ok=True)
+            lines = draft.open("wb")
+        except OSError as error:
+            raise InputError(
+                f"--out {output} cannot be written ({error.strerror}); give a file in a folder that you may write"
+            ) from None
+        with lines:
             yield lines
         draft.replace(output)
-    finally:
-        draft.unlink(missing_ok=True)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+            for folder in missing:
+                folder.rmdir()
+        raise
+
+
+def _as_line(scored: ScoredRollout) -> bytes:
+    document = scored.model_dump()
+    try:
+        return orjson.dumps(document) + b"\n"
+    except TypeError:
+        # A key that is kept may hold an integer beyond 64 bits.
+        return json.dumps(document, ensure_ascii=False).encode() + b"\n"
 
 
 def _score(rollout: Rollout, databases: Databases | None, spec: SpecName, place: str) -> ScoredRollout:

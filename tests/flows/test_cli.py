@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -94,3 +96,19 @@ def test_scoring_needs_neither_torch_nor_prefect_nor_mlflow() -> None:
     code = f"import sys; import flows.cli; import tasks.commerce.score_file; print({heavy} & set(sys.modules))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_score_leaves_nothing_and_says_so(tmp_path: Path, ending: signal.Signals) -> None:
+    rollouts, scored = tmp_path / "rollouts.jsonl", tmp_path / "scored.jsonl"
+    rollouts.write_text(ROLLOUT * 400_000, encoding="utf-8")
+    command = [sys.executable, "-m", "flows", "score", str(rollouts), "--out", str(scored)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not list(tmp_path.glob(".*")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(ending)
+        said = process.communicate()[1]
+    assert process.returncode == 4, said
+    assert "interrupted, and nothing was written" in said
+    assert [file.name for file in tmp_path.iterdir()] == ["rollouts.jsonl"]

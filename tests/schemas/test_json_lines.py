@@ -26,7 +26,8 @@ def test_reads_what_was_written(tmp_path: Path) -> None:
         ('{"prompt_id":"b","task":"poetry","seed":0,"sample":0,"score":0.5}', "task"),
         ('{"prompt_id":"b","task":"push","seed":0,"score":0.5}', "sample"),
         ("not json", "JSON"),
-        ("", "JSON"),
+        ("", "nothing is there"),
+        (" \t", "nothing is there"),
         ("[1, 2]", "object"),
     ],
 )

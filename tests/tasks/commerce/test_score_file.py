@@ -111,3 +111,39 @@ def test_a_bad_line_is_named_and_nothing_is_written(tmp_path: Path, line: bytes,
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is empty"):
         score_file(write(tmp_path), "grounded", None, None, silent, metrics=False)
+
+
+def test_a_number_beyond_64_bits_is_kept(tmp_path: Path) -> None:
+    output = tmp_path / "scored.jsonl"
+    score_file(write(tmp_path, SENTIMENT | {"tokens": 10**30}), "grounded", None, output, silent, metrics=False)
+    assert json.loads(output.read_text(encoding="utf-8"))["tokens"] == 10**30
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence"),
+    [
+        (".", "is a folder"),
+        ("rollouts.jsonl", "is the file of rollouts itself"),
+        ("rollouts.jsonl/x", "cannot be written"),
+    ],
+)
+def test_an_output_that_cannot_be_is_refused_before_the_work(tmp_path: Path, output: str, sentence: str) -> None:
+    path = write(tmp_path, SENTIMENT)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=sentence):
+        score_file(path, "grounded", None, tmp_path / output, silent, metrics=False)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["rollouts.jsonl"]
+
+
+def test_a_refusal_takes_back_the_folders_that_were_made(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"line 1"):
+        score_file(write(tmp_path, {}), "grounded", None, tmp_path / "a" / "b" / "scored.jsonl", silent, metrics=False)
+    assert [file.name for file in tmp_path.iterdir()] == ["rollouts.jsonl"]
+
+
+def test_what_cannot_be_read_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no regular file"):
+        score_file(Path("/dev/null"), "grounded", None, None, silent, metrics=False)
+    with pytest.raises(InputError, match="no regular file"):
+        score_file(tmp_path, "grounded", None, None, silent, metrics=False)
