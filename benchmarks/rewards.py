@@ -6,8 +6,9 @@ quotes, with decimal commas) 3,000; sentiment, churn, push and insights 20,000 e
 300. Fuzzing: no mutated completion raises under either specification, and none takes more than 50 ms, a query
 that runs up to its own stop of a second excepted.
 
-The machine's noise is taken out as far as it can be: every figure is processor time of this process, the collector of
-garbage rests meanwhile, and what looks slow when fuzzing is timed again, the fastest of five counting.
+No completion is scored twice: each run has prompts of its own, eight answers to each that differ in words, as a group
+of rollouts does. The machine's noise is taken out as far as it can be: every figure is processor time of this process,
+the collector of garbage rests meanwhile, and what looks slow when fuzzing is timed again, the fastest of five counting.
 """
 
 import argparse
@@ -18,7 +19,9 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import orjson
@@ -33,11 +36,12 @@ from tasks.commerce.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
 
 SEED: Final = 7
-ORDERS: Final = 1_500
-EXAMPLES: Final = 300
+ORDERS: Final = 20_000
 RUNS: Final = 7
-ROLLOUTS_A_RUN: Final = 3_000
-SQL_ROLLOUTS_A_RUN: Final = 600
+ANSWERS: Final = 8
+"""Answers to a prompt."""
+PROMPTS_A_RUN: Final = 300
+SQL_PROMPTS_A_RUN: Final = 75
 MIN_PER_SECOND: Final[Mapping[str, float]] = {
     "extraction": 20_000,
     "extraction, malformed": 3_000,
@@ -142,7 +146,7 @@ def main() -> int:
 
 
 def _prepare() -> tuple[Databases, dict[TaskName, list[Rollout]]]:
-    """Return the copies of a simulated store, and the reference answers to prompts of every task."""
+    """Return the copies of a simulated store, and answers to prompts of every task, those to a prompt together."""
     store = simulate_store(ORDERS, random.Random(SEED))
     rollouts = {
         task: [
@@ -150,17 +154,48 @@ def _prepare() -> tuple[Databases, dict[TaskName, list[Rollout]]]:
                 prompt_id=str(number),
                 task=task,
                 prompt=example.prompt,
-                completion=TASKS[task].answer(example.reference),
+                completion=_reword(task, TASKS[task].answer(example.reference), number * ANSWERS + answer),
                 reference=example.reference,
             )
-            for number, example in enumerate(TASKS[task].examples(store, random.Random(SEED), EXAMPLES))
+            for number, example in enumerate(
+                TASKS[task].examples(store, random.Random(SEED), (RUNS + 1) * PROMPTS_A_RUN)
+            )
+            for answer in range(ANSWERS)
         ]
         for task in TASK_NAMES
     }
     return Databases.from_store(store), rollouts
 
 
-def _workloads(rollouts: Mapping[TaskName, Sequence[Rollout]]) -> dict[str, list[Rollout]]:
+def _reword(task: TaskName, answer: str, number: int) -> str:
+    """Return an answer in words of its own; of extraction and sentiment, the right one and seven with a field wrong."""
+    if task in ("extraction", "sentiment"):
+        fields = json.loads(answer)
+        wrong = sorted(fields)[number % ANSWERS % len(fields)] if number % ANSWERS else None
+        changed = {name: _other(value) if name == wrong else value for name, value in fields.items()}
+        return json.dumps(changed, ensure_ascii=False, separators=(",", ":"))
+    first, second = {
+        "insights": ("do período", f"do período {number}"),
+        "push": ("Aproveite", f"Aproveite já, cliente {number},"),
+        "churn": ("O histórico", f"O histórico {number}"),
+        "sql_qa": ("SELECT ", f"SELECT /* {number} */ "),
+    }[task]
+    return answer.replace(first, second, 1)
+
+
+def _other(value: object) -> object:
+    """Return another value of the same type."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return 6 - value if value != 3 else 4
+    if isinstance(value, float):
+        return round(1 - value, 1)
+    return {"positive": "neutral", "neutral": "negative", "negative": "positive"}.get(str(value), "outra coisa")
+
+
+def _workloads(rollouts: Mapping[TaskName, Sequence[Rollout]]) -> dict[str, list[list[Rollout]]]:
+    """Return by kind the rollouts of the warm-up and of each run."""
     queries = [
         rollout.model_copy(update={"completion": _query(number, rollout.completion)})
         for number, rollout in enumerate(rollouts["sql_qa"])
@@ -171,11 +206,11 @@ def _workloads(rollouts: Mapping[TaskName, Sequence[Rollout]]) -> dict[str, list
     ]
     kinds: dict[str, Sequence[Rollout]] = {str(task): each for task, each in rollouts.items()}
     kinds |= {"extraction, malformed": malformed, "sql_qa": queries}
-    sizes = {"sql_qa": SQL_ROLLOUTS_A_RUN}
-    return {
-        name: [kinds[name][index % len(kinds[name])] for index in range(sizes.get(name, ROLLOUTS_A_RUN))]
-        for name in MIN_PER_SECOND
-    }
+    workloads = {}
+    for name in MIN_PER_SECOND:
+        size = ANSWERS * (SQL_PROMPTS_A_RUN if name == "sql_qa" else PROMPTS_A_RUN)
+        workloads[name] = [list(kinds[name][run * size : (run + 1) * size]) for run in range(RUNS + 1)]
+    return workloads
 
 
 def _malform(number: int, completion: str) -> str:
@@ -199,27 +234,36 @@ def _query(number: int, sql: str) -> str:
     return kinds[number % len(kinds)]
 
 
-def _speed(rollouts: Sequence[Rollout], databases: Databases) -> Speed:
-    texts = [rollout.completion for rollout in rollouts]
-    seconds = _median_seconds(lambda: [score_rollout(rollout, databases) for rollout in rollouts])
-    try:
-        parsing = _median_seconds(lambda: [orjson.loads(text) for text in texts])
-    except orjson.JSONDecodeError:
-        return Speed(len(rollouts) / seconds, None)
-    return Speed(len(rollouts) / seconds, seconds / parsing)
+def _speed(runs: Sequence[Sequence[Rollout]], databases: Databases) -> Speed:
+    rates, times = [], []
+    _score_all(runs[0], databases)
+    for rollouts in runs[1:]:
+        texts = [rollout.completion for rollout in rollouts]
+        scoring = _seconds_of(partial(_score_all, rollouts, databases))
+        rates.append(len(rollouts) / scoring)
+        with suppress(orjson.JSONDecodeError):
+            times.append(scoring / min(_seconds_of(partial(_parse_all, texts)) for _ in range(5)))
+    return Speed(statistics.median(rates), statistics.median(times) if times else None)
 
 
-def _median_seconds(work: Callable[[], object]) -> float:
-    work()  # fills the caches, as any long run does
-    runs = []
+def _score_all(rollouts: Sequence[Rollout], databases: Databases) -> None:
+    for rollout in rollouts:
+        score_rollout(rollout, databases)
+
+
+def _parse_all(texts: Sequence[str]) -> None:
+    for text in texts:
+        orjson.loads(text)
+
+
+def _seconds_of(work: Callable[[], object]) -> float:
     gc.collect()
     gc.disable()
-    for _ in range(RUNS):
-        started = time.process_time()
-        work()
-        runs.append(time.process_time() - started)
+    started = time.process_time()
+    work()
+    seconds = time.process_time() - started
     gc.enable()
-    return statistics.median(runs)
+    return seconds
 
 
 def _print_speeds(speeds: Mapping[str, Speed]) -> None:

@@ -4,11 +4,14 @@
 
 - `facts`: how well three of the given facts (fewer where fewer are given) are quoted: each number in any notation, of
   the right row of the table, and in one sentence with the words and signs that it belongs to (`quotations`). Each
-  number that nobody gave and each that is said of a wrong row takes away a third. Gamed by a list of facts without
-  analysis, which earns half of it at most and little of the rest. Source: DESIGN, grounded.
+  number that nobody gave and each that is said of a wrong row takes away a third. Only the three best count, states may
+  be named in full, and rows of the table and lines of the prompt count as not written. Gamed by a list of facts
+  without analysis, which earns half of it at most and little of the rest, and by superlatives against the table
+  (`a pior de todas` of the highest), which nothing checks. Source: DESIGN, grounded.
 - `structure`: a heading (0.3) and up to three list items (0.7). Gamed by marks without content.
   Source: final report, structure marks.
-- `actions`: up to three different verbs of action. Gamed by a heap of verbs. Source: final report, action words.
+- `actions`: up to three different verbs of action, anywhere. Gamed by verbs that have nothing to do with the
+  facts. Source: final report, action words.
 - `length`: 1 from 150 to 600 characters, falling to 0 at 40 and at 1200. Gamed by padding.
   Source: final report, length.
 
@@ -28,7 +31,9 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from itertools import combinations
 from typing import Final
 
 from schemas.documents import Rollout
@@ -36,17 +41,16 @@ from schemas.store import Store
 from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.example import Example
 from tasks.commerce.lexicons import read_lexicon
-from tasks.commerce.portuguese_numbers import numbers_in
-from tasks.commerce.quotations import KnownFacts, know, read_quotations, tokens_of, words_among
+from tasks.commerce.portuguese_numbers import numbers_given, numbers_in
+from tasks.commerce.quotations import PLACES, KnownFact, KnownFacts, know, read_quotations, tokens_of, words_among
 from tasks.commerce.sandbox import Databases
 from tasks.commerce.store_facts import fact_tables
 from tasks.commerce.text_form import (
     CHATTER,
     KEPT_PROMPTS,
     MAX_CHARACTERS,
-    REFUSAL_REACH,
-    REFUSALS,
     brevity,
+    declines,
     fluency,
     fold,
     originality,
@@ -56,12 +60,14 @@ from tasks.commerce.wordings import read_wording
 
 WORDING: Final = read_wording("insights")
 WEIGHTS: Final = {"facts": 0.40, "structure": 0.20, "actions": 0.20, "length": 0.20}
-V4_2_WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 0.10}
+V42_WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 0.10}
 ENOUGH: Final = 3
 """Facts, list items and verbs of action that an analysis needs."""
-V4_2_ENOUGH: Final = 4
+LENGTHS: Final = (150, 600)
+"""Characters that an analysis has, for the reward and the metric."""
+V42_ENOUGH: Final = 4
 """Verbs of action and marks of structure that the final report's reward asks for."""
-V4_2_ENOUGH_DOMAIN: Final = 2
+V42_ENOUGH_DOMAIN: Final = 2
 LIST_WORTH: Final = 0.5
 """What a bare list of facts keeps of `facts`."""
 ENOUGH_COMMENT: Final = 3
@@ -71,10 +77,21 @@ MISSES: Final = 1_000
 MAX_LINES: Final = 60
 
 _LINE: Final = re.compile(
-    r"[ \t]*(?:(?P<item>[-*•]|(?P<ordinal>\d{1,2}[.)]))[ \t]+\**\w.{9}|(?P<heading>#{1,4}[ \t]*\w|\*\*\w))"
+    r"[ \t]*(?:(?P<item>[-*•–—]|(?P<ordinal>\d{1,2}[.)]))[ \t]+\**\w.{9}|(?P<heading>#{1,4}[ \t]*\w|\*\*\w))"
 )
+_NO_CLAIM: Final = re.compile(
+    r"\b\d{1,2}[oa]\b|\bmetas?\b[^.\n]{0,30}?\d[\d.,]*|\breduz\w*[^.\n]{0,40}? para \d[\d.,]*"
+    r"|\bem \d{1,3} (?:dias|semanas|meses)\b"
+)
+"""Places in a ranking, goals and terms."""
+_THOUSANDS: Final = re.compile(r"(\d+(?:,\d+)?) mil\b")
 _ORDINAL: Final = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]", re.MULTILINE)
-_MARK: Final = re.compile(r"[ \t]*(?:[-*•#]|\d{1,2}[.)])[ \t]*\S")
+_CODES: Final = {
+    name: code
+    for code, name in sorted((line.split(" = ") for line in read_lexicon("states")), key=lambda pair: -len(pair[1]))
+}
+"""The codes of the states by their names, the longer names first."""
+_MARK: Final = re.compile(r"[ \t]*(?:[-*•–—#]|\d{1,2}[.)])[ \t]*\S")
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
@@ -123,17 +140,21 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     """Score the facts quoted, the structure, the actions and the length."""
     stripped = completion.strip()
     text = stripped[:MAX_CHARACTERS]
+    known = know(tuple((reference or {}).get("facts") or ()))
+    if known.facts:
+        text = _with_codes(_own_lines(text, prompt), known)
     items, headings, ordinals = _lines(text)
     folded = fold(_ORDINAL.sub("", text) if ordinals else text)
     tokens = tokens_of(folded)
     text_words = words_among(tokens)
     present = set(text_words)
-    own = 0.0 if REFUSALS.are_in(folded[:REFUSAL_REACH], present) else originality(text_words, prompt, WORDING.system)
+    own = originality(text_words, prompt, WORDING.system)
     if not text_words or not own:
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     fluent = fluency(text_words)
-    known = know(tuple((reference or {}).get("facts") or ()))
-    quoted = _quoted(tokens, known, prompt) if known.facts else None
+    quoted = _quoted(tokens, folded, known, prompt) if known.facts else None
+    if declines(folded, present, bool(quoted)):
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
     ground = 1.0 if quoted is None else 0.2 + 0.8 * quoted
     comment = ramp(_own_words(present, known), 0, ENOUGH_COMMENT) if known.facts else 1.0
     analysis = own * fluent * ground * (0.2 + 0.8 * comment) * (0.7 if CHATTER.are_in(folded, present) else 1.0)
@@ -144,7 +165,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "facts": None if quoted is None else own * readable * quoted,
         "structure": analysis * (0.3 * bool(headings) + 0.7 * min(items, ENOUGH) / ENOUGH),
         "actions": analysis * min(_ACTION_VERBS.count(present), ENOUGH) / ENOUGH,
-        "length": analysis * ramp(len(stripped), 40, 150) * ramp(len(stripped), 1200, 600),
+        "length": analysis * ramp(len(stripped), 40, LENGTHS[0]) * ramp(len(stripped), 1200, LENGTHS[1]),
     }
     return Score(fill_unknown(components, WEIGHTS))
 
@@ -156,22 +177,71 @@ def _lines(text: str) -> tuple[int, int, bool]:
     return len(items), len(found) - len(items), any(match["ordinal"] for match in items)
 
 
-def _quoted(tokens: Sequence[str], known: KnownFacts, prompt: str) -> float:
+def _own_lines(text: str, prompt: str) -> str:
+    """Return a text without rows of the table, pasted: nothing in them was said by the text."""
+    lines = text.split("\n")
+    given = _lines_given(prompt)
+    if " | " not in text and given.isdisjoint(lines):
+        return text
+    return "\n".join(line for line in lines if " | " not in line and line.strip() not in given)
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _lines_given(prompt: str) -> frozenset[str]:
+    return frozenset(line.strip() for line in prompt.split("\n") if line.strip())
+
+
+def _with_codes(text: str, known: KnownFacts) -> str:
+    """Return a text that names the table's states by their codes, as the table does."""
+    names = _state_names(tuple(known.rows.values()))
+    return names.sub(lambda match: _CODES[match[0]], text) if names else text
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _state_names(rows: tuple[str, ...]) -> re.Pattern[str] | None:
+    names = [name for name, code in _CODES.items() if code in rows]
+    # Mato Grosso do Sul is no Mato Grosso: neither is there for the other, whichever of them the table has.
+    return re.compile(rf"\b(?:{'|'.join(names)})\b(?! do Sul)") if names else None
+
+
+def _invented(unknown: AbstractSet[float], folded: str, known: KnownFacts) -> AbstractSet[float]:
+    """Leave out places in a ranking, goals and terms, and what rounds or subtracts given numbers."""
+    if not unknown:
+        return unknown
+    said = {number for found in _NO_CLAIM.findall(folded) for number in numbers_in(found)}
+    rounded = {number for found in _THOUSANDS.findall(folded) for number in numbers_in(found) if _rounds(found, known)}
+    return unknown - said - rounded - (_differences(known.facts) if "ponto" in folded else frozenset())
+
+
+def _rounds(written: str, known: KnownFacts) -> bool:
+    places = len(written.partition(",")[2])
+    return any(abs(number / 1000 - numbers_in(written)[0]) <= 0.5 * 10**-places for number in known.numbers)
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _differences(facts: tuple[KnownFact, ...]) -> frozenset[float]:
+    """Return by how much the numbers of each column differ."""
+    return frozenset(
+        round(abs(number - other), PLACES)
+        for one, two in combinations(facts, 2)
+        if one.labels == two.labels
+        for number in one.numbers
+        for other in two.numbers
+    )
+
+
+def _quoted(tokens: Sequence[str], folded: str, known: KnownFacts, prompt: str) -> float:
     quotations = read_quotations(tokens, known)
-    coverage = min(sum(quotations.grades) / min(ENOUGH, len(known.facts)), 1.0)
+    enough = min(ENOUGH, len(known.facts))
+    coverage = sum(sorted(quotations.grades)[-enough:]) / enough
     faults = len(quotations.wrong)
     if quotations.unknown:
-        faults += len(quotations.unknown - _numbers_given(prompt))
+        faults += len(_invented(quotations.unknown - numbers_given(prompt), folded, known))
     return coverage * (2 / 3) ** faults
 
 
 def _own_words(present: set[str], known: KnownFacts) -> int:
     return sum(map(str.isalpha, present - known.words))
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _numbers_given(prompt: str) -> frozenset[float]:
-    return frozenset(numbers_in(prompt))
 
 
 class _Beginnings:
@@ -190,10 +260,11 @@ class _Beginnings:
 
 
 _ACTION_VERBS: Final = _Beginnings("action_verbs")
+_REPORT_ACTIONS: Final = _Beginnings("report_action_words")
 _DOMAIN: Final = _Beginnings("domain_words")
 
 
-def score_v4_2(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+def score_v42(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
     """Score by the final report's appendix: action words, length, structure marks and domain mention."""
     stripped = completion.strip()
     text = stripped[:MAX_CHARACTERS]
@@ -201,10 +272,10 @@ def score_v4_2(completion: str, prompt: str, reference: Reference | None, databa
     marks = sum(map(bool, map(_MARK.match, text.split("\n", MAX_LINES)))) + text.count("**") // 2
     return Score(
         {
-            "actions": min(_ACTION_VERBS.count(present), V4_2_ENOUGH) / V4_2_ENOUGH,
+            "actions": min(_REPORT_ACTIONS.count(present), V42_ENOUGH) / V42_ENOUGH,
             "length": ramp(len(stripped), 0, 100) * ramp(len(stripped), 1600, 800),
-            "structure": min(marks, V4_2_ENOUGH) / V4_2_ENOUGH,
-            "domain": min(_DOMAIN.count(present), V4_2_ENOUGH_DOMAIN) / V4_2_ENOUGH_DOMAIN,
+            "structure": min(marks, V42_ENOUGH) / V42_ENOUGH,
+            "domain": min(_DOMAIN.count(present), V42_ENOUGH_DOMAIN) / V42_ENOUGH_DOMAIN,
         }
     )
 
@@ -220,20 +291,22 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
         return {}
     kept: Counter[str] = Counter()
     for rollout in known:
-        constraints = _constraints(rollout.completion, know(tuple((rollout.reference or {})["facts"])))
+        constraints = _constraints(rollout.completion, rollout.prompt, know(tuple((rollout.reference or {})["facts"])))
         kept.update(constraints | {"all_kept": all(constraints.values())})
     return {name: count / len(known) for name, count in kept.items()}
 
 
-def _constraints(completion: str, known: KnownFacts) -> dict[str, bool]:
+def _constraints(completion: str, prompt: str, known: KnownFacts) -> dict[str, bool]:
     stripped = completion.strip()
-    tokens = tokens_of(fold(_ORDINAL.sub("", stripped[:MAX_CHARACTERS])))
+    text = _with_codes(_own_lines(stripped[:MAX_CHARACTERS], prompt), known)
+    folded = fold(_ORDINAL.sub("", text))
+    tokens = tokens_of(folded)
     quotations = read_quotations(tokens, known)
-    invented = {number for number in quotations.unknown if not 1900 <= number < 2100}
+    invented = {number for number in _invented(quotations.unknown, folded, known) if not 1900 <= number < 2100}
     return {
         "quotes_facts": sum(grade > 0 for grade in quotations.grades) >= min(ENOUGH, len(known.facts)),
         "no_false_number": bool(stripped) and not invented and not quotations.wrong,
-        "within_length": 100 <= len(stripped) <= 800,
+        "within_length": LENGTHS[0] <= len(stripped) <= LENGTHS[1],
         "recommends": _ACTION_VERBS.count(tokens) > 0,
     }
 
@@ -243,6 +316,6 @@ TASK: Final = CommerceTask(
     WORDING.system,
     examples,
     answer,
-    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V4_2_WEIGHTS, score_v4_2)},
+    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V42_WEIGHTS, score_v42)},
     metric,
 )

@@ -36,6 +36,12 @@ def _numbers_of(word: str) -> tuple[float, ...]:
     return tuple(numbers_in(word))
 
 
+@lru_cache(maxsize=4_096)
+def numbers_given(prompt: str) -> frozenset[float]:
+    """Return a prompt's numbers; kept, as each prompt has many answers."""
+    return frozenset(numbers_in(prompt))
+
+
 def value_of(written: str) -> float:
     """Return the value of one written number, such as `1.234,5`."""
     if _THOUSANDS.fullmatch(written):

@@ -6,16 +6,19 @@
   Gamed by any short text, so it counts in full only as far as product and offer are named, and a fifth at least.
   Source: final report, V4.2.1 hotfix.
 - `product`: share of the product's words that are there, in any form. Gamed by a list of products.
-- `offer`: share of the offer's words and signs that are there; 0.3 times where one of its numbers is missing.
-  Gamed by repeating the prompt.
-- `style`: 0 for the manner of an e-mail; otherwise 0.7, and 1 with a call to action, each halved by several lines or
-  markup, by chatter and where the text breaks off: it ends with a mark or an emoji. Counts like `length`.
+- `offer`: share of the offer's words that are there; 0.3 times where an amount, its unit, the deadline or a `sem` is
+  not the given one; 0 where the offer is denied or joined to another product (`offers`). Gamed by repeating the prompt,
+  by a denial in other words, and by conditions of which no list knows.
+- `style`: 0 for the manner of an e-mail; otherwise 0.7, and 1 with a call to action, each halved by
+  more lines than a title and a body or markup, by chatter and where the text breaks off: it ends with a mark or an
+  emoji. Counts like `length`.
   Source: final report, formal penalty.
 
 All are scaled by what makes the text one message that a shopper could get: it is Portuguese and no heap of keywords,
 it is not copied from the prompt, it is no refusal and no talk about a push; it is not far too long (1 up to 160
-graphemes, 0 from 300 on); it is one push and not several (0.2); and each number that nobody gave halves it, since a
-false offer is worse than none.
+graphemes, 0 from 300 on); it is one push and not several (0.2); and each number and each benefit (`frete grátis`) that
+nobody gave halves it, since a false offer is worse than none. A deadline that nobody gave costs nothing: `corra, só
+hoje` is the manner of pushes.
 
 `v4.2` (the final report's appendix, continuous where a part can be; it knows no reference):
 
@@ -39,36 +42,38 @@ from tasks.commerce.campaigns import OFFERS, products_of, segments_of
 from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.example import Example
 from tasks.commerce.lexicons import read_lexicon
-from tasks.commerce.portuguese_numbers import numbers_among, numbers_in
+from tasks.commerce.offers import FALSE_OFFER, Offer, benefits_among, grade_offer, invented_benefits, read_offer
+from tasks.commerce.offers_kept import makes_offer
+from tasks.commerce.portuguese_numbers import numbers_among, numbers_given, numbers_in
 from tasks.commerce.sandbox import Databases
 from tasks.commerce.text_form import (
     CHATTER,
     FUNCTION_WORDS,
     KEPT_PROMPTS,
     MAX_CHARACTERS,
-    REFUSAL_REACH,
-    REFUSALS,
     Phrases,
     content_words,
+    declines,
     fluency,
     fold,
     folded_words,
-    labels,
     originality,
     ramp,
     share_present,
+    words,
 )
 from tasks.commerce.wordings import read_wording
 
 WORDING: Final = read_wording("push")
 WEIGHTS: Final = {"length": 0.30, "product": 0.25, "offer": 0.25, "style": 0.20}
-V4_2_WEIGHTS: Final = {"length": 0.50, "portuguese": 0.30, "creativity": 0.20, "formal": -0.20}
+V42_WEIGHTS: Final = {"length": 0.50, "portuguese": 0.30, "creativity": 0.20, "formal": -0.20}
 MAX_GRAPHEMES: Final = 120
 ENOUGH_GRAPHEMES: Final = 25
 HOPELESS_GRAPHEMES: Final = 200
 FAR_TOO_LONG: Final = 400
 """Code points from which on nobody would see in how many graphemes they come."""
 SEVERAL_MESSAGES: Final = 0.2
+TITLE_AND_BODY: Final = 2
 ENOUGH_MARKERS: Final = 4
 ENOUGH_CONTENT: Final = 5
 
@@ -76,8 +81,10 @@ _FORMAL: Final = Phrases("formal_phrases")
 _TALK: Final = Phrases("push_talk")
 _GENERIC: Final = tuple(fold(phrase) for phrase in read_lexicon("generic_pushes"))
 _CALLS: Final = frozenset(fold(word) for word in read_lexicon("calls_to_action"))
-_PORTUGUESE: Final = frozenset(word for word in read_lexicon("portuguese_words"))
+_PORTUGUESE: Final = frozenset(fold(word) for word in read_lexicon("portuguese_words")) - {"a", "e"}
 _ACCENTS: Final = frozenset("áàâãéêíóôõúç")
+_LABELS: Final = frozenset(("produto", "oferta", "publico"))
+"""What a prompt names its lines by; two of them make no push."""
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
 _MARKUP: Final = ("#", "*", "{", "[", "`", "-")
 
@@ -126,8 +133,7 @@ class _Campaign:
     """What a push must name, read once for all answers to a prompt."""
 
     product: tuple[str, ...]
-    offer: tuple[str, ...]
-    """The offer's words and signs."""
+    offer: Offer
     numbers: frozenset[float]
     """The offer's."""
     offer_words: tuple[str, ...]
@@ -138,15 +144,15 @@ class _Campaign:
 def _read_campaign(product: str | None, offer: str | None) -> _Campaign:
     return _Campaign(
         tuple(content_words(product or "")),
-        tuple(labels(offer or "")),
+        read_offer(offer or "", product or ""),
         frozenset(numbers_in(offer or "")),
         tuple(content_words(offer or "")),
     )
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
-def _numbers_given(prompt: str) -> frozenset[float]:
-    return frozenset(numbers_in(prompt))
+def _benefits_given(prompt: str) -> frozenset[str]:
+    return benefits_among(words(prompt))
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
@@ -160,17 +166,21 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     text_words = folded_words(folded)
     present = set(text_words)
     message = size * fluency(text_words) * originality(text_words, prompt, WORDING.system)
-    if not message or REFUSALS.are_in(folded[:REFUSAL_REACH], present) or _TALK.are_in(folded, present):
+    if not message or _talks(folded, present):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
     campaign = _read_campaign(product, offer)
     found = set(numbers_among(text_words))
-    message *= 0.5 ** len(found - campaign.numbers - _numbers_given(prompt))
+    named = None if product is None else share_present(campaign.product, present)
+    offered = None if offer is None else grade_offer(campaign.offer, folded, text_words, present)
+    if declines(folded, present, bool(named and (offered is None or offered > FALSE_OFFER))):
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
+    invented = len(found - campaign.numbers - numbers_given(prompt))
+    invented += invented_benefits(present, campaign.offer, _benefits_given(prompt))
+    message *= 0.5**invented
     lines = text.split("\n")
     if _several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES
-    named = None if product is None else share_present(campaign.product, present)
-    offered = None if offer is None else _offer(campaign, present, found)
     facts = [value for value in (named, offered) if value is not None]
     ground = 0.2 + 0.8 * (sum(facts) / len(facts)) if facts else 1.0
     components = {
@@ -186,15 +196,22 @@ def _short(shown: int) -> float:
     return ramp(shown, HOPELESS_GRAPHEMES, MAX_GRAPHEMES) ** 2
 
 
-def _offer(campaign: _Campaign, present: set[str], found: set[float]) -> float:
-    return share_present(campaign.offer, present) * (1.0 if campaign.numbers <= found else 0.3)
+def _talks(folded: str, present: set[str]) -> bool:
+    """Tell whether a text talks about a push, or gives the prompt's labels back."""
+    return len(present & _LABELS) > 1 or _TALK.are_in(folded, present)
 
 
 def _several_messages(lines: Sequence[str], text_words: Sequence[str], campaign: _Campaign) -> bool:
-    """Tell two pushes from one with a title: two lines long enough for a push, or the offer made twice."""
-    if len(lines) > 1 and sum(len(line) >= ENOUGH_GRAPHEMES for line in lines) > 1:
-        return True
+    """Tell two pushes from a title and a body: two lines long enough that offer something, or the offer made twice."""
+    if len(lines) > 1:
+        long_lines = [set(folded_words(fold(line))) for line in lines if len(line) >= ENOUGH_GRAPHEMES]
+        if len(long_lines) > 2 or sum(bool(_offers(line, campaign)) for line in long_lines) > 1:
+            return True
     return bool(campaign.offer_words) and min(map(text_words.count, campaign.offer_words)) > 1
+
+
+def _offers(line: set[str], campaign: _Campaign) -> bool:
+    return bool(benefits_among(line) or not line.isdisjoint(campaign.offer_words))
 
 
 def is_formal(text: str) -> bool:
@@ -207,13 +224,13 @@ def _style(lines: Sequence[str], folded: str, present: set[str]) -> float:
     if _FORMAL.are_in(folded, present):
         return 0.0
     calls = not _CALLS.isdisjoint(present)
-    one_message = len(lines) == 1 and not lines[0].startswith(_MARKUP) and "**" not in folded
+    one_message = sum(map(bool, lines)) <= TITLE_AND_BODY and not lines[0].startswith(_MARKUP) and "**" not in folded
     breaks_off = lines[-1][-1].isalnum() or lines[-1].endswith(_UNFINISHED)
     faults = (not one_message) + breaks_off + CHATTER.are_in(folded, present)
     return (1.0 if calls else 0.7) * 0.5**faults
 
 
-def score_v4_2(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+def score_v42(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
     """Score by the final report's appendix: length, Portuguese markers, creativity and the formal penalty."""
     text = completion.strip()
     shown = graphemes(text)
@@ -222,7 +239,7 @@ def score_v4_2(completion: str, prompt: str, reference: Reference | None, databa
     text_words = folded_words(folded)
     present = set(text_words)
     lowered = text.lower()
-    markers = sum(map(lowered.count, _ACCENTS)) + sum(word in _PORTUGUESE for word in lowered.split())
+    markers = sum(map(lowered.count, _ACCENTS)) + sum(word in _PORTUGUESE for word in text_words)
     content = len(present - FUNCTION_WORDS)
     generic = sum(phrase in folded for phrase in _GENERIC)
     return Score(
@@ -252,11 +269,11 @@ def _constraints(completion: str, reference: Reference) -> dict[str, bool]:
     text = completion.strip()[:MAX_CHARACTERS]
     text_words = folded_words(fold(text))
     campaign = _read_campaign(reference.get("product"), reference.get("offer"))
-    present, found = set(text_words), set(numbers_among(text_words))
+    present = set(text_words)
     return {
         "within_length": 0 < shown <= MAX_GRAPHEMES,
         "names_product": share_present(campaign.product, present) == 1.0,
-        "names_offer": _offer(campaign, present, found) == 1.0,
+        "names_offer": makes_offer(text, reference.get("offer") or ""),
         "informal": not is_formal(text),
         "one_message": bool(text) and not _several_messages(text.split("\n"), text_words, campaign),
     }
@@ -267,6 +284,6 @@ TASK: Final = CommerceTask(
     WORDING.system,
     examples,
     answer,
-    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V4_2_WEIGHTS, score_v4_2)},
+    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V42_WEIGHTS, score_v42)},
     metric,
 )

@@ -2,7 +2,8 @@
 
 A query is hostile text. What holds it (https://sqlite.org/security.html): an authorizer that lets it read the store's
 tables and call harmless functions and nothing else; SQLite's own limits on lengths, depths and joins; a budget of
-virtual-machine operations, which is the same on every machine, with a wall-clock stop behind it; a cap on rows.
+virtual-machine operations, which is the same on every machine, with a stop by the thread's processor time behind it; a
+cap on rows.
 
 Memory is bounded by the same two budgets, and so the bound is the same on every machine: a query stores at most a row
 of `MAX_BYTES` every few of its `MAX_OPERATIONS`, which keeps the growth of the process below 256 MB (the tests measure
@@ -14,15 +15,15 @@ tables stay in memory. Nothing depends on the clock, the time zone or chance (`s
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from schemas.store import Store
-from tasks.commerce.sql_dates import DATE_FUNCTIONS
-from tasks.commerce.store_copies import cut, refill
+from tasks.commerce.sql_dates import DATE_FUNCTIONS, Argument
+from tasks.commerce.store_copies import OTHER, TIED, cut, refill
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -44,7 +45,7 @@ KEYS: Final = (
 """Columns that queries join on or choose few rows by; each gets an index."""
 
 MAX_SQL_CHARACTERS: Final = 1_000
-MAX_WITH_TABLES: Final = 2
+MAX_WITH_TABLES: Final = 3
 MAX_LIST_ITEMS: Final = 40
 """SQLite copies a table of a WITH clause wherever it is used: chains and long lists of them multiply in memory before
 any budget is spent. Counted are tables of WITH clauses, and commas and joins."""
@@ -52,11 +53,15 @@ MAX_ROWS: Final = 300
 """A result with more rows is refused: no question asks for so many."""
 MAX_BYTES: Final = 1_000
 """Of a text, and of a row that SQLite stores while it sorts or groups."""
-MAX_OPERATIONS: Final = 400_000
-"""Budget of virtual-machine operations; the longest reference query of the question bank takes 50,000."""
-OPERATIONS_BETWEEN_CHECKS: Final = 1_000
-MAX_SECONDS: Final = 1.0
-"""Stops what is slow for its operations, such as long text; no reference query comes near."""
+MAX_OPERATIONS: Final = 250_000
+"""Budget of virtual-machine operations; see `OPERATIONS_A_DATE`."""
+OPERATIONS_A_DATE: Final = 20
+"""What a call of a function of dates costs of that budget, as it takes as long as many operations."""
+OPERATIONS_BETWEEN_CHECKS: Final = 500
+MAX_SECONDS: Final = 0.5
+"""Processor time of the thread, for all that a completion asks. It is far beyond what the budget of operations lets any
+ordinary query take, right or wrong, so that a reward is the same on a slow machine; it stops what is slow for its
+operations, such as patterns on long texts."""
 MAX_REFERENCES: Final = 8_192
 """Reference queries whose results are kept."""
 
@@ -75,14 +80,15 @@ LIMITS: Final[Mapping[int, int]] = {
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 
-# The limit on lengths bounds what these return. None reads a file, and none draws by chance.
+# The limit on lengths bounds what these return. None reads a file, and none draws by chance. `printf` and `format` are
+# not among them: they write out a width of a thousand million before their length is held against the limit.
 # fmt: off
 FUNCTIONS: Final = frozenset((
     "abs", "avg", "ceil", "ceiling", "coalesce", "count", "cume_dist", "date", "datetime", "dense_rank",
-    "first_value", "floor", "glob", "group_concat", "ifnull", "iif", "instr", "julianday", "lag", "last_value",
-    "lead", "length", "like", "lower", "ltrim", "max", "min", "mod", "nth_value", "ntile", "nullif", "percent_rank",
-    "rank", "round", "row_number", "rtrim", "sign", "strftime", "substr", "substring", "sum", "time", "total",
-    "trim", "typeof", "unixepoch", "upper",
+    "first_value", "floor", "glob", "group_concat", "ifnull", "iif", "instr", "julianday", "lag",
+    "last_value", "lead", "length", "like", "lower", "ltrim", "max", "min", "mod", "nth_value", "ntile", "nullif",
+    "percent_rank", "rank", "replace", "round", "row_number", "rtrim", "sign", "strftime", "substr",
+    "substring", "sum", "time", "total", "trim", "typeof", "unixepoch", "upper",
 ))
 # fmt: on
 
@@ -134,10 +140,15 @@ class Database:
         self._watch = _Watch()
         _lock(self._connection, self._watch)
 
-    def execute(self, sql: str) -> Execution:
-        """Run one hostile query; never raises, whatever the text."""
+    def execute(self, sql: str, deadline: float | None = None) -> Execution:
+        """Run one hostile query; never raises, whatever the text.
+
+        Args:
+            sql: The query.
+            deadline: The thread's processor time at which it is stopped; `MAX_SECONDS` from now if not given.
+        """
         watch = self._watch
-        watch.start()
+        watch.start(time.thread_time() + MAX_SECONDS if deadline is None else deadline)
         if _is_oversized(sql):
             return Execution(Refusal.TOO_MUCH, 0, (), frozenset())
         if _EXPLAIN.match(sql):
@@ -157,28 +168,29 @@ class Database:
 
 @dataclass(frozen=True)
 class Databases:
-    """Two differently filled copies of one store: a query that is right by luck on one is wrong on the other."""
+    """Differently filled copies of one store: a query that is right by luck on one is wrong on another."""
 
     copies: tuple[Database, ...] = field(repr=False)
     _references: dict[str, tuple[Execution, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_store(cls, store: Store) -> "Databases":
-        """Fill one copy with a part of the store and one with part of that part's orders and shuffled values."""
+        """Fill one copy with a part of the store, and the others with part of its orders and with other values."""
         part = cut(store)
-        return cls((Database(part), Database(refill(part))))
+        return cls((Database(part), Database(refill(part, OTHER)), Database(refill(part, TIED))))
 
     @property
     def names(self) -> frozenset[str]:
         """Every table's and column's name."""
         return self.copies[0].names
 
-    def run(self, sql: str) -> tuple[Execution, ...]:
-        """Run a hostile query on every copy; what one copy refuses is not tried on the next."""
+    def run(self, sql: str, deadline: float | None = None) -> tuple[Execution, ...]:
+        """Run a hostile query on every copy, `MAX_SECONDS` for all; what one copy refuses is not tried on the next."""
+        deadline = time.thread_time() + MAX_SECONDS if deadline is None else deadline
         executions: list[Execution] = []
         for database in self.copies:
             refused = bool(executions) and executions[-1].refusal is not None
-            executions.append(executions[-1] if refused else database.execute(sql))
+            executions.append(executions[-1] if refused else database.execute(sql, deadline))
         return tuple(executions)
 
     def run_reference(self, sql: str) -> tuple[Execution, ...]:
@@ -198,11 +210,11 @@ class _Watch:
         self._operations = 0
         self._deadline = 0.0
 
-    def start(self) -> None:
-        """Begin to watch a new query."""
+    def start(self, deadline: float) -> None:
+        """Begin to watch a new query, which is to end before a processor time of the thread."""
         self.reads = set()
         self._operations = MAX_OPERATIONS
-        self._deadline = time.monotonic() + MAX_SECONDS
+        self._deadline = deadline
 
     def authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
         """Let a query read the store's tables and call harmless functions, and nothing else."""
@@ -221,7 +233,16 @@ class _Watch:
     def progress(self) -> int:
         """Stop the query when its budget is spent."""
         self._operations -= OPERATIONS_BETWEEN_CHECKS
-        return int(self._operations < 0 or time.monotonic() > self._deadline)
+        return int(self._operations < 0 or time.thread_time() > self._deadline)
+
+    def charged(self, function: Callable[..., Argument]) -> Callable[..., Argument]:
+        """Return a function of dates that costs a part of the budget each time it is called."""
+
+        def call(*arguments: Argument) -> Argument:
+            self._operations -= OPERATIONS_A_DATE
+            return function(*arguments)
+
+        return call
 
 
 def _is_oversized(sql: str) -> bool:
@@ -285,6 +306,6 @@ def _lock(connection: sqlite3.Connection, watch: _Watch) -> None:
     for limit, value in LIMITS.items():
         connection.setlimit(limit, value)
     for name, function in DATE_FUNCTIONS.items():
-        connection.create_function(name, -1, function, deterministic=True)
+        connection.create_function(name, -1, watch.charged(function), deterministic=True)
     connection.set_authorizer(watch.authorize)
     connection.set_progress_handler(watch.progress, OPERATIONS_BETWEEN_CHECKS)

@@ -1,7 +1,7 @@
 """SQL: a business question becomes one SELECT, which is run.
 
-`grounded` (each component in [0, 1]; the stages of Reasoning-SQL, 2503.23157, with execution on two copies of the
-store):
+`grounded` (each component in [0, 1]; the stages of Reasoning-SQL, 2503.23157, with execution on three copies of
+the store):
 
 - `form`: 1 for the query alone, 0.9 for it alone in a code fence, up to 0.5 among other text, by its share of it.
 - `valid`: 1 where the query runs in the sandbox, 0.5 where it ran over its budget. Gamed by any valid query.
@@ -10,9 +10,9 @@ store):
   query cannot be prepared; 1 where the result is right, whatever way it took. Gamed by a query that reads the right
   columns and computes something else.
 - `shape`: agreement of the result's columns and rows in number, half each. Gamed by any one-row query.
-- `result`: 1 where the rows are the reference's on both copies (as multisets, numbers within half a cent, in order only
+- `result`: 1 where the rows are the reference's on every copy (as multisets, numbers within half a cent, in order only
   if the reference orders); 0.8 for the wrong order of rows, 0.9 for that of columns; otherwise up to 0.6, by the rows
-  and the cells that agree; the worse copy counts. Gamed by constants, which the second copy exposes.
+  and the cells that agree; the worse copy counts. Gamed by constants, which the other copies expose.
 
 `form`, `valid` and `shape` count only as far as `uses` does, so that `SELECT` or `SELECT 1` earns nothing; a query with
 a wrong result earns 0.4 at most for everything but its result.
@@ -29,6 +29,7 @@ a wrong result earns 0.4 at most for everything but its result.
 
 import random
 import re
+import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -38,9 +39,9 @@ from schemas.store import Store
 from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.example import Example
 from tasks.commerce.lexicons import read_lexicon
-from tasks.commerce.sandbox import Databases, Execution, Refusal, Row
+from tasks.commerce.sandbox import MAX_SECONDS, Databases, Execution, Refusal, Row
 from tasks.commerce.sql_questions import Family, Values, read_families, shuffled, values_of
-from tasks.commerce.sql_results import agreement, shape
+from tasks.commerce.sql_results import agreement, f1, shape
 from tasks.commerce.sql_text import candidates, form, is_ordered, names, values
 from tasks.commerce.store_copies import cut
 from tasks.commerce.text_form import fold, ramp, words
@@ -48,18 +49,23 @@ from tasks.commerce.wordings import read_wording
 
 WORDING: Final = read_wording("sql_qa")
 WEIGHTS: Final = {"form": 0.10, "valid": 0.10, "uses": 0.15, "shape": 0.05, "result": 0.60}
-WEIGHTS_V42: Final = {"structure": 0.30, "explanation": 0.25, "numbers": 0.25, "domain": 0.20}
+V42_WEIGHTS: Final = {"structure": 0.30, "explanation": 0.25, "numbers": 0.25, "domain": 0.20}
 ENOUGH: Final = 3
 """Keywords, numbers or business words with which a tier of `v4.2` is full."""
 WORDS_EXPLAINING: Final = 10
+COPIES_WITH_AN_ANSWER: Final = 2
+"""Copies on which a question must have an answer, each another; the small one may have none."""
 MAX_CHARACTERS: Final = 4_000
 """`v4.2` reads a completion this far."""
 
-_CONDITIONS: Final = (re.compile(r" WHERE .*?(?= GROUP|$)"), re.compile(r" AND (?!.* AND ).*?(?= GROUP|$)"))
+# A store may have no nulls, so that a condition against them changes nothing there.
+_CONDITIONS: Final = (
+    re.compile(r" WHERE (?!\w+ IS NOT NULL GROUP).*?(?= GROUP|$)"),
+    re.compile(r" AND (?!.* AND ).*?(?= GROUP|$)"),
+)
 _KEYWORD: Final = re.compile(
     r"\b(?:SELECT|FROM|WHERE|JOIN|GROUP\s+BY|ORDER\s+BY|HAVING|LIMIT|DISTINCT|COUNT|SUM|AVG|MIN|MAX|WITH|UNION|CASE|OVER)\b"
 )
-_QUERY: Final = re.compile(r"\bSELECT\b(?:(?!\n\s*\n|```)[^;])*", re.IGNORECASE)
 _FROM: Final = re.compile(r"\bFROM\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*")
 _BUSINESS_WORD: Final = re.compile(rf"\b(?:{'|'.join(fold(word) for word in read_lexicon('business_words'))})")
@@ -111,11 +117,11 @@ def proves_something(sql: str, databases: Databases) -> bool:
     query does as well without its conditions, or without the last of them.
     """
     results: list[tuple[Row, ...]] = []
-    for database in databases.copies:
+    for number, database in enumerate(databases.copies):
         results.append(database.execute(sql).rows)
-        if not any(cell for row in results[-1] for cell in row):
+        if number < COPIES_WITH_AN_ANSWER and not _has_answer(results[-1]):
             return False
-    if len(set(results)) < len(results):
+    if len(set(results[:COPIES_WITH_AN_ANSWER])) < COPIES_WITH_AN_ANSWER:
         return False
     weaker = {condition.sub("", sql, count=1) for condition in _CONDITIONS} - {sql}
     return all([execution.rows for execution in databases.run_reference(other)] != results for other in weaker)
@@ -127,14 +133,15 @@ def answer(reference: Reference) -> str:
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
-    """Run the query on both copies and compare what comes of it with the reference.
+    """Run the query on every copy and compare what comes of it with the reference.
 
     Raises:
         InputError: There are no databases, or the reference query does not run on them.
     """
     databases = _required(databases)
-    sql, executions = _run_completion(completion, databases)
+    # The reference first: what the functions of dates tell is remembered then, and costs the completion no time.
     wanted = _reference_executions(reference, databases)
+    sql, executions = _run_completion(completion, databases)
     found_form, valid = form(sql, completion), _valid(executions[0])
     if wanted is None:
         reads = float(bool(executions[0].reads))
@@ -148,7 +155,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
             "form": found_form * uses,
             "valid": valid * uses,
             "uses": uses,
-            "shape": uses * min(map(shape, executions, wanted)),
+            "shape": uses * min(shape(found, right) for found, right in _counted(executions, wanted)),
             "result": result,
         }
     )
@@ -162,14 +169,14 @@ def _required(databases: Databases | None) -> Databases:
 
 def _run_completion(completion: str, databases: Databases) -> tuple[str, tuple[Execution, ...]]:
     """Return the first of the completion's candidates that is a query, or the likeliest if none is."""
-    tried = [""]
+    tried, deadline = [""], time.thread_time() + MAX_SECONDS
     for sql in candidates(completion):
-        executions = databases.run(sql)
+        executions = databases.run(sql, deadline)
         if executions[0].refusal is not Refusal.INVALID:
             return sql, executions
         tried.append(sql)
     likeliest = tried[:2][-1]
-    return likeliest, databases.run(likeliest)
+    return likeliest, databases.run(likeliest, deadline)
 
 
 def _reference_executions(reference: Reference | None, databases: Databases) -> tuple[Execution, ...] | None:
@@ -191,28 +198,35 @@ def _valid(execution: Execution) -> float:
 
 def _uses(sql: str, found: Execution, reference_sql: str, wanted: Execution, databases: Databases) -> float:
     known = databases.names
-    written = _f1(names(sql, known) | values(sql), names(reference_sql, known) | values(reference_sql))
+    written = f1(names(sql, known) | values(sql), names(reference_sql, known) | values(reference_sql))
     if found.refusal is Refusal.INVALID:
         return 0.3 * written**2
-    return ((_f1(found.reads, wanted.reads) + written) / 2) ** 2
-
-
-def _f1(found: frozenset[str] | set[str], wanted: frozenset[str] | set[str]) -> float:
-    return 2 * len(found & wanted) / (len(found) + len(wanted)) if found or wanted else 1.0
+    return ((f1(found.reads, wanted.reads) + written) / 2) ** 2
 
 
 def _result(executions: Sequence[Execution], wanted: Sequence[Execution], reference_sql: str) -> float:
     ordered = is_ordered(reference_sql)
-    return min(agreement(found, right, ordered=ordered) for found, right in zip(executions, wanted, strict=True))
+    return min(agreement(found, right, ordered=ordered) for found, right in _counted(executions, wanted))
 
 
-def score_v42(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+def _counted(executions: Sequence[Execution], wanted: Sequence[Execution]) -> list[tuple[Execution, Execution]]:
+    """Pair the executions of the copies that count: where nothing is found, a sum is null and a count is 0."""
+    pairs = list(zip(executions, wanted, strict=True))
+    return pairs[:COPIES_WITH_AN_ANSWER] + [pair for pair in pairs[COPIES_WITH_AN_ANSWER:] if _has_answer(pair[1].rows)]
+
+
+def _has_answer(rows: Sequence[Row]) -> bool:
+    return any(cell for row in rows for cell in row)
+
+
+def v42_score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
     """Grade the four tiers of the final report."""
     text = completion[:MAX_CHARACTERS]
     keywords = {" ".join(keyword.split()) for keyword in _KEYWORD.findall(text.upper())}
-    query = _QUERY.search(text)
-    written = (0.5 + 0.5 * bool(_FROM.search(query[0]))) if query else 0.0
-    explained = ramp(sum(word.isalpha() for word in words(_QUERY.sub(" ", text))), 0, WORDS_EXPLAINING)
+    # The last candidate ends with the first line that is no part of a query.
+    query = next(iter(candidates(text)[::-1]), "")
+    written = (0.5 + 0.5 * bool(_FROM.search(query))) if query else 0.0
+    explained = ramp(sum(word.isalpha() for word in words(text.replace(query, " "))), 0, WORDS_EXPLAINING)
     return Score(
         {
             "structure": min(len(keywords) / ENOUGH, 1.0),
@@ -224,7 +238,7 @@ def score_v42(completion: str, prompt: str, reference: Reference | None, databas
 
 
 def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:
-    """Return the execution accuracy: the share of queries whose result is the reference's on both copies."""
+    """Return the execution accuracy: the share of queries whose result is the reference's on every copy."""
     right: list[bool] = []
     for rollout in rollouts:
         wanted = _reference_executions(rollout.reference, _required(databases)) if rollout.reference else None
@@ -239,6 +253,6 @@ TASK: Final = CommerceTask(
     WORDING.system,
     examples,
     answer,
-    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(WEIGHTS_V42, score_v42)},
+    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V42_WEIGHTS, v42_score)},
     metric,
 )

@@ -1,8 +1,10 @@
 """How near one query's result is to another's."""
 
 import math
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import Final
 
@@ -18,6 +20,9 @@ WRONG_ORDER: Final = 0.8
 """What the right rows in the wrong order are worth."""
 WRONG_COLUMN_ORDER: Final = 0.9
 """What the right columns in the wrong order are worth."""
+MOST_DIGITS: Final = 4
+"""Of a text that is read as a number: months, weekdays, hours and years have no more."""
+_DIGITS: Final = re.compile(r"[0-9]+")
 ROWS: Final = 0.4
 CELLS: Final = 0.2
 """What a wrong result earns at most for its rows and for its cells."""
@@ -35,10 +40,11 @@ def agreement(found: Execution, wanted: Execution, *, ordered: bool) -> float:
         return 0.0
     if found.rows == wanted.rows:
         return 1.0
+    found, wanted = _with_numbers(found), _with_numbers(wanted)
     rows = rows_f1(found.rows, wanted.rows)
     if rows == 1.0:
         return 1.0 if not ordered or _in_order(found.rows, wanted.rows) else WRONG_ORDER
-    cells = _f1(Counter(_cells(found.rows)), Counter(_cells(wanted.rows)))
+    cells = f1(tuple(_cells(found.rows)), tuple(_cells(wanted.rows)))
     if cells == 1.0 and found.columns == wanted.columns <= MAX_PERMUTED:
         for order in permutations(range(found.columns)):
             moved = tuple(tuple(row[place] for place in order) for row in found.rows)
@@ -53,6 +59,12 @@ def shape(found: Execution, wanted: Execution) -> float:
     if found.refusal is not None:
         return 0.0
     return (_ratio(found.columns, wanted.columns) + _ratio(len(found.rows), len(wanted.rows))) / 2
+
+
+def f1(found: Collection[Cell], wanted: Collection[Cell]) -> float:
+    """Return the F1 of two multisets of cells or words; of two empty ones it is 1."""
+    common = (Counter(found) & Counter(wanted)).total()
+    return 2 * common / (len(found) + len(wanted)) if found or wanted else 1.0
 
 
 def rows_f1(found: Sequence[Row], wanted: Sequence[Row]) -> float:
@@ -75,6 +87,15 @@ def rows_f1(found: Sequence[Row], wanted: Sequence[Row]) -> float:
     return 2 * pairs / (len(found) + len(wanted))
 
 
+def _with_numbers(execution: Execution) -> Execution:
+    """Read texts of digits as numbers: month "07" of strftime is the 7 of its CAST."""
+    return replace(execution, rows=tuple(tuple(map(_number, row)) for row in execution.rows))
+
+
+def _number(cell: Cell) -> Cell:
+    return int(cell) if isinstance(cell, str) and len(cell) <= MOST_DIGITS and _DIGITS.fullmatch(cell) else cell
+
+
 def _in_order(found: Sequence[Row], wanted: Sequence[Row]) -> bool:
     return all(_same_row(one, other) for one, other in zip(found, wanted, strict=True))
 
@@ -87,13 +108,8 @@ def _texts(row: Row) -> Row:
     return tuple(None if isinstance(cell, int | float) else cell for cell in row)
 
 
-def _f1(found: Counter[Cell], wanted: Counter[Cell]) -> float:
-    total = found.total() + wanted.total()
-    return 2 * (found & wanted).total() / total if total else 1.0
-
-
 def _ratio(one: int, other: int) -> float:
-    return min(one, other) / max(one, other, 1)
+    return min(one, other) / max(one, other) if one != other else 1.0
 
 
 def _same_row(one: Row, other: Row) -> bool:

@@ -1,13 +1,17 @@
-"""The two stores that generated SQL is judged on: a part of the given one, and that part filled in another way.
+"""The stores that generated SQL is judged on: a part of the given one, and that part filled in other ways.
 
 A query that leaves out a filter or a join can be right by luck on one store; it is wrong on a store whose values
-follow no habit of the first.
+follow no habit of the first. What is wrong only at a limit, with a repeated row or in a tie is right on most stores;
+the other copies have many of these.
 """
 
 import hashlib
 import random
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
 
 from schemas.store import Store
 
@@ -17,18 +21,41 @@ if TYPE_CHECKING:
 MAX_ORDERS: Final = 1_500
 """Orders of the part that queries run on, so that a query takes as long on a large store as on a small one: a reference
 query takes a fifth of a millisecond, and most combinations of a category and a state still have rows."""
-SEED: Final = 20_180_901
-SHARE_OF_ORDERS: Final = 0.6
-SHUFFLED: Final = {
-    "orders": ("order_status", "order_delivered_customer_date", "order_estimated_delivery_date"),
-    "items": ("price", "freight_value", "seller_id"),
-    "payments": ("payment_type", "payment_installments", "payment_value"),
-    "reviews": ("review_score",),
-    "customers": ("customer_state", "customer_city"),
-    "products": ("product_category_name", "product_weight_g", "product_photos_qty"),
-    "sellers": ("seller_state", "seller_city"),
+
+
+@dataclass(frozen=True)
+class Filling:
+    """How a copy differs from the store that it is made of."""
+
+    seed: int
+    orders: float
+    """Share of the orders."""
+    at_limits: float
+    """Share of the prices, freights and payments that are one of the round sums that questions ask about."""
+    step: int
+    """Every how manieth of these sums comes up: sums of few values tie."""
+
+
+OTHER: Final = Filling(20_180_901, orders=0.7, at_limits=0.6, step=1)
+"""As many rows as the first copy, nearly, so that most questions have an answer on it."""
+TIED: Final = Filling(20_180_902, orders=0.2, at_limits=1.0, step=4)
+"""Few rows of few values, and so full of ties."""
+LIMITS: Final[dict[str, tuple[int, ...]]] = {
+    "price": (20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 180, 200, 250, 300, 400, 500),
+    "freight_value": (5, 8, 10, 12, 15, 16, 18, 20, 22, 25, 28, 30, 35, 40, 50),
+    "payment_value": (20, 30, 40, 50, 60, 70, 80, 100, 120, 150, 180, 200, 250, 300, 400, 500, 600),
 }
-"""Columns whose values change places among the rows of their table, each by itself."""
+"""The sums that the question bank asks about, by column."""
+LIMIT_DAYS: Final = (5, 7, 8, 10, 12, 14, 15, 18, 20, 25, 30)
+"""The delivery times that the question bank asks about."""
+REPEATED: Final = 0.5
+"""Share of the items, payments and reviews that have a second row in the same order."""
+RETURNING: Final = 0.4
+"""Share of the orders that shoppers who have ordered before make."""
+ON_LIMIT_DAY: Final = 0.3
+"""Share of the deliveries that come on the estimated day, and of those that take just as long as questions ask."""
+ITEMS_A_SELLER: Final = 4
+"""Fewest sellers: one for so many items, so that they tie."""
 
 
 def cut(store: Store) -> Store:
@@ -58,18 +85,43 @@ def cut(store: Store) -> Store:
     )
 
 
-def refill(store: Store) -> Store:
-    """Return a store with part of the orders, and with values that have changed places.
+def refill(store: Store, filling: Filling) -> Store:
+    """Return a store with part of the orders, and with other values in its rows.
 
-    The same store gives the same copy, so that a score does not depend on when it is made.
+    What a query may rely on stays true: what was delivered has a date, no earlier than the purchase; a shopper lives in
+    one state; every order has a customer, and every customer, product and seller an order. The same store gives the
+    same copy, so that a score does not depend on when it is made.
     """
-    generator = random.Random(SEED)
+    import polars as pl
+
+    generator = random.Random(filling.seed)
     order_ids = sorted(store.orders["order_id"].to_list())
-    kept = generator.sample(order_ids, max(1, round(SHARE_OF_ORDERS * len(order_ids))))
-    tables = {
-        name: _shuffle(_of_orders(getattr(store, name), kept), columns, generator) for name, columns in SHUFFLED.items()
-    }
-    return replace(store, **tables)
+    kept = generator.sample(order_ids, max(1, round(filling.orders * len(order_ids))))
+    orders = _delivered_otherwise(_of_orders(store.orders, kept), store.orders, generator)
+    customers = _living_elsewhere(
+        store.customers.filter(pl.col("customer_id").is_in(orders["customer_id"].to_list())), generator
+    )
+    items = _of_orders(store.items, kept)
+    sellers = _sellers(store.sellers, items.height // ITEMS_A_SELLER, generator)
+    for key, table in (("product_id", store.products), ("seller_id", sellers)):
+        drawn = generator.choices(table[key].to_list(), k=items.height) if table.height else items[key].to_list()
+        items = items.with_columns(pl.Series(key, drawn, items.schema[key]))
+    items = _at_limits(_repeated(items, generator), "price", filling, generator)
+    items = _at_limits(items, "freight_value", filling, generator)
+    payments = _refilled(_of_orders(store.payments, kept), "payment_type", ("order_id",), generator)
+    payments = _at_limits(_repeated(payments, generator), "payment_value", filling, generator)
+    reviews = _refilled(_of_orders(store.reviews, kept), "review_score", ("order_id", "review_id"), generator)
+    products = _refilled(store.products, "product_category_name", ("product_id",), generator)
+    return replace(
+        store,
+        orders=orders,
+        items=_numbered(items, "order_item_id"),
+        payments=_numbered(payments, "payment_sequential"),
+        reviews=_numbered(_repeated(reviews, generator), "review_id"),
+        customers=customers,
+        products=products.filter(pl.col("product_id").is_in(items["product_id"].to_list())),
+        sellers=sellers.filter(pl.col("seller_id").is_in(items["seller_id"].to_list())),
+    )
 
 
 def _hash(text: str) -> bytes:
@@ -79,10 +131,114 @@ def _hash(text: str) -> bytes:
 def _of_orders(frame: "DataFrame", order_ids: list[str]) -> "DataFrame":
     import polars as pl
 
-    return frame.filter(pl.col("order_id").is_in(order_ids)) if "order_id" in frame.columns else frame
+    return frame.filter(pl.col("order_id").is_in(order_ids))
 
 
-def _shuffle(frame: "DataFrame", columns: tuple[str, ...], generator: random.Random) -> "DataFrame":
-    return frame.with_columns(
-        frame[column].sample(fraction=1, shuffle=True, seed=generator.randrange(2**32)) for column in columns
-    )
+def _donors(values: Sequence[Any], count: int, generator: random.Random) -> list[int]:
+    """Draw rows by their places, half of them so that every value comes equally often: rare ones have rows too."""
+    places: defaultdict[Any, list[int]] = defaultdict(list)
+    for place, value in enumerate(values):
+        places[value].append(place)
+    kinds = sorted(places, key=str)
+    evenly = [generator.choice(places[kinds[turn % len(kinds)]]) for turn in range(max(count // 2, len(kinds)))][:count]
+    donors = evenly + generator.choices(range(len(values)), k=count - len(evenly))
+    generator.shuffle(donors)
+    return donors
+
+
+def _refilled(frame: "DataFrame", column: str, keys: tuple[str, ...], generator: random.Random) -> "DataFrame":
+    """Give each row the values of another one, together, so that they go on fitting each other; the keys stay."""
+    if frame.is_empty():
+        return frame
+    values = frame[_donors(frame[column].to_list(), frame.height, generator)]
+    return frame.with_columns(values[name] for name in frame.columns if name not in keys)
+
+
+def _delivered_otherwise(orders: "DataFrame", given: "DataFrame", generator: random.Random) -> "DataFrame":
+    """Give each order the status of another, and its dates by the time from the purchase to them."""
+    import polars as pl
+
+    delivered = pl.col("order_delivered_customer_date").is_not_null()
+    fitting = given.filter(delivered == (pl.col("order_status") == "delivered"))
+    given = fitting if fitting.height else given
+    donors = given[_donors(given["order_status"].to_list(), orders.height, generator)].to_dicts()
+    bought = orders["order_purchase_timestamp"].to_list()
+    rows = [
+        _moved(donor, moment, generator) | {"order_id": order, "customer_id": customer}
+        for donor, moment, order, customer in zip(
+            donors, bought, orders["order_id"], orders["customer_id"], strict=True
+        )
+    ]
+    return pl.DataFrame(rows, schema=orders.schema)
+
+
+def _moved(donor: dict[str, Any], bought: datetime, generator: random.Random) -> dict[str, Any]:
+    since = bought - donor["order_purchase_timestamp"]
+    order = {name: value + since if isinstance(value, datetime) else value for name, value in donor.items()}
+    order["order_purchase_timestamp"] = bought
+    promised = order["order_estimated_delivery_date"]
+    if promised is not None:
+        promised = promised.replace(hour=0, minute=0, second=0, microsecond=0)
+        order["order_estimated_delivery_date"] = promised
+    if order["order_delivered_customer_date"] is None:
+        return order
+    drawn = generator.random()
+    if drawn < ON_LIMIT_DAY and promised is not None and promised > bought:
+        order["order_delivered_customer_date"] = promised + timedelta(minutes=generator.randrange(1, 24 * 60))
+    elif drawn > 1 - ON_LIMIT_DAY:
+        order["order_delivered_customer_date"] = bought + timedelta(days=generator.choice(LIMIT_DAYS))
+    return order
+
+
+def _living_elsewhere(customers: "DataFrame", generator: random.Random) -> "DataFrame":
+    """Make some shoppers others, who order again, and give each of them one other place."""
+    import polars as pl
+
+    everyone = customers["customer_unique_id"].to_list()
+    people = generator.sample(sorted(set(everyone)), max(1, round((1 - RETURNING) * len(set(everyone)))))
+    extra = max(0, len(everyone) - len(people))
+    drawn = people[: len(everyone)] + generator.choices(people, k=extra)
+    generator.shuffle(drawn)
+    homes = dict(zip(people, _donors(customers["customer_state"].to_list(), len(people), generator), strict=True))
+    places = customers[[homes[person] for person in drawn]]
+    return places.with_columns(
+        customers["customer_id"], pl.Series("customer_unique_id", drawn, customers.schema["customer_unique_id"])
+    ).select(customers.columns)
+
+
+def _sellers(sellers: "DataFrame", fewest: int, generator: random.Random) -> "DataFrame":
+    import polars as pl
+
+    if sellers.is_empty():
+        return sellers
+    more = [_hash(f"seller {number}").hex() * 2 for number in range(fewest - sellers.height)]
+    seller_ids = sellers["seller_id"].to_list() + more
+    rows = sellers[_donors(sellers["seller_state"].to_list(), len(seller_ids), generator)]
+    return rows.with_columns(pl.Series("seller_id", seller_ids, sellers.schema["seller_id"]))
+
+
+def _repeated(frame: "DataFrame", generator: random.Random) -> "DataFrame":
+    places = range(frame.height)
+    return frame[sorted([*places, *generator.sample(places, round(REPEATED * len(places)))])]
+
+
+def _numbered(frame: "DataFrame", key: str) -> "DataFrame":
+    """Number an order's rows anew, so that the repeated ones have keys of their own."""
+    import polars as pl
+
+    number = pl.int_range(1, pl.len() + 1).over("order_id").cast(pl.Int64)
+    if frame.schema[key] == pl.String:
+        number = pl.concat_str(pl.col("order_id").str.head(28), pl.lit("r"), number.cast(pl.String))
+    return frame.with_columns(number.alias(key))
+
+
+def _at_limits(frame: "DataFrame", column: str, filling: Filling, generator: random.Random) -> "DataFrame":
+    """Give a column's values to other rows, and put a share of them, each as often as the next, at the limits."""
+    import polars as pl
+
+    at_limits = round(filling.at_limits * frame.height)
+    sums = LIMITS[column][:: filling.step]
+    limits = [float(sums[turn % len(sums)]) for turn in range(at_limits)]
+    values = limits + generator.choices(frame[column].to_list(), k=frame.height - at_limits) if frame.height else []
+    generator.shuffle(values)
+    return frame.with_columns(pl.Series(column, values, frame.schema[column]))

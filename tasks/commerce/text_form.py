@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import Final
 
 from tasks.commerce.lexicons import read_lexicon
@@ -63,13 +63,19 @@ def folded_words(folded: str) -> list[str]:
 
 
 class Phrases:
-    """The phrases of a word list, found in folded text from the beginning of a word."""
+    """The phrases of a word list, found in folded text as whole words.
 
-    def __init__(self, lexicon: str) -> None:
+    Args:
+        lexicon: The word list.
+        where: A pattern of what comes before a phrase.
+    """
+
+    def __init__(self, lexicon: str, where: str = r"(?<![a-z])") -> None:
         self._by_first_word: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {}
         for phrase in map(fold, read_lexicon(lexicon)):
             first = folded_words(phrase)[0]
-            pattern = re.compile(rf"(?<![a-z]){re.escape(phrase)}")
+            end = r"(?![a-z])" if phrase[-1].isalpha() else ""
+            pattern = re.compile(rf"{where}{re.escape(phrase)}{end}")
             self._by_first_word[first] = (*self._by_first_word.get(first, ()), (phrase, pattern))
         self._first_words = frozenset(self._by_first_word)
 
@@ -83,14 +89,40 @@ class Phrases:
         )
 
 
-REFUSALS: Final = Phrases("refusals")
-CHATTER: Final = Phrases("chatter")
+_SENTENCE_START: Final = r"(?:^|[\n.!?:])[\s*\"'#>]*"
+APOLOGIES: Final = Phrases("refusals", r"^\W*(?:[a-z]+[,!.] )?")
+"""How a refusal begins, and how a text may that says something all the same."""
+CHATTER: Final = Phrases("chatter", _SENTENCE_START)
 REFUSAL_REACH: Final = 200
 """Characters from a text's beginning in which it would decline the task."""
+_DECLINES: Final = re.compile(
+    r"(?<![a-z])(?:nao (?:posso|consigo|vou|devo|poderei|poderia|e possivel|tenho como|sei como|estou autorizad[oa] a)"
+    r"|recuso a|impossivel) (?:[a-z]+ ){0,2}"
+    r"(?:ajud|cri|escrev|faz|ger|analis|respond|fornec|atend|redig|produz|avali|acess|prev|continu|cumpr|realiz|complet)"
+)
+"""A refusal whatever else is said: that the task itself cannot be done."""
+_DECLINING_WORDS: Final = frozenset(("nao", "recuso", "impossivel"))
 
 FUNCTION_WORDS: Final = frozenset(fold(word) for word in read_lexicon("function_words"))
-_BINDS, _FOREIGN, _CARRIES, _COUNTS = "bfcn"
-_KINDS: Final = dict.fromkeys(read_lexicon("english_words"), _FOREIGN) | dict.fromkeys(FUNCTION_WORDS, _BINDS)
+_BINDS, _FOREIGN, _CARRIES, _COUNTS, _PREPOSITION, _ARTICLE = "bfcnpa"
+_PREPOSITIONS: Final = frozenset(
+    ("em", "com", "sem", "para", "pra", "pelo", "pela", "do", "no", "nos", "nas", "ao", "de")
+)
+_KINDS: Final = (
+    dict.fromkeys(read_lexicon("english_words"), _FOREIGN)
+    | dict.fromkeys(FUNCTION_WORDS, _BINDS)
+    | dict.fromkeys(_PREPOSITIONS, _PREPOSITION)
+    | dict.fromkeys(("o", "os", "um"), _ARTICLE)
+)
+_ALL_BIND: Final = str.maketrans({_PREPOSITION: _BINDS, _ARTICLE: _BINDS})
+_CLASHES: Final = frozenset(
+    pair
+    for before in _PREPOSITIONS | {"o", "os"}
+    for pair in ((before, after) for after in _PREPOSITIONS | {"por"})
+    # `Os de São Paulo`, `o com a maior nota`, `dê para`: these are said.
+    if pair[0] not in ("o", "os", "de") or pair[1] in ("para", "pra", "ao", "pelo", "pela", "por")
+)
+"""Prepositions and articles that no sentence has side by side."""
 
 
 def content_words(text: str) -> list[str]:
@@ -108,6 +140,10 @@ def stem(word: str) -> str:
     """Return what the forms of a folded word share: `brinquedo` and `brinquedos`, `criativos` and `criativas`."""
     if len(word) < 4 or not word.isalpha():
         return word
+    if word.endswith("ns"):
+        return f"{word[:-2]}m"
+    if word.endswith("is"):
+        return f"{word[:-2]}l" if word[-3] in "aeou" else f"{word[:-1]}l"
     root = word.removesuffix("s")
     root = root[:-2] if root.endswith(("ao", "oe")) else root
     return root[:-1] if len(root) > 4 and root[-1] in "aeo" else root
@@ -156,17 +192,23 @@ def fluency(folded_words: Sequence[str]) -> float:
 
     Sentences need articles and prepositions, which a heap of keywords or another language lacks (0 below a twentieth,
     1 from a ninth on), and seldom go on for long without one (1 up to six words, 0 from ten on); they seldom repeat
-    themselves (0 where a third of the words is new, 1 from a half); and few of their words are English, whose `a`, `as`
-    and `do` would pass for Portuguese.
+    themselves (0 where a third of the words is new, 1 from a half); few of their words are English, whose `a`, `as`
+    and `do` would pass for Portuguese; and no two prepositions stand side by side (a half for each that does, 0
+    from two on), as they do where somebody put them in for the sake of this measure.
     """
     letters = list(filter(str.isalpha, folded_words))
     if not letters:
         return 0.0
     kinds = "".join(map(_KINDS.get, letters, repeat(_CARRIES)))
+    clashes = 0
+    if "pp" in kinds or "ap" in kinds:
+        clashes = sum(pair in _CLASHES for pair in pairwise(folded_words))
+    kinds = kinds.translate(_ALL_BIND)
     longest = max(map(len, kinds.split(_BINDS)))
     novelty = len(set(letters)) / len(letters)
     binding = ramp(kinds.count(_BINDS) / len(letters), 0.05, 0.11)
-    return binding * ramp(longest, 10, 6) * ramp(novelty, 0.33, 0.5) * _portuguese(kinds)
+    sentences = binding * ramp(longest, 10, 6) * ramp(novelty, 0.33, 0.5) * _portuguese(kinds)
+    return sentences * max(1 - clashes / 2, 0.0) if clashes else sentences
 
 
 def brevity(folded_words: Sequence[str]) -> float:
@@ -176,6 +218,7 @@ def brevity(folded_words: Sequence[str]) -> float:
     something.
     """
     kinds = "".join([_KINDS.get(word) or (_CARRIES if word.isalpha() else _COUNTS) for word in folded_words])
+    kinds = kinds.translate(_ALL_BIND)
     longest = max(map(len, kinds.replace(_COUNTS, _BINDS).split(_BINDS)))
     return ramp(longest, 9, 5) * _portuguese(kinds) if kinds else 0.0
 
@@ -186,9 +229,18 @@ def _portuguese(kinds: str) -> float:
 
 
 def refuses(text: str) -> bool:
-    """Tell whether a text begins by declining the task."""
-    folded = fold(text[:REFUSAL_REACH])
-    return REFUSALS.are_in(folded, set(folded_words(folded)))
+    """Tell whether a text begins by declining the task; who then gives a number has not declined it."""
+    folded = fold(text)
+    text_words = folded_words(folded)
+    return declines(folded, set(text_words), any(word[0].isdigit() for word in text_words))
+
+
+def declines(folded: str, words_there: AbstractSet[str], says_something: bool) -> bool:
+    """Tell whether a folded text declines the task: outright, or by an apology and nothing of what was asked for."""
+    beginning = folded[:REFUSAL_REACH]
+    if not says_something and APOLOGIES.are_in(beginning, words_there):
+        return True
+    return bool(not words_there.isdisjoint(_DECLINING_WORDS) and _DECLINES.search(beginning))
 
 
 def chatters(text: str) -> bool:

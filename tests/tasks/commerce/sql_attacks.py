@@ -121,13 +121,52 @@ BOMBS: Final = {
     "large random bytes": ("SELECT hex(randomblob(1000000000))", FORBIDDEN),
     "printf": ("SELECT printf('%.*c', 1000000000, 'x')", FORBIDDEN),
     "format": ("SELECT format('%1000000000d', 1)", FORBIDDEN),
+    "printf of digits": (
+        "SELECT SUM(length(printf('%.900f', a.price * b.price))) FROM items a, items b, items c",
+        FORBIDDEN,
+    ),
     "hex": ("SELECT hex(hex(hex(order_id))) FROM orders", FORBIDDEN),
     "quote": ("SELECT quote(quote(quote(order_id))) FROM orders", FORBIDDEN),
-    "replace": ("SELECT replace(replace('aaaa', 'a', 'aaaaaaaaaaaa'), 'a', 'aaaaaaaaaaaaaaaa')", FORBIDDEN),
+    "replace": (
+        "SELECT replace(replace('aaaa', 'a', 'aaaaaaaaaaaa'), 'a', 'a' || hexes) FROM (SELECT '" + WIDE + "' AS hexes)",
+        TOO_MUCH,
+    ),
+    "replace often": (
+        f"SELECT SUM(length(replace('{'ab' * 200}' || b.rowid, 'a', 'cc'))) FROM items a, items b, items c",
+        TOO_MUCH,
+    ),
     "unicode": ("SELECT char(1114111, -1), unicode('x')", FORBIDDEN),
     "concatenation": (f"SELECT s || s FROM (SELECT '{WIDE}' AS s FROM orders)", TOO_MUCH),
     "group_concat": ("SELECT group_concat(a.order_id || b.order_id) FROM orders a, orders b, orders c", TOO_MUCH),
     "strftime": ("SELECT strftime('" + "%J" * 400 + "', order_purchase_timestamp) FROM orders", TOO_MUCH),
+    "dates": (
+        "SELECT COUNT(*) FROM orders a, orders b "
+        "WHERE julianday(a.order_purchase_timestamp, '+' || b.rowid || ' days') > 0",
+        TOO_MUCH,
+    ),
+    "dates of a counter": (f"{COUNTER} SELECT SUM(julianday(n)) FROM t", TOO_MUCH),
+    "like on long text": (
+        f"SELECT COUNT(*) FROM orders a, orders b, orders c WHERE '{WIDE}' || a.rowid || b.rowid || c.rowid LIKE '{'%x_' * 30}z'",
+        TOO_MUCH,
+    ),
+    "trim on long text": (
+        f"SELECT SUM(length(ltrim('{'a' * 600}' || b.rowid, 'zyxwvutsrqponmlkjihgfedcba'))) "
+        "FROM items a, items b, items c",
+        TOO_MUCH,
+    ),
+    "instr on long text": (
+        f"SELECT SUM(instr('{'a' * 500}' || a.rowid, '{'a' * 250}b')) FROM orders a, orders b, orders c",
+        TOO_MUCH,
+    ),
+    "multiplying tables of three": (
+        "WITH a AS (SELECT 1 FROM orders), b AS (SELECT 1 FROM "
+        + ", ".join(["a"] * 12)
+        + "), c AS (SELECT 1 FROM "
+        + ", ".join(["b"] * 12)
+        + ") SELECT COUNT(*) FROM "
+        + ", ".join(["c"] * 12),
+        TOO_MUCH,
+    ),
     "recursive bomb": (f"{COUNTER} SELECT n FROM t", TOO_MUCH),
     "recursive count": (f"{COUNTER} SELECT SUM(n) FROM t", TOO_MUCH),
     "recursive product": (f"{COUNTER} SELECT COUNT(*) FROM t a, t b", TOO_MUCH),

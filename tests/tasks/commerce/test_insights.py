@@ -117,6 +117,20 @@ def test_each_invented_number_costs() -> None:
     assert reward(GOOD + " O período vai até março de 2018.") == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("remark", [
+    "SP está em 1º lugar.", "A receita de SP passa de R$ 57 mil.", "São R$ 57,1 mil em SP.",
+    "BA está 15,8 pontos percentuais acima de SP.", "A meta: 10% em 30 dias.", "Convém reduzir os atrasos para 10%.",
+])  # fmt: skip
+def test_what_follows_from_the_table_or_is_a_goal_is_not_invented(remark: str) -> None:
+    assert reward(f"{GOOD} {remark}") == pytest.approx(1.0)
+    assert TASK.metric([scored(f"{GOOD} {remark}")], None)["no_false_number"] == 1.0
+
+
+def test_what_does_not_follow_from_the_table_is_invented() -> None:
+    for remark in ("São R$ 58 mil em SP.", "BA está 14,8 pontos percentuais acima de SP.", "Há 10% de devoluções."):
+        assert reward(f"{GOOD} {remark}") < 0.9
+
+
 def test_a_cut_analysis_earns_less_the_more_is_cut() -> None:
     rewards = [reward(GOOD[: round(share * len(GOOD))]) for share in (0.25, 0.5, 0.75, 1.0)]
     assert rewards == sorted(rewards)
@@ -135,6 +149,40 @@ def test_notation_of_numbers_changes_nothing() -> None:
 ])  # fmt: skip
 def test_the_look_of_an_analysis_changes_nothing(same: str) -> None:
     assert reward(same) == pytest.approx(reward(GOOD))
+
+
+def test_a_pasted_table_quotes_nothing() -> None:
+    table = PROMPT.partition("\n")[2]
+    advice = "- Vale manter o estoque.\n- Recomendo renegociar os prazos.\n- É preciso melhorar a experiência."
+    assert reward(f"## Destaques\n{table}\n{advice}") <= NEXT_TO_NOTHING
+    assert TASK.metric([scored(f"{table}\n{advice}")], None)["quotes_facts"] == 0.0
+
+
+def test_half_quotations_do_not_add_up() -> None:
+    halves = "- SP tem 57.053, 3,5 e 4,1. Vale manter o que está bem.\n- BA tem 18.005, 19,3 e 3,0 a rever."
+    assert facts(f"## Destaques\n{halves}") <= 0.6
+
+
+def test_states_may_be_named_in_full() -> None:
+    assert reward(GOOD.replace("SP", "São Paulo").replace("BA", "Bahia")) == pytest.approx(1.0)
+    wrong = SWAPPED.replace("SP", "São Paulo").replace("BA", "Bahia")
+    assert reward(wrong) <= NEXT_TO_NOTHING
+
+
+@pytest.mark.parametrize("opening", [
+    "Infelizmente, não há boas notícias na BA.", "Não vou propor cortes: vale manter o estoque.",
+])  # fmt: skip
+def test_bad_news_are_no_refusal(opening: str) -> None:
+    assert reward(f"{opening}\n{GOOD}") > 0.9
+
+
+def test_dashes_mark_a_list_too() -> None:
+    for dash in "–—":
+        assert reward(GOOD.replace("\n- ", f"\n{dash} ")) == pytest.approx(1.0)
+
+
+def test_v4_2_takes_melhor_for_an_action_word() -> None:
+    assert scored("A melhor", "v4.2").components["actions"] == 0.25
 
 
 def test_ordinals_of_a_list_are_no_invented_numbers() -> None:

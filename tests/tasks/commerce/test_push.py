@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from schemas.documents import Rollout, ScoredRollout
 from schemas.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
+from tasks.commerce.campaigns import OFFERS
 from tasks.commerce.push import FAR_TOO_LONG, TASK, WORDING, graphemes
 from tasks.commerce.registry import score_rollout
 
@@ -16,6 +17,14 @@ GOOD = "Brinquedos com 20% de desconto para a criançada! Aproveite hoje no app.
 OTHER = "Vem ver: seus brinquedos favoritos com 20% de desconto esperam por você."
 ABOUT = "A notificação push deve destacar os brinquedos e os 20% de desconto para estimular a compra."
 NEXT_TO_NOTHING = 0.15
+
+
+def offering(completion: str, offer: str, product: str = "brinquedos") -> ScoredRollout:
+    prompt = f"Crie a notificação.\nProduto: {product}\nOferta: {offer}\nPúblico: novos clientes"
+    reference = {"product": product, "offer": offer}
+    return score_rollout(
+        Rollout(prompt_id="p", task="push", prompt=prompt, completion=completion, reference=reference), None
+    )
 
 
 def scored(
@@ -143,6 +152,130 @@ def test_length_falls_steeply_from_120_to_200() -> None:
 def test_the_wrong_unit_of_an_offer_costs() -> None:
     assert component("offer", "Brinquedos com R$ 20 de desconto hoje!") < 1.0
     assert component("offer", "Brinquedos com 20,0% de desconto hoje!") == 1.0
+
+
+NO_INTEREST, THREE_FOR_TWO, TODAY, SUNDAY, FIFTH = (
+    "até 10x sem juros", "leve 3 e pague 2", "20% de desconto só hoje", "20% de desconto até domingo",
+    "20% de desconto",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("offer", "false"), [
+    (NO_INTEREST, "Brinquedos em até 10x com juros no app. Aproveite!"),
+    (NO_INTEREST, "Brinquedos em até 12x sem juros no app. Aproveite!"),
+    (THREE_FOR_TWO, "Brinquedos para a criançada: leve 2 e pague 3. Aproveite!"),
+    ("leve 2 e pague 1", "Brinquedos para a criançada: leve 1 e pague 2. Aproveite!"),
+    (TODAY, "Brinquedos com 20% de desconto no app. Aproveite!"),
+    (TODAY, "Brinquedos com 20% de desconto até domingo. Aproveite!"),
+    (SUNDAY, "Brinquedos com 20% de desconto só hoje. Aproveite!"),
+    (FIFTH, "Brinquedos sem nenhum desconto de 20% no app. Aproveite!"),
+    (FIFTH, "Brinquedos: não temos 20% de desconto no app. Aproveite!"),
+    (FIFTH, "Brinquedos pelo preço cheio, livros com 20% de desconto. Aproveite!"),
+    (FIFTH, "Chegaram os brinquedos, e os livros com 20% de desconto. Aproveite!"),
+    (FIFTH, "Brinquedos no app: 20% de desconto em livros. Aproveite!"),
+    ("frete grátis", "Brinquedos sem frete grátis no nosso app. Aproveite!"),
+    ("R$ 25 de desconto", "Brinquedos com 25% de desconto no app. Aproveite!"),
+])  # fmt: skip
+def test_a_false_offer_is_no_offer(offer: str, false: str) -> None:
+    result = offering(false, offer)
+    assert result.components["offer"] <= 0.3
+    assert result.reward <= 0.75
+
+
+@pytest.mark.parametrize(("offer", "push"), [
+    (NO_INTEREST, "Brinquedos em até dez vezes sem juros no app. Aproveite!"),
+    (NO_INTEREST, "Parcele os brinquedos em 10 vezes sem juros no app!"),
+    (THREE_FOR_TWO, "Brinquedos para a criançada: leve três e pague dois. Aproveite!"),
+    (THREE_FOR_TWO, "Brinquedos para a criançada: pague 2 e leve 3. Aproveite!"),
+    ("leve 2 e pague 1", "Leve dois brinquedos e pague só um no nosso app!"),
+    (TODAY, "É hoje: os brinquedos estão com 20% de desconto. Aproveite!"),
+    (FIFTH, "Não perca: 20% OFF nos brinquedos para a criançada. Aproveite!"),
+    (FIFTH, "Não fique sem brinquedos: aproveite 20 por cento de desconto no app!"),
+    (FIFTH, "Desconto de 20% em brinquedos e nada de ficar sem presente. Aproveite!"),
+    ("R$ 25 de desconto", "Brinquedos com 25 reais de desconto no app. Aproveite!"),
+    ("cupom de R$ 20", "Use o cupom de desconto de R$ 20,00 nos brinquedos do app!"),
+])  # fmt: skip
+def test_an_offer_may_be_worded_as_shoppers_do(offer: str, push: str) -> None:
+    result = offering(push, offer)
+    assert result.reward == pytest.approx(1.0)
+    assert TASK.metric([result], None)["names_offer"] == 1.0
+
+
+def test_the_right_words_earn_more_than_the_wrong_unit() -> None:
+    right = [offering(f"Brinquedos com {way} no app. Aproveite!", "R$ 25 de desconto").reward
+             for way in ("25 reais de desconto", "R$ 25 OFF", "R$ 25 de desconto")]  # fmt: skip
+    assert min(right) > offering("Brinquedos com 25% de desconto no app. Aproveite!", "R$ 25 de desconto").reward + 0.2
+
+
+@pytest.mark.parametrize(("offer", "text", "kept"), [
+    (NO_INTEREST, "Brinquedos em até 10x com juros.", False),
+    (NO_INTEREST, "Brinquedos em até 10x sem juros.", True),
+    (THREE_FOR_TWO, "Brinquedos: leve 2 e pague 3.", False),
+    (THREE_FOR_TWO, "Brinquedos: leve 3, pague 2.", True),
+    (TODAY, "Brinquedos com 20% de desconto.", False),
+    (TODAY, "Só hoje, brinquedos com desconto de 20%.", True),
+    (SUNDAY, "Brinquedos com 20% de desconto só hoje.", False),
+    (FIFTH, "Brinquedos sem nenhum desconto de 20%.", False),
+    (FIFTH, "Brinquedos pelo preço cheio, livros com 20% de desconto.", False),
+    (FIFTH, "Brinquedos com R$ 20 de desconto.", False),
+    ("frete grátis acima de R$ 99", "Brinquedos com frete grátis a partir de R$ 99.", True),
+    ("frete grátis acima de R$ 99", "Brinquedos com frete grátis.", False),
+])  # fmt: skip
+def test_the_metric_knows_an_offer_by_itself(
+    offer: str, text: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rollout = offering(text, offer)
+    monkeypatch.setattr("tasks.commerce.push.grade_offer", lambda *_: pytest.fail("the reward's scorer was asked"))
+    assert TASK.metric([rollout], None)["names_offer"] == float(kept)
+
+
+def test_the_metric_takes_every_campaigns_answer_for_its_offer() -> None:
+    for offer in OFFERS:
+        completion = TASK.answer({"product": "livros técnicos", "offer": offer})
+        result = offering(completion, offer, "livros técnicos")
+        assert result.reward == pytest.approx(1.0), completion
+        assert TASK.metric([result], None)["all_kept"] == 1.0, completion
+
+
+@pytest.mark.parametrize("salad", [
+    "Brinquedos desconto 20% de o para com aproveite corra!",
+    "brinquedos 20% de desconto de o para com aproveite!",
+    "Produto brinquedos, oferta de 20% de desconto, público de clientes: aproveite!",
+])  # fmt: skip
+def test_words_thrown_together_are_no_push(salad: str) -> None:
+    assert reward(salad) <= NEXT_TO_NOTHING
+
+
+def test_an_invented_offer_costs_like_an_invented_number() -> None:
+    for invented in ("e frete grátis pra todo o Brasil", "e um brinde na primeira compra", "e com cashback na volta"):
+        text = f"Brinquedos com 20% de desconto {invented}! Aproveite no app."
+        assert reward(text) <= 0.55
+    assert offering("Brinquedos com frete grátis para a criançada! Aproveite.", "frete grátis").reward == 1.0
+
+
+@pytest.mark.parametrize(("text", "worth"), [
+    ("Desculpe a demora: seus brinquedos chegaram com 20% de desconto!", 0.9),
+    ("Aqui o cliente manda: brinquedos com 20% de desconto. Aproveite!", 1.0),
+    ("Sua recompra merece brinquedos com 20% de desconto. Aproveite!", 1.0),
+    ("Mude a disposição da sala: brinquedos com 20% de desconto. Aproveite!", 1.0),
+    ("Está claro, os brinquedos com 20% de desconto são seus. Aproveite!", 1.0),
+    ("A criançada vai adorar a novidade!\nBrinquedos com 20% de desconto. Aproveite hoje no app.", 1.0),
+])  # fmt: skip
+def test_good_pushes_that_resemble_bad_ones_earn_what_they_are_worth(text: str, worth: float) -> None:
+    assert reward(text) >= worth
+
+
+def test_who_declines_the_task_has_declined_it_whatever_is_named() -> None:
+    assert reward("Desculpe, não posso criar um push de brinquedos com 20% de desconto.") == 0.0
+
+
+def test_the_singular_names_the_product() -> None:
+    push = "Seu edredom novo com 20% de desconto para este inverno. Aproveite!"
+    assert offering(push, FIFTH, "edredons").reward == pytest.approx(1.0)
+
+
+def test_v4_2_counts_markers_beside_punctuation() -> None:
+    assert component("portuguese", "Hoje, (desconto)", "v4.2") == component("portuguese", "Hoje desconto", "v4.2")
 
 
 @pytest.mark.parametrize(("text", "shown"), [

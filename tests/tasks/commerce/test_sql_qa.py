@@ -62,7 +62,7 @@ def rewards(examples: Sequence[Example], change: Callable[[str], str], databases
 
 
 def unfiltered(sql: str) -> str:
-    return sql if "(SELECT" in sql else re.sub(r" WHERE .*?(?= GROUP|$)", "", sql)
+    return sql if "(SELECT" in sql else re.sub(r" WHERE (?!\w+ IS NOT NULL GROUP).*?(?= GROUP|$)", "", sql)
 
 
 @pytest.mark.parametrize("same", [
@@ -297,6 +297,9 @@ def test_v42_pays_each_tier_by_degrees() -> None:
     assert [tiers(text)["structure"] for text in ("nada", "SELECT x", "SELECT x FROM y", SQL)] == [0, 1 / 3, 2 / 3, 1]
     assert tiers(SQL)["explanation"] == 0.0
     assert tiers("Esta é uma explicação longa sobre os pedidos da loja, sem consulta alguma.")["explanation"] == 0.0
+    beside = "Ela filtra os pedidos entregues e calcula a média dos preços de cada estado."
+    for completion in (f"{SQL}\n{beside}", f"{SQL};\n{beside}", f"{SQL}\n\n{beside}", f"```sql\n{SQL}\n```\n{beside}"):
+        assert tiers(completion)["explanation"] == 1.0
     assert 0 < tiers(f"{SQL}; Conta os pedidos.")["explanation"] < tiers(FULL)["explanation"] == 1.0
     assert [tiers(text)["numbers"] for text in ("", "12", "12 e 12", "12 e R$ 1.234,56", "1, 2 e 3")] == pytest.approx(
         [0, 1 / 3, 1 / 3, 2 / 3, 1]
