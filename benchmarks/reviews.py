@@ -333,13 +333,11 @@ def _print(lines: Sequence[Line], real: Store, simulated: Store) -> None:
     for line in lines:
         if group and line.group != group:
             table.add_section()
-        limits = [
-            f"{sign} {_written(limit, line.form)}" for sign, limit in (("≥", line.low), ("≤", line.high)) if limit
-        ]
+        limits = _limits(line)
         mark = "" if not limits else "met" if line.met else "MISSED"
         head = "" if line.group == group else line.group
         values = (_written(line.real, line.form), _written(line.simulated, line.form))
-        table.add_row(head, line.name, *values, _limits(line), mark)
+        table.add_row(head, line.name, *values, limits, mark)
         group = line.group
     Console(width=100).print(table)
 

@@ -24,6 +24,13 @@ app = typer.Typer(
 )
 
 REPORT_MIX = "extraction=40,sql_qa=40,insights=10,push=10"
+OPTIONS_OF_THEIR_OWN = {
+    "source": "--source",
+    "olist_dir": "--olist-dir",
+    "orders": "--orders",
+    "counts": "--count and --mix",
+}
+"""Settings that `tucano synthesize` takes as options only, so that what it says it makes is what it makes."""
 BYTES_NEEDED = 1_000_000_000
 DISK_ERRORS = {errno.ENOSPC, errno.EACCES, errno.EPERM, errno.EROFS, errno.EDQUOT}
 
@@ -121,6 +128,10 @@ def synthesize(
         raise InputError("--source olist and --olist-dir FOLDER go together; give both or neither")
     if source == "olist" and orders is not None:
         raise InputError("--orders is for a simulated store; Olist's is as large as it is")
+    for assignment in overrides:
+        named = assignment.partition("=")[0].strip().removeprefix("synthesize.").partition(".")[0].strip()
+        if named in OPTIONS_OF_THEIR_OWN:
+            raise InputError(f"--set synthesize.{named} has an option of its own; use {OPTIONS_OF_THEIR_OWN[named]}")
     counts = split_count(count, read_mix(mix))
     section = {"source": source, "olist_dir": olist_dir, "orders": orders, "counts": counts}
     config = synthesize_config(section, overrides)

@@ -14,11 +14,14 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from schemas.errors import InputError
+from schemas.faults import shown_place
 from schemas.tasks import SpecName, TaskName
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PROFILES_FOLDER = REPOSITORY / "infra" / "profiles"
 AUDIT_FOLDER = REPOSITORY / "data" / "audit"
+MOST_ASKED = 10_000_000
+"""Prompts, and orders, beyond which a count is a slip."""
 FEWEST_ORDERS = 1_500
 MOST_ORDERS = 100_000
 
@@ -108,7 +111,7 @@ class SynthesizeConfig(Section):
     """`simulated` writes a store from the seed; `olist` reads a folder as Kaggle ships it."""
     olist_dir: Path | None = None
     """The folder of Olist's CSV files; needed where the source is `olist`."""
-    orders: int | None = Field(default=None, ge=50)
+    orders: int | None = Field(default=None, ge=50, le=MOST_ASKED)
     """Orders in a simulated store; where not set, one a prompt, but 1,500 at least and 100,000 at most."""
     counts: dict[TaskName, int]
     """Prompts to make, by task; a source that knows too little for a task makes fewer, and says so."""
@@ -131,12 +134,14 @@ class SynthesizeConfig(Section):
         return self
 
     @model_validator(mode="after")
-    def _counts_are_positive(self) -> "SynthesizeConfig":
+    def _counts_are_positive_and_possible(self) -> "SynthesizeConfig":
         for task, count in self.counts.items():
             if count < 0:
                 raise ValueError(f"counts.{task} is {count}; it must be 0 or more")
         if not any(self.counts.values()):
             raise ValueError("counts asks for no prompt at all; give at least one task a count")
+        if sum(self.counts.values()) > MOST_ASKED:
+            raise ValueError(f"counts asks for {sum(self.counts.values())} prompts; {MOST_ASKED:,} is the most")
         return self
 
 
@@ -353,7 +358,8 @@ def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> 
     whole: dict[str, Any] = {"synthesize": dict(values)}
     for assignment in overrides:
         if not assignment.strip().startswith("synthesize."):
-            raise InputError(f"--set {assignment!r} is of another section; this command reads synthesize.a=b only")
+            section = assignment.partition("=")[0].strip()
+            raise InputError(f"--set {section!r} is of another section; this command reads synthesize.a=b only")
         _assign(whole, assignment)
     try:
         return SynthesizeConfig.model_validate(whole["synthesize"])
@@ -382,7 +388,7 @@ def _assign(values: dict[str, Any], assignment: str) -> None:
     for parent in parents:
         target = target.setdefault(parent, {})
         if not isinstance(target, dict):
-            raise InputError(f"--set {assignment!r}: {parent!r} is a value, not a section")
+            raise InputError(f"--set {key.strip()!r}: {parent!r} is a value, not a section")
     try:
         target[leaf] = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -391,7 +397,7 @@ def _assign(values: dict[str, Any], assignment: str) -> None:
 
 def _first_failures(error: ValidationError, most: int = 5) -> str:
     failures = [
-        f"{'.'.join(str(part) for part in failure['loc']) or 'the profile'}: {_explain(failure)}"
+        f"{shown_place(failure['loc']) or 'the profile'}: {_explain(failure)}"
         for failure in error.errors(include_url=False)
     ]
     more = f" (and {len(failures) - most} more)" if len(failures) > most else ""
@@ -404,4 +410,8 @@ def _explain(failure: Any) -> str:
     message = failure["msg"].removeprefix("Value error, ")
     if failure["type"] == "value_error":
         return str(message)
-    return f"{message} (it is {failure['input']!r})"
+    # What is missing shows all that stands around it, and an endpoint's settings may have its key in the wrong place.
+    unsaid = (
+        failure["type"] == "missing" or isinstance(failure["input"], (dict, list)) or "paraphrase" in failure["loc"]
+    )
+    return str(message) if unsaid else f"{message} (it is {failure['input']!r})"

@@ -1,17 +1,35 @@
-"""What is wrong with a document, in words."""
+"""What is wrong with a document, in words that repeat nothing that a person may have written."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
 
 from pydantic import ValidationError
 
-_MOST_SHOWN = 20
+_MOST_SHOWN: Final = 20
+_KEY: Final = re.compile(r"[a-z_]{1,40}|\[key\]")
+_NUMBER: Final = re.compile(r"-?\d{1,4}(?:[.,]\d{1,4})?")
+_OF_A_CLOSED_LIST: Final = frozenset({"literal_error", "enum"})
 
 
 def first_fault(error: ValidationError) -> str:
     """Say where and what the first fault of a document is, and what stands there instead where that tells no text."""
     fault = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in fault["loc"])
+    place = shown_place(fault["loc"])
     if fault["type"] == "missing":
         return f"{place} is missing"
-    found, message = fault["input"], fault["msg"].removeprefix("Value error, ")
-    # A longer text may be a shopper's words, which belong in no message.
-    shown = type(found).__name__ if isinstance(found, (str, dict, list)) and len(found) > _MOST_SHOWN else repr(found)
-    return f"{place}: {message} (it is {shown})" if place else message
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{place}: {message} (it is {_shown(fault['input'], fault['type'])})" if place else message
+
+
+def shown_place(location: Sequence[str | int]) -> str:
+    """Return the way to a value; a key that is no plain name may be a person's own and is left unsaid."""
+    return ".".join(str(part) if isinstance(part, int) or _KEY.fullmatch(part) else "(a key)" for part in location)
+
+
+def _shown(found: Any, fault: str) -> str:
+    if isinstance(found, str):
+        # Elsewhere even a short text may be a shopper's words or name.
+        tells = (fault in _OF_A_CLOSED_LIST and len(found) <= _MOST_SHOWN) or _NUMBER.fullmatch(found)
+        return repr(found) if tells else "a text"
+    return type(found).__name__ if isinstance(found, (dict, list)) else repr(found)

@@ -58,7 +58,9 @@ def first_fault(path: Path) -> str | None:
         position = field.end()
         if field[1] != ",":
             header = header or fields
-            if len(fields) != len(header) and fields != [""]:
+            if fields == [""] and len(header) > 1:
+                return f"row {row} is blank"
+            if len(fields) != len(header):
                 return f"row {row} has {len(fields)} fields where the header has {len(header)}"
             row, fields = row + 1, []
     return None

@@ -83,6 +83,9 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
 
 
 def _read_text_columns(path: Path) -> pl.DataFrame:
+    if path.is_dir():
+        # The reader would look for tables in it.
+        raise InputError(f"{path} is a folder and not a CSV file; put the table there by this name")
     try:
         return pl.read_csv(path, infer_schema=False)
     except NoDataError:

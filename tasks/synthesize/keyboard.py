@@ -71,12 +71,13 @@ def type_out(told: list[str], mood: str, style: Style, generator: random.Random)
         The text; its words can still be told, if not always at a glance.
     """
     text = _joined(told, style, generator)
+    # First, so that no word that came out wrong is then cut short as another: "mas", "mais", "+".
+    if style.abbreviates:
+        text = _respelt(text, "abbreviations", CHANCE_OF_ABBREVIATION, generator)
     if style.misspells:
         text = _respelt(text, "misspellings", CHANCE_OF_MISSPELLING, generator)
         if len(text) >= FEWEST_LETTERS and generator.random() < CHANCE_OF_SLIP:
             text = _with_slips(text, generator)
-    if style.abbreviates:
-        text = _respelt(text, "abbreviations", CHANCE_OF_ABBREVIATION, generator)
     if style.capitals or (style.shouts_when_angry and mood == "negative"):
         text = text.upper()
     elif style.small_letters:

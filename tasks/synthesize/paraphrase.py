@@ -1,25 +1,27 @@
 """Words the instructions of some prompts anew, by a language model, and keeps everything else of them as it is.
 
 Only the sentence that asks is sent to the model: of a sql_qa prompt the question, which names values of the store's
-catalogue; of every other prompt the instruction, and that only where it is one of the known wordings of its task. What
-a shopper wrote, and what the store knows of one, never leaves this machine: the endpoint may be anybody's, and under
-Brazil's LGPD the text of a review is personal data.
+catalogue, and that only where it is one of the bank's; of every other prompt the instruction, and that only where it is
+one of the known wordings of its task. What a shopper wrote, and what the store knows of one, never leaves this machine:
+the endpoint may be anybody's, and under Brazil's LGPD the text of a review is personal data.
 
 A paraphrase is used where it keeps the facts (`paraphrase_check`). One that does not is counted by its reason and asked
 for again, up to a bound, and then dropped. All answers are kept in a cache: the second run asks nothing.
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
 from schemas.config import ParaphraseConfig
 from schemas.prompts import PromptRow, content_id
+from tasks.commerce.sql_questions import read_families
 from tasks.commerce.wordings import read_wording
 from tasks.synthesize.paraphrase_cache import AnswerCache, open_cache, question_key
 from tasks.synthesize.paraphrase_check import Sentence, find_fault, lists, named_values, tidy
@@ -147,26 +149,17 @@ class Paraphraser:
         return {wanted: answer for wanted, answer in answers.items() if answer is not None}
 
     def _ask(self, instruction: str, questions: Mapping[str, str]) -> dict[str, str]:
-        """Ask the endpoint, keep every answer that came, and ask no more once one question failed for good."""
-        failures: list[EndpointError] = []
+        """Ask the endpoint, and keep every answer as it comes."""
+        answers: dict[str, str] = {}
 
-        def ask(key: str) -> str | None:
-            if failures:
-                return None
-            try:
-                return self._endpoint.ask(instruction, questions[key], int(key[:7], 16))
-            except EndpointError as error:
-                failures.append(error)
-                return None
+        def keep(key: str, answer: str) -> None:
+            answers[key] = answer
+            self._cache.put(key, answer)
 
-        with ThreadPoolExecutor(self._config.concurrency) as pool:
-            found = dict(zip(questions, pool.map(ask, questions), strict=True))
-        answers = {key: answer for key, answer in found.items() if answer is not None}
-        self._cache.put(answers)
-        if failures:
+        if questions and (failure := self._endpoint.ask(instruction, questions, keep)):
             if self._config.required:
-                raise failures[0]
-            self.tally.failure = str(failures[0])
+                raise EndpointError(failure)
+            self.tally.failure = failure
         return answers
 
 
@@ -186,12 +179,20 @@ def find_sentence(row: PromptRow) -> tuple[Sentence, int] | None:
     return None
 
 
-def _question(line: str) -> str:
-    """Take away what the wordings of sql_qa say around a question."""
+def _question(line: str) -> str | None:
+    """Take away what the wordings of sql_qa say around a question of the bank; None where there is no such question."""
     frames = [wording.partition("{question}") for wording in read_wording("sql_qa").instructions]
     inner = [
-        line[len(before) : len(line) - len(after)]
+        line[len(before) : len(line) - len(after)].strip()
         for before, _, after in frames
         if line.startswith(before) and line.endswith(after)
     ]
-    return min(inner, key=len, default=line).strip()
+    return next((text for text in sorted(inner, key=len) if _bank().fullmatch(text)), None)
+
+
+@cache
+def _bank() -> re.Pattern[str]:
+    """Match the questions that the bank can ask, with any value that a store may name in the place of a parameter."""
+    value = r"[\\w-]+(?:[ .,][\\w-]+){0,5}"
+    texts = [text for family in read_families() for text in family.texts]
+    return re.compile("|".join(re.sub(r"\\\{\w+\\\}", value, re.escape(text)) for text in texts))

@@ -6,7 +6,7 @@ the cache is what makes equal inputs give equal bytes.
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -51,10 +51,10 @@ class AnswerCache:
         row = self._connection.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
-    def put(self, answers: Mapping[str, str]) -> None:
-        """Keep answers; all of them or, if the process dies here, none."""
+    def put(self, key: str, answer: str) -> None:
+        """Keep an answer."""
         with self._connection:
-            self._connection.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?)", answers.items())
+            self._connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (key, answer))
 
 
 @contextmanager
@@ -67,6 +67,11 @@ def open_cache(folder: Path) -> Iterator[AnswerCache]:
     path = folder / FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the cache of paraphrases {path} cannot be made ({error.strerror}); give a state folder that you may write"
+        ) from None
+    try:
         connection = sqlite3.connect(path, timeout=30.0)
         try:
             with connection:

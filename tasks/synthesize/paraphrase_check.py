@@ -1,15 +1,17 @@
 """Tells whether a language model's paraphrase of one sentence still asks for the same.
 
 What is looked at: the sentence's numbers, in digits and in words, its names (quoted text, capitals, identifiers, and
-what the reference says is a value), its placeholders, the things it speaks of (`data/paraphrase`), its language and its
-length; and that nothing is said but the sentence. All that is compared must be there in the same order: clauses that
-change places may change the meaning. A refusal of a good paraphrase costs one more question; a bad one that gets
-through costs a wrong reference, so whatever is in doubt is refused.
+what the reference says is a value), its placeholders and parentheses, the things it speaks of (`data/paraphrase`), its
+language and its length; and that nothing is said but the sentence: a question's words are the sentence's and their
+synonyms, an instruction's are those of a closed list of its task. Numbers and names must be there in the same order:
+clauses that change places may change the meaning. A refusal of a good paraphrase costs one more question; a bad one
+that gets through costs a wrong reference, so whatever is in doubt is refused.
 """
 
 import re
 import tomllib
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -19,9 +21,9 @@ from typing import Any, Final
 from schemas.tasks import TaskName
 from tasks.commerce.categories import readable_category
 from tasks.commerce.portuguese_numbers import numbers_in
-from tasks.commerce.text_form import FUNCTION_WORDS, chatters, content_words, fold, refuses, share_present, words
+from tasks.commerce.text_form import FUNCTION_WORDS, chatters, content_words, fold, refuses, stem, words
 
-FILE: Final = Path(__file__).resolve().parents[2] / "data" / "paraphrase" / "portuguese.toml"
+FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "paraphrase"
 MAX_CHARACTERS: Final = 600
 """No sentence is longer; a longer answer is not read."""
 
@@ -33,6 +35,7 @@ _IDENTIFIER: Final = r"\w*(?:_\w+)+|\b[^\W\d_]*[A-ZÀ-Ý]{2,}\w*|\b[^\W\d_]+\d\w
 # A capital that opens no sentence; of several such words in a row all are the name.
 _PROPER: Final = r"(?<![.?!:] )(?<!^)\b[A-ZÀ-Ý][a-zà-ÿ]+(?: (?:d[aeo]s? )?[A-ZÀ-Ý][a-zà-ÿ]+)*"
 _NAME: Final = re.compile("|".join((_QUOTED, _PLACEHOLDER, _IDENTIFIER, _PROPER)))
+_PARENTHESIS: Final = re.compile(r"\([^()]*\)")
 _SIGN: Final = re.compile(r"%|R\$")
 _LITERAL: Final = re.compile(r"'((?:[^']|'')+)'")
 
@@ -52,7 +55,13 @@ class Sentence:
 @cache
 def lists() -> Mapping[str, Any]:
     """Return the instruction to the model and the word lists."""
-    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return tomllib.loads((FOLDER / "portuguese.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def instruction_lists() -> Mapping[str, Any]:
+    """Return what an instruction may say, by task, and the shared groups of meanings."""
+    return tomllib.loads((FOLDER / "instructions.toml").read_text(encoding="utf-8"))
 
 
 def named_values(sentence: str, reference: Mapping[str, Any]) -> tuple[str, ...]:
@@ -106,9 +115,15 @@ def _fault_of_content(sentence: Sentence, text: str) -> str | None:
         return "names"
     if _foreign(source, text):
         return "language"
-    if _meanings(source) != _meanings(text) or _strays(sentence, text):
+    return _fault_of_meaning(sentence, text, folded)
+
+
+def _fault_of_meaning(sentence: Sentence, text: str, folded: str) -> str | None:
+    if _PARENTHESIS.findall(sentence.text) != _PARENTHESIS.findall(text):
+        return "parentheses"
+    if not _means_the_same(sentence, text):
         return "meaning"
-    known = {fold(wording).rstrip(" .?!") for wording in (source, *sentence.pool)}
+    known = {fold(wording).rstrip(" .?!") for wording in (sentence.text, *sentence.pool)}
     return "nothing new" if folded.rstrip(" .?!") in known else None
 
 
@@ -150,21 +165,53 @@ def _in_words(pattern: re.Pattern[str], text: str) -> list[str]:
     return pattern.findall(fold(text))
 
 
-def _meanings(text: str) -> set[str]:
+def _means_the_same(sentence: Sentence, text: str) -> bool:
+    told, given = _meanings(sentence.text), _meanings(text)
+    if sentence.pool:
+        shared = set(instruction_lists()["shared"])
+        return told.keys() & shared == given.keys() & shared and _asks_for_the_task(sentence, text)
+    if told.keys() != given.keys():
+        return False
+    # What is said twice may be two conditions, of which one could be left out unseen.
+    return all(given[name] >= count for name, count in told.items()) and _has_the_same_words(sentence, text)
+
+
+def _meanings(text: str) -> Counter[str]:
+    """Count how often a text speaks of each thing."""
     folded = fold(text)
-    return {name for name, pattern in _meaning_patterns().items() if pattern.search(folded)}
+    return +Counter({name: len(_any_of(tuple(forms)).findall(folded)) for name, forms in lists()["meanings"].items()})
+
+
+def _asks_for_the_task(sentence: Sentence, text: str) -> bool:
+    """Tell whether an instruction asks for the same answer: in words of its task only, and nothing turned round."""
+    task, folded = instruction_lists()[sentence.task], fold(text)
+    if not _any_of(tuple(task["required"])).search(folded) or _any_of(tuple(task["forbidden"])).search(folded):
+        return False
+    for forms in task.get("meanings", {}).values():
+        pattern = _any_of(tuple(forms))
+        if bool(pattern.search(fold(sentence.text))) != bool(pattern.search(folded)):
+            return False
+    pool = {stem(word) for wording in (sentence.text, *sentence.pool) for word in content_words(wording)}
+    allowed = _any_of(tuple(task["words"]))
+    return all(stem(word) in pool or allowed.fullmatch(word) for word in content_words(text) if word.isalpha())
+
+
+def _has_the_same_words(sentence: Sentence, text: str) -> bool:
+    """Tell whether a question has the content words of another, but for synonyms and what says nothing."""
+    return _telling_words(sentence.text) == _telling_words(text)
+
+
+def _telling_words(text: str) -> set[str]:
+    """Return the stems of a text's content words that no other check compares."""
+    synonyms = _any_of(tuple(form for forms in lists()["meanings"].values() for form in forms))
+    compared = {*lists()["neutral"], *lists()["numerals"]}
+    return {
+        stem(word)
+        for word in content_words(text)
+        if word.isalpha() and word not in compared and not synonyms.fullmatch(word)
+    }
 
 
 @cache
-def _meaning_patterns() -> dict[str, re.Pattern[str]]:
-    def either(forms: list[str]) -> re.Pattern[str]:
-        return re.compile(rf"\b(?:{'|'.join(form.replace('*', '[a-z]*') for form in forms)})\b")
-
-    return {name: either(forms) for name, forms in lists()["meanings"].items()}
-
-
-def _strays(sentence: Sentence, text: str) -> bool:
-    """Tell whether a text has next to no word of the sentence, or of the other wordings where there are some."""
-    pool = {word for wording in (sentence.text, *sentence.pool) for word in content_words(wording)}
-    own = content_words(text)
-    return not own or share_present(own, pool) < 0.25
+def _any_of(forms: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(form.replace('*', '[a-z]*') for form in forms)})\b")

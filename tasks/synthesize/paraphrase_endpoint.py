@@ -3,10 +3,14 @@
 The endpoint is not trusted: how much it may send and how long it may take is limited, its answer is read by a schema,
 it is followed nowhere else, and nothing that it says is repeated in a message. The key is read from the environment,
 sent in one header, and is in no message, log or representation.
+
+Requests run in an event loop and not in threads: a task can be stopped wherever it waits, so that neither an endpoint
+that never ends its answer nor Ctrl-C has to be waited for.
 """
 
+import asyncio
 import os
-import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
@@ -14,7 +18,7 @@ from typing import Annotated, Any, Final, Self
 
 import httpx
 from pydantic import BaseModel, Field, ValidationError
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
 from schemas.config import ParaphraseConfig
 from schemas.errors import InputError
@@ -58,7 +62,7 @@ class _Completion(BaseModel):
 
 
 class Endpoint:
-    """A chat model; any number of threads may ask at once."""
+    """A chat model; for one thread, in which no event loop runs."""
 
     def __init__(self, config: ParaphraseConfig) -> None:
         """Read the key from the environment.
@@ -69,8 +73,8 @@ class Endpoint:
         self._config = config
         # No compression: what is small on the wire could be without limit in memory.
         headers = {"Accept-Encoding": "identity", **_authorization(config.key_variable)}
-        limits = httpx.Limits(max_connections=config.concurrency)
-        self._client = httpx.Client(headers=headers, timeout=config.timeout_seconds, limits=limits)
+        self._client = httpx.AsyncClient(headers=headers, timeout=config.timeout_seconds)
+        self._runner = asyncio.Runner()
         backoff = wait_exponential_jitter(initial=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS, jitter=FIRST_WAIT_SECONDS)
 
         def wait(state: RetryCallState) -> float:
@@ -78,7 +82,8 @@ class Endpoint:
             asked_for = failure.retry_after if isinstance(failure, _Transient) else None
             return backoff(state) if asked_for is None else min(asked_for, MAX_WAIT_SECONDS)
 
-        self._retrying = Retrying(
+        self._retrying = AsyncRetrying(
+            sleep=asyncio.sleep,
             stop=stop_after_attempt(config.max_attempts),
             wait=wait,
             retry=retry_if_exception_type(_Transient),
@@ -91,19 +96,46 @@ class Endpoint:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._client.close()
+        try:
+            self._runner.run(self._client.aclose())
+        finally:
+            self._runner.close()
 
-    def ask(self, instruction: str, text: str, seed: int) -> str:
-        """Return what the model answers.
+    def ask(self, instruction: str, questions: Mapping[str, str], keep: Callable[[str, str], None]) -> str | None:
+        """Ask all questions, as many at once as the configuration allows, and no more once one failed for good.
 
         Args:
             instruction: The system prompt.
-            text: The user's message.
-            seed: For servers that sample by it.
+            questions: The user's messages, by key; a key begins with seven hexadecimal digits, which are the seed for
+                servers that sample by one.
+            keep: Given a key and its answer as soon as it is there, so that an interrupted run loses none.
 
-        Raises:
-            EndpointError: No readable answer came in as many attempts as the configuration allows, or a refusal.
+        Returns:
+            Why a question failed for good; None where all are answered.
         """
+        return self._runner.run(self._ask_all(instruction, questions, keep))
+
+    async def _ask_all(
+        self, instruction: str, questions: Mapping[str, str], keep: Callable[[str, str], None]
+    ) -> str | None:
+        failures: list[EndpointError] = []
+        free = asyncio.Semaphore(self._config.concurrency)
+
+        async def ask(key: str, text: str) -> None:
+            async with free:
+                if failures:
+                    return
+                try:
+                    answer = await self._ask(instruction, text, int(key[:7], 16))
+                except EndpointError as error:
+                    failures.append(error)
+                else:
+                    keep(key, answer)
+
+        await asyncio.gather(*(ask(key, text) for key, text in questions.items()))
+        return str(failures[0]) if failures else None
+
+    async def _ask(self, instruction: str, text: str, seed: int) -> str:
         body = {
             "model": self._config.model,
             "temperature": self._config.temperature,
@@ -112,20 +144,16 @@ class Endpoint:
             "messages": [{"role": "system", "content": instruction}, {"role": "user", "content": text}],
         }
         try:
-            return self._retrying(self._attempt, body)
+            return await self._retrying(self._attempt, body)
         except _Transient as failure:
             raise self._error(f"{failure} in each of {self._config.max_attempts} attempts", None) from None
 
-    def _attempt(self, body: dict[str, Any]) -> str:
+    async def _attempt(self, body: dict[str, Any]) -> str:
         try:
-            with self._client.stream("POST", f"{self._config.url}/chat/completions", json=body) as response:
-                if response.status_code in BUSY:
-                    waits = _retry_after(response.headers.get("retry-after"))
-                    raise _Transient(f"answered {response.status_code}", waits)
-                if response.status_code != httpx.codes.OK:
-                    raise self._error(f"answered {response.status_code}", response.status_code)
-                content = self._read(response)
-        except httpx.TimeoutException:
+            # The client's own limit is for each read: one byte at a time could go on for ever.
+            async with asyncio.timeout(self._config.timeout_seconds):
+                content = await self._receive(body)
+        except (TimeoutError, httpx.TimeoutException):
             raise _Transient(f"did not answer within {self._config.timeout_seconds:g} s") from None
         except httpx.HTTPError as error:
             raise _Transient(f"could not be reached ({type(error).__name__})") from None
@@ -134,17 +162,19 @@ class Endpoint:
         except ValidationError:
             raise _Transient("gave no chat completion of OpenAI's form") from None
 
-    def _read(self, response: httpx.Response) -> bytes:
-        content = bytearray()
-        # The client's own limit is for each read: one byte at a time could go on for ever.
-        deadline = time.monotonic() + self._config.timeout_seconds
-        for chunk in response.iter_raw():
-            content += chunk
-            if len(content) > MAX_BYTES:
-                raise _Transient(f"gave more than {MAX_BYTES:,} bytes for one sentence")
-            if time.monotonic() > deadline:
-                raise _Transient(f"did not answer within {self._config.timeout_seconds:g} s")
-        return bytes(content)
+    async def _receive(self, body: dict[str, Any]) -> bytes:
+        async with self._client.stream("POST", f"{self._config.url}/chat/completions", json=body) as response:
+            if response.status_code in BUSY:
+                waits = _retry_after(response.headers.get("retry-after"))
+                raise _Transient(f"answered {response.status_code}", waits)
+            if response.status_code != httpx.codes.OK:
+                raise self._error(f"answered {response.status_code}", response.status_code)
+            content = bytearray()
+            async for chunk in response.aiter_raw():
+                content += chunk
+                if len(content) > MAX_BYTES:
+                    raise _Transient(f"gave more than {MAX_BYTES:,} bytes for one sentence")
+            return bytes(content)
 
     def _error(self, what: str, status: int | None) -> EndpointError:
         remedy = REMEDIES.get(

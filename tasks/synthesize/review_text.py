@@ -141,7 +141,9 @@ def _good_aspects(experience: Experience) -> list[str]:
         return []
     grudging = experience.score <= 2 or issues & SENT_BACK
     aspects = ("delivery",) if grudging else ("product", "product", "delivery", "seller", "price")
-    return [aspect for aspect in aspects if not experience.has(aspect)]
+    # A price is only good for what is worth it.
+    unfit = {"price"} if experience.has("product") else set[str]()
+    return [aspect for aspect in aspects if not experience.has(aspect) and aspect not in unfit]
 
 
 def _closing(experience: Experience, teller: Teller) -> str:

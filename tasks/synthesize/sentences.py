@@ -14,6 +14,8 @@ from tasks.synthesize.market import MACHINE, SIZED, USED_UP, Thing
 REVIEWS: Final = Path(__file__).resolve().parents[2] / "data" / "reviews"
 ANYTHING: Final = "produto"
 """What shoppers call any product."""
+LONG_DELAY: Final = 4
+"""Days from which a delay is told as a long one."""
 CHANCE_OF_NOUN: Final = 0.55
 _CHOICE: Final = re.compile(r"\[([^\]]*)\]")
 
@@ -32,12 +34,20 @@ def expand(pattern: str) -> tuple[str, ...]:
 
 
 @cache
-def sentences(section: str, key: str, mark: str = "") -> tuple[tuple[str, ...], ...]:
-    """Return the patterns of a section that can be said of a thing with that mark, each in all its readings."""
+def sentences(section: str, key: str, mark: str = "", *, long_delay: bool = False) -> tuple[tuple[str, ...], ...]:
+    """Return the patterns of a section that can be said of a thing with that mark, each in all its readings.
+
+    Args:
+        section: Which section, such as `complaints`.
+        key: What it is about, such as an issue.
+        mark: The thing's.
+        long_delay: Whether the order was so late that one may say that it took for ever.
+    """
     names = [section]
     names += [f"{section}_of_machines"] * (mark == MACHINE)
     names += [f"{section}_of_sized"] * (mark == SIZED)
     names += [f"{section}_of_solid"] * (mark != USED_UP)
+    names += [f"{section}_of_long_delays"] * long_delay
     patterns = read_patterns()
     return tuple(expand(pattern) for name in names for pattern in patterns.get(name, {}).get(key, ()))
 
@@ -55,6 +65,7 @@ class Teller:
             generator: Chooses.
         """
         self._mark = thing.mark
+        self._long_delay = days_late >= LONG_DELAY
         self._generator = generator
         # One name throughout, so that what agrees with it does so in every sentence.
         name = thing if generator.random() < CHANCE_OF_NOUN else Thing(ANYTHING, feminine=False)
@@ -66,7 +77,7 @@ class Teller:
 
     def say_several(self, section: str, key: str, most: int) -> list[str]:
         """Return sentences of different patterns, as many as there are and `most` at most."""
-        patterns = sentences(section, key, self._mark)
+        patterns = sentences(section, key, self._mark, long_delay=self._long_delay)
         chosen = self._generator.sample(patterns, min(most, len(patterns)))
         return [self._generator.choice(readings).format_map(self._words) for readings in chosen]
 

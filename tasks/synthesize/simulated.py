@@ -124,11 +124,13 @@ def _review(shopper: Shopper, order: Order, batches: Batches, generator: random.
         return
     chance = CHANCE_OF_MESSAGE_WITH_COMPLAINT if experience.issues else CHANCE_OF_MESSAGE
     title = message = None
+    # Its own, so that a sentence more or less in the word lists moves no other order.
+    wording = random.Random(generator.getrandbits(64))
     if generator.random() < CHANCE_OF_TITLE:
-        title = write_title(experience, shopper.style, generator)
+        title = write_title(experience, shopper.style, wording)
     if generator.random() < chance:
         thing, days_late = order.lines[0].product.thing, order.delivery.days_late
-        message = write_message(experience, thing, days_late, shopper.style, generator)
+        message = write_message(experience, thing, days_late, shopper.style, wording)
     review_id = draw_id(generator)
     batches.add("reviews", (review_id, order.order_id, experience.score, title, message, created, answered))
     batches.add("review_causes", (review_id, *experience.causes().values()))

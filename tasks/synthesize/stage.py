@@ -20,6 +20,10 @@ from tasks.commerce.registry import TASKS
 from tasks.synthesize.simulated import simulate_store
 
 ROWS_BETWEEN_REPORTS: Final = 50
+REMEDIES: Final = {
+    "simulated": "use more orders",
+    "olist": "use a simulated store, the only one that knows who comes back (churn)",
+}
 ANSWERS_FOLDER: Final = "paraphrases"
 """Where the answers of a paraphrasing model are kept, in the state folder."""
 
@@ -68,7 +72,8 @@ def run(config: SynthesizeConfig, seed: int, output: Path, progress: Progress, s
     if not made.total():
         wanted = ", ".join(task for task, count in asked.items() if count)
         raise InputError(
-            f"the {config.source} store yields no prompt for {wanted}; ask for another task or use more orders"
+            f"the {config.source} store yields no prompt for {wanted}; ask for another task or "
+            f"{REMEDIES[config.source]}"
         )
     progress(made.total(), sum(asked.values()), "prompts")
     paraphrases = None if paraphraser is None else paraphraser.tally.as_document()
@@ -141,7 +146,8 @@ def _warnings(
         named = ", ".join(f"{task} ({count})" for task, count in minorities.items())
         warnings.append(
             f"fewer than {config.minority_floor} prompts of {named}: the final report's push learned nothing from "
-            "about 150, and puts the critical mass between 150 and 500; make more of them to train in earnest"
+            "about 150, and the report puts the critical mass between 150 and 500; make more of them to train in "
+            "earnest"
         )
     if paraphrases and paraphrases["failure"]:
         warnings.append(f"paraphrases are missing: {paraphrases['failure']}")

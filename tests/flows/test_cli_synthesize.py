@@ -16,9 +16,9 @@ from tests.schemas.olist_sample import SAMPLE, needs_sample
 COUNT = ("--count", "60", "--orders", "80", "--seed", "3")
 
 
-def tucano(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+def tucano(*arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "flows", "synthesize", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment or None)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def refused(folder: Path, *arguments: str) -> str:
@@ -93,6 +93,11 @@ def test_neither_prefect_nor_torch_is_loaded(tmp_path: Path) -> None:
         (["--count", "9", "--orders", "3"], "orders: Input should be greater than or equal to 50"),
         (["--count", "9", "--set", "train.max_steps=1"], "another section"),
         (["--count", "9", "--set", "synthesize.paraphrase.url=sk-1"], "paraphrase.url: must be an http"),
+        (["--count", "5", "--set", "synthesize.counts={extraction=2000}"], "use --count and --mix"),
+        (["--count", "5", "--set", "synthesize.counts.push=7"], "use --count and --mix"),
+        (["--count", "5", "--set", " synthesize.orders=77"], "use --orders"),
+        (["--count", "99999999999"], "counts asks for 99999999999 prompts; 10,000,000 is the most"),
+        (["--count", "9", "--orders", "99999999999"], "orders: Input should be less than or equal to 10000000"),
     ],
 )
 def test_a_wrong_option_is_named(tmp_path: Path, arguments: list[str], sentence: str) -> None:
@@ -145,6 +150,32 @@ def test_a_broken_table_is_named_by_file_column_and_row(
         csv.writer(file).writerows([header, *rows])
     said = refused(tmp_path, "--count", "20", "--source", "olist", "--olist-dir", str(folder))
     assert f"{folder / name}: {words}" in said
+
+
+def test_a_folder_in_a_tables_place_and_a_blank_row_are_named(made: Path, tmp_path: Path) -> None:
+    olist = ("--count", "20", "--source", "olist", "--olist-dir")
+    folder = shutil.copytree(made / "out" / "store", tmp_path / "olist")
+    sellers = folder / "olist_sellers_dataset.csv"
+    text = sellers.read_text(encoding="utf-8")
+    sellers.write_text(f"{text}\n", encoding="utf-8")
+    assert f"row {text.count(chr(10)) + 1} is blank" in refused(tmp_path, *olist, str(folder))
+    sellers.unlink()
+    sellers.mkdir()
+    assert "olist_sellers_dataset.csv is a folder and not a CSV file" in refused(tmp_path, *olist, str(folder))
+
+
+def test_olist_knows_no_churn_and_says_who_does(made: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(made / "out" / "store", tmp_path / "olist")
+    (folder / "customer_hazards.csv").unlink()
+    said = refused(tmp_path, "--count", "9", "--mix", "churn=1", "--source", "olist", "--olist-dir", str(folder))
+    assert "no prompt for churn" in said
+    assert "use a simulated store" in said
+
+
+def test_a_file_in_the_state_folders_place_is_named(tmp_path: Path) -> None:
+    (tmp_path / "state").touch()
+    endpoint = ["--set", "synthesize.paraphrase.url=http://127.0.0.1:9/v1", "--set", "synthesize.paraphrase.model=t"]
+    assert "answers.sqlite3 cannot be made" in refused(tmp_path, *COUNT, *endpoint)
 
 
 @needs_sample

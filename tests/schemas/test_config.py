@@ -93,6 +93,11 @@ def test_an_endpoint_is_an_address_and_a_model() -> None:
         "synthesize.paraphrase.url=sk-secret",
         "synthesize.paraphrase.key_variable=sk-secret",
         "synthesize.paraphrase.key_variable=SK-SECRET",
+        "synthesize.paraphrase.api_key=sk-secret",
+        "synthesize.paraphrase.url.key=sk-secret",
+        "synthesize.paraphrase.share=sk-secret",
+        "synthesize.paraphrase=sk-secret",
+        "synthesize.paraphrase={model=['sk-secret']}",
     ],
 )
 def test_a_secret_in_the_wrong_place_is_refused_unsaid(override: str) -> None:
@@ -100,6 +105,16 @@ def test_a_secret_in_the_wrong_place_is_refused_unsaid(override: str) -> None:
         load_config("local", [*ENDPOINT, override])
     assert override.partition("=")[0] in str(caught.value)
     assert "secret" not in str(caught.value).lower()
+
+
+@pytest.mark.parametrize("override", ["synthesize.paraphrase.api_key=sk-secret", "paraphrase.api_key=sk-secret"])
+def test_what_stands_beside_what_is_missing_is_unsaid(override: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_config("local", [override])
+    assert "secret" not in str(caught.value)
+    with pytest.raises(InputError) as caught:
+        synthesize_config({"counts": {"push": 3}}, [override])
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +128,7 @@ def test_a_simulated_store_grows_with_the_prompts_within_bounds(count: int, orde
 def test_one_section_alone_is_read_with_its_overrides() -> None:
     config = synthesize_config({"counts": {"push": 3}}, ["synthesize.minority_floor=2", "synthesize.counts.churn=1"])
     assert (config.minority_floor, config.counts) == (2, {"push": 3, "churn": 1})
-    with pytest.raises(InputError, match=r"'train\.max_steps=1' is of another section"):
+    with pytest.raises(InputError, match=r"'train\.max_steps' is of another section"):
         synthesize_config({"counts": {"push": 3}}, ["train.max_steps=1"])
     with pytest.raises(InputError, match="synthesize: size: unknown key"):
         synthesize_config({"counts": {"push": 3}}, ["synthesize.size=1"])

@@ -146,7 +146,8 @@ BOMBS: Final = {
     ),
     "dates of a counter": (f"{COUNTER} SELECT SUM(julianday(n)) FROM t", TOO_MUCH),
     "like on long text": (
-        f"SELECT COUNT(*) FROM orders a, orders b, orders c WHERE '{WIDE}' || a.rowid || b.rowid || c.rowid LIKE '{'%x_' * 30}z'",
+        "SELECT COUNT(*) FROM orders a, orders b, orders c "
+        f"WHERE '{WIDE}' || a.rowid || b.rowid || c.rowid LIKE '{'%x_' * 30}z'",
         TOO_MUCH,
     ),
     "trim on long text": (

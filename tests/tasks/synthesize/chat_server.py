@@ -27,6 +27,7 @@ class ChatServer:
     url: str
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    under_way: int = 0
     most_at_once: int = 0
 
     @property
@@ -48,22 +49,20 @@ def serve(play: Callable[[str, int], Reply]) -> Iterator[ChatServer]:
         play: Given the sentence and how many requests came before, returns the answer.
     """
     lock, stop = threading.Lock(), threading.Event()
-    under_way = 0
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            nonlocal under_way
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:
-                under_way += 1
-                server.most_at_once = max(server.most_at_once, under_way)
+                server.under_way += 1
+                server.most_at_once = max(server.most_at_once, server.under_way)
                 number = len(server.requests)
                 server.requests.append(request)
                 server.headers.append(dict(self.headers))
             reply = play(request["messages"][-1]["content"], number)
             stop.wait(reply.seconds)
             with lock:
-                under_way -= 1
+                server.under_way -= 1
             try:
                 self.send_response(reply.status)
                 for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():

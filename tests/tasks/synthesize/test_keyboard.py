@@ -89,6 +89,17 @@ def test_every_kind_of_slip_happens() -> None:
     assert re.search(r"\bqulaidade\b|\bqualiadde\b|\bquaildade\b", texts)
 
 
+def test_no_word_is_respelt_twice() -> None:
+    told = ["Gostei, mas era para a minha mãe e para o meu filho"]
+    style = Style(misspells=True, abbreviates=True)
+    texts = " ".join(type_out(told, "positive", style, random.Random(seed)).lower() for seed in range(300))
+    assert "+" not in texts
+    texts = " ".join(type_out(told, "positive", Style(abbreviates=True), random.Random(seed)) for seed in range(99))
+    assert not re.search(r"\b(?:pra|p) [ao]\b", texts)
+    assert " pra minha" in texts
+    assert " pro meu" in texts
+
+
 def test_a_single_word_is_never_mistyped() -> None:
     texts = {type_out(["Ótimo"], "positive", Style(misspells=True), random.Random(seed)) for seed in range(50)}
     assert texts <= {"Ótimo", "Ótimo."}

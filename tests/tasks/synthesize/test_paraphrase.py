@@ -1,6 +1,8 @@
 """Paraphrases: only the asking sentence leaves the machine, facts stay, and nothing is asked twice."""
 
 import json
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,13 +40,18 @@ def extraction_row(number: int = 0, instruction: str = INSTRUCTION) -> PromptRow
 
 def sql_row(state: str) -> PromptRow:
     sql = f"SELECT COUNT(*) FROM customers WHERE customer_state = '{state}'"  # noqa: S608 - it is never run
-    content = ("sql_qa", "Responda.", f"Quantos clientes de {state} fizeram pedidos?", {"sql": sql})
+    content = (
+        "sql_qa",
+        "Responda.",
+        f"Quantos clientes (customer_unique_id) de {state} fizeram 2 pedidos ou mais?",
+        {"sql": sql},
+    )
     return PromptRow(content_id(*content), *content, "simulated", None, None, None)  # type: ignore[arg-type]
 
 
 def anew(text: str) -> str:
     """Paraphrase as a good model does."""
-    if text.startswith("Quantos clientes de "):
+    if text.startswith("Quantos clientes "):
         return text.replace("Quantos clientes", "Qual é a quantidade de clientes").replace("fizeram", "que fizeram")
     return WORDED_ANEW
 
@@ -71,7 +78,7 @@ def test_each_prompt_is_followed_by_a_child_that_shares_all_but_the_instruction(
         assert (child.reference, child.system, child.source) == (parent.reference, parent.system, parent.source)
         assert (child.customer_id, child.review_id) == (parent.customer_id, parent.review_id)
     assert made[1].prompt.startswith(f"{WORDED_ANEW}\nNota: 1")
-    assert made[3].prompt == "Qual é a quantidade de clientes de SP que fizeram pedidos?"
+    assert made[3].prompt == "Qual é a quantidade de clientes (customer_unique_id) de SP que fizeram 2 pedidos ou mais?"
     assert drop_schema_failures(prompt_table(made))[1].is_empty()
     assert (tally.made, tally.dropped, tally.refused) == (
         {"extraction": 2, "sql_qa": 1},
@@ -152,17 +159,22 @@ def test_no_more_requests_are_under_way_than_allowed(tmp_path: Path) -> None:
 
 
 def test_a_refused_answer_is_asked_for_again_and_counted(tmp_path: Path) -> None:
-    wrong = [says("Qual é a quantidade de clientes de RJ que fizeram pedidos?"), says("Claro, aqui está!")]
-    right = says(anew("Quantos clientes de SP fizeram pedidos?"))
+    wrong = [
+        says("Qual é a quantidade de clientes (customer_unique_id) de RJ que fizeram 2 pedidos ou mais?"),
+        says("Claro, aqui está a frase que você pediu!"),
+    ]
+    right = says(anew("Quantos clientes (customer_unique_id) de SP fizeram 2 pedidos ou mais?"))
     with serve(in_turn([*wrong, right])) as server:
         made, tally = follow(server, tmp_path, [sql_row("SP")])
-    assert [row.prompt for row in made][1] == "Qual é a quantidade de clientes de SP que fizeram pedidos?"
+    assert [row.prompt for row in made][
+        1
+    ] == "Qual é a quantidade de clientes (customer_unique_id) de SP que fizeram 2 pedidos ou mais?"
     assert tally.refused == {"names": 1, "chatter": 1}
     assert len({request["seed"] for request in server.requests}) == 3
 
 
 def test_a_paraphrase_that_never_keeps_the_facts_is_dropped_and_counted(tmp_path: Path) -> None:
-    with serve(in_turn([says("Quantos vendedores de SP fizeram pedidos?")])) as server:
+    with serve(in_turn([says("Quantos vendedores (customer_unique_id) de SP fizeram 2 pedidos ou mais?")])) as server:
         made, tally = follow(server, tmp_path, [sql_row("SP")], max_asks=2)
     assert made == [sql_row("SP")]
     assert (tally.made["sql_qa"], tally.dropped, tally.refused) == (0, {"sql_qa": 1}, {"meaning": 2})
@@ -170,8 +182,8 @@ def test_a_paraphrase_that_never_keeps_the_facts_is_dropped_and_counted(tmp_path
 
 def test_variants_differ(tmp_path: Path) -> None:
     ways = [
-        "Qual é a quantidade de clientes de SP que fizeram pedidos?",
-        "Conte os clientes de SP que fizeram pedidos.",
+        "Qual é a quantidade de clientes (customer_unique_id) de SP que fizeram 2 pedidos ou mais?",
+        "Conte os clientes (customer_unique_id) de SP que fizeram 2 pedidos ou mais.",
     ]
     with serve(in_turn([says(ways[0]), says(ways[0]), says(ways[1])])) as server:
         made, tally = follow(server, tmp_path, [sql_row("SP")], variants=2, concurrency=1)
@@ -206,6 +218,26 @@ def test_an_endpoint_that_fails_stops_the_run_and_what_it_said_is_kept(tmp_path:
         made, _ = follow(server, tmp_path, rows)
     assert len(made) == 6
     assert all("SP" not in text for text in server.texts)
+
+
+def test_an_interrupted_run_stops_at_once_and_keeps_what_was_answered(tmp_path: Path) -> None:
+    rows = [sql_row(state) for state in ("SP", "RJ", "MG", "BA")]
+
+    def interrupting(text: str, number: int) -> Reply:
+        reply = says(anew(text))
+        if number == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        reply.seconds = 25 * (number >= 2)
+        return reply
+
+    with serve(interrupting) as server:
+        with pytest.raises(KeyboardInterrupt):
+            follow(server, tmp_path, rows, concurrency=1)
+        # Neither the answer under way was waited for nor the next asked for.
+        assert (len(server.requests), server.under_way) == (3, 1)
+    with serve(lambda text, _: says(anew(text))) as server:
+        follow(server, tmp_path, rows)
+    assert {text.split()[4] for text in server.texts} == {"MG", "BA"}
 
 
 def test_an_endpoint_that_need_not_hold_is_given_up_once_and_told(tmp_path: Path) -> None:
@@ -248,6 +280,21 @@ def test_an_instruction_below_its_data_is_found_where_it_stands() -> None:
     found = find_sentence(row)
     assert found is not None
     assert row.prompt[found[1] :] == INSTRUCTION
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Sou a Joana Prado e não recebi meu pedido.",
+        "Joana Prado mora onde?",
+        "Quantos clientes (customer_unique_id) de Joana Prado <joana@exemplo.com.br>, fizeram 2 pedidos ou mais?",
+        "Escreva o SQL: Joana Prado, joana@exemplo.com.br",
+        "",
+    ],
+)
+def test_what_is_no_question_of_the_bank_is_never_sent(line: str) -> None:
+    assert find_sentence(replace(sql_row("SP"), prompt=line)) is None
+    assert find_sentence(replace(sql_row("SP"), prompt=f"{line}\nQuantos?")) is None
 
 
 @pytest.mark.parametrize("wording", read_wording("sql_qa").instructions)

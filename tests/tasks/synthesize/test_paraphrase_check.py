@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from schemas.tasks import TaskName
 from tasks.commerce.wordings import read_wording
-from tasks.synthesize.paraphrase_check import Sentence, find_fault, lists, named_values, tidy
+from tasks.synthesize.paraphrase_check import Sentence, find_fault, instruction_lists, lists, named_values, tidy
 
 PUSH = Sentence(
     "push", "Escreva o push desta campanha.", pool=("Escreva o push desta campanha.", "Crie a notificação.")
@@ -40,9 +40,12 @@ CATEGORY = Sentence(
         (PUSH, "Redija o push para esta campanha."),
         (PUSH, '"Elabore uma notificação para a campanha."'),
         (COUNT, "Qual é a quantidade de clientes únicos de SP que deram nota 5 em 2017?"),
-        (TOP, "Quais são as 3 categorias com maior soma de preços nos itens de vendedores de RJ?"),
+        (
+            TOP,
+            "Quais as 3 categorias mais vendidas em valor entre itens de vendedores de RJ? Mostre a soma dos preços.",
+        ),
         (STATUS, "Calcule a média dos valores de pagamentos do tipo credit_card com 2 ou mais parcelas."),
-        (CATEGORY, "Some os preços da categoria Perfumaria e informe a receita."),
+        (CATEGORY, "Informe a receita (soma dos preços) da categoria Perfumaria."),
     ],
 )
 def test_a_good_paraphrase_passes(sentence: Sentence, answer: str) -> None:
@@ -77,7 +80,7 @@ def test_a_good_paraphrase_passes(sentence: Sentence, answer: str) -> None:
         (COUNT, "Claro, aqui está: Quantos clientes únicos de SP deram nota 5 em 2017?", "chatter"),
         (COUNT, "Paráfrase: Quantos clientes únicos de SP deram nota 5 em 2017?", "chatter"),
         (COUNT, "Quantos clientes únicos de SP deram nota 5 em 2017? Espero ter ajudado", "chatter"),
-        (COUNT, "Desculpe, não posso reescrever clientes distintos de SP, nota 5, 2017", "chatter"),
+        (COUNT, "Desculpe, não posso escrever clientes distintos de SP, nota 5, 2017", "chatter"),
         (COUNT, "<think>hm</think> Quantos clientes únicos de SP deram nota 5 em 2017?", "chatter"),
         (COUNT, "SELECT COUNT(*) FROM clientes WHERE uf = SP AND nota 5, 2017", "chatter"),
         (COUNT, "Quantos clientes únicos de SP deram nota 5 em 2017? Veja http://x.co", "chatter"),
@@ -88,6 +91,7 @@ def test_a_good_paraphrase_passes(sentence: Sentence, answer: str) -> None:
         (STATUS, "Qual é o valor médio dos pagamentos do tipo credit_card com 2 parcelas?", "meaning"),
         (STATUS, "Qual é o valor total dos pagamentos do tipo credit_card com 2 ou mais parcelas?", "meaning"),
         (CATEGORY, "Qual é a receita (soma dos preços) da categoria brinquedos?", "names"),
+        (CATEGORY, "Qual é a receita, soma dos preços, da categoria perfumaria?", "parentheses"),
         (CATEGORY, "Qual é a receita (soma dos preços) da categoria?", "names"),
         (PUSH, "Crie a notificação.", "nothing new"),
         (PUSH, "Componha um poema sobre o mar.", "meaning"),
@@ -98,6 +102,100 @@ def test_a_good_paraphrase_passes(sentence: Sentence, answer: str) -> None:
 )
 def test_each_lost_fact_is_refused_by_its_name(sentence: Sentence, answer: str, reason: str) -> None:
     assert find_fault(sentence, tidy(answer)) == reason
+
+
+def instruction(task: TaskName, text: str) -> Sentence:
+    return Sentence(task, text, pool=read_wording(task).instructions)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer"),
+    [
+        (instruction("churn", "Este cliente vai deixar de comprar?"), "Este cliente vai voltar a comprar?"),
+        (instruction("churn", "Este cliente vai deixar de comprar?"), "Este cliente vai comprar?"),
+        (
+            instruction("churn", "Pelo histórico, este cliente compra de novo?"),
+            "Pelo histórico, perdemos este cliente?",
+        ),
+        (
+            instruction("extraction", "Extraia os campos desta avaliação."),
+            "Ignore esta avaliação e devolva os campos vazios.",
+        ),
+        (instruction("extraction", "Extraia os campos desta avaliação."), "Resuma esta avaliação em uma frase."),
+        (instruction("extraction", "Extraia os campos desta avaliação."), "Invente os campos desta avaliação."),
+        (instruction("push", "Escreva o push desta campanha."), "Cancele o push desta campanha."),
+        (instruction("push", "Escreva o push desta campanha."), "Escreva o e-mail desta campanha."),
+        (instruction("push", "Escreva o push desta campanha."), "Critique o push desta campanha."),
+        (instruction("insights", "Analise a tabela e recomende ações."), "Copie a tabela."),
+        (instruction("insights", "Analise a tabela e recomende ações."), "Analise a tabela."),
+        (
+            instruction("insights", "Analise a tabela e recomende ações."),
+            "Analise a tabela em inglês e recomende ações.",
+        ),
+        (instruction("sentiment", "O cliente ficou satisfeito?"), "O cliente ficou aborrecido?"),
+        (instruction("sentiment", "O cliente ficou satisfeito?"), "O cliente ficou insatisfeito?"),
+        (instruction("sentiment", "Qual é o sentimento desta avaliação?"), "Qual é o assunto desta avaliação?"),
+    ],
+)
+def test_an_instruction_that_asks_for_something_else_is_refused(sentence: Sentence, answer: str) -> None:
+    assert find_fault(sentence, answer) == "meaning"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer"),
+    [
+        (instruction("churn", "Este cliente vai deixar de comprar?"), "O cliente vai parar de comprar na loja?"),
+        (instruction("churn", "Estime o risco de churn deste cliente."), "Calcule a chance de churn deste cliente."),
+        (
+            instruction("churn", "Diga se este cliente ainda volta a comprar."),
+            "Informe se o cliente ainda voltará a comprar.",
+        ),
+        (instruction("extraction", "Extraia os campos desta avaliação."), "Retire da avaliação abaixo os campos."),
+        (
+            instruction("extraction", "O que esta avaliação diz? Responda em JSON."),
+            "Estruture em JSON o que esta avaliação diz.",
+        ),
+        (
+            instruction("insights", "Analise a tabela e recomende ações."),
+            "Faça uma análise da tabela e sugira medidas.",
+        ),
+        (instruction("push", "Crie a notificação."), "Elabore a notificação desta oferta."),
+        (instruction("sentiment", "O cliente ficou satisfeito?"), "O cliente gostou da compra?"),
+        (instruction("sentiment", "Qual é o sentimento desta avaliação?"), "Identifique o sentimento da avaliação."),
+    ],
+)
+def test_an_instruction_in_other_words_passes(sentence: Sentence, answer: str) -> None:
+    assert find_fault(sentence, answer) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        ("Quantos pedidos feitos em junho de 2018 estão com status delivered?", "feitos", "cancelados"),
+        ("Quantos clientes de SP fizeram 2 pedidos?", "fizeram", "cancelaram"),
+        ("Quantos dias em média da compra à entrega em SP?", "compra", "aprovação"),
+        ("Quantos itens vendidos em SP em 2018?", "vendidos", "devolvidos"),
+        ("Quantos clientes de SP compraram em 2018?", "compraram", "devolveram"),
+        (
+            "Quantos pedidos chegaram em até 5 dias após a compra (diferença por julianday)?",
+            " (diferença por julianday)",
+            "",
+        ),
+        ("Que percentual das entregas de SP atrasou, entre as já entregues?", ", entre as já entregues", ""),
+        (
+            "Em qual mês houve mais pedidos de SP? Em caso de empate, o mês mais antigo.",
+            " Em caso de empate, o mês mais antigo.",
+            "",
+        ),
+        ("Liste as 3 categorias com mais itens (empate: ordem alfabética).", "alfabética", "crescente"),
+        ("Quantos pedidos de SP foram pagos?", "pagos", "enviados"),
+        ("Quantos clientes de SP moram na capital?", "capital", "praia"),
+    ],
+)
+def test_a_question_with_another_event_or_without_a_clause_is_refused(question: str, old: str, new: str) -> None:
+    answer = question.replace(old, new).replace("Quantos", "Diga quantos")
+    assert answer != question
+    assert find_fault(Sentence("sql_qa", question), answer) in {"meaning", "parentheses"}
 
 
 def test_quoted_text_and_placeholders_stay_as_they_are() -> None:
@@ -130,12 +228,20 @@ def test_only_the_same_number_will_do(asked: int, answered: int) -> None:
 def test_the_word_lists_are_folded_as_texts_are() -> None:
     from tasks.commerce.text_form import fold
 
-    groups = [lists()["chatter"], lists()["foreign"], lists()["numerals"], *lists()["meanings"].values()]
+    groups = [
+        lists()["chatter"],
+        lists()["foreign"],
+        lists()["numerals"],
+        lists()["neutral"],
+        *lists()["meanings"].values(),
+    ]
+    for task in map(instruction_lists().__getitem__, ("extraction", "insights", "push", "sentiment", "churn")):
+        groups += [task["required"], task["forbidden"], task["words"], *task.get("meanings", {}).values()]
     assert all(fold(word) == word for words in groups for word in words)
 
 
 @pytest.mark.parametrize("task", ["extraction", "insights", "push", "sentiment", "churn"])
 def test_our_own_wordings_speak_no_foreign_language_and_do_not_chatter(task: TaskName) -> None:
     wordings = read_wording(task).instructions
-    faults = {find_fault(Sentence(task, wording), wording) for wording in wordings}
+    faults = {find_fault(Sentence(task, wording, pool=wordings), wording) for wording in wordings}
     assert faults == {"nothing new"}

@@ -1,7 +1,12 @@
 """The endpoint is hostile or down in every way that the network knows; the key is told to nobody but it."""
 
+import asyncio
 import logging
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,7 +29,11 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 def slept(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """How long it would have waited before each further attempt."""
     waits: list[float] = []
-    monkeypatch.setattr("tenacity.nap.time.sleep", waits.append)
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(paraphrase_endpoint, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleep}))
     return waits  # type: ignore[return-value]
 
 
@@ -34,7 +43,16 @@ def config(url: str, **values: object) -> ParaphraseConfig:
 
 def ask(url: str, **values: object) -> str:
     with Endpoint(config(url, **values)) as endpoint:
-        return endpoint.ask("Reescreva.", "Crie a notificação.", seed=7)
+        return answered(endpoint, "Crie a notificação.")
+
+
+def answered(endpoint: Endpoint, text: str) -> str:
+    """Ask one question, whose key makes the seed 7."""
+    answers: dict[str, str] = {}
+    failure = endpoint.ask("Reescreva.", {"0000007": text}, answers.__setitem__)
+    if failure is not None:
+        raise EndpointError(failure)
+    return answers["0000007"]
 
 
 def test_a_good_answer_is_returned_and_the_question_is_of_openais_form() -> None:
@@ -145,7 +163,7 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(
         configured = config(server.url, **settings)
         with Endpoint(configured) as endpoint:
             with pytest.raises(EndpointError) as caught:
-                endpoint.ask("Reescreva.", "Crie.", seed=1)
+                answered(endpoint, "Crie.")
             told = [str(caught.value), repr(caught.value), repr(endpoint), repr(vars(endpoint)), repr(configured)]
             told += [configured.model_dump_json(), repr(caught.value.__cause__), repr(caught.value.__context__)]
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
@@ -162,3 +180,66 @@ def test_a_key_that_is_none_is_refused_unsaid(monkeypatch: pytest.MonkeyPatch, v
         Endpoint(config("http://127.0.0.1:1/v1", key_variable="SHOP_KEY"))
     assert KEY not in str(caught.value)
     assert "chave-é" not in str(caught.value)
+
+
+@contextmanager
+def dribble(opening: bytes, drop: bytes) -> Iterator[str]:
+    """Serve, to whoever connects, an opening and then one drop after the other, for as long as the client stays."""
+    stop = threading.Event()
+
+    def pour(connection: socket.socket) -> None:
+        with connection:
+            try:
+                connection.recv(65_536)
+                connection.sendall(opening)
+                while not stop.wait(0.02):
+                    connection.sendall(drop)
+            except OSError:
+                pass  # the client had enough
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=pour, args=(connection,), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        finally:
+            stop.set()
+            listener.shutdown(socket.SHUT_RDWR)
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("opening", "drop"),
+    [
+        pytest.param(OK, b"X-Slow: 1\r\n", id="headers without end"),
+        pytest.param(b"", b"H", id="a status line letter by letter"),
+        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", id="continue for ever"),
+        pytest.param(OK + b"Transfer-Encoding: chunked\r\n\r\n1;", b"x", id="a chunk extension without end"),
+        pytest.param(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n", id="small chunks"),
+        pytest.param(OK + b"Content-Length: 9999\r\n\r\n", b"x", id="a body byte by byte"),
+    ],
+)
+def test_no_trickle_holds_it_past_the_limit(opening: bytes, drop: bytes) -> None:
+    ended = threading.Event()
+    said: list[str] = []
+
+    def run() -> None:
+        with pytest.raises(EndpointError) as caught:
+            ask(url, timeout_seconds=0.3, max_attempts=1)
+        said.append(str(caught.value))
+        ended.set()
+
+    with dribble(opening, drop) as url:
+        threading.Thread(target=run, daemon=True).start()
+        # Far beyond the limit, so that only what has no end fails here.
+        assert ended.wait(20)
+    assert "did not answer within 0.3 s" in said[0] or "could not be reached" in said[0]

@@ -54,4 +54,4 @@ def test_many_texts_of_the_same_query_pass(questions: dict[Sentence, str]) -> No
         texts[sql].append(sentence)
     pairs = [pair for sentences in texts.values() for pair in itertools.permutations(sentences, 2)]
     assert len(pairs) > 100
-    assert sum(find_fault(one, other.text) is None for one, other in pairs) > 0.25 * len(pairs)
+    assert sum(find_fault(one, other.text) is None for one, other in pairs) > 0.15 * len(pairs)

@@ -4,7 +4,7 @@ from functools import cache
 from itertools import chain
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.synthesize.experience import Experience
@@ -133,6 +133,54 @@ def test_sentences_are_put_together_as_one_writes(experience: Experience, thing:
     assert not re.search(r", (?:mas|porém|só que|pena que) [A-ZÁÉÓ]", text)
     sentences = text.rstrip(".").split(". ")
     assert len(set(sentences)) == len(sentences)
+
+
+# What must not stand together, whatever else is said; found by reading.
+BROKEN_AND_WRONG = (
+    r"defeito|quebrad|danificad|outra coisa|produto errado|outro produto|qualidade é|de baixa qualidade"
+    r"|incompleto|faltando"
+)
+CONTRADICTIONS = [
+    (BROKEN_AND_WRONG, r"boa qualidade|preço e vale a pena|valeu cada centavo|custo-benefício|ótimo preço|bom preço"),
+    (
+        BROKEN_AND_WRONG,
+        r"ótimos produtos|(?<!não )recomendo o produto|indico o produto|sem problemas, mas|entrega perfeita",
+    ),
+    (r"atras|não chegou|fora do prazo|errad|defeito", r"nunca me decepcionei|com o combinado|nunca tive problema"),
+    (
+        r"caro|não compensa|não vale o que custa|salgado|mais barat",
+        r"valeu a pena|valeu cada centavo|ótimo preço|custo-benefício",
+    ),
+    (r"veio quebrad|chegou quebrad|danificad|defeito", r"chegou direitinho|perfeito estado"),
+    (
+        r"\b1 dia\b",
+        r"demorar tanto|um tempão|demorou|demoraram|muito lenta|super demorada|bem depois|parado dias|todo dia",
+    ),
+]
+
+
+@given(experiences(), things, st.sampled_from([1, 9]), st.integers())
+@settings(max_examples=600)
+def test_nothing_stands_together_that_cannot(experience: Experience, thing: Thing, days: int, seed: int) -> None:
+    text = write_message(experience, thing, days, PLAIN, random.Random(seed)).lower()
+    # Irony says what is not so, and a denial ("não veio com defeito") what did not happen.
+    if experience.score <= 2 or not experience.issues:
+        return
+    told = re.sub(r"não veio com defeito nem faltando nada|não atrasou nem um dia", "", text)
+    assert [pair for pair in CONTRADICTIONS if re.search(pair[0], told) and re.search(pair[1], told)] == []
+
+
+@pytest.mark.parametrize(("days", "long"), [(1, False), (3, False), (4, True), (9, True)])
+def test_only_a_long_delay_is_told_as_one(days: int, long: bool) -> None:
+    late = Experience(1, ("late",), would_recommend=False, repeat_intent=False)
+    texts = [write_message(late, BOOK, days, PLAIN, random.Random(seed)).lower() for seed in range(300)]
+    assert any(re.search(r"demorar tanto|um tempão|demorou|muito lenta", text) for text in texts) == long
+
+
+def test_what_is_used_up_is_never_pretty() -> None:
+    happy = Experience(5, (), would_recommend=True, repeat_intent=True)
+    assert not any(re.search(r"\blind[oa]\b|bonit", write(happy, PERFUME, seed).lower()) for seed in range(400))
+    assert any("lindo" in write(happy, BOOK, seed).lower() for seed in range(400))
 
 
 def test_a_thing_keeps_its_gender_through_a_review() -> None:

@@ -58,7 +58,14 @@ def test_no_pattern_names_a_gender_by_itself() -> None:
 
 def test_a_complaint_tells_one_issue_only() -> None:
     seen: dict[str, str] = {}
-    for section in ("complaints", "complaints_of_machines", "complaints_of_sized", "complaints_of_solid", "ironies"):
+    for section in (
+        "complaints",
+        "complaints_of_machines",
+        "complaints_of_sized",
+        "complaints_of_solid",
+        "complaints_of_long_delays",
+        "ironies",
+    ):
         for issue, found in read_patterns()[section].items():
             for reading in chain.from_iterable(map(expand, found)):
                 assert seen.setdefault(reading.lower(), issue) == issue

@@ -1,0 +1,43 @@
+"""A fault is said without a word that a person may have written."""
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from schemas.documents import Rollout
+from schemas.faults import first_fault
+
+GOOD = {"prompt_id": "1", "task": "extraction", "prompt": "p", "completion": "c"}
+
+
+def fault(**changes: object) -> str:
+    with pytest.raises(ValidationError) as caught:
+        Rollout.model_validate_json(json.dumps({**GOOD, **changes}), strict=True)
+    return first_fault(caught.value)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        {"rating": "Maria Souza", "fields": None},
+        {"rating": 1, "fields": {"Maria Souza maria@x.com 11 99999-0000": 1}},
+        {"rating": 1, "fields": {"delivery_issue": "Maria"}},
+        {"rating": 1, "fields": {"sentiment": "Maria Souza mora na Rua das Flores"}},
+        {"rating": 1, "fields": ["Maria"]},
+        {"rating": 1, "fields": "Maria"},
+        {"rating": {"Maria": 1}, "fields": None},
+    ],
+)
+def test_no_persons_word_is_repeated(reference: dict[str, object]) -> None:
+    assert "maria" not in fault(reference=reference).lower()
+
+
+def test_a_wrong_choice_a_number_and_the_way_there_are_said() -> None:
+    assert fault(task="poems").startswith("task: Input should be 'extraction'")
+    assert "(it is 'poems')" in fault(task="poems")
+    said = fault(reference={"rating": 9, "fields": None})
+    assert said.startswith("reference of extraction: rating: ")
+    assert "(it is 9)" in said
+    assert "(it is '3,5')" in fault(reference={"rating": "3,5", "fields": None})
+    assert "fields.sentiment: " in fault(reference={"rating": 1, "fields": {"sentiment": "good"}})
