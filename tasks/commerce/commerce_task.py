@@ -4,7 +4,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from schemas.documents import Rollout
 from schemas.store import Store
@@ -15,8 +15,7 @@ from tasks.commerce.sandbox import Databases
 Reference = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(NamedTuple):
     """The components of one completion's reward."""
 
     components: Mapping[str, float]

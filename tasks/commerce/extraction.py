@@ -186,8 +186,11 @@ def _values(readable: Mapping[str, Any], reference: Reference) -> float | None:
     wanted, rating = reference["fields"] or {}, reference["rating"]
     if readable == wanted:
         return 1.0
+    found = readable.get
     agreements = {
-        name: _agreement(name, readable.get(name), value) for name, value in wanted.items() if value is not None
+        name: 1.0 if found(name) == value else _agreement(name, found(name), value)
+        for name, value in wanted.items()
+        if value is not None
     }
     if not agreements:
         return None
@@ -200,23 +203,24 @@ def _values(readable: Mapping[str, Any], reference: Reference) -> float | None:
 
 def _discounted(agreements: Mapping[str, float], readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> float:
     """Add up the agreements, less what contradictions between two fields take from both."""
-    kept = dict.fromkeys(agreements, 1.0)
-    for rule in CONTRADICTIONS:
-        first, second = rule.first, rule.second
-        if first not in readable or second not in readable or not rule.holds(readable[first], readable[second]):
+    kept: dict[str, float] = {}
+    found = readable.get
+    for first, second, share, holds in CONTRADICTIONS:
+        one, other = found(first), found(second)
+        if one is None or other is None or not holds(one, other):
             continue
         true = wanted.get(first), wanted.get(second)
-        if None not in true and rule.holds(*true):
+        if None not in true and holds(*true):
             continue
         for name in (first, second):
-            if name in kept:
-                kept[name] = min(kept[name], rule.kept)
-    return sum(agreement * kept[name] for name, agreement in agreements.items())
+            kept[name] = min(kept.get(name, 1.0), share)
+    if not kept:
+        return sum(agreements.values())
+    return sum([agreement * kept.get(name, 1.0) for name, agreement in agreements.items()])
 
 
 def _agreement(name: str, found: Any, wanted: Any) -> float:
-    if found == wanted:
-        return 1.0
+    """Grade a field that differs from the reference's."""
     if found is None:
         return 0.0
     if name == "main_complaint":
@@ -259,7 +263,7 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
         known += len(wanted)
         given += sum(fields.get(name) is not None for name in wanted)
         right += sum(
-            CHECKS[name](fields.get(name)) and _agreement(name, fields[name], value) == 1.0
+            CHECKS[name](fields.get(name)) and (fields[name] == value or _agreement(name, fields[name], value) == 1.0)
             for name, value in wanted.items()
         )
     return {"field_f1": 2 * right / (given + known)} if known else {}

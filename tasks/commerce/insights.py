@@ -80,11 +80,12 @@ _LINE: Final = re.compile(
     r"[ \t]*(?:(?P<item>[-*•–—]|(?P<ordinal>\d{1,2}[.)]))[ \t]+\**\w.{9}|(?P<heading>#{1,4}[ \t]*\w|\*\*\w))"
 )
 _NO_CLAIM: Final = re.compile(
-    r"\b\d{1,2}[oa]\b|\bmetas?\b[^.\n]{0,30}?\d[\d.,]*|\breduz\w*[^.\n]{0,40}? para \d[\d.,]*"
+    r"\b\d{1,2}[oa]\b|\bmetas?\b[^.\n]{0,30}?\d[\d.,]*|\breduz\w{0,9}[^.\n]{0,40}? para \d[\d.,]*"
     r"|\bem \d{1,3} (?:dias|semanas|meses)\b"
 )
 """Places in a ranking, goals and terms."""
-_THOUSANDS: Final = re.compile(r"(\d+(?:,\d+)?) mil\b")
+# From a number's beginning on: inside a long one, every digit would be tried anew.
+_THOUSANDS: Final = re.compile(r"(?<![\d.,])(\d{1,9}(?:,\d{1,9})?) mil\b")
 _ORDINAL: Final = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]", re.MULTILINE)
 _CODES: Final = {
     name: code
