@@ -2,8 +2,8 @@
 
 Limits, in rollouts a second by the median of repeated runs of `score_rollout`: well-formed extraction 20,000 and within
 20 times of parsing the same texts with orjson alone; malformed extraction (a quarter each truncated, chatty, in single
-quotes, with decimal commas) 3,000; sentiment, churn, push and insights 20,000 each; sql_qa with execution on three copies
-300. Fuzzing: no mutated completion raises under either specification, and none takes more than 50 ms, a query
+quotes, with decimal commas) 3,000; sentiment, churn, push and insights 20,000 each; sql_qa with execution on three
+copies 300. Fuzzing: no mutated completion raises under either specification, and none takes more than 50 ms, a query
 that runs up to its own stop of half a second excepted.
 
 No completion is scored twice: each run has prompts of its own, eight answers to each that differ in words, as a group

@@ -21,8 +21,6 @@ from rich.table import Table
 
 FOLDER = Path(".tucano") / "benchmark-synthesize"
 MIX = "extraction=40,sql_qa=40,insights=10,push=10"
-BIG_MIX = "extraction=40,sql_qa=30,insights=10,push=10,sentiment=10"
-"""The bank of SQL questions ends before 400,000 in one store."""
 COUNT = 5_000
 RUNS = 3
 MAX_SECONDS = 5.0
@@ -54,7 +52,7 @@ def main() -> int:
     if arguments.child is not None:
         return _make(int(arguments.child[0]), arguments.child[1])
     runs = [_run(COUNT, MIX) for _ in range(RUNS)]
-    big = _run(arguments.big, BIG_MIX) if arguments.big else None
+    big = _run(arguments.big, MIX) if arguments.big else None
     shutil.rmtree(FOLDER, ignore_errors=True)
     _print([*runs, big] if big else runs)
     misses = _misses(runs, big)
