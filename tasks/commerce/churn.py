@@ -27,7 +27,6 @@ import json
 import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schemas.documents import Rollout
@@ -37,7 +36,7 @@ from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score,
 from tasks.commerce.example import Example
 from tasks.commerce.json_fields import REPORT_WEIGHTS, is_boolean, is_share, is_text, read_share, report_components
 from tasks.commerce.parser import parse_object
-from tasks.commerce.portuguese_numbers import decimal, numbers_in, reais
+from tasks.commerce.portuguese_numbers import decimal, numbers_given, numbers_in, reais
 from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.sandbox import Databases
 from tasks.commerce.text_form import MAX_CHARACTERS, fluency, originality, ramp, refuses, words
@@ -198,15 +197,9 @@ def _reasoning(reason: str, prompt: str) -> float:
     length = ramp(len(text), 0, 20) * ramp(len(text), 440, 220)
     if not length or refuses(text):
         return 0.0
-    invented = set(numbers_in(text)) - _numbers_of(prompt)
+    invented = set(numbers_in(text)) - numbers_given(prompt)
     own_words = words(text)
     return length * fluency(own_words) * originality(own_words, prompt) * 0.5 ** len(invented)
-
-
-@lru_cache(maxsize=4_096)
-def _numbers_of(prompt: str) -> frozenset[float]:
-    """Return a profile's numbers; kept, as each prompt has many answers."""
-    return frozenset(numbers_in(prompt))
 
 
 def v42_score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature

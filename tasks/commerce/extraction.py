@@ -15,9 +15,8 @@
   because of an object that is half right nobody can tell which half. Two fields of one answer that contradict each
   other keep a quarter of their agreement, or 0.7 of it where people do feel both (`CONTRADICTIONS`), unless the
   reference says the same. Halved where the sentiment contradicts the rating and the reference does not. Gamed by the
-  likeliest values, which is worth
-  only what the store's habits are: one fixed object earns 0.70 a review on a simulated store of 20,000 orders (ceiling
-  0.75), where half of the reviews are praise alone.
+  likeliest values, which is worth only what the store's habits are: one fixed object earns 0.70 a review on a simulated
+  store of 20,000 orders (ceiling 0.75), where half of the reviews are praise alone.
   Source: DESIGN, grounded; final report, sentiment mismatch.
 
 What was repaired counts 0.7 times in `schema`, `types` and `values`, one that was cut off 0.5 times, an object that is

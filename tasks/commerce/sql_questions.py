@@ -14,18 +14,12 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from schemas.store import Store
+from tasks.commerce.months import MONTHS
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "questions"
 Level = Literal["filters", "joins", "aggregation", "dates", "windows"]
 LEVELS: Final[tuple[Level, ...]] = ("filters", "joins", "aggregation", "dates", "windows")
 """The levels, from easy to hard."""
-
-# fmt: off
-MONTHS: Final = (
-    "janeiro", "fevereiro", "março", "abril", "maio", "junho",
-    "julho", "agosto", "setembro", "outubro", "novembro", "dezembro",
-)
-# fmt: on
 
 
 @dataclass(frozen=True)

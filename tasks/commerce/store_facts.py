@@ -13,19 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemas.store import Store
 from tasks.commerce.categories import readable_category
+from tasks.commerce.months import MONTHS
 from tasks.commerce.portuguese_numbers import decimal, percent, reais
 from tasks.commerce.text_form import content_words
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
-MONTHS: Final = ("jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez")
-# fmt: off
-LONG_MONTHS: Final = (
-    "janeiro", "fevereiro", "março", "abril", "maio", "junho",
-    "julho", "agosto", "setembro", "outubro", "novembro", "dezembro",
-)
-# fmt: on
 WEEKDAYS: Final = ("segunda-feira", "terça-feira", "quarta-feira", "quinta-feira", "sexta-feira", "sábado", "domingo")
 PAYMENTS: Final = {
     "credit_card": "cartão de crédito",
@@ -134,7 +128,7 @@ def _of_groups(dimension: Dimension, start: int, length: int) -> dict[str, Sums]
 def _of_months(ledger: Ledger, start: int, length: int) -> dict[str, Sums]:
     """Return the sums of each month of a span that has enough sales."""
     spans = {
-        f"{LONG_MONTHS[ledger.months[month].month - 1]}/{ledger.months[month].year}": _difference(
+        f"{MONTHS[ledger.months[month].month - 1]}/{ledger.months[month].year}": _difference(
             ledger.total, month, month + 1
         )
         for month in range(start, start + length)
@@ -174,7 +168,7 @@ def _table(title: str, rows: Mapping[str, Sums], measures: Sequence[Measure], pe
 
 
 def _month(day: date) -> str:
-    return f"{MONTHS[day.month - 1]}/{day.year}"
+    return f"{MONTHS[day.month - 1][:3]}/{day.year}"
 
 
 def _sum_up(store: Store) -> Ledger:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from schemas.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
 from tasks.commerce.churn import TASK, WORDING
-from tests.tasks.commerce.scoring import score
+from tests.tasks.commerce.scoring import completions, score
 
 PROMPT = "Este cliente vai deixar de comprar?\nPedidos: 2\nDias desde a última compra: 210\nNota média: 2,5"
 FIELDS = {"risk_score": 0.9, "churn": True, "reasoning": "Não compra há 210 dias e deu nota média 2,5."}
@@ -111,11 +111,7 @@ JSON = st.recursive(
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
 @settings(deadline=None)
-@given(
-    st.one_of(
-        JSON.map(json.dumps), st.text(alphabet=st.characters()), st.binary().map(lambda raw: raw.decode("latin-1"))
-    )
-)
+@given(completions(JSON))
 def test_nothing_raises(spec: SpecName, completion: str) -> None:
     for reference in ({"churn": True}, {"churn": None}, None):
         result = score("churn", completion, reference, PROMPT, spec=spec)

@@ -12,7 +12,7 @@ from schemas.tasks import SPEC_NAMES, SpecName
 from tasks.commerce.extraction import CONTRADICTIONS, TASK
 from tasks.commerce.registry import TASKS
 from tasks.commerce.review_cases import CAUSE_FIELDS
-from tests.tasks.commerce.scoring import score
+from tests.tasks.commerce.scoring import completions, score
 
 FIELDS: dict[str, Any] = {
     "sentiment": "negative",
@@ -214,11 +214,7 @@ JSON = st.recursive(
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
 @settings(deadline=None)
-@given(
-    st.one_of(
-        JSON.map(json.dumps), st.text(alphabet=st.characters()), st.binary().map(lambda raw: raw.decode("latin-1"))
-    )
-)
+@given(completions(JSON))
 def test_nothing_raises(spec: SpecName, completion: str) -> None:
     for reference in (REFERENCE, {"rating": None, "fields": None}, None):
         scored = score("extraction", completion, reference, "Nota: 1\n", spec=spec)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from schemas.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
 from tasks.commerce.sentiment import TASK, WORDING
-from tests.tasks.commerce.scoring import score
+from tests.tasks.commerce.scoring import completions, score
 
 REFERENCE = {"polarity": "negative", "score": 1}
 ANSWER = '{"polarity": "negative", "score": 1}'
@@ -98,11 +98,7 @@ JSON = st.recursive(
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
 @settings(deadline=None)
-@given(
-    st.one_of(
-        JSON.map(json.dumps), st.text(alphabet=st.characters()), st.binary().map(lambda raw: raw.decode("latin-1"))
-    )
-)
+@given(completions(JSON))
 def test_nothing_raises(spec: SpecName, completion: str) -> None:
     for reference in (REFERENCE, dict.fromkeys(REFERENCE), None):
         scored = score("sentiment", completion, reference, spec=spec)

@@ -1,0 +1,10 @@
+"""The months, as Brazilians write them."""
+
+from typing import Final
+
+# fmt: off
+MONTHS: Final = (
+    "janeiro", "fevereiro", "março", "abril", "maio", "junho",
+    "julho", "agosto", "setembro", "outubro", "novembro", "dezembro",
+)
+# fmt: on
