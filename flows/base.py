@@ -60,6 +60,7 @@ def _figures(folder: Path) -> Mapping[str, Any]:
     return {
         "parameters": summary["parameters"],
         "demonstrations": summary["demonstrations"],
+        "general": summary["general"],
         "first loss": losses[0],
         "last loss": losses[-1],
     }

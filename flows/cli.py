@@ -4,6 +4,8 @@ import errno
 import json
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +16,8 @@ from schemas.tasks import SpecName
 
 if TYPE_CHECKING:
     from flows.retrain import Retraining
+    from schemas.config import Config
+    from tasks.curate.processes import MapShards
 
 app = typer.Typer(
     name="tucano",
@@ -151,6 +155,34 @@ def synthesize(
 
 
 @app.command()
+def curate(
+    prompts: Annotated[
+        Path, typer.Argument(help="A folder of `tucano synthesize`, a prompt table, or JSON Lines of your own prompts.")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON document on stdout.")] = False,
+) -> None:
+    """Make one dataset of prompts: checked, scrubbed, without copies, split without leakage."""
+    from flows.console import print_curation, say, stage_progress
+    from flows.new_folder import new_folder
+    from schemas.config import load_config
+
+    config = load_config(profile, overrides)
+    started = time.monotonic()
+    with new_folder(out) as draft, _workers(config) as map_shards, stage_progress("curate") as progress:
+        from tasks.curate import stage
+
+        summary = stage.run(config.curate, config.policy, config.seed, prompts, draft, progress, map_shards)
+    seconds = time.monotonic() - started
+    print_curation(summary)
+    say(f"dataset in {out}, in {seconds:.1f} s; its card is {out / 'README.md'}")
+    if as_json:
+        typer.echo(json.dumps({**summary, "out": str(out), "seconds": round(seconds, 3)}, ensure_ascii=False))
+
+
+@app.command()
 def ui(
     root: Annotated[Path, typer.Option(help="The state folder.")] = Path(".tucano"),
     prefect_port: Annotated[int, typer.Option(min=1, max=65535)] = 4200,
@@ -160,6 +192,22 @@ def ui(
     from flows.ui import serve
 
     serve(root, prefect_port, mlflow_port)
+
+
+@contextmanager
+def _workers(config: "Config") -> Iterator["MapShards"]:
+    """Give whoever works on shards; only Dask's needs Prefect, and with it the state folder."""
+    if config.curate.runner == "processes":
+        from tasks.curate.processes import in_processes
+
+        yield in_processes(config.curate.workers)
+        return
+    from flows.session import session
+
+    with session(config, bytes_needed=BYTES_NEEDED):
+        from flows.shard_runners import map_shards
+
+        yield map_shards(config.curate)
 
 
 def _as_document(result: "Retraining") -> dict[str, Any]:

@@ -108,6 +108,30 @@ def print_synthesis(summary: Mapping[str, Any]) -> None:
         say(f"warning: {warning}")
 
 
+def print_curation(summary: Mapping[str, Any]) -> None:
+    """Print the splits by task, what was replaced, and why rows were dropped."""
+    splits = ("train", "validation", "test")
+    print_table(
+        f"{sum(summary[split] for split in splits)} prompts kept, {summary['quarantined']} in quarantine",
+        ("task", *splits),
+        [
+            (task, *(str(sizes[split]) for split in splits))
+            for task, sizes in summary["tasks"].items()
+            if any(sizes.values())
+        ],
+    )
+    dropped = [
+        (reason, str(sum(tasks.values())), "  ".join(f"{task} {count}" for task, count in tasks.items()))
+        for reason, tasks in summary["reasons"].items()
+        if tasks
+    ]
+    if dropped:
+        print_table("Quarantine", ("reason", "rows", "by task"), dropped, texts=("by task",))
+    replaced = [(f"[{kind}]", str(count)) for kind, count in summary["scrubbed"].items() if count]
+    if replaced:
+        print_table("Personal data replaced", ("placeholder", "times"), replaced)
+
+
 def print_retraining(result: "Retraining") -> None:
     """Print where the time went, what the evaluation found and what was decided."""
     print_table(

@@ -7,9 +7,11 @@ from typing import Any
 
 from prefect import flow
 
+from flows.shard_runners import map_shards
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.config import Config
 from tasks.curate import stage as curate_stage
+from tasks.lineage.source import file_digests
 
 
 @flow(name="curate", validate_parameters=False)
@@ -18,16 +20,31 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
     stage = Stage(
         name="curate",
         kind="dataset",
-        sources=("schemas", "tasks.curate"),
-        config_digest=config_digest(config.seed, config.curate.model_dump(mode="json")),
+        sources=("schemas", "tasks.curate", "tasks.policy.length", "tasks.policy.stand_in"),
+        config_digest=config_digest(config.seed, _what_decides(config)),
         inputs={"prompts": prompts.record},
-        work=lambda output, _progress, _run: curate_stage.run(config.curate, config.seed, prompts.path, output),
+        work=lambda output, progress, _: curate_stage.run(
+            config.curate, config.policy, config.seed, prompts.path, output, progress, map_shards(config.curate)
+        ),
         summary=_figures,
         reports=("README.md", "summary.json"),
     )
     return run_stage(stage, config, pipeline_run, fresh=fresh)
 
 
+def _what_decides(config: Config) -> dict[str, Any]:
+    """Return what decides the dataset: of general instructions the content, of the workers nothing."""
+    workers = {"runner", "workers", "dask_address", "shard_rows"}
+    values = config.curate.model_dump(mode="json", exclude={*workers, "general"})
+    if config.curate.general is not None:
+        values["general"] = config.curate.general.model_dump(mode="json", exclude={"path"})
+        values["general_file"] = file_digests([config.curate.general.path])
+    return {**values, "tokenizer": None if config.policy.stand_in else config.policy.name}
+
+
 def _figures(folder: Path) -> Mapping[str, Any]:
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return {name: summary[name] for name in ("train", "validation", "test", "quarantined")}
+    figures = {name: summary[name] for name in ("train", "validation", "test", "quarantined")}
+    for reason, tasks in summary["reasons"].items():
+        figures |= {f"{reason}: {task}": count for task, count in tasks.items()}
+    return figures | {f"replaced [{kind}]": count for kind, count in summary["scrubbed"].items() if count}

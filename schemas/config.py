@@ -15,13 +15,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from schemas.errors import InputError
 from schemas.faults import shown_place
-from schemas.tasks import SpecName, TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PROFILES_FOLDER = REPOSITORY / "infra" / "profiles"
 AUDIT_FOLDER = REPOSITORY / "data" / "audit"
 MOST_ASKED = 10_000_000
 """Prompts, and orders, beyond which a count is a slip."""
+FEWEST_HELD_OUT = 2
+"""Rows of a task below which a split can say nothing."""
 FEWEST_ORDERS = 1_500
 MOST_ORDERS = 100_000
 
@@ -29,7 +31,7 @@ MOST_ORDERS = 100_000
 class Section(BaseModel):
     """A part of the configuration: no unknown key, and immutable once read."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
     def digest(self) -> str:
         """Return the sha256 of the section's values, equal for equal values."""
@@ -145,15 +147,72 @@ class SynthesizeConfig(Section):
         return self
 
 
-class CurateConfig(Section):
-    """Validation and the split."""
+class GeneralConfig(Section):
+    """General Portuguese instructions that the warm start sees beside the shop's prompts (the Cocktail Effect)."""
 
-    validation_per_task: int = Field(default=10, ge=2)
-    """Validation prompts of each task: they choose the checkpoint."""
-    test_per_task: int = Field(default=40, ge=2)
-    """Test prompts of each task: only the evaluation reads them."""
-    max_prompt_characters: int = Field(default=2000, ge=100)
-    """Longer prompts, counted with their system prompt, go to quarantine."""
+    path: Path
+    """JSON Lines of `{"system", "prompt", "completion"}`; `system` may be left out."""
+    share: float = Field(gt=0, lt=1)
+    """Share of general instructions in all rows that the warm start reads."""
+    name: str = Field(min_length=1, pattern=r"^[\w .:/()-]+$")
+    """What the data card calls them."""
+    licence: str = Field(min_length=1)
+    """The terms under which they may be used, as the data card states them."""
+
+
+class CurateConfig(Section):
+    """Validation, scrubbing, deduplication and the split."""
+
+    validation_per_task: int | dict[TaskName, int] = 10
+    """Validation prompts of each task: they choose the checkpoint. One number, or one for each task."""
+    test_per_task: int | dict[TaskName, int] = 40
+    """Test prompts of each task: only the evaluation reads them. One number, or one for each task."""
+    held_out_share: float = Field(default=0.25, gt=0, lt=1)
+    """Share of customers, by a keyed hash of their identity, that are never trained on: validation and test are drawn
+    from them. It does not depend on how many rows there are, so that a test row never becomes a training row later;
+    raise it, never lower it, from one version of a dataset to the next."""
+    max_prompt_tokens: int = Field(default=1024, ge=50)
+    """Longer prompts, counted with system prompt and chat template, go to quarantine: TRL truncates nothing."""
+    near_duplicate_threshold: float = Field(default=0.7, ge=0.5, lt=1)
+    """Jaccard similarity of two prompts' words and word pairs from which MinHash LSH brings them together."""
+    general: GeneralConfig | None = None
+    """General instructions for the warm start; none where not set."""
+    runner: Literal["processes", "dask"] = "processes"
+    """Who works on the shards: processes of this machine, or Prefect's Dask task runner."""
+    workers: int = Field(default=2, ge=1, le=256)
+    """Shards under way at once, where this machine or a Dask cluster of its own works on them."""
+    dask_address: str | None = None
+    """Address of a Dask scheduler, such as `tcp://10.0.0.5:8786`; a cluster on this machine where not set."""
+    shard_rows: int = Field(default=20_000, ge=1_000)
+    """Rows that one worker has in memory at once."""
+
+    def validation_rows(self, task: TaskName) -> int:
+        """Return how many prompts of a task validation has."""
+        sizes = self.validation_per_task
+        return sizes if isinstance(sizes, int) else sizes[task]
+
+    def test_rows(self, task: TaskName) -> int:
+        """Return how many prompts of a task test has."""
+        sizes = self.test_per_task
+        return sizes if isinstance(sizes, int) else sizes[task]
+
+    @model_validator(mode="after")
+    def _every_task_has_rows_to_hold_out(self) -> "CurateConfig":
+        for name, sizes in (("validation_per_task", self.validation_per_task), ("test_per_task", self.test_per_task)):
+            by_task = {task: sizes for task in TASK_NAMES} if isinstance(sizes, int) else sizes
+            missing = [task for task in TASK_NAMES if task not in by_task]
+            if missing:
+                raise ValueError(f"{name} says nothing of {', '.join(missing)}; give every task a number")
+            for task, size in by_task.items():
+                if size < FEWEST_HELD_OUT:
+                    raise ValueError(f"{name} is {size} for {task}; it must be {FEWEST_HELD_OUT} or more")
+        return self
+
+    @model_validator(mode="after")
+    def _an_address_is_of_dask(self) -> "CurateConfig":
+        if self.dask_address is not None and self.runner != "dask":
+            raise ValueError("dask_address is set but runner is 'processes'; add --set curate.runner=dask")
+        return self
 
 
 class PolicyConfig(Section):
@@ -316,8 +375,8 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _splits_leave_training_rows(self) -> "Config":
-        held_out = self.curate.validation_per_task + self.curate.test_per_task
         for task, count in self.synthesize.counts.items():
+            held_out = self.curate.validation_rows(task) + self.curate.test_rows(task)
             if 0 < count <= held_out:
                 raise ValueError(
                     f"synthesize.counts.{task} is {count}, but validation and test take {held_out} of each task; "

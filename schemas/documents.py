@@ -1,12 +1,20 @@
-"""The JSON Lines documents that people and other programs exchange with the pipeline (DESIGN: Documents)."""
+"""The lines and rows that people and other programs exchange with the pipeline (DESIGN: Documents).
 
-from typing import Any, Self
+What must hold from row to row is in `schemas.rollout_tables`, `schemas.sheet_table` and `schemas.log_table`.
+"""
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from typing import Any, Final, Literal, Self
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from schemas.faults import first_fault
-from schemas.references import check_reference
+from schemas.references import Share, Stars, check_reference
 from schemas.tasks import SpecName, TaskName
+
+RaterKind = Literal["human", "rubric", "model"]
+
+_LARGEST: Final = 2**63 - 1
+"""Of the whole numbers that a table's column holds."""
 
 
 class Rollout(BaseModel):
@@ -40,13 +48,13 @@ class ScoredRollout(Rollout):
 
     reward: float = Field(ge=0, le=1)
     """The weighted total of the components, in [0, 1]."""
-    components: dict[str, float]
+    components: dict[str, Share]
     """Each named part of the reward, in [0, 1]."""
     parsed: dict[str, Any] | None
     """The object read from the completion, where the task asks for one and one was found."""
     spec: SpecName
     """The reward specification."""
-    reward_version: str
+    reward_version: str = Field(min_length=1)
     """Digest of the reward's code and word lists."""
 
 
@@ -59,9 +67,63 @@ class PairedScore(BaseModel):
     """Identity of the prompt; the same in both files."""
     task: TaskName
     """Which of the six tasks the prompt belongs to."""
-    seed: int
+    seed: int = Field(ge=-_LARGEST, le=_LARGEST)
     """Seed of the training run that made the model."""
-    sample: int = Field(ge=0)
+    sample: int = Field(ge=0, le=_LARGEST)
     """Which of several completions of the prompt this is, from 0."""
     score: float = Field(ge=0, le=1, allow_inf_nan=False)
     """The reward, in [0, 1]."""
+
+
+class SheetRow(BaseModel):
+    """One scored completion (DESIGN: Documents). The reward is never in the sheet: who scores must not see it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    audit_id: str = Field(min_length=1)
+    """Identity of the row."""
+    task: TaskName
+    """The prompt's task."""
+    prompt_id: str
+    """Identity of the prompt, as in the rollouts."""
+    stratum: str
+    """Why the completion was chosen for the sheet."""
+    prompt: str
+    """The question."""
+    completion: str
+    """The answer that is scored."""
+    human_score: int = Field(ge=1, le=5)
+    """1 (useless) to 5 (faultless), whoever scored."""
+    rater: str = Field(min_length=1)
+    """Who scored, by a pseudonym."""
+    rater_kind: RaterKind
+    """Whether a person, a written rubric or a model stands behind the score."""
+    notes: str
+    """Anything the rater wanted to say."""
+
+
+class LoggedAnswer(BaseModel):
+    """One request to a served model: a line of the logs that `tucano monitor` reads. Unknown keys are left out."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    request_id: str = Field(min_length=1)
+    """Identity of the request: logs that are delivered twice are told by it."""
+    prompt_id: str = Field(min_length=1)
+    """Identity of the prompt."""
+    task: TaskName
+    """Which of the six tasks the prompt belongs to."""
+    prompt: str
+    """What was asked."""
+    completion: str
+    """What the model answered."""
+    time: AwareDatetime
+    """When it was asked, with its zone, such as 2026-01-31T23:59:59-03:00."""
+    model_version: str = Field(min_length=1)
+    """Which model answered, in the words of whoever serves it."""
+    latency_ms: float = Field(ge=0, allow_inf_nan=False)
+    """Milliseconds until the answer was complete."""
+    reward: Share | None = None
+    """The reward in [0, 1], where the answer was scored."""
+    rating: Stars | None = None
+    """What the person who asked gave the answer, from 1 to 5."""

@@ -1,26 +1,20 @@
 """Prompts with their references: the table that synthesis makes, curation splits, and training and evaluation read."""
 
 import hashlib
-import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 from polars.exceptions import PolarsError
 
 from schemas.errors import InputError
+from schemas.parquet import ROWS_PER_GROUP, ParquetTable, open_parquet
 from schemas.tasks import TaskName
 
-if TYPE_CHECKING:
-    from pyarrow import Schema
-    from pyarrow.parquet import ParquetWriter
-
-ROWS_PER_GROUP: Final = 10_000
-"""Rows of a prompt table that are in memory at once while it is written row by row."""
 COLUMNS: Final = {
     "prompt_id": pl.String,
     "task": pl.String,
@@ -73,12 +67,6 @@ def canonical_json(value: Mapping[str, Any]) -> str:
     return _CANONICAL.encode(value)
 
 
-def prompt_table(rows: Iterable[PromptRow]) -> pl.DataFrame:
-    """Return the rows as a table of `COLUMNS`, in their order."""
-    records = [{**vars(row), "reference": canonical_json(row.reference)} for row in rows]
-    return pl.DataFrame(records, schema=COLUMNS)
-
-
 def read_prompts(path: Path) -> list[PromptRow]:
     """Read a prompt table that curation has let through.
 
@@ -96,8 +84,18 @@ def read_prompt_table(path: Path) -> pl.DataFrame:
     Raises:
         InputError: The file cannot be read as parquet, or has not exactly the columns of `COLUMNS`.
     """
+    return scan_prompt_table(path).collect()
+
+
+def scan_prompt_table(path: Path) -> pl.LazyFrame:
+    """Open a prompt table without reading its rows.
+
+    Raises:
+        InputError: The file cannot be read as parquet, or has not exactly the columns of `COLUMNS`.
+    """
     try:
-        table = pl.read_parquet(path)
+        table = pl.scan_parquet(path)
+        schema = table.collect_schema()
     except FileNotFoundError:
         raise InputError(f"{path} does not exist; make it with `tucano synthesize`") from None
     except (OSError, PolarsError) as error:
@@ -105,28 +103,19 @@ def read_prompt_table(path: Path) -> pl.DataFrame:
         raise InputError(
             f"{path} cannot be read as parquet ({reason}); make it again with `tucano synthesize`"
         ) from None
-    if dict(table.schema) != COLUMNS:
-        found = ", ".join(f"{name} {dtype}" for name, dtype in table.schema.items())
+    if dict(schema) != COLUMNS:
+        found = ", ".join(f"{name} {dtype}" for name, dtype in schema.items())
         wanted = ", ".join(f"{name} {dtype()}" for name, dtype in COLUMNS.items())
         raise InputError(f"{path} has the columns {found}; a prompt table has {wanted}")
     return table
 
 
-def write_prompt_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a prompt table as parquet; equal tables give equal bytes."""
-    content = io.BytesIO()
-    table.write_parquet(content, compression="zstd", statistics=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not by polars: its error on a full disk is not an OSError.
-    path.write_bytes(content.getvalue())
-
-
 class PromptTableWriter:
     """A prompt table that grows by rows, of which few are in memory at once."""
 
-    def __init__(self, writer: "ParquetWriter") -> None:
+    def __init__(self, table: ParquetTable) -> None:
         """Use `open_prompt_table` instead."""
-        self._writer = writer
+        self._table = table
         self._columns: dict[str, list[str | None]] = {name: [] for name in COLUMNS}
 
     def add(self, row: PromptRow) -> None:
@@ -138,12 +127,9 @@ class PromptTableWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Write the rows that wait, as one row group."""
-        if self._columns["prompt_id"]:
-            # By polars: pyarrow itself would import pandas for it.
-            rows = pl.DataFrame(self._columns, schema=COLUMNS)
-            self._writer.write_table(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
-            self._columns = {name: [] for name in COLUMNS}
+        """Hand the rows that wait on to the file."""
+        self._table.add(pl.DataFrame(self._columns, schema=COLUMNS))
+        self._columns = {name: [] for name in COLUMNS}
 
 
 @contextmanager
@@ -156,18 +142,7 @@ def open_prompt_table(path: Path) -> Iterator[PromptTableWriter]:
     Raises:
         OSError: The disk is full, or the file cannot be written.
     """
-    from pyarrow.parquet import ParquetWriter
-
-    with (
-        path.open("wb") as file,
-        ParquetWriter(file, _arrow_schema(), compression="zstd", write_statistics=False) as writer,
-    ):
-        table = PromptTableWriter(writer)
-        yield table
-        table.flush()
-
-
-def _arrow_schema() -> "Schema":
-    import pyarrow as pa
-
-    return pa.schema([(name, pa.large_string()) for name in COLUMNS])
+    with open_parquet(path, COLUMNS) as table:
+        rows = PromptTableWriter(table)
+        yield rows
+        rows.flush()

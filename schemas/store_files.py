@@ -171,6 +171,8 @@ def _failure(path: Path, failure: dict[str, object], key: list[str] | None) -> s
     check = str(failure["check"])
     if check == "multiple_fields_uniqueness":
         return f"{row}: another row has the same {' and '.join(key or [])}"
+    if failure["schema_context"] == "DataFrameSchema":
+        return f"{row}: not true: {check.replace('_', ' ')}"
     place = f"column {failure['column']}, {row}"
     if check == "not_nullable":
         return f"{place} is empty, and it must have a value"

@@ -3,47 +3,20 @@
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
-from schemas.documents import Rollout
+from schemas.documents import RaterKind, Rollout, SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault
-from schemas.tasks import TaskName
+from schemas.store_faults import first_fault as first_csv_fault
+from schemas.table_check import as_table, table_faults
 
-RaterKind = Literal["human", "rubric", "model"]
+__all__ = ["RaterKind", "SheetRow", "match_rollouts", "read_sheet"]
 
 _MOST_NAMED = 5
 # Where the CSV reader puts the cells beyond the last column.
 _SURPLUS = "surplus"
-
-
-class SheetRow(BaseModel):
-    """One scored completion (DESIGN: Documents). The reward is never in the sheet: who scores must not see it."""
-
-    model_config = ConfigDict(frozen=True)
-
-    audit_id: str = Field(min_length=1)
-    """Identity of the row."""
-    task: TaskName
-    """The prompt's task."""
-    prompt_id: str
-    """Identity of the prompt, as in the rollouts."""
-    stratum: str
-    """Why the completion was chosen for the sheet."""
-    prompt: str
-    """The question."""
-    completion: str
-    """The answer that is scored."""
-    human_score: int = Field(ge=1, le=5)
-    """1 (useless) to 5 (faultless), whoever scored."""
-    rater: str = Field(min_length=1)
-    """Who scored, by a pseudonym."""
-    rater_kind: RaterKind
-    """Whether a person, a written rubric or a model stands behind the score."""
-    notes: str
-    """Anything the rater wanted to say."""
 
 
 def read_sheet(path: Path) -> tuple[SheetRow, ...]:
@@ -57,7 +30,11 @@ def read_sheet(path: Path) -> tuple[SheetRow, ...]:
             reader = csv.DictReader(file, restkey=_SURPLUS, strict=True)
             cells = list(reader)
             columns = reader.fieldnames or ()
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError:
+        raise InputError(
+            f"sheet {path} cannot be read: {first_csv_fault(path) or 'it is not UTF-8'}; save it as UTF-8 CSV"
+        ) from None
+    except (OSError, csv.Error) as error:
         raise InputError(f"sheet {path} cannot be read: {error}") from None
     missing = [column for column in SheetRow.model_fields if column not in columns]
     if missing:
@@ -87,21 +64,21 @@ def match_rollouts(rows: Sequence[SheetRow], rollouts: Sequence[Rollout]) -> tup
 
 
 def _validated(path: Path, cells: Sequence[Mapping[str, object]]) -> tuple[SheetRow, ...]:
-    rows: list[SheetRow] = []
-    first_seen: dict[object, int] = {}
+    from schemas.sheet_table import AuditSheet
+
+    rows: dict[int, SheetRow] = {}
     faults = []
     for number, row in enumerate(cells, 2):
         try:
-            rows.append(SheetRow.model_validate(row))
+            rows[number] = SheetRow.model_validate(row)
         except ValidationError as error:
             faults.append(f"row {number}: {first_fault(error)}")
         if _SURPLUS in row:
             faults.append(f"row {number}: it has more cells than the header")
-        if first_seen.setdefault(row["audit_id"], number) != number:
-            faults.append(f"row {number}: audit_id {row['audit_id']!r} is that of row {first_seen[row['audit_id']]}")
+    faults += table_faults(as_table(rows.values(), AuditSheet), AuditSheet, tuple(rows))
     if faults:
-        raise InputError(f"sheet {path}: {_list(faults)}")
-    return tuple(rows)
+        raise InputError(f"sheet {path}: {_list(faults)}; correct it")
+    return tuple(rows.values())
 
 
 def _list(items: Sequence[str]) -> str:

@@ -12,9 +12,11 @@ LICENCES: Final = {
     "olist": "Olist and André Sionek, Brazilian E-Commerce Public Dataset by Olist, DOI 10.34740/kaggle/dsv/195341, "
     "CC BY-NC-SA 4.0: not for commercial use",
 }
+UNSTATED: Final = "the shop's own; its terms are not stated here"
 INTRODUCTION: Final = (
     "Prompts of Brazilian e-commerce with what is known of their right answers. Rows that share a review, an order or "
-    "a customer are all in one split. Validation chooses the checkpoint; only the evaluation reads test."
+    "a customer are all in one split, and so are rows that differ in a word. Validation chooses the checkpoint; only "
+    "the evaluation reads test. Personal data was replaced by placeholders such as `[CPF]` before anything was written."
 )
 HEADER: Final = """\
 ---
@@ -23,6 +25,7 @@ language:
 pretty_name: Tucano2-Commerce prompts
 configs:
 - config_name: default
+  default: true
   data_files:
   - split: train
     path: data/train.parquet
@@ -30,7 +33,12 @@ configs:
     path: data/validation.parquet
   - split: test
     path: data/test.parquet
----
+"""
+GENERAL_CONFIG: Final = """\
+- config_name: general
+  data_files:
+  - split: train
+    path: data/general.parquet
 """
 
 
@@ -41,13 +49,15 @@ def data_card(summary: Mapping[str, Any], folder: Path) -> str:
         summary: What `summary.json` says.
         folder: Where the splits have been written, under `data/`.
     """
+    header = HEADER + (GENERAL_CONFIG if summary["general"] else "") + "---\n"
     sections = [
-        f"{HEADER}# Tucano2-Commerce prompts",
+        f"{header}# Tucano2-Commerce prompts",
         INTRODUCTION,
         f"## Rows by task\n\n{_rows_by_task(summary)}",
         f"## Sources and licences\n\n{_sources(summary)}",
+        f"## Personal data replaced\n\n{_scrubbed(summary)}",
         f"## Dropped\n\n{_dropped(summary)}",
-        f"## Files\n\n{_files(folder)}",
+        f"## Files\n\n{_files(summary, folder)}",
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -58,27 +68,41 @@ def _rows_by_task(summary: Mapping[str, Any]) -> str:
 
 
 def _sources(summary: Mapping[str, Any]) -> str:
-    return _table(
-        ("source", "rows", "licence"), [(name, rows, LICENCES[name]) for name, rows in summary["sources"].items()]
-    )
+    rows: list[tuple[Any, ...]] = [
+        (name, count, LICENCES.get(name, UNSTATED)) for name, count in summary["sources"].items()
+    ]
+    if general := summary["general"]:
+        rows.append((f"{general['name']} (`general`: for the warm start only)", general["rows"], general["licence"]))
+    return _table(("source", "rows", "licence"), rows)
+
+
+def _scrubbed(summary: Mapping[str, Any]) -> str:
+    counts = [(f"`[{kind}]`", count) for kind, count in summary["scrubbed"].items() if count]
+    return _table(("placeholder", "replacements"), counts) if counts else "None was found."
 
 
 def _dropped(summary: Mapping[str, Any]) -> str:
     if not summary["quarantined"]:
         return "Nothing."
     rows = [(reason, sum(tasks.values()), _counts(tasks)) for reason, tasks in summary["reasons"].items() if tasks]
-    return "Kept in `quarantine.parquet`, each row with its reason.\n\n" + _table(("reason", "rows", "by task"), rows)
+    kept = "Kept in `quarantine.parquet`, each with its row in the input, its reason and a sentence.\n\n"
+    return kept + _table(("reason", "rows", "by task"), rows)
 
 
 def _counts(tasks: Mapping[str, int]) -> str:
     return ", ".join(f"{task} {count}" for task, count in tasks.items())
 
 
-def _files(folder: Path) -> str:
-    names = [f"data/{split}.parquet" for split in SPLITS]
-    return _table(
-        ("file", "sha256"), [(name, hashlib.sha256((folder / name).read_bytes()).hexdigest()) for name in names]
-    )
+def _files(summary: Mapping[str, Any], folder: Path) -> str:
+    names = [*(f"data/{split}.parquet" for split in SPLITS), "quarantine.parquet"]
+    if summary["general"]:
+        names.append("data/general.parquet")
+    return _table(("file", "sha256"), [(name, _sha256(folder / name)) for name in names])
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:

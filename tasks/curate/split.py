@@ -1,151 +1,88 @@
-"""Train, validation and test: exact sizes by task, and nothing that one side knows of the other.
+"""Train, validation and test: exact sizes by task, drawn from what is held out from training.
 
-Rows that share a review, an order or a customer, directly or through other rows, form a group, and so do a prompt and
-its paraphrases; a row with none of them is a group of its own. Groups come in the order of a keyed hash of their
-identity. Each goes whole to test if every task in it still needs that many rows there, else to validation by the same
-rule, else to train. Where that leaves a task short, because only mixed groups are left of it, the train groups with the
-least to lose are moved over, and those of their rows that no task needs any more are dropped as leakage.
+Validation chooses the checkpoint; test is read by the evaluation alone. Both are drawn from the held-out kin
+(`tasks.curate.kinship`), in the order of their draws, one prompt of a task from each kin before any gives a second, so
+that test prompts are as independent as the data allows. Kin are never divided between the two: whoever lacks the larger
+part of its rows of a task gets the next kin. What is held out and not
+needed stays out of the dataset: were it trained on, growing data would turn it from a training into a test row and back.
 """
 
-import hashlib
-import itertools
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final
 
 import polars as pl
 
+from schemas.config import CurateConfig
 from schemas.errors import InputError
-from schemas.tasks import TASK_NAMES
+from schemas.tasks import TASK_NAMES, TaskName
 
+TRAIN: Final = "train"
+DRAWN: Final = ("test", "validation")
 SPLITS: Final = ("train", "validation", "test")
-SOURCE_COLUMNS: Final = ("review_id", "order_id", "customer_id")
 
 
-@dataclass(frozen=True)
-class Group:
-    """Rows that must stay on one side."""
-
-    key: str
-    """Its identity: the smallest of its sources' names, or its prompt's id."""
-    rows: tuple[int, ...]
-    """Row numbers, ascending."""
-    tasks: Counter[str]
-    """How many of its rows each task has."""
-
-
-class LeakageError(RuntimeError):
-    """A split was made that shares something between its sides: a fault of this program."""
-
-
-def find_groups(table: pl.DataFrame) -> list[Group]:
-    """Return the groups of a prompt table, in the order of their first rows."""
-    paraphrased = frozenset(table["parent_id"].drop_nulls())
-    names = [
-        _source_names(row, paraphrased) for row in table.select("prompt_id", "parent_id", *SOURCE_COLUMNS).to_dicts()
-    ]
-    parents = {name: name for row_names in names for name in row_names}
-
-    def root(name: str) -> str:
-        while parents[name] != name:
-            parents[name] = parents[parents[name]]
-            name = parents[name]
-        return name
-
-    for first, *others in names:
-        for other in others:
-            roots = sorted((root(first), root(other)))
-            # The smaller name stays the root, so that a group's identity does not depend on the order of rows.
-            parents[roots[1]] = roots[0]
-    members: defaultdict[str, list[int]] = defaultdict(list)
-    for index, (first, *_) in enumerate(names):
-        members[root(first)].append(index)
-    tasks = table["task"].to_list()
-    return [Group(key, tuple(rows), Counter(tasks[row] for row in rows)) for key, rows in members.items()]
-
-
-def assign(table: pl.DataFrame, validation_per_task: int, test_per_task: int, seed: int) -> list[str | None]:
-    """Return each row's split, or None where it can be in none without leakage.
+def assign(index: pl.DataFrame, config: CurateConfig) -> pl.Series:
+    """Return each prompt's split, or null where it is held out and in none.
 
     Args:
-        table: Prompts without duplicates; each task in it has more rows than validation and test take of it.
-        validation_per_task: Rows that validation has of each task in the table.
-        test_per_task: Rows that test has of each task in the table.
-        seed: Key of the hash that orders the groups.
+        index: Prompts without copies: `task`, `prompt_id`, `kin`, `draw` and `held_out`.
+        config: The sizes.
 
     Raises:
-        InputError: The rows of a task hang together so that they cannot be split into these sizes.
+        InputError: Too few prompts of a task are held out for its test and validation rows, or none is left to train on.
     """
-    tasks: list[str] = table["task"].to_list()
-    present = [task for task in TASK_NAMES if task in tasks]
-    needs: dict[str, Counter[str]] = {
-        "test": Counter(dict.fromkeys(present, test_per_task)),
-        "validation": Counter(dict.fromkeys(present, validation_per_task)),
+    present = [task for task in TASK_NAMES if task in set(index["task"].unique())]
+    needs = {
+        "test": Counter({task: config.test_rows(task) for task in present}),
+        "validation": Counter({task: config.validation_rows(task) for task in present}),
     }
-    splits: list[str | None] = ["train"] * table.height
-    for_train: list[Group] = []
-    for group in sorted(find_groups(table), key=lambda group: hashlib.sha256(f"{seed}:{group.key}".encode()).digest()):
-        side = next((side for side, need in needs.items() if group.tasks <= need), None)
-        if side is None:
-            for_train.append(group)
-        else:
-            _move(group, side, needs[side], tasks, splits)
-    for side, need in needs.items():
-        while need.total():
-            candidates = [group for group in for_train if group.tasks & need]
-            if not candidates:
-                _refuse(need, side)
-            chosen = min(candidates, key=lambda group: (group.tasks - need).total())
-            for_train.remove(chosen)
-            _move(chosen, side, need, tasks, splits)
-    untrained = [task for task in present if not any(group.tasks[task] for group in for_train)]
-    if untrained:
-        _refuse(Counter(dict.fromkeys(untrained, 1)), "train")
-    return splits
+    splits: list[str | None] = [None if held_out else TRAIN for held_out in index["held_out"]]
+    sides: dict[int, str] = {}
+    whole = {side: Counter(need) for side, need in needs.items()}
+    for row, task, kin in _in_order(index):
+        options = (sides[kin],) if kin in sides else DRAWN
+        side = max(options, key=lambda side: needs[side][task] / whole[side][task])  # noqa: B023 - used at once
+        if needs[side][task]:
+            sides[kin] = side
+            needs[side][task] -= 1
+            splits[row] = side
+    result = pl.Series("split", splits, pl.String)
+    _refuse_short(index, result, needs, config)
+    return result
 
 
-def prove_no_leakage(splits: Mapping[str, pl.DataFrame]) -> None:
-    """Check that no prompt, with its paraphrases, and no review, order or customer is on two sides.
-
-    Raises:
-        LeakageError: One is; says which sides and what they share, and how often.
-    """
-    for first, second in itertools.combinations(splits, 2):
-        for column in ("prompt_id", *SOURCE_COLUMNS):
-            shared = set(splits[first][column].drop_nulls()) & set(splits[second][column].drop_nulls())
-            if shared:
-                raise LeakageError(f"{first} and {second} share {len(shared)} {column}, such as {min(shared)}")
-        related = _prompts_and_parents(splits[first]) & _prompts_and_parents(splits[second])
-        if related:
-            raise LeakageError(f"{first} and {second} share {len(related)} parent_id, such as {min(related)}")
+def _in_order(index: pl.DataFrame) -> list[tuple[int, TaskName, int]]:
+    """Return row, task and kin of what is held out, as it is drawn."""
+    held_out = index.with_row_index("row").filter("held_out").sort("draw", "kin", "prompt_id")
+    turn = pl.int_range(pl.len()).over("kin", "task")
+    drawn = held_out.with_columns(turn=turn).sort("turn", maintain_order=True)
+    return drawn.select("row", pl.col("task").cast(pl.String), "kin").rows()
 
 
-def _prompts_and_parents(table: pl.DataFrame) -> set[str]:
-    return {*table["prompt_id"], *table["parent_id"].drop_nulls()}
-
-
-def _source_names(row: Mapping[str, str | None], paraphrased: frozenset[str | None]) -> list[str]:
-    names = [f"{column}:{row[column]}" for column in SOURCE_COLUMNS if row[column] is not None]
-    if row["parent_id"] is not None:
-        # The parent itself may be in quarantine: its paraphrases still belong together.
-        names.append(f"prompt_id:{row['parent_id']}")
-    if row["prompt_id"] in paraphrased or not names:
-        names.append(f"prompt_id:{row['prompt_id']}")
-    return names
-
-
-def _move(group: Group, side: str, need: Counter[str], tasks: list[str], splits: list[str | None]) -> None:
-    """Give a group's rows to a side as far as it needs them; the rest belong nowhere."""
-    for row in group.rows:
-        task = tasks[row]
-        splits[row] = side if need[task] else None
-        need[task] -= bool(need[task])
-
-
-def _refuse(need: Counter[str], side: str) -> NoReturn:
-    short = ", ".join(f"{task} ({count} more)" for task, count in (+need).items())
-    raise InputError(
-        f"{side} lacks rows of {short}: too many prompts share a customer, an order or a review; "
-        "raise synthesize.counts or lower curate.test_per_task"
+def _refuse_short(
+    index: pl.DataFrame, splits: pl.Series, needs: Mapping[str, Counter[TaskName]], config: CurateConfig
+) -> None:
+    tasks = index["task"].cast(pl.String)
+    short = {task: sum(need[task] for need in needs.values()) for task in TASK_NAMES}
+    held_out = Counter(tasks.filter(index["held_out"]))
+    kin = Counter(
+        task for task, _ in index.filter("held_out").select(pl.col("task").cast(pl.String), "kin").unique().rows()
     )
+    lacking = [
+        f"{task} (needs {config.test_rows(task) + config.validation_rows(task)}, {held_out[task]} of "
+        f"{(tasks == task).sum()} are held out, of {kin[task]} customers or other sources)"
+        for task, missing in short.items()
+        if missing
+    ]
+    if lacking:
+        raise InputError(
+            f"too few prompts are held out for test and validation: {', '.join(lacking)}; bring more prompts of more "
+            f"customers, raise curate.held_out_share (now {config.held_out_share:g}), or lower curate.test_per_task"
+        )
+    untrained = [task for task in Counter(tasks) if task not in set(tasks.filter(splits == TRAIN))]
+    if untrained:
+        raise InputError(
+            f"no prompt of {', '.join(untrained)} is left to train on, all are held out; bring more prompts of more "
+            f"customers, or lower curate.held_out_share (now {config.held_out_share:g})"
+        )

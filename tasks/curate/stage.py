@@ -1,84 +1,129 @@
-"""The curate stage: prompts in, one dataset out, and a quarantine that says why each other row was dropped."""
+"""The curate stage: prompts in, one dataset out, and a quarantine that says why each other row was dropped.
+
+Shard by shard, prompts are checked, scrubbed, measured and fingerprinted; one look at all fingerprints decides where
+each goes; shard by shard they are written; and what was written is read again to prove that no split knows another.
+"""
 
 import json
+import shutil
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
-from schemas.config import CurateConfig
+from schemas.config import CurateConfig, PolicyConfig
 from schemas.errors import InputError
-from schemas.prompts import read_prompt_table, write_prompt_table
+from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES
 from tasks.curate.card import data_card
-from tasks.curate.quarantine import (
-    LEAKAGE,
-    REASONS,
-    drop_duplicates,
-    drop_schema_failures,
-    drop_too_long,
-    quarantined,
-)
-from tasks.curate.split import SPLITS, assign, prove_no_leakage
+from tasks.curate.decide import decide
+from tasks.curate.files import Counts, write_splits
+from tasks.curate.general import write_general
+from tasks.curate.incoming import open_prompts
+from tasks.curate.processes import MapShards
+from tasks.curate.proof import prove
+from tasks.curate.quarantine import REASONS
+from tasks.curate.scrub import KINDS
+from tasks.curate.shards import Shard, ShardResult, curate_shard
+from tasks.curate.split import SPLITS
+from tasks.policy.length import PromptLengths
+
+WORK: Final = ".work"
+MOST_NAMED: Final = 5
 
 
-def run(config: CurateConfig, seed: int, prompts: Path, output: Path) -> None:
+def run(
+    config: CurateConfig,
+    policy: PolicyConfig,
+    seed: int,
+    prompts: Path,
+    output: Path,
+    progress: Progress,
+    map_shards: MapShards,
+) -> dict[str, Any]:
     """Write `data/*.parquet`, `quarantine.parquet`, `summary.json` and `README.md`; equal inputs give equal bytes.
 
     A task without a single prompt is in no split; every other has exactly the sizes that the configuration says.
 
     Args:
         config: Sizes and limits.
+        policy: Whose tokens prompts are measured in.
         seed: Key of the split.
-        prompts: The folder that the synthesize stage wrote.
-        output: An empty folder.
+        prompts: The folder that the synthesize stage wrote, a prompt table, or JSON Lines of prompts.
+        output: An empty folder; where a Dask cluster works, one that all its machines see.
+        progress: Told of the prompts now and then.
+        map_shards: Who works on the shards.
+
+    Returns:
+        What `summary.json` says.
 
     Raises:
         InputError: The prompts cannot be read, or too few of a task are left to split.
     """
-    table = read_prompt_table(prompts / "prompts.parquet")
-    fitting, broken = drop_schema_failures(table)
-    short, long = drop_too_long(fitting, config.max_prompt_characters)
-    unique, duplicates = drop_duplicates(short)
-    _refuse_too_few(config, table, unique)
-    sides = pl.Series(assign(unique, config.validation_per_task, config.test_per_task, seed), dtype=pl.String)
-    splits = {split: unique.filter(sides == split) for split in SPLITS}
-    prove_no_leakage(splits)
-    homeless = unique.filter(sides.is_null())
-    leaking = quarantined(homeless, LEAKAGE, ["shares a source with a split that needs no more rows"] * homeless.height)
-    quarantine = pl.concat([broken, long, duplicates, leaking])
-    for split, rows in splits.items():
-        write_prompt_table(rows, output / "data" / f"{split}.parquet")
-    write_prompt_table(quarantine, output / "quarantine.parquet")
-    summary = _summary(seed, splits, quarantine)
-    (output / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    work = output / WORK
+    work.mkdir()
+    source, rows = open_prompts(prompts, work)
+    lengths = PromptLengths.of(policy)
+    shards = [
+        Shard(source, number, first, min(config.shard_rows, rows - first), work, lengths,
+              config.max_prompt_tokens, config.near_duplicate_threshold)
+        for number, first in enumerate(range(0, rows, config.shard_rows))
+    ]  # fmt: skip
+    results = _work(shards, map_shards, progress, rows)
+    _refuse_nothing_left(shards, results, rows)
+    renamed = {old: new for result in results for old, new in result.renamed.items()}
+    progress(rows, rows, "copies and splits")
+    decisions = decide([shard.index for shard in shards], renamed, config, seed)
+    counts = write_splits(shards, decisions, renamed, output)
+    general = None
+    if config.general is not None:
+        general = write_general(config.general, counts.rows("train"), seed, lengths, config.max_prompt_tokens, output)
+    progress(rows, rows, "proof that no split knows another")
+    prove(output, config.shard_rows, map_shards)
+    shutil.rmtree(work)
+    summary = _summary(config, seed, counts, results, general)
+    (output / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     (output / "README.md").write_text(data_card(summary, output), encoding="utf-8")
+    return summary
 
 
-def _refuse_too_few(config: CurateConfig, table: pl.DataFrame, left: pl.DataFrame) -> None:
-    needed = config.validation_per_task + config.test_per_task + 1
-    given, kept = Counter(table["task"]), Counter(left["task"])
-    short = [f"{task} {kept[task]} of {given[task]}" for task in TASK_NAMES if given[task] and kept[task] < needed]
-    if short or not kept:
-        counts = ", ".join(short) or f"0 of {table.height}"
-        raise InputError(
-            f"too few prompts are left to split ({counts}): each task needs {needed}, "
-            f"{config.validation_per_task} for validation, {config.test_per_task} for test and 1 to train on; "
-            "raise synthesize.counts or lower curate.test_per_task"
-        )
+def _work(shards: Sequence[Shard], map_shards: MapShards, progress: Progress, rows: int) -> list[ShardResult]:
+    results = []
+    done = 0
+    progress(done, rows, "prompts")
+    for shard, result in zip(shards, map_shards(curate_shard, shards), strict=True):
+        results.append(result)
+        done += shard.rows
+        progress(done, rows, "prompts checked and scrubbed")
+    return results
 
 
-def _summary(seed: int, splits: dict[str, pl.DataFrame], quarantine: pl.DataFrame) -> dict[str, Any]:
-    sizes = {split: Counter(rows["task"]) for split, rows in splits.items()}
+def _refuse_nothing_left(shards: Sequence[Shard], results: Sequence[ShardResult], rows: int) -> None:
+    if any(result.kept for result in results):
+        return
+    dropped = pl.concat([pl.read_parquet(shard.dropped) for shard in shards])
+    counts = ", ".join(f"{reason} {count}" for reason, count in Counter(dropped["reason"]).items())
+    first = "; ".join(f"row {row}: {detail}" for row, detail in dropped.select("row", "detail").head(MOST_NAMED).rows())
+    raise InputError(f"not one of {rows} prompts can be used ({counts}): {first}; correct them")
+
+
+def _summary(
+    config: CurateConfig, seed: int, counts: Counts, results: Sequence[ShardResult], general: dict[str, Any] | None
+) -> dict[str, Any]:
+    scrubbed = sum((result.scrubbed for result in results), Counter())
     return {
         "seed": seed,
-        **{split: rows.height for split, rows in splits.items()},
-        "quarantined": quarantine.height,
-        "tasks": {task: {split: sizes[split][task] for split in SPLITS} for task in TASK_NAMES},
+        "held_out_share": config.held_out_share,
+        **{split: counts.rows(split) for split in SPLITS},
+        "quarantined": counts.reasons.total(),
+        "tasks": {task: {split: counts.splits[split, task] for split in SPLITS} for task in TASK_NAMES},
         "reasons": {
-            reason: dict(sorted(Counter(str(task) for task in quarantine.filter(reason=reason)["task"]).items()))
+            reason: {task: count for (why, task), count in sorted(counts.reasons.items()) if why == reason}
             for reason in REASONS
         },
-        "sources": dict(sorted(Counter(pl.concat(splits.values())["source"]).items())),
+        "scrubbed": {kind: scrubbed[kind] for kind in KINDS},
+        "sources": dict(sorted(counts.sources.items())),
+        "general": general,
     }

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from schemas.documents import PairedScore
 from schemas.errors import InputError
-from schemas.json_lines import read_json_lines
 from schemas.tasks import TaskName
 
 
@@ -38,9 +37,12 @@ def read_scores(path: Path) -> tuple[PairedScore, ...]:
     """Read a JSON Lines file of paired scores.
 
     Raises:
-        InputError: The file cannot be read, is empty, or a line is not a paired score with a score in [0, 1].
+        InputError: The file cannot be read, is empty, a line is not a paired score with a score in [0, 1], or an
+            answer is scored twice.
     """
-    return read_json_lines(path, PairedScore, "scores")
+    from schemas.rollout_tables import read_paired_scores
+
+    return read_paired_scores(path)
 
 
 def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[Answer, Pair]:

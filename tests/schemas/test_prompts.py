@@ -9,18 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
+from schemas.parquet import ROWS_PER_GROUP
 from schemas.prompts import (
     COLUMNS,
-    ROWS_PER_GROUP,
     PromptRow,
     canonical_json,
     content_id,
     open_prompt_table,
-    prompt_table,
     read_prompt_table,
     read_prompts,
-    write_prompt_table,
 )
+from tests.prompt_tables import prompt_table, write_prompts
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -37,13 +36,13 @@ def row(prompt: str = "Quantos pedidos?", **reference: Any) -> PromptRow:
 
 def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     rows = [row(), row("Não há “aspas”?", fields={"b": [1, None, 0.5], "a": "ç"}, rating=3)]
-    write_prompt_table(prompt_table(rows), tmp_path / "prompts.parquet")
+    write_prompts(rows, tmp_path / "prompts.parquet")
     assert read_prompts(tmp_path / "prompts.parquet") == rows
 
 
 def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
     for name in ("first", "second"):
-        write_prompt_table(prompt_table([row(str(number)) for number in range(3000)]), tmp_path / name)
+        write_prompts([row(str(number)) for number in range(3000)], tmp_path / name)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
@@ -79,7 +78,7 @@ def test_a_full_disk_is_an_error_of_the_system_row_by_row_too() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's device that is always full")
 def test_a_full_disk_is_an_error_of_the_system() -> None:
     with pytest.raises(OSError, match="No space left"):
-        write_prompt_table(prompt_table([row()]), Path("/dev/full"))
+        write_prompts([row()], Path("/dev/full"))
 
 
 def test_no_rows_are_a_table_too() -> None:
@@ -117,6 +116,6 @@ def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
 
 def test_wrong_columns_are_told_beside_the_right_ones(tmp_path: Path) -> None:
     table = prompt_table([row()]).rename({"prompt": "text"}).with_columns(pl.lit(1).alias("order_id"))
-    write_prompt_table(table, tmp_path / "prompts.parquet")
+    table.write_parquet(tmp_path / "prompts.parquet")
     with pytest.raises(InputError, match=r"text String.*order_id Int32.*prompt String"):
         read_prompts(tmp_path / "prompts.parquet")

@@ -55,12 +55,32 @@ def test_reads_what_a_spreadsheet_saved_in_any_order_of_columns(tmp_path: Path, 
         ({"rater_kind": "robot"}, "rater_kind"),
         ({"rater": ""}, "rater"),
         ({"audit_id": ""}, "audit_id"),
-        ({"audit_id": "a1"}, "is that of row 2"),
     ],
 )
 def test_names_the_row_that_is_faulty(tmp_path: Path, changes: dict[str, str], complaint: str) -> None:
     path = write(tmp_path / "sheet.csv", [cells(1), cells(2, **changes), cells(3)])
     with pytest.raises(InputError, match=rf"sheet\.csv: row 3: .*{complaint}"):
+        read_sheet(path)
+
+
+def test_names_rows_that_contradict_each_other(tmp_path: Path) -> None:
+    rows = [cells(1, rater="maria"), cells(1, rater="joão"), cells(3, rater="maria", rater_kind="model")]
+    with pytest.raises(InputError, match=r"each rater is of one kind.*rows 2, 3: audit_id is there more") as caught:
+        read_sheet(write(tmp_path / "sheet.csv", rows))
+    assert "row 4: not true" in str(caught.value)
+    assert "maria" not in str(caught.value)
+
+
+def test_faults_of_rows_and_between_rows_are_in_one_report(tmp_path: Path) -> None:
+    rows = [cells(1, human_score="9"), cells(2), cells(3), cells(2, notes="de novo")]
+    with pytest.raises(InputError, match=r"row 2: human_score.*rows 3, 5: audit_id"):
+        read_sheet(write(tmp_path / "sheet.csv", rows))
+
+
+def test_names_the_cell_that_is_not_utf8(tmp_path: Path) -> None:
+    path = write(tmp_path / "sheet.csv", [cells(1), cells(2, notes="NOTE")], encoding="utf-8")
+    path.write_bytes(path.read_bytes().replace(b"NOTE", "ótimo".encode("latin-1")))
+    with pytest.raises(InputError, match=r"column notes, row \d+ is not UTF-8; save it as UTF-8 CSV"):
         read_sheet(path)
 
 

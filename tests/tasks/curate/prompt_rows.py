@@ -3,24 +3,41 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
 from schemas.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.curate.fingerprint import fingerprint, words_of
+from tasks.curate.minhash import bands
+from tasks.curate.words import Words
+from tests.prompt_tables import prompt_table
 
-REFERENCES: Mapping[TaskName, Mapping[str, Any]] = {
-    "extraction": {"rating": 5, "fields": {}},
-    "sql_qa": {"sql": "SELECT 1"},
-    "insights": {"facts": [1]},
-    "push": {"product": "livro", "offer": "10%"},
-    "sentiment": {"polarity": "positive", "score": 5},
-    "churn": {"churn": False},
-}
+THRESHOLD = 0.7
 
 
-def prompt_row(task: TaskName, prompt: str, **origin: str | None) -> PromptRow:
+def reference_for(task: TaskName, prompt: str) -> Mapping[str, Any]:
+    """Return a reference; where it tells what is asked, no two prompts have the same."""
+    references: Mapping[TaskName, Mapping[str, Any]] = {
+        "extraction": {"rating": 5, "fields": {"sentiment": "positive"}},
+        "sql_qa": {"sql": f"SELECT {prompt!r}"},
+        "insights": {"facts": [prompt]},
+        "push": {"product": prompt, "offer": "10%"},
+        "sentiment": {"polarity": "positive", "score": 5},
+        "churn": {"churn": False},
+    }
+    return references[task]
+
+
+def prompt_row(
+    task: TaskName, prompt: str, reference: Mapping[str, Any] | None = None, **origin: str | None
+) -> PromptRow:
     """Return a row that fits the schema; its origin is null where not given."""
-    identity = content_id(task, "Responda.", prompt, REFERENCES[task])
-    known = {"customer_id": None, "order_id": None, "review_id": None, **origin}
-    return PromptRow(identity, task, "Responda.", prompt, REFERENCES[task], "simulated", **known)
+    known = reference_for(task, prompt) if reference is None else reference
+    identity = content_id(task, "Responda.", prompt, known)
+    sources = {"customer_id": None, "order_id": None, "review_id": None, **origin}
+    return PromptRow(identity, task, "Responda.", prompt, known, "simulated", **sources)
 
 
 def independent_rows(**counts: int) -> Iterator[PromptRow]:
@@ -28,3 +45,11 @@ def independent_rows(**counts: int) -> Iterator[PromptRow]:
     for task in TASK_NAMES:
         for number in range(counts.get(task, 0)):
             yield prompt_row(task, f"pergunta {number}")
+
+
+def indexed(rows: list[PromptRow]) -> tuple[pl.DataFrame, Words, NDArray[np.uint64]]:
+    """Return what curation knows of the rows: fingerprints, words and bands."""
+    index = fingerprint(prompt_table(rows))
+    words = words_of(index)
+    family = pl.coalesce("parent_id", "prompt_id")
+    return index.drop("words").with_columns(family=family), words, bands(words, THRESHOLD)

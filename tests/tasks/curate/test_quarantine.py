@@ -1,13 +1,14 @@
-import dataclasses
-import json
 from typing import Any
 
 import polars as pl
 import pytest
 
-from schemas.prompts import PromptRow, content_id, prompt_table
-from tasks.curate.quarantine import drop_duplicates, drop_schema_failures, drop_too_long
-from tests.tasks.curate.prompt_rows import REFERENCES, independent_rows, prompt_row
+from schemas.config import PolicyConfig
+from schemas.tasks import TASK_NAMES
+from tasks.curate.quarantine import drop_personal_ids, drop_schema_failures, drop_too_long
+from tasks.policy.length import PromptLengths
+from tests.prompt_tables import prompt_table
+from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
 
 
 def table_with(**values: Any) -> pl.DataFrame:
@@ -20,7 +21,7 @@ def table_with(**values: Any) -> pl.DataFrame:
 
 
 def test_good_rows_of_every_task_pass() -> None:
-    table = prompt_table(prompt_row(task, "pergunta", review_id="r1") for task in REFERENCES)
+    table = prompt_table(prompt_row(task, "pergunta", review_id="r1") for task in TASK_NAMES)
     kept, dropped = drop_schema_failures(table)
     assert kept.equals(table)
     assert dropped.is_empty()
@@ -43,7 +44,7 @@ def test_good_rows_of_every_task_pass() -> None:
         ({"reference": '{"product": "livro", "offer": NaN}'}, "reference_fits_its_task"),
         ({"reference": '{"product": "livro", "offer": "\\ud800"}'}, "reference_fits_its_task"),
         ({"reference": "[" * 100_000}, "reference_fits_its_task"),
-        ({"source": "elsewhere"}, "source: isin"),
+        ({"source": "else where"}, "source: str_matches"),
         ({"parent_id": "parent"}, "parent_id: str_matches"),
     ],
 )
@@ -57,43 +58,43 @@ def test_a_row_that_breaks_the_schema_is_dropped_alone(values: dict[str, str | N
 
 
 def test_all_failures_of_a_row_and_of_a_table_are_told() -> None:
-    broken = table_with(task="poetry", source="elsewhere", system="")
+    broken = table_with(task="poetry", source="else where", system="")
     kept, dropped = drop_schema_failures(pl.concat([broken, table_with(prompt_id=None)]))
     assert kept.height == 4
     assert dropped.height == 2
-    assert all(name in dropped["detail"][0] for name in ("task: isin", "source: isin", "system: str_length"))
+    assert all(name in dropped["detail"][0] for name in ("task: isin", "source: str_matches", "system: str_length"))
 
 
 def test_details_never_quote_the_shopper() -> None:
-    _, dropped = drop_schema_failures(table_with(prompt="meu CPF é 529.982.247-25", source="elsewhere"))
+    _, dropped = drop_schema_failures(table_with(prompt="meu CPF é 529.982.247-25", source="else where"))
     assert "529" not in dropped["detail"][0]
 
 
-def test_system_and_prompt_count_together() -> None:
-    table = prompt_table([prompt_row("push", "x" * 91), prompt_row("push", "é" * 92)])
-    kept, dropped = drop_too_long(table, 100)
+LENGTHS = PromptLengths.of(PolicyConfig(stand_in=True))
+
+
+def test_system_text_and_template_count_and_the_border_is_within() -> None:
+    table = prompt_table([prompt_row("push", "x" * 91), prompt_row("push", "é" * 46)])
+    shorter, longer = LENGTHS.tokens(table)
+    assert longer == shorter + 1
+    kept, dropped = drop_too_long(table, LENGTHS, shorter)
     assert kept.equals(table[[0]])
-    assert dropped["detail"].to_list() == ["101 characters, 100 allowed"]
+    assert dropped["detail"].to_list() == [f"{longer} tokens, {shorter} allowed"]
+    assert dropped["reason"].to_list() == ["too long"]
 
 
-def test_the_first_of_equal_prompts_stays_and_is_named() -> None:
-    first = prompt_row("push", "mesmo texto")
-    other_reference = {"product": "bolsa", "offer": "20%"}
-    again = dataclasses.replace(
-        first,
-        reference=other_reference,
-        prompt_id=content_id("push", first.system, first.prompt, other_reference),
-    )
-    between: PromptRow = prompt_row("push", "outro texto")
-    kept, dropped = drop_duplicates(prompt_table([first, between, again, first]))
-    assert kept["prompt_id"].to_list() == [first.prompt_id, between.prompt_id]
-    assert dropped["prompt_id"].to_list() == [again.prompt_id, first.prompt_id]
-    assert dropped["detail"].to_list() == [f"the same text as {first.prompt_id}"] * 2
-    assert json.loads(dropped["reference"][0]) == other_reference
+@pytest.mark.parametrize("name", ["ana.souza@example.com", "529.982.247-25", "52998224725"])
+@pytest.mark.parametrize("column", ["customer_id", "order_id", "review_id"])
+def test_a_row_named_after_a_person_is_dropped_without_the_name(column: str, name: str) -> None:
+    table = prompt_table([prompt_row("push", "a", **{column: name}), prompt_row("push", "b", customer_id="c1")])
+    kept, dropped = drop_personal_ids(table)
+    assert kept.equals(table[[1]])
+    assert dropped["reason"].to_list() == ["personal id"]
+    assert dropped["detail"].to_list() == [f"{column} holds personal data; give a pseudonym"]
+    assert name not in str(dropped.to_dicts())
 
 
-def test_two_tasks_may_ask_with_the_same_text() -> None:
-    table = prompt_table([prompt_row("sentiment", "Ótimo"), prompt_row("extraction", "Ótimo")])
-    kept, dropped = drop_duplicates(table)
-    assert kept.equals(table)
-    assert dropped.is_empty()
+def test_ordinary_names_of_rows_stay() -> None:
+    names = ["0" * 32, "935a24a18b3ad42d7d9172e75be8e814", "cliente-17", "12345", "BR-2018-000123", None]
+    table = prompt_table(prompt_row("churn", f"p{place}", customer_id=name) for place, name in enumerate(names))
+    assert drop_personal_ids(table)[0].equals(table)

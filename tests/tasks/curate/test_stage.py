@@ -1,80 +1,189 @@
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+from datasets import load_dataset
 
-from schemas.config import CurateConfig
+from schemas.config import CurateConfig, PolicyConfig
 from schemas.errors import InputError
-from schemas.prompts import PromptRow, prompt_table, read_prompts, write_prompt_table
+from schemas.progress import silent
+from schemas.prompts import COLUMNS, PromptRow, read_prompts
 from tasks.curate import stage
+from tasks.curate.processes import in_processes
+from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
 
-CONFIG = CurateConfig(validation_per_task=2, test_per_task=3, max_prompt_characters=100)
+SETTINGS: Mapping[str, Any] = {
+    "validation_per_task": 2,
+    "test_per_task": 3,
+    "held_out_share": 0.4,
+    "max_prompt_tokens": 150,
+    "shard_rows": 1000,
+}
+POLICY = PolicyConfig(stand_in=True)
+LONG = "x" * 200
+CPF = "529.982.247-25"
+REVIEW = "Classifique a avaliação: o produto chegou antes do prazo e veio bem"
 
 
-def curate(folder: Path, rows: Iterable[PromptRow], name: str = "dataset") -> Path:
-    write_prompt_table(prompt_table(rows), folder / "prompts" / "prompts.parquet")
+def curate(
+    folder: Path, rows: Iterable[PromptRow], name: str = "dataset", workers: int = 1, **settings: Any
+) -> tuple[Path, dict[str, Any]]:
+    prompts = write_prompts(rows, folder / f"{name}-prompts" / "prompts.parquet").parent
+    return curate_file(folder, prompts, name, workers, **settings)
+
+
+def curate_file(
+    folder: Path, prompts: Path, name: str = "dataset", workers: int = 1, **settings: Any
+) -> tuple[Path, dict[str, Any]]:
     (folder / name).mkdir()
-    stage.run(CONFIG, 0, folder / "prompts", folder / name)
-    return folder / name
+    config = CurateConfig.model_validate({**SETTINGS, **settings})
+    summary = stage.run(config, POLICY, 0, prompts, folder / name, silent, in_processes(workers))
+    return folder / name, summary
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def splits_of(dataset: Path) -> dict[str, list[PromptRow]]:
+    return {split: read_prompts(dataset / "data" / f"{split}.parquet") for split in ("train", "validation", "test")}
+
+
 def test_every_prompt_is_in_one_split_or_in_quarantine(tmp_path: Path) -> None:
-    given = [*independent_rows(push=10, churn=6), prompt_row("push", "x" * 200), prompt_row("push", "pergunta 3")]
-    dataset = curate(tmp_path, given)
-    splits = {split: read_prompts(dataset / "data" / f"{split}.parquet") for split in ("train", "validation", "test")}
-    assert {split: len(rows) for split, rows in splits.items()} == {"train": 6, "validation": 4, "test": 6}
+    given = [
+        *independent_rows(push=40, churn=40),
+        prompt_row("push", LONG),
+        prompt_row("push", "pergunta 3", {"product": "outro", "offer": "5%"}),
+        replace(prompt_row("push", "editada"), prompt="outra"),
+    ]
+    dataset, _ = curate(tmp_path, given)
+    splits = splits_of(dataset)
+    assert {split: len(rows) for split, rows in splits.items() if split != "train"} == {"validation": 4, "test": 6}
     quarantine = pl.read_parquet(dataset / "quarantine.parquet")
-    assert quarantine["reason"].to_list() == ["too long", "duplicate"]
+    assert set(quarantine["reason"]) == {"too long", "duplicate", "held out", "schema"}
+    assert quarantine["row"].to_list() == sorted(quarantine["row"])
     out = [row.prompt_id for rows in splits.values() for row in rows] + quarantine["prompt_id"].to_list()
     assert sorted(out) == sorted(row.prompt_id for row in given)
+    assert quarantine.filter(reason="schema").select("row", "detail").rows() == [(83, "prompt_id_is_its_content")]
 
 
-def test_the_summary_counts_what_the_files_hold(tmp_path: Path) -> None:
-    dataset = curate(tmp_path, [*independent_rows(push=10), prompt_row("push", "x" * 200)])
-    summary = json.loads((dataset / "summary.json").read_text())
-    assert summary["tasks"]["push"] == {"train": 5, "validation": 2, "test": 3}
+def test_the_summary_and_the_card_tell_what_the_files_hold(tmp_path: Path) -> None:
+    dataset, summary = curate(tmp_path, [*independent_rows(push=60), prompt_row("push", LONG)])
+    assert summary == json.loads((dataset / "summary.json").read_text())
     assert summary["tasks"]["churn"] == {"train": 0, "validation": 0, "test": 0}
-    assert (summary["train"], summary["validation"], summary["test"], summary["quarantined"]) == (5, 2, 3, 1)
-    assert summary["reasons"] == {"schema": {}, "too long": {"push": 1}, "duplicate": {}, "leakage": {}}
-    assert summary["sources"] == {"simulated": 10}
-
-
-def test_the_card_tells_counts_licence_drops_and_hashes(tmp_path: Path) -> None:
-    dataset = curate(tmp_path, [*independent_rows(push=10), prompt_row("push", "x" * 200)])
+    for split, rows in splits_of(dataset).items():
+        assert summary[split] == summary["tasks"]["push"][split] == len(rows)
+    quarantine = pl.read_parquet(dataset / "quarantine.parquet")
+    assert summary["quarantined"] == quarantine.height
+    assert summary["reasons"]["too long"] == {"push": 1}
+    assert summary["reasons"]["held out"] == {"push": quarantine.filter(reason="held out").height}
+    assert summary["sources"] == {"simulated": 61 - quarantine.height}
     card = (dataset / "README.md").read_text()
-    assert "| push | 5 | 2 | 3 |" in card
+    assert f"| push | {summary['train']} | 2 | 3 |" in card
     assert "| too long | 1 | push 1 |" in card
-    assert "| simulated | 10 | made by this project" in card
-    digest = hashlib.sha256((dataset / "data" / "test.parquet").read_bytes()).hexdigest()
-    assert f"| data/test.parquet | {digest} |" in card
+    assert f"| simulated | {summary['sources']['simulated']} | made by this project" in card
+    for name in ("data/train.parquet", "data/validation.parquet", "data/test.parquet", "quarantine.parquet"):
+        assert f"| {name} | {hashlib.sha256((dataset / name).read_bytes()).hexdigest()} |" in card
 
 
-def test_equal_inputs_give_equal_bytes(tmp_path: Path) -> None:
-    rows = [*independent_rows(push=30, sql_qa=20), prompt_row("push", "x" * 200)]
-    assert contents(curate(tmp_path, rows, "first")) == contents(curate(tmp_path, rows, "second"))
+def test_hugging_face_loads_the_folder(tmp_path: Path) -> None:
+    dataset, summary = curate(tmp_path, independent_rows(push=60))
+    loaded = load_dataset(str(dataset), cache_dir=str(tmp_path / "cache"))
+    assert {split: len(rows) for split, rows in loaded.items()} == {
+        split: summary[split] for split in ("train", "validation", "test")
+    }
+    assert loaded["test"].column_names == list(COLUMNS)
+
+
+def test_same_bytes_however_many_workers_and_however_large_their_shards(tmp_path: Path) -> None:
+    rows = [*independent_rows(push=1500, churn=1000), prompt_row("push", LONG), prompt_row("churn", f"CPF {CPF}")]
+    one, _ = curate(tmp_path, rows, "one")
+    for name, workers, shard_rows in (("again", 1, 1000), ("four", 4, 1000), ("large", 1, 20_000)):
+        other, _ = curate(tmp_path, rows, name, workers, shard_rows=shard_rows)
+        assert contents(one) == contents(other)
+
+
+def test_personal_data_is_in_no_file(tmp_path: Path) -> None:
+    rows = [
+        *independent_rows(churn=60),
+        *(prompt_row("churn", f"pergunta {number} de {CPF}", order_id=f"o{number}") for number in range(60, 100)),
+        prompt_row("extraction", "Ruim", {"rating": 1, "fields": {"main_complaint": f"meu CPF é {CPF}"}}),
+        *(prompt_row("extraction", f"Boa {number}") for number in range(60)),
+        replace(prompt_row("churn", f"linha quebrada de {CPF}"), task="churn", reference={"churn": "sim"}),
+        prompt_row("churn", "de quem?", customer_id="ana@example.com"),
+        prompt_row("churn", f"{CPF} {LONG}"),
+    ]
+    dataset, summary = curate(tmp_path, rows)
+    assert summary["scrubbed"]["CPF"] == 43
+    everything = [*splits_of(dataset)["train"], *splits_of(dataset)["test"]]
+    assert any("[CPF]" in row.prompt for row in everything)
+    tables = [pl.read_parquet(path).write_csv() for path in dataset.rglob("*.parquet")]
+    texts = [*tables, (dataset / "README.md").read_text(), (dataset / "summary.json").read_text()]
+    for text in texts:
+        assert "529.982" not in text
+        assert "ana@" not in text
+        # The hash of a text with a number in it gives the number away to whoever tries all of them.
+        assert not any(row.prompt_id in text for row in rows if CPF in row.prompt + str(row.reference))
+
+
+def test_paraphrases_follow_a_prompt_that_scrubbing_renamed(tmp_path: Path) -> None:
+    parents = [prompt_row("churn", f"cliente {number}: {CPF}") for number in range(60)]
+    children = [
+        replace(prompt_row("churn", f"outra {number}"), parent_id=row.prompt_id) for number, row in enumerate(parents)
+    ]
+    dataset, summary = curate(tmp_path, [*parents, *children])
+    sides = {row.prompt_id: side for side, rows in splits_of(dataset).items() for row in rows}
+    related = [row for rows in splits_of(dataset).values() for row in rows if row.parent_id in sides]
+    assert len(related) > 20
+    assert all(sides[str(row.parent_id)] == sides[row.prompt_id] for row in related)
+    assert summary["scrubbed"]["CPF"] == 60
+
+
+def test_the_better_known_of_near_duplicates_is_kept(tmp_path: Path) -> None:
+    poor = prompt_row("extraction", REVIEW, {"rating": 5, "fields": None}, customer_id="c1")
+    rich = prompt_row("extraction", REVIEW.replace("prazo", "dia"), customer_id="c1")
+    dataset, _ = curate(tmp_path, [poor, *(prompt_row("extraction", f"Boa {number}") for number in range(60)), rich])
+    quarantine = pl.read_parquet(dataset / "quarantine.parquet").filter(reason="near-duplicate")
+    assert quarantine["prompt_id"].to_list() == [poor.prompt_id]
+    assert quarantine["detail"].to_list() == [f"but for a word the same as {rich.prompt_id}"]
+
+
+def test_an_old_test_row_is_not_trained_on_when_rows_are_added(tmp_path: Path) -> None:
+    rows = list(independent_rows(push=400))
+    old = {row.prompt_id for row in splits_of(curate(tmp_path, rows[:100], "old")[0])["test"]}
+    new = {row.prompt_id for row in splits_of(curate(tmp_path, rows, "new")[0])["train"]}
+    assert old
+    assert not old & new
 
 
 def test_a_task_with_too_few_rows_is_named_with_its_counts(tmp_path: Path) -> None:
-    rows = [*independent_rows(push=10, churn=5), prompt_row("churn", "x" * 200)]
-    with pytest.raises(InputError, match=r"\(churn 5 of 6\).*needs 6"):
+    with pytest.raises(InputError, match=r"churn \(needs 5, \d of 6 are held out"):
+        curate(tmp_path, [*independent_rows(push=60, churn=6)])
+
+
+def test_everything_quarantined_names_counts_and_first_rows(tmp_path: Path) -> None:
+    rows = [prompt_row("push", f"{number} {LONG}") for number in range(9)]
+    with pytest.raises(
+        InputError, match=r"not one of 9 prompts can be used \(too long 9\): row 1: \d+ tokens, 150 allowed; row 2"
+    ):
         curate(tmp_path, rows)
-    assert contents(tmp_path / "dataset") == {}
 
 
-@pytest.mark.parametrize("rows", [[], [prompt_row("push", str(number) * 200) for number in range(9)]])
-def test_nothing_left_is_an_error(rows: list[PromptRow], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="too few prompts are left to split"):
-        curate(tmp_path, rows)
-
-
-def test_prompts_that_are_not_there_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"prompts\.parquet does not exist"):
-        stage.run(CONFIG, 0, tmp_path, tmp_path)
+def test_general_instructions_are_a_configuration_of_their_own(tmp_path: Path) -> None:
+    lines = [json.dumps({"prompt": f"Explique {number}", "completion": f"Pois é, {CPF}"}) for number in range(60)]
+    (tmp_path / "general.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    general = {"path": tmp_path / "general.jsonl", "share": 0.2, "name": "Instruções", "licence": "CC BY 4.0"}
+    dataset, summary = curate(tmp_path, independent_rows(push=100), general=general)
+    wanted = round(0.25 * summary["train"])
+    assert summary["general"]["rows"] == wanted
+    assert "CC BY 4.0" in (dataset / "README.md").read_text()
+    loaded = load_dataset(str(dataset), "general", cache_dir=str(tmp_path / "cache"))
+    assert len(loaded["train"]) == wanted
+    assert set(loaded["train"]["completion"]) == {"Pois é, [CPF]"}
+    assert len(load_dataset(str(dataset), cache_dir=str(tmp_path / "cache"))["train"]) == summary["train"]

@@ -25,6 +25,21 @@ def test_reads_a_file_and_names_the_line_that_is_no_score(tmp_path: Path) -> Non
         read_scores(path)
 
 
+def test_an_answer_that_is_twice_in_a_file_is_named_by_its_lines(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    lines = [score("a"), score("b"), score("a", 0.7), score("a", sample=1), score("a", seed=1)]
+    path.write_text("".join(line.model_dump_json() + "\n" for line in lines), encoding="utf-8")
+    with pytest.raises(InputError, match=r"scores\.jsonl: rows 1, 3: task, prompt_id, seed, sample together"):
+        read_scores(path)
+
+
+def test_a_seed_that_no_table_holds_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    path.write_text('{"prompt_id":"b","task":"push","seed":9223372036854775808,"sample":0,"score":1}\n')
+    with pytest.raises(InputError, match="line 1: seed"):
+        read_scores(path)
+
+
 def test_pairs_by_identity_and_not_by_position() -> None:
     base = [score("a", 0.1), score("b", 0.2), score("b", 0.3, sample=1), score("a", 0.4, task="churn")]
     tuned = [score("b", 0.6, sample=1), score("a", 0.7, task="churn"), score("a", 0.8), score("b", 0.9)]

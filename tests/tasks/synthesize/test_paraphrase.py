@@ -10,12 +10,13 @@ import pytest
 
 from schemas.config import ParaphraseConfig
 from schemas.errors import InputError
-from schemas.prompts import PromptRow, content_id, prompt_table
+from schemas.prompts import PromptRow, content_id
 from tasks.commerce.wordings import read_wording
 from tasks.curate.quarantine import drop_schema_failures
 from tasks.synthesize import paraphrase, paraphrase_endpoint
 from tasks.synthesize.paraphrase import Tally, find_sentence, open_paraphraser
 from tasks.synthesize.paraphrase_cache import FILE
+from tests.prompt_tables import prompt_table
 from tests.tasks.synthesize.chat_server import ChatServer, Reply, in_turn, says, serve
 
 REVIEW = "Sou a Joana Prado, comprei e não chegou!\nQuero meu dinheiro: joana@exemplo.com.br"

@@ -1,0 +1,37 @@
+"""The configuration's JSON Schema, by which an editor completes and checks profiles: `python -m schemas.config_schema`.
+
+Profiles name it in their first line, `#:schema ../config.schema.json`, as Taplo and its editors' extensions read it.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from schemas.config import REPOSITORY, Config
+
+SCHEMA_FILE: Final = REPOSITORY / "infra" / "config.schema.json"
+
+
+def config_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a profile; paths in the repository are relative, so that it is the same everywhere."""
+    schema: dict[str, Any] = _without_folder(Config.model_json_schema())
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def write_schema(path: Path = SCHEMA_FILE) -> None:
+    """Write the schema; equal models give equal bytes."""
+    path.write_text(json.dumps(config_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _without_folder(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_folder(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_folder(inner) for inner in value]
+    if isinstance(value, str) and Path(value).is_relative_to(REPOSITORY):
+        return Path(value).relative_to(REPOSITORY).as_posix()
+    return value
+
+
+if __name__ == "__main__":
+    write_schema()

@@ -1,0 +1,117 @@
+"""What a prompt's row says of itself, checked: its reference fits its task, and its id is the sha256 of its content.
+
+Most rows are decided by expressions on whole columns. Those can only be too strict: a row that they do not let through
+is decided by itself, as `schemas.prompts.content_id` and `schemas.references.check_reference` have it.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+from pydantic import ValidationError
+
+from schemas.prompts import canonical_json, content_id
+from schemas.references import check_reference
+from schemas.tasks import TASK_NAMES, TaskName
+
+_ESCAPES: Final = {letter: json.dumps(letter)[1:-1] for letter in ('"', "\\", *map(chr, range(32)))}
+_TEXT: Final = r'"(?:[^"\\\x00-\x1f]|\\["\\bfnrt])+"'
+_SHAPES: Final[Mapping[TaskName, str]] = {
+    "sql_qa": rf'^\{{"sql":{_TEXT}\}}$',
+    "insights": rf'^\{{"facts":\[(?:{_TEXT}(?:,{_TEXT})*)?\]\}}$',
+    "push": rf'^\{{"offer":{_TEXT},"product":{_TEXT}\}}$',
+}
+"""How canonical references look in the tasks that have about as many references as prompts."""
+
+
+def references_that_fit(table: pl.DataFrame) -> pl.Series:
+    """Return for each row whether its reference is a JSON object of the shape that its task needs.
+
+    Where no such task exists, any object fits.
+    """
+    return _references(table)["fits"]
+
+
+def ids_that_fit(table: pl.DataFrame) -> pl.Series:
+    """Return for each row whether its `prompt_id` is the `content_id` of its content."""
+    has_its_digest = table.select(_digest(table) == pl.col("prompt_id")).to_series()
+    fits = (has_its_digest & _references(table)["canonical"]).fill_null(False)
+    unsure = table.filter(~fits)
+    return fits.scatter((~fits).arg_true(), pl.Series(map(id_fits, unsure.iter_rows(named=True)), dtype=pl.Boolean))
+
+
+def reference_fits(task: str | None, text: str | None) -> bool:
+    """Return whether a reference is a JSON object of the shape that its task, where such a task exists, needs."""
+    reference = _reference(text)
+    if reference is None:
+        return False
+    if task not in TASK_NAMES:
+        return True  # the task's own check says what is wrong
+    try:
+        check_reference(task, reference)
+    except ValidationError:
+        return False
+    return True
+
+
+def id_fits(row: Mapping[str, Any]) -> bool:
+    """Return whether a row's `prompt_id` is the `content_id` of its content."""
+    reference = _reference(row["reference"])
+    content = (row["task"], row["system"], row["prompt"])
+    return reference is not None and row["prompt_id"] == content_id(*content, reference)
+
+
+def _references(table: pl.DataFrame) -> pl.DataFrame:
+    """Return for each row whether its reference `fits`, and whether its text is `canonical`."""
+    by_shape = pl.any_horizontal(
+        (pl.col("task") == task) & pl.col("reference").str.contains(shape) for task, shape in _SHAPES.items()
+    )
+    shaped = table.select(by_shape.fill_null(False)).to_series()
+    unsure = table.select("task", "reference").filter(~shaped)
+    distinct = unsure.unique()
+    judged = distinct.with_columns(
+        pl.Series("fits", [reference_fits(*row) for row in distinct.iter_rows()], dtype=pl.Boolean),
+        pl.Series("canonical", [_is_canonical(text) for text in distinct["reference"]], dtype=pl.Boolean),
+    )
+    joined = unsure.join(judged, on=["task", "reference"], how="left", nulls_equal=True, maintain_order="left")
+    places = (~shaped).arg_true()
+    return pl.DataFrame({name: shaped.clone().scatter(places, joined[name]) for name in ("fits", "canonical")})
+
+
+def _digest(table: pl.DataFrame) -> pl.Expr:
+    """Return the `content_id` of each row whose reference is canonical; null where a part is."""
+    import polars_hash
+
+    def escaped_once(name: str) -> pl.Expr:
+        distinct = table[name].unique()
+        return pl.col(name).replace_strict(distinct, distinct.str.replace_many(_ESCAPES))
+
+    content = pl.concat_str(
+        pl.lit('{"prompt":"'),
+        pl.col("prompt").str.replace_many(_ESCAPES),
+        pl.lit('","reference":'),
+        pl.col("reference"),
+        pl.lit(',"system":"'),
+        escaped_once("system"),
+        pl.lit('","task":"'),
+        escaped_once("task"),
+        pl.lit('"}'),
+    )
+    digest: pl.Expr = polars_hash.CryptographicHashingNameSpace(content).sha2_256()
+    return digest
+
+
+def _is_canonical(text: str | None) -> bool:
+    reference = _reference(text)
+    return reference is not None and canonical_json(reference) == text
+
+
+def _reference(text: str | None) -> dict[str, Any] | None:
+    try:
+        reference = json.loads(text or "")
+        # What cannot be written again (a number past the largest float, half a surrogate pair) has no identity.
+        canonical_json(reference).encode()
+    except (ValueError, RecursionError):
+        return None
+    return reference if isinstance(reference, dict) else None

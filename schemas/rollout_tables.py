@@ -1,0 +1,116 @@
+"""What completions and their scores must look like as tables, beyond what each line of their files must be.
+
+Import it inside the function that checks a table: pandera takes a second to load.
+"""
+
+import json
+from pathlib import Path
+
+import pandera.polars as pa
+import polars as pl
+from pandera.polars import PolarsData
+
+from schemas.documents import PairedScore, Rollout
+from schemas.json_lines import read_json_lines
+from schemas.table_check import as_table, validate_table
+from schemas.tasks import SPEC_NAMES, TASK_NAMES
+
+
+class Rollouts(pa.DataFrameModel):  # type: ignore[misc]
+    """Completions; `reference` is JSON. A prompt may be answered more than once."""
+
+    prompt_id: str = pa.Field(str_length={"min_value": 1})
+    task: str = pa.Field(isin=TASK_NAMES)
+    prompt: str = pa.Field()
+    completion: str = pa.Field()
+    reference: str = pa.Field(nullable=True)
+
+    class Config:
+        """Exactly these columns."""
+
+        strict = True
+
+    @pa.dataframe_check  # type: ignore[untyped-decorator]
+    def one_prompt_for_each_prompt_id(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
+        """Rows of one `prompt_id` ask the same."""
+        return one_value_each(data, "prompt_id", "task", "prompt")
+
+
+class ScoredRollouts(Rollouts):
+    """Completions with their rewards; `components` and `parsed` are JSON."""
+
+    reward: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
+    components: str = pa.Field()
+    parsed: str = pa.Field(nullable=True)
+    spec: str = pa.Field(isin=SPEC_NAMES)
+    reward_version: str = pa.Field(str_length={"min_value": 1})
+
+    @pa.check("components")  # type: ignore[untyped-decorator]
+    def shares_by_name(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
+        """Each component is within [0, 1]."""
+        texts = data.lazyframe.select("components").collect().to_series()
+        return pl.LazyFrame({"components": [_are_shares(text) for text in texts]}, schema={"components": pl.Boolean})
+
+    @pa.dataframe_check  # type: ignore[untyped-decorator]
+    def one_reward_for_all(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
+        """Rewards of different specifications or versions cannot be compared, so that a table has but one."""
+        rewards = pl.struct("spec", "reward_version")
+        is_the_first: pl.LazyFrame = data.lazyframe.select(rewards == rewards.first())
+        return is_the_first
+
+
+class PairedScores(pa.DataFrameModel):  # type: ignore[misc]
+    """One model's scores: a file that `tucano compare` reads."""
+
+    prompt_id: str = pa.Field(str_length={"min_value": 1})
+    task: str = pa.Field(isin=TASK_NAMES)
+    seed: int = pa.Field()
+    sample: int = pa.Field(ge=0)
+    score: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
+
+    class Config:
+        """Exactly these columns, and each answer once."""
+
+        strict = True
+        unique = ("task", "prompt_id", "seed", "sample")
+
+
+def read_rollouts(path: Path) -> tuple[Rollout, ...]:
+    """Read a JSON Lines file of rollouts.
+
+    Raises:
+        InputError: The file cannot be read or is empty, lines are no rollouts, or one `prompt_id` has several prompts.
+    """
+    rollouts = read_json_lines(path, Rollout, "rollouts")
+    validate_table(as_table(rollouts, Rollouts), Rollouts, f"rollouts {path}")
+    return rollouts
+
+
+def read_paired_scores(path: Path) -> tuple[PairedScore, ...]:
+    """Read a JSON Lines file of one model's scores.
+
+    Raises:
+        InputError: The file cannot be read or is empty, lines are no scores in [0, 1], or an answer is there twice.
+    """
+    scores = read_json_lines(path, PairedScore, "scores")
+    validate_table(as_table(scores, PairedScores), PairedScores, f"scores {path}")
+    return scores
+
+
+def one_value_each(data: PolarsData, key: str, *columns: str) -> pl.LazyFrame:
+    """Return for each row whether its columns hold what they hold in the first row with the same key."""
+    same = [pl.col(column).eq_missing(pl.col(column).first().over(key)) for column in columns]
+    verdict: pl.LazyFrame = data.lazyframe.select(pl.all_horizontal(same))
+    return verdict
+
+
+def _are_shares(text: str | None) -> bool:
+    try:
+        components = json.loads(text or "")
+    except ValueError:
+        return False
+    return isinstance(components, dict) and all(_is_share(value) for value in components.values())
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, (int, float)) and 0 <= value <= 1

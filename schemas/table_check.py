@@ -1,0 +1,105 @@
+"""A table against its schema, with everything that is wrong with it in one report."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from schemas.errors import InputError
+from schemas.store_faults import shown_column
+
+if TYPE_CHECKING:
+    from pandera.polars import DataFrameModel
+
+_MOST_ROWS: Final = 5
+_OF_NO_ROW: Final = {
+    "column_in_dataframe": "it lacks the column {}",
+    "column_in_schema": "it has an unknown column {}",
+}
+
+
+def validate_table(table: pl.DataFrame, model: "type[DataFrameModel]", what: str, first_row: int = 1) -> pl.DataFrame:
+    """Return the table where it fits its schema.
+
+    Args:
+        table: The table.
+        model: What it must look like.
+        what: What it is, in words for error messages, such as `scores run/scores.jsonl`.
+        first_row: Number of the table's first row in its file.
+
+    Raises:
+        InputError: It does not; names every check that failed, how often and in which first rows, and no value.
+    """
+    faults = table_faults(table, model, range(first_row, first_row + table.height))
+    if faults:
+        raise InputError(f"{what}: {'; '.join(faults)}; correct it")
+    return table
+
+
+def table_faults(table: pl.DataFrame, model: "type[DataFrameModel]", numbers: Sequence[int]) -> list[str]:
+    """Return a sentence for each check that the table does not pass.
+
+    Args:
+        table: The table.
+        model: What it must look like.
+        numbers: The number of each row in its file.
+    """
+    from pandera.errors import SchemaErrors
+
+    try:
+        model.validate(table, lazy=True)
+    except SchemaErrors as error:
+        cases = error.failure_cases
+    else:
+        return []
+    of_no_row = cases.filter(pl.col("index").is_null())
+    if of_no_row.height:
+        # What checks say of columns that are not there, or of another type, says nothing more.
+        return [_of_no_row(case) for case in of_no_row.sort("column", "check").to_dicts()]
+    rows = cases.group_by("column", "check").agg(pl.col("index").unique().sort()).sort("column", "check")
+    unique = model.to_schema().unique or ()
+    return [
+        f"{_named_rows([numbers[index] for index in indices])}: {_failure(column, check, model.__name__, unique)}"
+        for column, check, indices in rows.iter_rows()
+    ]
+
+
+def as_table(documents: Iterable[object], model: "type[DataFrameModel]") -> pl.DataFrame:
+    """Return documents as the table that a model describes; an object in a document becomes its JSON.
+
+    Args:
+        documents: What has an attribute for each column.
+        model: The table.
+    """
+    import json
+
+    schema = {name: column.dtype.type for name, column in model.to_schema().columns.items()}
+    columns: dict[str, list[Any]] = {name: [] for name in schema}
+    for document in documents:
+        for name, column in columns.items():
+            value = getattr(document, name)
+            column.append(json.dumps(value, sort_keys=True) if isinstance(value, dict) else value)
+    return pl.DataFrame(columns, schema=schema)
+
+
+def _of_no_row(case: dict[str, Any]) -> str:
+    kind = str(case["check"]).split("(")[0]
+    if kind in _OF_NO_ROW:
+        return _OF_NO_ROW[kind].format(shown_column(str(case["failure_case"])))
+    return f"column {shown_column(str(case['column']))} fails {case['check']}"
+
+
+def _named_rows(numbers: Sequence[int]) -> str:
+    named = ", ".join(map(str, numbers[:_MOST_ROWS]))
+    more = f" and {len(numbers) - _MOST_ROWS:,} more" if len(numbers) > _MOST_ROWS else ""
+    return f"row{'s' if len(numbers) > 1 else ''} {named}{more}"
+
+
+def _failure(column: str, check: str, whole: str, unique: Sequence[str]) -> str:
+    if check == "multiple_fields_uniqueness":
+        return f"{', '.join(unique)} together are there more than once"
+    if check == "field_uniqueness":
+        return f"{column} is there more than once"
+    if check == "not_nullable":
+        return f"{column} is empty"
+    return f"not true: {check.replace('_', ' ')}" if column == whole else f"{column} fails {check}"

@@ -1,0 +1,51 @@
+"""Which prompts are copies of others, exact or nearly so; the copy that is kept is the one whose reference knows most.
+
+Of copies that know equally much, one that may not be trained on anyway is kept, else the first: a copy of a test
+prompt then never becomes a training prompt of a later version.
+"""
+
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tasks.curate.near_duplicates import near_duplicates
+from tasks.curate.words import Hashes, Words
+
+KEPT: Final = -1
+
+
+def find_copies(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray[np.int64]:
+    """Return, for each prompt, the row of the one that it is a copy of, or `KEPT`.
+
+    Args:
+        index: One row a prompt: `task`, `text`, `numbers` and `answer` (64-bit hashes of the words, of the numbers
+            among them and of the reference), `known` (how many values the reference knows), `complete` (whether that
+            is all), `held_out`, `family` and `reference`.
+        words: The prompts' words.
+        bands: The bands of the prompts' sketches.
+    """
+    preferred = index.select(pl.arg_sort_by("known", "held_out", descending=True, maintain_order=True))
+    order = preferred.to_series().to_numpy().astype(np.int64)
+    ranked = index.select("task", "text")[order].with_row_index("rank")
+    first = ranked.select(pl.col("rank").first().over("task", "text")).to_series().to_numpy().astype(np.int64)
+    is_copy = first != np.arange(index.height)
+    unique = order[~is_copy]
+    asked = index.select("task", "numbers", "answer", "complete", "family", "reference")[unique]
+    nearly = _nearly_copied(near_duplicates(asked, words.take(unique), bands[unique]), len(unique))
+    copies = np.full(index.height, KEPT)
+    copies[unique] = np.where(nearly == KEPT, KEPT, unique[nearly])
+    originals = order[first[is_copy]]
+    # The original of a copy may itself be nearly another's copy.
+    copies[order[is_copy]] = np.where(copies[originals] == KEPT, originals, copies[originals])
+    return copies
+
+
+def _nearly_copied(pairs: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Drop, in order of preference, whatever is alike to something kept."""
+    copies = np.full(count, KEPT)
+    for preferred, other in pairs[np.lexsort((pairs[:, 0], pairs[:, 1]))].tolist():
+        if copies[preferred] == KEPT and copies[other] == KEPT:
+            copies[other] = preferred
+    return copies

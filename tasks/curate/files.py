@@ -1,0 +1,69 @@
+"""The files of a dataset, written shard by shard: the splits, each in the order of the prompts, and the quarantine."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from schemas.parquet import open_parquet
+from schemas.prompts import COLUMNS
+from tasks.curate.shards import ROW, Shard
+from tasks.curate.split import SPLITS
+
+QUARANTINE_COLUMNS = {**COLUMNS, ROW: pl.UInt32, "reason": pl.String, "detail": pl.String}
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many rows were written where."""
+
+    splits: Counter[tuple[str, str]]
+    """By split and task."""
+    reasons: Counter[tuple[str, str]]
+    """By reason and task."""
+    sources: Counter[str]
+    """Of the splits, by source."""
+
+    def rows(self, split: str) -> int:
+        """Return how many rows a split has."""
+        return sum(count for (of_split, _), count in self.splits.items() if of_split == split)
+
+
+def split_file(folder: Path, split: str) -> Path:
+    """Return where a dataset keeps a split."""
+    return folder / "data" / f"{split}.parquet"
+
+
+def write_splits(shards: Sequence[Shard], decisions: pl.DataFrame, renamed: Mapping[str, str], folder: Path) -> Counts:
+    """Write `data/*.parquet` and `quarantine.parquet`; equal prompts and decisions give equal bytes.
+
+    Args:
+        shards: What the workers left, in order.
+        decisions: One row for each row that they kept: `split`, `reason` and `detail`.
+        renamed: The ids that scrubbing changed, which paraphrases may still name.
+        folder: An empty folder.
+    """
+    counts = Counts(Counter(), Counter(), Counter())
+    (folder / "data").mkdir(parents=True)
+    first = 0
+    with ExitStack() as stack:
+        tables = {split: stack.enter_context(open_parquet(split_file(folder, split), COLUMNS)) for split in SPLITS}
+        quarantine = stack.enter_context(open_parquet(folder / "quarantine.parquet", QUARANTINE_COLUMNS))
+        for shard in shards:
+            rows = pl.read_parquet(shard.kept).with_columns(pl.col("parent_id").replace(renamed))
+            decided = pl.concat([rows, decisions.slice(first, rows.height)], how="horizontal")
+            first += rows.height
+            for (split,), part in decided.drop_nulls("split").partition_by("split", as_dict=True).items():
+                tables[split].add(part)
+                counts.splits.update((split, task) for task in part["task"])
+                counts.sources.update(part["source"])
+            dropped = pl.concat(
+                [pl.read_parquet(shard.dropped), decided.filter(pl.col("split").is_null()).drop("split")],
+                how="vertical",
+            ).sort(ROW)
+            quarantine.add(dropped)
+            counts.reasons.update(zip(dropped["reason"], dropped["task"].fill_null("none"), strict=True))
+    return counts

@@ -1,0 +1,55 @@
+"""What the whole table must know of each prompt to find copies and relatives: everything but its texts."""
+
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from schemas.tasks import TASK_NAMES
+from tasks.curate.reference_values import count_known
+from tasks.curate.words import Words, hashed, with_words
+
+NAMES: Final = ("prompt_id", "parent_id", "customer_id", "order_id", "review_id")
+FINGERPRINT: Final = ("task", *NAMES, "reference", "text", "numbers", "answer", "known", "complete")
+"""The columns of a fingerprint, but for the words."""
+
+
+def fingerprint(table: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a prompt that fits its schema, in the table's order.
+
+    Returns:
+        `task`, the columns of `NAMES`, `reference`, and: `text`, `numbers` and `answer`, 64-bit hashes of the words, of
+        the numbers among them and of the reference; `known` and `complete`, how many values the reference knows and
+        whether that is all; `words`, lists of 64-bit hashes.
+    """
+    spoken = with_words(table)
+    words = Words.of(spoken["words"])
+    is_number = pl.element().str.contains(r"\d")
+    known = [count_known(*row) for row in table.select("task", "reference").iter_rows()]
+    hashes = spoken.select(
+        pl.col("words").list.join(" ").alias("text"),
+        pl.col("words").list.eval(pl.element().filter(is_number)).list.join(" ").alias("numbers"),
+        pl.col("reference").alias("answer"),
+    ).select(hashed(name) for name in ("text", "numbers", "answer"))
+    return pl.DataFrame(
+        [
+            table["task"].cast(pl.Enum(TASK_NAMES)),
+            *(table[name] for name in (*NAMES, "reference")),
+            *hashes,
+            pl.Series("known", [count for count, _ in known], pl.UInt32),
+            pl.Series("complete", [complete for _, complete in known], pl.Boolean),
+            _lists("words", words),
+        ]
+    )
+
+
+def words_of(index: pl.DataFrame) -> Words:
+    """Return the words of fingerprinted prompts."""
+    lengths = index["words"].list.len().to_numpy().astype(np.int64)
+    return Words(index["words"].explode().to_numpy(), np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]))
+
+
+def _lists(name: str, words: Words) -> pl.Series:
+    rows = np.repeat(np.arange(len(words.counts)), words.counts)
+    grouped = pl.DataFrame({"row": rows, name: words.hashes}).group_by("row", maintain_order=True).agg(name)
+    return grouped[name]

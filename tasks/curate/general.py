@@ -1,0 +1,183 @@
+"""Chooses the general instructions that the warm start sees beside the shop's prompts (the Cocktail Effect).
+
+Each has a place by a keyed hash of its prompt, and the first ones are taken, whatever their order in the file: a new
+line displaces one at most, and a larger dataset keeps all that a smaller one had.
+"""
+
+import hashlib
+import heapq
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from schemas.config import GeneralConfig
+from schemas.errors import InputError
+from schemas.instructions import COLUMNS, GENERAL_FILE, Instruction
+from schemas.json_lines import stream_json_lines
+from schemas.parquet import open_parquet
+from tasks.curate.scrub import Kind, may_hold_personal_data, scrub
+from tasks.policy.length import PromptLengths
+
+ROWS_AT_ONCE: Final = 1_000
+
+Row = tuple[str, str, str]
+"""System prompt, prompt and completion."""
+
+
+@dataclass(frozen=True)
+class GeneralCounts:
+    """What became of the lines of the file."""
+
+    read: int
+    """Instructions in the file."""
+    too_long: int
+    """Of these, over the token budget."""
+    copies: int
+    """Further instructions with the prompt of one that was chosen; others were not looked for."""
+    scrubbed: Counter[Kind]
+    """Personal data replaced in those that were chosen, by kind."""
+
+
+def take_general(
+    config: GeneralConfig, training_rows: int, seed: int, lengths: PromptLengths, most_tokens: int
+) -> tuple[pl.DataFrame, GeneralCounts]:
+    """Read, scrub and choose the general instructions; no more of them are in memory than are chosen.
+
+    Args:
+        config: The file, and the share of its instructions in all training rows.
+        training_rows: Rows of the training split.
+        seed: Key of the choice.
+        lengths: What the prompts are measured with.
+        most_tokens: Instructions with longer prompts are left out.
+
+    Returns:
+        A table of `schemas.instructions.COLUMNS`, in the order of the keyed hash, and the counts.
+
+    Raises:
+        InputError: The file cannot be read, lines in it are no instructions, or there are too few for the share.
+    """
+    wanted = round(config.share / (1 - config.share) * training_rows)
+    if not wanted:
+        raise InputError(
+            f"curate.general.share {config.share:g} beside {training_rows} training prompts asks for no general "
+            "instruction at all; raise the share or leave curate.general out"
+        )
+    first = _First(wanted, seed)
+    read, too_long = 0, 0
+    for part in _parts(stream_json_lines(config.path, Instruction, "general instructions")):
+        clean = _scrubbed(part)
+        is_long = lengths.too_long(pl.DataFrame([row for row, _ in clean], COLUMNS, orient="row"), most_tokens)
+        read += len(clean)
+        too_long += int(is_long.sum())
+        for (row, replaced), long in zip(clean, is_long, strict=True):
+            if not long:
+                first.offer(row, replaced)
+    chosen = first.in_order()
+    if len(chosen) < wanted:
+        raise InputError(
+            f"curate.general.share {config.share:g} beside {training_rows} training prompts asks for {wanted} general "
+            f"instructions, but {config.path} has {len(chosen)} that can be used; bring more or lower the share"
+        )
+    scrubbed = sum((each.replaced for each in chosen), Counter[Kind]())
+    table = pl.DataFrame([each.row for each in chosen], COLUMNS, orient="row")
+    return table, GeneralCounts(read, too_long, sum(each.copies for each in chosen), scrubbed)
+
+
+def write_general(
+    config: GeneralConfig, training_rows: int, seed: int, lengths: PromptLengths, most_tokens: int, folder: Path
+) -> dict[str, Any]:
+    """Write the chosen instructions into a dataset's folder, and return what its summary says of them.
+
+    Args:
+        config: The file, and the share of its instructions in all training rows.
+        training_rows: Rows of the training split.
+        seed: Key of the choice.
+        lengths: What the prompts are measured with.
+        most_tokens: Instructions with longer prompts are left out.
+        folder: The dataset's folder, with a `data` folder in it.
+
+    Raises:
+        InputError: The file cannot be read, lines in it are no instructions, or there are too few for the share.
+    """
+    table, counts = take_general(config, training_rows, seed, lengths, most_tokens)
+    with open_parquet(folder / GENERAL_FILE, COLUMNS) as file:
+        file.add(table)
+    return {
+        "name": config.name,
+        "licence": config.licence,
+        "share": config.share,
+        "rows": table.height,
+        "read": counts.read,
+        "too_long": counts.too_long,
+        "copies": counts.copies,
+        "scrubbed": dict(sorted(counts.scrubbed.items())),
+    }
+
+
+def _parts(instructions: Iterator[Instruction]) -> Iterator[list[Instruction]]:
+    while part := list(islice(instructions, ROWS_AT_ONCE)):
+        yield part
+
+
+def _scrubbed(part: list[Instruction]) -> list[tuple[Row, Counter[Kind]]]:
+    rows = [(each.system, each.prompt, each.completion) for each in part]
+    table = pl.DataFrame(rows, COLUMNS, orient="row")
+    # Reading closely costs a thousand times more.
+    suspect = table.select(pl.any_horizontal(may_hold_personal_data(column) for column in COLUMNS)).to_series()
+    return [_scrubbed_row(row) if flag else (row, Counter()) for row, flag in zip(rows, suspect, strict=True)]
+
+
+def _scrubbed_row(row: Row) -> tuple[Row, Counter[Kind]]:
+    (system, in_system), (prompt, in_prompt), (completion, in_completion) = map(scrub, row)
+    return (system, prompt, completion), in_system + in_prompt + in_completion
+
+
+@dataclass
+class _Held:
+    row: Row
+    replaced: Counter[Kind]
+    copies: int = 0
+
+
+class _First:
+    """The first few of all rows offered, by place, each prompt once.
+
+    A prompt's copies share its place: while it is held they are told apart from it, and once it was displaced they
+    would come too late as well.
+    """
+
+    def __init__(self, most: int, seed: int) -> None:
+        self._most = most
+        self._seed = seed
+        self._held: dict[int, _Held] = {}
+        self._last_first: list[int] = []
+        """A heap of the held places, negated, because heapq keeps the smallest on top."""
+
+    def offer(self, row: Row, replaced: Counter[Kind]) -> None:
+        place = self._place(row)
+        held = self._held.get(place)
+        if held is not None:
+            held.copies += 1
+            # Of copies with several answers the choice must not depend on their order in the file.
+            if row < held.row:
+                held.row, held.replaced = row, replaced
+            return
+        if len(self._held) == self._most:
+            displaced = -heapq.heappushpop(self._last_first, -place)
+            if displaced == place:
+                return
+            del self._held[displaced]
+        else:
+            heapq.heappush(self._last_first, -place)
+        self._held[place] = _Held(row, replaced)
+
+    def in_order(self) -> list[_Held]:
+        return [self._held[place] for place in sorted(self._held)]
+
+    def _place(self, row: Row) -> int:
+        return int.from_bytes(hashlib.sha256(f"{self._seed}:{row[1]}".encode()).digest())

@@ -1,0 +1,68 @@
+"""The prompts that curation is given: a folder of synthesis, a prompt table, or a shop's own JSON Lines."""
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from schemas.errors import InputError
+from schemas.json_lines import stream_json_lines
+from schemas.prompt_lines import PromptLine
+from schemas.prompts import COLUMNS, PromptRow, content_id, open_prompt_table, scan_prompt_table
+from tasks.commerce.registry import TASKS
+
+JSON_LINES: Final = (".jsonl", ".ndjson", ".json")
+MOST_NAMED: Final = 5
+
+
+def open_prompts(path: Path, work: Path) -> tuple[Path, int]:
+    """Return the prompt table to curate and how many rows it has.
+
+    Args:
+        path: A folder with `prompts.parquet`, a prompt table, or JSON Lines of prompts.
+        work: The folder for a table made of JSON Lines.
+
+    Raises:
+        InputError: There is no such file, it cannot be read, has not a prompt table's columns or no rows, lines are no
+            prompts, or one id names different prompts.
+    """
+    table = path / "prompts.parquet" if path.is_dir() else path
+    if table.suffix.lower() in JSON_LINES:
+        table = _as_table(table, work / "prompts.parquet")
+    rows = scan_prompt_table(table)
+    count = int(rows.select(pl.len()).collect().item())
+    if not count:
+        raise InputError(f"{table} has no prompts; make some with `tucano synthesize`")
+    _refuse_ambiguous_ids(table, rows)
+    return table, count
+
+
+def _as_table(lines: Path, table: Path) -> Path:
+    with open_prompt_table(table) as rows:
+        for line in stream_json_lines(lines, PromptLine, "prompts"):
+            system = TASKS[line.task].system if line.system is None else line.system
+            content = (line.task, system, line.prompt, line.reference)
+            identity = content_id(*content) if line.prompt_id is None else line.prompt_id
+            origin = (line.customer_id, line.order_id, line.review_id, line.parent_id)
+            rows.add(PromptRow(identity, *content, line.source, *origin))
+    return table
+
+
+def _refuse_ambiguous_ids(table: Path, rows: pl.LazyFrame) -> None:
+    content = pl.struct(column for column in COLUMNS if column in {"task", "system", "prompt", "reference"}).hash()
+    contents = rows.select("prompt_id", content=content).with_row_index("row", offset=1)
+    ambiguous = (
+        contents.group_by("prompt_id")
+        .agg(pl.col("row").head(MOST_NAMED), different=pl.col("content").n_unique())
+        .filter(pl.col("different") > 1)
+        .sort(pl.col("row").list.first())
+        .collect(engine="streaming")
+    )
+    if ambiguous.height:
+        named = "; ".join(
+            f"rows {', '.join(map(str, places))}" for places in ambiguous["row"].head(MOST_NAMED).to_list()
+        )
+        raise InputError(
+            f"{table}: {ambiguous.height} prompt_id name different prompts each ({named}); an id is the sha256 of its "
+            "prompt: make the ids again, or leave them out of JSON Lines"
+        )

@@ -1,0 +1,93 @@
+"""Which prompts belong together, and which of them are never trained on.
+
+Prompts that share a review, an order, a customer or a paraphrase's parent, directly or through others, are kin. A
+question about the whole store has no such source: there, prompts with the same reference (the same query, the same
+facts, the same campaign) are kin.
+
+Whether kin may be trained on depends on a keyed hash of each customer (or other source) alone: where one lies below the
+held-out share, all its kin are held out. Rows that are added later can only hold out more kin, never release any, and
+that is what keeps an old test prompt from ever being trained on.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+SOURCES: Final = ("customer_id", "order_id", "review_id")
+"""From the person, by whom a prompt is held out where it has one, to the single review."""
+ASKED_BY_REFERENCE: Final = ("sql_qa", "insights", "push")
+"""Tasks whose reference tells what is asked; the others' references are labels, which strangers share."""
+_DIGITS: Final = 13
+"""Hexadecimal digits of the hash that are read as a number: 52 bits, which a float holds exactly."""
+
+
+def with_kin(index: pl.DataFrame, seed: int, held_out_share: float) -> pl.DataFrame:
+    """Add `kin` (a number for each set of kin), `draw` (in [0, 1), that set's place in the split) and `held_out`.
+
+    Args:
+        index: Fingerprints of every prompt that could be in the dataset.
+        seed: Key of the hash.
+        held_out_share: Share of sources that are held out.
+    """
+    named = index.with_columns(name=_name(), asked=asked_by_reference())
+    drawn = named.with_columns(kin=pl.Series(_components(named)), own_draw=_draw(seed))
+    return (
+        drawn.with_columns(draw=pl.col("own_draw").min().over("kin"))
+        .with_columns(held_out=pl.col("draw") < held_out_share)
+        .drop("name", "asked", "own_draw")
+    )
+
+
+def _sourceless() -> pl.Expr:
+    return pl.all_horizontal(pl.col(source).is_null() for source in SOURCES)
+
+
+def asked_by_reference() -> pl.Expr:
+    """Name what a prompt without a source asks for, where its reference tells; null elsewhere."""
+    asked = pl.format("answer:{}:{}", "task", "answer")
+    tells = pl.col("task").cast(pl.String).is_in(ASKED_BY_REFERENCE)
+    return pl.when(_sourceless() & pl.col("complete") & tells).then(asked)
+
+
+def _name() -> pl.Expr:
+    """Name the source by which a prompt is held out: it depends on nothing but the prompt."""
+    known = [pl.format(source + ":{}", source) for source in SOURCES]
+    return pl.coalesce(*known, asked_by_reference(), pl.format("prompt_id:{}", pl.coalesce("parent_id", "prompt_id")))
+
+
+def _draw(seed: int) -> pl.Expr:
+    import polars_hash  # noqa: F401 - gives expressions their `chash`
+
+    digest: pl.Expr = pl.format(f"{seed}:{{}}", "name").chash.sha2_256()  # type: ignore[attr-defined]
+    return digest.str.slice(0, _DIGITS).str.to_integer(base=16) / 16.0**_DIGITS
+
+
+def _components(named: pl.DataFrame) -> NDArray[np.int32]:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    links = list(_links(named))
+    one, other = (np.concatenate([link[side] for link in links]) for side in (0, 1))
+    graph = coo_array((np.ones(len(one), np.int8), (one, other)), shape=(named.height, named.height))
+    _, components = connected_components(graph.tocsr(), directed=False)
+    labels: NDArray[np.int32] = components.astype(np.int32)
+    return labels
+
+
+def _links(named: pl.DataFrame) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield, for each way of being kin, rows and the first row that each is kin to."""
+    rows = named.with_row_index("row")
+    for column in (*SOURCES, "asked"):
+        yield _to_first(rows.select("row", name=column))
+    parents = rows.select("row", name="parent_id").drop_nulls()
+    # A parent may be in quarantine: its paraphrases are kin of each other all the same.
+    family = rows.select("row", name="prompt_id").join(parents.select("name").unique(), on="name", how="semi")
+    yield _to_first(pl.concat([parents, family]))
+
+
+def _to_first(names: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    linked = names.drop_nulls().with_columns(first=pl.col("row").min().over("name"))
+    return linked["row"].to_numpy().astype(np.int64), linked["first"].to_numpy().astype(np.int64)

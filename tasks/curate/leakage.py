@@ -1,0 +1,150 @@
+"""What one split knows of another: looked for exactly, before the dataset is written and again in what was written.
+
+The search for copies rests on MinHash, which finds nearly all of them; this search finds every prompt that differs in
+one word from a held-out one, by hashing each prompt with each of its words left open.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tasks.curate.fingerprint import words_of
+from tasks.curate.kinship import SOURCES, asked_by_reference
+from tasks.curate.minhash import mixed
+from tasks.curate.reference_values import contradict
+from tasks.curate.words import Hashes, Words
+
+_BASE: Final = np.uint64(0x9E3779B97F4A7C15)
+"""Odd, so that it has an inverse modulo 2^64."""
+_INVERSE: Final = np.uint64(pow(0x9E3779B97F4A7C15, -1, 2**64))
+SHARED: Final = ("prompt_id", *SOURCES, "parent_id", "question")
+
+
+class LeakageError(RuntimeError):
+    """A split was made that shares something between its sides: a fault of this program."""
+
+
+@dataclass(frozen=True)
+class Openings:
+    """Hashes of prompts: of their words, and of their words but one."""
+
+    whole: pl.DataFrame
+    """`row` and `hash` of all its words."""
+    replaced: pl.DataFrame
+    """`row` and `hash` of its words with one left open, for each word."""
+    without: pl.DataFrame
+    """`row` and `hash` of its words without one, for each word."""
+
+
+def near(one: pl.DataFrame, one_words: Words, other: pl.DataFrame, other_words: Words) -> pl.DataFrame:
+    """Find the prompts of one table that are those of another but for one word at most.
+
+    Args:
+        one: Fingerprints, any number of them.
+        one_words: Their words.
+        other: Fingerprints, a few thousand: the held-out prompts.
+        other_words: Their words.
+
+    Returns:
+        The pairs as `row` of the one and `row_other` of the other table, sorted; of one task, with the same numbers, and
+        with references that do not contradict each other.
+    """
+    asked, held = _questions(one), _questions(other)
+    rows = np.flatnonzero(np.isin(asked, held))
+    few = _open(asked[rows], one_words.take(rows))
+    many = _open(held, other_words)
+    sides = [(few.whole, many.whole), (few.replaced, many.replaced)]
+    sides += [(few.whole, many.without), (few.without, many.whole)]
+    pairs = pl.concat([left.join(right, on="hash", suffix="_other").drop("hash") for left, right in sides]).unique()
+    pairs = pairs.with_columns(row=pl.Series(rows[pairs["row"].to_numpy()])).sort("row", "row_other")
+    first, second = one["reference"].gather(pairs["row"]), other["reference"].gather(pairs["row_other"])
+    admissible = [not contradict(*known) for known in zip(first, second, strict=True)]
+    return pairs.filter(pl.Series(admissible, dtype=pl.Boolean))
+
+
+def find_leaks(index: pl.DataFrame, words: Words, splits: pl.Series) -> NDArray[np.int64]:
+    """Return the rows that must leave the dataset, because test, or validation for train, has them but for one word.
+
+    Args:
+        index: Fingerprints without copies.
+        words: Their words.
+        splits: Each row's split.
+    """
+    rank = splits.replace_strict({"test": 2, "validation": 1, "train": 0}, default=None, return_dtype=pl.Int8)
+    held = (rank > 0).fill_null(value=False).arg_true().to_numpy().astype(np.int64)
+    inside = rank.is_not_null().arg_true().to_numpy().astype(np.int64)
+    pairs = near(index[inside], words.take(inside), index[held], words.take(held))
+    rows, others = inside[pairs["row"].to_numpy()], held[pairs["row_other"].to_numpy()]
+    ranks = rank.fill_null(-1).to_numpy()
+    leaks: NDArray[np.int64] = np.unique(rows[ranks[rows] < ranks[others]])
+    return leaks
+
+
+def prove_apart(name: str, table: pl.DataFrame, held_name: str, held: pl.DataFrame) -> None:
+    """Check that two splits, as they were written, share nothing.
+
+    Args:
+        name: The one split.
+        table: Fingerprints of its prompts, or of some of them.
+        held_name: The other split.
+        held: Fingerprints of all its prompts.
+
+    Raises:
+        LeakageError: They share a prompt, a paraphrase's parent, a review, an order, a customer or a question about the
+            whole store, or a prompt of the one is nearly one of the other; says what, and how often.
+    """
+    for column in SHARED:
+        one, other = (set(_names(side, column)) for side in (table, held))
+        if shared := one & other:
+            raise LeakageError(f"{name} and {held_name} share {len(shared)} {column}")
+    pairs = near(table, words_of(table), held, words_of(held))
+    if pairs.height:
+        prompt_id = table["prompt_id"][pairs["row"][0]]
+        raise LeakageError(f"{name} and {held_name} share {pairs.height} prompts but for one word, such as {prompt_id}")
+
+
+def _names(table: pl.DataFrame, column: str) -> pl.Series:
+    if column == "parent_id":
+        # A paraphrase and its parent are as near as two paraphrases.
+        return pl.concat([table["prompt_id"], table["parent_id"].drop_nulls()])
+    if column == "question":
+        return table.select(asked_by_reference()).to_series().drop_nulls()
+    return table[column].drop_nulls()
+
+
+def _questions(index: pl.DataFrame) -> Hashes:
+    tasks = index["task"].to_physical().to_numpy().astype(np.uint64)
+    return mixed(index["numbers"].to_numpy(), tasks)
+
+
+def _open(questions: Hashes, words: Words) -> Openings:
+    counts = words.counts
+    row = np.repeat(np.arange(len(counts)), counts)
+    place = np.arange(len(words.hashes)) - np.repeat(words.offsets[:-1], counts)
+    power = _powers(int(counts.max(initial=0)))[place]
+    terms = words.hashes * power
+    before = np.cumsum(terms) - terms
+    before -= np.repeat(before[words.offsets[:-1]] if len(counts) else before, counts)
+    total = np.add.reduceat(terms, words.offsets[:-1]) if len(counts) else terms
+    open_one = np.repeat(total, counts) - terms
+    left_out = before + (np.repeat(total, counts) - before - terms) * _INVERSE
+    size = counts.astype(np.uint64)
+    key, sizes = np.repeat(questions, counts), np.repeat(size, counts)
+    return Openings(
+        whole=_frame(np.arange(len(counts)), mixed(mixed(questions, total), size)),
+        replaced=_frame(row, mixed(mixed(mixed(key, open_one), sizes), place.astype(np.uint64))),
+        without=_frame(row, mixed(mixed(key, left_out), sizes - np.uint64(1))),
+    )
+
+
+def _powers(count: int) -> Hashes:
+    powers = np.full(count, _BASE, np.uint64)
+    powers[:1] = 1
+    return np.cumprod(powers, dtype=np.uint64)
+
+
+def _frame(rows: NDArray[np.int64], hashes: Hashes) -> pl.DataFrame:
+    return pl.DataFrame({"row": rows, "hash": hashes})

@@ -1,0 +1,293 @@
+"""CPF, CNPJ, cards, telephones and CEP in a text in small letters and plain signs.
+
+A number is read in the shapes in which people write it, its check digits or its place in the numbering plan are
+verified, and what stands before it decides where a shape alone does not. What decides, from the strongest:
+
+- an order word that leads to the number (`pedido nº 11987654321`, `protocolo`, `código`, `nota fiscal`, `rastreio`)
+  makes it that; only punctuation that nothing else has (a CPF's, a CNPJ's, a card's groups, an area in brackets, +55)
+  outweighs it;
+- a bare number of 11 digits that is both a mobile and a CPF is what the nearest word says (`cpf`, `whats`, `ligar`);
+  without one it is a CPF, for of all CPF one in 15 is a mobile too, of all mobiles one in 100 a CPF;
+- spaces alone part the cells of a table as well: a number in them must stand apart from further digits;
+- 8 digits are a CEP only beside `cep`, a telephone only beside a word for one; a landline without brackets, hyphen or
+  such a word stays, and so does a bare number with letters at it (`LB123456789BR`, `i5-10300H`);
+- 0800, 0300 and 4004 are companies' numbers and stay.
+
+Every shape is bounded and starts at a digit's left edge, so that a text is read in time linear in its length.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, Literal
+
+from stdnum import luhn
+from stdnum.br import cnpj, cpf
+
+NumberKind = Literal["CPF", "CNPJ", "TELEFONE", "CEP", "CARTAO"]
+Span = tuple[int, int]
+Number = tuple[int, int, NumberKind]
+
+_WINDOW: Final = 48
+"""Signs before a number in which a word for it is looked for."""
+_GAP: Final = r"[ \t.,·•/_-]{0,3}"
+_DIGIT: Final = re.compile(r"[0-9]")
+_EDGE: Final = r"(?<!\d)"
+_CPF: Final = re.compile(rf"{_EDGE}\d{{3}}{_GAP}\d{{3}}{_GAP}\d{{3}}{_GAP}\d{{2}}(?!\d)")
+_CPF_APART: Final = re.compile(rf"{_EDGE}\d(?:{_GAP}\d){{10}}(?!\d)")
+_CNPJ: Final = re.compile(rf"{_EDGE}\d{{2}}{_GAP}\d{{3}}{_GAP}\d{{3}}{_GAP}\d{{4}}{_GAP}\d{{2}}(?!\d)")
+_CNPJ_WITH_LETTERS: Final = re.compile(
+    r"(?<![a-z0-9])[a-z0-9]{2}[ .-]?[a-z0-9]{3}[ .-]?[a-z0-9]{3} ?[/ .-]? ?[a-z0-9]{4} ?[ ./-]? ?[0-9]{2}(?![a-z0-9])"
+)
+_CARD: Final = re.compile(
+    rf"{_EDGE}(?:\d{{4}}[ \t.·•_/-]{{0,3}}){{3}}\d{{4}}(?!\d)"
+    rf"|{_EDGE}\d{{4}}[ \t.·•_/-]{{0,3}}\d{{6}}[ \t.·•_/-]{{0,3}}\d{{4,5}}(?!\d)"
+)
+_PHONE: Final = re.compile(
+    rf"{_EDGE}(?P<country>\+ ?55[ .-]{{0,2}}|0{{0,2}}55[ .-]{{0,2}})?"
+    r"(?P<trunk>(?:[(\[] ?)?0 ?(?:xx ?)?(?:[1-9]\d ?(?=[(\[]?[1-9]\d))?)?"
+    r"(?P<area>(?:[(\[] {0,2})?[1-9]\d(?: {0,2}[)\]])?)(?P<apart>[ .·•/_-]{0,3})"
+    r"(?P<number>9[ .·•-]{0,3}\d{4}[ .·•_-]{0,3}\d{4}|9\d\d[ .]\d{3}[ .]\d{3}|[2-9]\d{3}[ .·•_-]{0,3}\d{4})(?!\d)"
+)
+_LOCAL_PHONE: Final = re.compile(rf"{_EDGE}(?:9[ .·•-]{{0,3}})?[2-9]\d{{3}}[ .·•_-]{{0,3}}\d{{4}}(?!\d)")
+_CEP: Final = re.compile(rf"{_EDGE}\d{{2}}\.?\d{{3}}[ .·•_-]{{0,3}}\d{{3}}(?!\d)")
+_CEP_ALONE: Final = re.compile(r"\d{2}\.?\d{3}-\d{3}")
+
+_LABEL: Final = re.compile(
+    r"(?<![^\W\d_])(?:"
+    r"(?P<CPF>c\.?p\.?f)"
+    r"|(?P<CNPJ>c\.?n\.?p\.?j|cgc)"
+    r"|(?P<CEP>c\.?e\.?p)"
+    r"|(?P<CARTAO>cart[aã]o|cart[oõ]es|cr[eé]dito|d[eé]bito|visa|master(?:card)?|amex|elo|hipercard|diners)"
+    r"|(?P<TELEFONE>tele?fones?|tels?|fones?|cel(?:ular(?:es)?)?|wh?ats\w{0,4}|wpp?|zap\w{0,5}"
+    r"|lig(?:a|o|ar|ue|uem|am|uei|ando|a[cç][aã]o)|contatos?|contact\w{0,3}|cham[aeo]\w{0,3}|fal(?:a|ar|e|em|o)"
+    r"|ddd|sms|recados?|ramal|fixo|residencial|disc\w{1,3}|phone|mobile)"
+    r"|(?P<ORDER>pedidos?|ordem|ordens|order|compra|protocolos?|c[oó]d(?:igos?)?|notas?|fiscal|nfs?|nf-?e|danfe|rastreio"
+    r"|rastreamento|rastrear|objeto|chave|acesso|ean|gtin|sku|ref|refer[eê]ncia|s[eé]rie|lote|imei|boleto|contrato"
+    r"|processo|id|ticket|chamado|atendimento|isbn|barras|ncm|modelo|item|transa[cç][aã]o|fatura|nsu|cupom|voucher|sac"
+    r"|arquivo|matr[ií]cula)"
+    r")(?![^\W\d_])"
+)
+_LEADS: Final = re.compile(
+    r"(?:[^\w\n]|\b(?:n|no|nr|nro|num|n[uú]mero|de|do|da|dos|das|e|eh|é|o|a|os|as|foi|era|meu|minha|seu|com|esse|este|aqui"
+    r"|atual|novo|nova|fiscal|acesso|barras|compra|produto|cliente|loja|casa|rua|endere[cç]o|em|na|para|pra|pro|n[oº]s?"
+    r"|titular|comprador|respons[aá]vel|pagador|segue|abaixo|cujo)\b|[nº°ª№]){0,12}"
+)
+"""What may stand between a word and the number that it names."""
+_PLACEHOLDER: Final = re.compile(r"\[(?:cpf|cnpj|email|telefone|cep|cartao|url)\]|\]{3,}")
+_LABEL_AFTER: Final = re.compile(
+    r"[ ,;(-]{0,3}(?:(?:e|é|eh|o|meu|no|do|tel|esse|este) ){0,3}"
+    r"(?:whats|zap|wpp|cel(?![^\W\d_])|celular|fone|telefone)"
+)
+_NEAR_BEFORE: Final = re.compile(r"[\d\]][ \t.,·•/_-]{0,2}\Z")
+_NEAR_AFTER: Final = re.compile(r"[ \t.,·•/_-]{0,2}[\d\[]")
+_GROUP_BEFORE: Final = re.compile(r"\d{4}[ .-]\Z")
+_GROUPS_AFTER: Final = re.compile(r"(?:[ .-]\d{4}){2}")
+_YEARS_OR_ROUND: Final = re.compile(r"(?:19|20)\d\d\D{0,3}(?:19|20)\d\d|\d\d00\D{0,3}\d\d00")
+_TIMESTAMP: Final = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d[0-5]\d")
+_OF_COMPANIES: Final = re.compile(r"400[34]|300[34]|4020")
+_BESIDE: Final = re.compile(r"(?: ?[/,;|]| ou| e) ?\Z")
+_MARKS: Final[dict[str, int]] = {"CPF": 2, "CNPJ": 3, "TELEFONE": 4, "CEP": 5, "CARTAO": 6}
+_LETTER_AT: Final = re.compile(r"[^\W\d_]")
+_LONG_CODE: Final = re.compile(
+    r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?<![0-9a-z])(?=[0-9]{0,31}[a-f])[0-9a-f]{32}"
+)
+_ISSUERS: Final = {
+    16: re.compile(
+        r"4|5[0-8]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|35(?:2[89]|[3-8])|3841|6(?:0(?:11|4[23]|6282)|2|36|4[4-9]|5)"
+    ),
+    15: re.compile(r"3[47]"),
+    14: re.compile(r"3(?:0[0-5]|[689])"),
+}
+
+
+def digits_of(text: str) -> str:
+    """Return the digits of a text that has no other signs that count."""
+    return "".join(filter(str.isdigit, text))
+
+
+def is_cpf(number: str) -> bool:
+    """Tell whether 11 digits are a CPF; eleven times the same digit is the example of forms, not a person's."""
+    return len(number) == 11 and len(set(number)) > 1 and cpf.is_valid(number)
+
+
+@lru_cache(maxsize=4_096)
+def is_phone(national: str) -> bool:
+    """Tell whether an area and a number are a mobile or a landline in Brazil's plan; a mobile may lack its ninth."""
+    import phonenumbers
+
+    if len(national) == 10 and national[2] in "6789":
+        national = f"{national[:2]}9{national[2:]}"
+    kinds = {phonenumbers.PhoneNumberType.MOBILE, phonenumbers.PhoneNumberType.FIXED_LINE}
+    return phonenumbers.number_type(phonenumbers.PhoneNumber(country_code=55, national_number=int(national))) in kinds
+
+
+def find_numbers(text: str) -> list[Number]:
+    """Find personal numbers.
+
+    Args:
+        text: In small letters, with ASCII digits, spaces and hyphens; see `tasks.curate.scrub`.
+
+    Returns:
+        Spans and kinds, in no order, none within another.
+    """
+    found: list[Number] = []
+    if not _DIGIT.search(text):
+        return found
+    marks = bytearray(len(text))
+    for code in _LONG_CODE.finditer(text):
+        marks[code.start() : code.end()] = b"\1" * len(code[0])
+    for kind, shape, test in _SEARCHES:
+        for match in shape.finditer(text):
+            if not any(marks[match.start() : match.end()]) and (
+                span := test(match) or _second_phone(match, kind, marks)
+            ):
+                start, end = span
+                marks[start:end] = bytes([_MARKS[kind]]) * (end - start)
+                found.append((start, end, kind))
+    return found
+
+
+def _second_phone(match: re.Match[str], kind: NumberKind, marks: bytearray) -> Span | None:
+    """Return a number without its area that stands beside a telephone that has one: `(11) 98765-4321 / 3322-4455`."""
+    before = _BESIDE.search(match.string[max(match.start() - 4, 0) : match.start()]) if kind == "TELEFONE" else None
+    beside = before is not None and marks[match.start() - len(before[0]) - 1] == _MARKS["TELEFONE"]
+    return match.span() if beside and _LETTER_AT.match(match.string, match.end()) is None else None
+
+
+class _Around:
+    """What stands around a number."""
+
+    def __init__(self, match: re.Match[str]) -> None:
+        text, start, end = match.string, match.start(), match.end()
+        least = max(start - _WINDOW, 0)
+        for placeholder in _PLACEHOLDER.finditer(text, max(least - 10, 0), start):
+            least = placeholder.end()
+        before = text[least:start]
+        self.label = ""
+        self.leads = False
+        for label in _LABEL.finditer(before):
+            leads = _LEADS.fullmatch(before, label.end()) is not None
+            if label.lastgroup != "ORDER" or leads:
+                self.label, self.leads = label.lastgroup or "", leads
+        if not self.leads and _LABEL_AFTER.match(text, end):
+            self.label, self.leads = "TELEFONE", True
+        self.is_order = self.label == "ORDER"
+        self.is_alone = not _NEAR_BEFORE.search(text[max(start - 3, 0) : start]) and not _NEAR_AFTER.match(text, end)
+        glued = bool(before and _LETTER_AT.match(before[-1])) and not (self.label not in {"", "ORDER"} and self.leads)
+        self.is_glued = glued or _LETTER_AT.match(text, end) is not None
+
+
+def _find_cpf(match: re.Match[str]) -> Span | None:
+    number = digits_of(match[0])
+    if not is_cpf(number):
+        return None
+    around = _Around(match)
+    if "." in match[0] or "-" in match[0] or "/" in match[0]:
+        return match.span()
+    is_dialled = match[0].isdigit() and around.label == "TELEFONE" and is_phone(number)
+    if around.is_order or around.is_glued or is_dialled:
+        return None
+    return match.span() if around.is_alone or around.label == "CPF" else None
+
+
+def _find_cpf_apart(match: re.Match[str]) -> Span | None:
+    if not is_cpf(digits_of(match[0])):
+        return None
+    around = _Around(match)
+    return match.span() if around.label == "CPF" and around.leads else None
+
+
+def _find_cnpj(match: re.Match[str]) -> Span | None:
+    number = digits_of(match[0])
+    if len(set(number)) == 1 or not cnpj.is_valid(number):
+        return None
+    if "/" in match[0] or "-" in match[0]:
+        return match.span()
+    around = _Around(match)
+    if around.label == "CNPJ":
+        return match.span()
+    refused = around.is_order or around.is_glued or not around.is_alone or _TIMESTAMP.fullmatch(number)
+    return None if refused else match.span()
+
+
+def _find_cnpj_with_letters(match: re.Match[str]) -> Span | None:
+    number = "".join(filter(str.isalnum, match[0])).upper()
+    if number.isdigit() or not cnpj.is_valid(number):
+        return None
+    if "/" in match[0] or (number[8:12].isdigit() and ("-" in match[0] or "." in match[0])):
+        return match.span()
+    around = _Around(match)
+    if around.label == "CNPJ":
+        return match.span() if any(map(str.isdigit, number[:12])) else None
+    return match.span() if number[8:12] == "0001" and " " not in match[0] and not around.is_order else None
+
+
+def _find_card(match: re.Match[str]) -> Span | None:
+    number, text = digits_of(match[0]), match.string
+    issuer = _ISSUERS.get(len(number))
+    if issuer is None or not issuer.match(number) or len(set(number)) == 1 or not luhn.is_valid(number):
+        return None
+    # The access key of an invoice is printed in eleven groups of four.
+    if _GROUP_BEFORE.search(text[max(match.start() - 5, 0) : match.start()]) or _GROUPS_AFTER.match(text, match.end()):
+        return None
+    around = _Around(match)
+    is_other = around.is_order or around.is_glued or (around.label == "CNPJ" and cnpj.is_valid(number))
+    return None if match[0].isdigit() and is_other else match.span()
+
+
+def _find_phone(match: re.Match[str]) -> Span | None:
+    national = digits_of(match["area"]) + digits_of(match["number"])
+    if not is_phone(national):
+        return None
+    around = _Around(match)
+    if "(" in match["area"] or "[" in match["area"] or ")" in match["area"] or match[0].startswith("+"):
+        return _with_bracket(match)
+    if around.is_order or around.is_glued:
+        return None
+    is_mobile = len(national) == 11
+    if around.label == "TELEFONE" or (match["country"] and is_mobile):
+        return _with_bracket(match)
+    if not around.is_alone or (
+        not is_mobile and ("-" not in match["number"] or _YEARS_OR_ROUND.fullmatch(match["number"]))
+    ):
+        return None
+    return _with_bracket(match)
+
+
+def _with_bracket(match: re.Match[str]) -> Span:
+    """Return the span of a telephone with the bracket before its area, where the area closes one."""
+    start, area = match.start(), match["area"]
+    opens = (area[-1] in ")]") and "(" not in match[0] and "[" not in match[0]
+    return (start - 1 if opens and start and match.string[start - 1] in "([" else start), match.end()
+
+
+def _find_local_phone(match: re.Match[str]) -> Span | None:
+    number = digits_of(match[0])
+    around = _Around(match)
+    if around.is_order or around.is_glued or not around.is_alone or _OF_COMPANIES.match(number):
+        return None
+    if around.label == "TELEFONE" and around.leads:
+        return match.span()
+    return match.span() if len(number) == 9 and "-" in match[0][-6:] and number[1] in "6789" else None
+
+
+def _find_cep(match: re.Match[str]) -> Span | None:
+    around = _Around(match)
+    if around.is_order or around.is_glued or digits_of(match[0]) < "01000000":
+        return None
+    if around.label == "CEP" and (around.leads or not match[0].isdigit()):
+        return match.span()
+    return match.span() if around.is_alone and _CEP_ALONE.fullmatch(match[0]) else None
+
+
+_SEARCHES: Final[tuple[tuple[NumberKind, re.Pattern[str], Callable[[re.Match[str]], Span | None]], ...]] = (
+    ("CARTAO", _CARD, _find_card),
+    ("CNPJ", _CNPJ, _find_cnpj),
+    ("CNPJ", _CNPJ_WITH_LETTERS, _find_cnpj_with_letters),
+    ("CPF", _CPF, _find_cpf),
+    ("CPF", _CPF_APART, _find_cpf_apart),
+    ("TELEFONE", _PHONE, _find_phone),
+    ("CEP", _CEP, _find_cep),
+    ("TELEFONE", _LOCAL_PHONE, _find_local_phone),
+)

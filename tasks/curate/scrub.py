@@ -1,0 +1,139 @@
+"""Personal data leaves a text and a typed placeholder stays: `[CPF]` where a CPF was (LGPD, Lei 13.709/2018, art. 5).
+
+Texts are read as people paste them: any script's digits, any dash and any space are the plain ones, and signs without
+width between them are none. What is replaced is the value alone; a web address that carries a secret goes whole, from
+its scheme or host to its last sign, for its host and path may name the person as well as its secret does. All else
+stays byte for byte. Nothing is kept, logged or raised that holds a value.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from typing import Final, Literal
+
+import polars as pl
+from stdnum.br import cnpj
+
+from tasks.curate.personal_numbers import digits_of, find_numbers, is_cpf, is_phone
+from tasks.curate.web_addresses import find_emails, find_urls
+
+Kind = Literal["CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL"]
+KINDS: Final[tuple[Kind, ...]] = ("CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL")
+
+_MOST_PASSES: Final = 4
+"""A placeholder keeps what stands beside it as it is; a second pass finds nothing but what the first one uncovered."""
+_NO_WIDTH: Final = r"[\p{Mn}\p{Me}\p{Cf}]+"
+_MAY_HOLD: Final = (
+    r"(?i)\p{Nd}(?:[\p{Zs}\p{Pd}\x{2212}\t.,·•/_()\[\]+]*\p{Nd}){7}"
+    r"|@|\x{fe6b}|arroba|[(\[{<]\s?at\s?[)\]}>]"
+    r"|://|www\.|\.[a-z]{2,6}(?::\p{Nd}{2,5})?[/?#]"
+    r"|cnpj|[a-z\p{Nd}]{8}0001\p{Nd}{2}|[a-z\p{Nd}]{3}\p{Zs}?/\p{Zs}?[a-z\p{Nd}]{4}[\p{Zs}./\p{Pd}\x{2212}]{0,3}\p{Nd}{2}"
+    r"|[a-z\p{Nd}]{3}[\p{Zs}./\p{Pd}\x{2212}]{0,3}\p{Nd}{4}[\p{Zs}./\p{Pd}\x{2212}]{0,3}\p{Nd}{2}"
+    r"|[\x{ff01}-\x{ff5e}]"
+)
+_HAS_NO_MARK: Final = re.compile(r"[0-9A-Za-z]*")
+
+
+def scrub(text: str) -> tuple[str, Counter[Kind]]:
+    """Replace the personal data in a text.
+
+    Args:
+        text: Anything; read in time linear in its length.
+
+    Returns:
+        The text with placeholders, and how many of each kind: none of a kind that is not there. A scrubbed text is
+        scrubbed again without a change.
+    """
+    counts: Counter[Kind] = Counter()
+    for _ in range(_MOST_PASSES):
+        found = _find(text)
+        if not found:
+            break
+        counts.update(kind for _, _, kind in found)
+        edges = [0, *(edge for start, end, _ in found for edge in (start, end)), len(text)]
+        kept = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
+        text = kept[0] + "".join(f"[{kind}]{rest}" for (_, _, kind), rest in zip(found, kept[1:], strict=True))
+    return text, counts
+
+
+def may_hold_personal_data(column: str) -> pl.Expr:
+    """Tell without close reading which texts may hold personal data: all that `scrub` would change, and few others."""
+    return pl.col(column).str.replace_all(_NO_WIDTH, "").str.contains(_MAY_HOLD)
+
+
+def names_a_person(identifier: str) -> bool:
+    """Tell whether an identifier is itself an e-mail address, a CPF, a punctuated CNPJ or a telephone with +55."""
+    plain = _plain(identifier)[0].strip()
+    number = digits_of(plain)
+    if _HAS_NO_MARK.fullmatch(plain):
+        return plain.isdigit() and is_cpf(plain)
+    if re.fullmatch(r"\d{3}[ .]?\d{3}[ .]?\d{3}[ ./-]?\d{2}", plain):
+        return is_cpf(number)
+    if re.fullmatch(r"[a-z\d]{2}\.?[a-z\d]{3}\.?[a-z\d]{3}/[a-z\d]{4}-?\d{2}", plain):
+        return bool(cnpj.is_valid(plain))
+    if plain.startswith("+"):
+        return number.startswith("55") and len(number) in {12, 13} and is_phone(number[2:])
+    emails = find_emails(plain)
+    return len(emails) == 1 and emails[0] == (0, len(plain))
+
+
+def _find(text: str) -> list[tuple[int, int, Kind]]:
+    plain, places = _plain(text)
+    secret, harmless = find_urls(plain)
+    plain = _hidden(plain, sorted(secret + harmless))
+    emails = find_emails(plain)
+    plain = _hidden(plain, emails)
+    found: list[tuple[int, int, Kind]] = [(*span, "URL") for span in secret]
+    found += [(*span, "EMAIL") for span in emails]
+    found += find_numbers(plain)
+    found.sort()
+    return found if places is None else [(places[start], places[end], kind) for start, end, kind in found]
+
+
+def _hidden(text: str, spans: list[tuple[int, int]]) -> str:
+    """Put in the place of spans what neither is a part of a value nor parts a value from its neighbour."""
+    parts: list[str] = []
+    last = 0
+    for start, end in spans:
+        parts += text[last:start], "]" * (end - start)
+        last = end
+    return "".join([*parts, text[last:]]) if parts else text
+
+
+def _plain(text: str) -> tuple[str, list[int] | None]:
+    """Return a text in small letters and plain signs, and where each was; no places where none is left out."""
+    if text.isascii():
+        return text.lower(), None
+    plain = text.translate(_PLAIN_SIGNS)
+    if len(plain) == len(text):
+        return plain, None
+    return plain, [*(place for place, sign in enumerate(text) if _PLAIN_SIGNS[ord(sign)] is not None), len(text)]
+
+
+class _PlainSigns(dict[int, int | None]):
+    """Code points and what they are read as; filled as they are met."""
+
+    def __missing__(self, code: int) -> int | None:
+        sign = chr(code)
+        category = unicodedata.category(sign)
+        lower = sign.lower()
+        plain: int | None
+        if category in {"Mn", "Me", "Cf"}:
+            plain = None
+        elif category == "Nd":
+            plain = ord("0") + unicodedata.digit(sign)
+        elif category == "Zs":
+            plain = ord(" ")
+        elif category == "Pd" or sign == "\N{MINUS SIGN}":
+            plain = ord("-")
+        elif sign == "\N{SMALL COMMERCIAL AT}":
+            plain = ord("@")
+        elif "\uff01" <= sign <= "\uff5e":
+            plain = ord(chr(code - 0xFEE0).lower())
+        else:
+            plain = ord(lower) if len(lower) == 1 else code
+        self[code] = plain
+        return plain
+
+
+_PLAIN_SIGNS: Final = _PlainSigns()

@@ -1,0 +1,105 @@
+"""A shard of the prompts, small enough for memory: checked, scrubbed, measured and fingerprinted by itself."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+from polars.exceptions import PolarsError
+
+from schemas.errors import InputError
+from schemas.prompts import COLUMNS
+from tasks.curate.fingerprint import fingerprint, words_of
+from tasks.curate.minhash import bands
+from tasks.curate.quarantine import (
+    drop_personal_ids,
+    drop_schema_failures,
+    drop_too_long,
+)
+from tasks.curate.scrub import Kind
+from tasks.curate.scrub_table import scrub_broken, scrub_prompts
+from tasks.policy.length import PromptLengths
+
+ROW: Final = "row"
+"""The column with a prompt's place in the file that it came from, the first being 1."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What one worker is told: some rows of a prompt table, and what to do with them."""
+
+    prompts: Path
+    number: int
+    first_row: int
+    rows: int
+    work: Path
+    """The folder for what the worker makes."""
+    lengths: PromptLengths
+    max_prompt_tokens: int
+    near_duplicate_threshold: float
+
+    @property
+    def kept(self) -> Path:
+        """The rows that fit, as a prompt table with the column `row`."""
+        return self.work / f"kept-{self.number:05}.parquet"
+
+    @property
+    def index(self) -> Path:
+        """Their fingerprints and the bands of their sketches."""
+        return self.work / f"index-{self.number:05}.parquet"
+
+    @property
+    def dropped(self) -> Path:
+        """The other rows, with the reason of each."""
+        return self.work / f"dropped-{self.number:05}.parquet"
+
+
+@dataclass(frozen=True)
+class ShardResult:
+    """What the whole table must know of a shard beside what it wrote."""
+
+    kept: int
+    scrubbed: Counter[Kind]
+    """Replacements by kind, in the rows that fit and in those that do not."""
+    renamed: Mapping[str, str]
+    """The ids of prompts that scrubbing changed: what each was, and what it is."""
+
+
+def curate_shard(shard: Shard) -> ShardResult:
+    """Check, scrub and fingerprint a shard's rows; see `Shard` for what is written.
+
+    Raises:
+        InputError: The rows cannot be read.
+    """
+    fitting, broken = drop_schema_failures(_read(shard))
+    clean = scrub_prompts(fitting)
+    anonymous, personal = drop_personal_ids(clean.table)
+    short, long = drop_too_long(anonymous, shard.lengths, shard.max_prompt_tokens)
+    harmless, replaced = scrub_broken(broken)
+    short.write_parquet(shard.kept)
+    _index(short, shard.near_duplicate_threshold).write_parquet(shard.index)
+    pl.concat([harmless, personal, long]).write_parquet(shard.dropped)
+    return ShardResult(short.height, clean.replaced + replaced, clean.renamed)
+
+
+def _read(shard: Shard) -> pl.DataFrame:
+    try:
+        rows = pl.scan_parquet(shard.prompts).slice(shard.first_row, shard.rows).collect()
+    except (OSError, PolarsError):
+        # The reader's own message may repeat what stands in the file.
+        raise InputError(
+            f"{shard.prompts} cannot be read from row {shard.first_row + 1} on; make it again with `tucano synthesize`"
+        ) from None
+    first = shard.first_row + 1
+    return rows.with_columns(pl.int_range(first, first + pl.len(), dtype=pl.UInt32).alias(ROW)).select(*COLUMNS, ROW)
+
+
+def _index(table: pl.DataFrame, threshold: float) -> pl.DataFrame:
+    marks = fingerprint(table)
+    if not table.height:
+        return marks.with_columns(bands=pl.Series([], dtype=pl.List(pl.UInt64)))
+    sketches = bands(words_of(marks), threshold)
+    return marks.with_columns(pl.Series("bands", sketches.astype(np.uint64)).arr.to_list())

@@ -1,0 +1,121 @@
+"""E-mail addresses, and web addresses that carry a secret, in a text in small letters.
+
+Nothing here is searched by a pattern that starts anywhere and runs on: an e-mail is read to both sides of its sign, and
+a web address from its beginning, each sign of a text a bounded number of times.
+"""
+
+import re
+from typing import Final
+
+Span = tuple[int, int]
+
+_LONGEST_NAME: Final = 64
+_SUFFIX: Final = (
+    r"(?:com|net|org|gov|edu|ind|info|biz|app|dev|art|adv|eng|eco|blog|shop|store|online|site|me|io|ai|co|br|pt|us|uk|eu"
+    r"|es|it|fr|de|ar|cl|mx|uy|py)"
+)
+_PROVIDER: Final = (
+    r"(?:gmail|hotmail|outlook|yahoo|uol|bol|icloud|terra|live|msn|ig|globo|proton(?:mail)?|zipmail|oi|r7)"
+)
+_LABEL: Final = r"[^\W_][\w-]{0,62}"
+_SIGN: Final = re.compile(
+    r"[ \t]{0,2}(?:@|[(\[{<][ \t]?(?:@|arroba|at)[ \t]?[)\]}>]|(?<=[ \t])arroba(?=[ \t]))[ \t]{0,2}"
+)
+_DOT: Final = (
+    r"(?:\.|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|,"
+    r"|[ \t]{0,2}[(\[{][ \t]?(?:ponto|dot)[ \t]?[)\]}][ \t]{0,2}|[ \t]{1,2}ponto[ \t]{1,2})"
+)
+_HOST: Final = re.compile(
+    rf"(?:{_LABEL}\.){{1,8}}?{_SUFFIX}(?:\.[a-z]{{2}})?(?![\w-])(?!\.[a-z]{{2,3}}(?![\w-]))"
+    rf"|{_LABEL}(?:\.{_LABEL}){{0,8}}\.[^\W\d_]{{2,24}}(?!\w)"
+)
+_KNOWN_HOST: Final = re.compile(
+    rf"(?:{_LABEL}{_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}[a-z]{{2}})?(?![\w-])(?!{_DOT}br(?![\w-]))|{_PROVIDER}(?:\.?com)?(?![\w-])"
+)
+_NAME: Final = re.compile(r"[\w.+%&'*=~-]+")
+_LITTLE_WORDS: Final = frozenset(
+    (  # noqa: SIM905 - a list of words is read as words
+        "a ao as insta instagram perfil face tiktok siga sigam segui com da das de do dos e em eh email é já "
+        "la lá mail meu na nas no nos o os ou para por pra pro que se sem the um uma vi"
+    ).split()
+)
+
+_URL: Final = re.compile(
+    r"(?:(?:https?|ftp)://|(?<![\w@.-])www\.)[^\s<>\"]+"
+    rf"|(?<![\w@.-])(?:[a-z0-9][a-z0-9-]{{0,62}}\.){{1,6}}{_SUFFIX}(?::\d{{2,5}})?[/?#][^\s<>\"]*"
+)
+_CLOSING: Final = ".,;:!?)]}'*"
+_AUTHORITY: Final = re.compile(r"(?:[a-z]+://)?([^/?#]*)")
+_PART: Final = re.compile(r"[/?#&;]")
+_SECRET_NAME: Final = re.compile(
+    r"(?:.*(?:token|secret|segredo|session|sessao|sessid|password|passwd|senha|signature|credential|apikey|authkey|jwt)(?:id|key)?"
+    r"|key|auth|authorization|code|codigo|sid|sess|pass|pwd|pin|otp|sig|hash|ticket|.*e?mail|cpf|cnpj|cpfcnpj|documento"
+    r"|.*telefone|(?:tele|cell|user)?phone|fone|tel|celular|cel|whatsapp|cep|cartao|card)"
+)
+_SECRET_VALUE: Final = re.compile(
+    r"[^@]@[^@]{1,80}\.[a-z]|.%40|eyj[\w-]{8}"
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|(?<![\d])\d{3}\.\d{3}\.\d{3}-\d{2}(?!\d)"
+    r"|(?<!\d)\+?55[1-9]{2}9\d{8}(?!\d)"
+)
+_OF_A_PHONE: Final = re.compile(r"(?:https?://)?(?:www\.)?(?:wa\.me|api\.whatsapp\.com)/\+?\d{8}")
+_LONG: Final = re.compile(r"[a-z0-9]{20,}")
+_FEWEST_OF_EACH: Final = 3
+_LONGEST_WORD: Final = 30
+
+
+def find_emails(text: str) -> list[Span]:
+    """Find e-mail addresses, also spaced ones and those that are hidden from machines (`ana (arroba) uol ponto com`).
+
+    Beside spaces or a spoken sign, a host must end as hosts do: `o @loja.oficial` is a name in a social network.
+    """
+    found: list[Span] = []
+    end = 0
+    for sign in _SIGN.finditer(text):
+        is_apart = sign[0] != "@"
+        start = _name_start(text, end, sign.start())
+        if start < sign.start() and not (is_apart and text[start : sign.start()] in _LITTLE_WORDS):
+            host = (None if is_apart else _HOST.match(text, sign.end())) or _KNOWN_HOST.match(text, sign.end())
+            if host:
+                end = host.end()
+                found.append((start, end))
+    return found
+
+
+def _name_start(text: str, least: int, end: int) -> int:
+    first = max(least, end - _LONGEST_NAME)
+    start = end
+    while start > first and _NAME.match(text, start - 1, start):
+        start -= 1
+    while start < end and not (text[start].isalnum() or text[start] == "_"):
+        start += 1
+    return start
+
+
+def find_urls(text: str) -> tuple[list[Span], list[Span]]:
+    """Find the web addresses that carry a secret, and the others, both without what closes the sentence."""
+    secret: list[Span] = []
+    plain: list[Span] = []
+    for match in _URL.finditer(text):
+        url = match[0].rstrip(_CLOSING)
+        (secret if _carries_secret(url) else plain).append((match.start(), match.start() + len(url)))
+    return secret, plain
+
+
+def _carries_secret(url: str) -> bool:
+    authority = _AUTHORITY.match(url)
+    if authority and "@" in authority[1]:
+        return True
+    behind = url[authority.end() :] if authority else url
+    for part in _PART.split(behind):
+        name, _, value = part.partition("=")
+        if value and _SECRET_NAME.fullmatch(re.sub(r"[^a-z]", "", name)):
+            return True
+        if _SECRET_VALUE.search(part) or any(map(_is_random, _LONG.findall(part))):
+            return True
+    return _OF_A_PHONE.match(url) is not None
+
+
+def _is_random(text: str) -> bool:
+    figures = sum(map(str.isdigit, text))
+    return min(figures, len(text) - figures) >= _FEWEST_OF_EACH or (not text.isdigit() and len(text) >= _LONGEST_WORD)

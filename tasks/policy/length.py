@@ -1,0 +1,178 @@
+"""How many tokens a prompt takes, with its system text and the chat template, up to where the answer begins.
+
+Most prompts need no tokenizer: every token of a byte-level BPE stands for at least one byte of UTF-8, so that a prompt
+has at most as many tokens as bytes. The stand-in's tokenizer is trained on the dataset that is being made; its prompts
+are held to that bound.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+import polars as pl
+
+from schemas.config import PolicyConfig
+from schemas.errors import InputError
+from tasks.policy.generate import Message, as_messages
+from tasks.policy.stand_in import TURN_END, TURN_START
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+ROWS_AT_ONCE: Final = 1_000
+_SYSTEM_MARK: Final = "SYSTEM-TEXT"
+_PROMPT_MARK: Final = "PROMPT-TEXT"
+
+NormalForm = Literal["NFC", "NFKC"]
+
+
+@dataclass(frozen=True)
+class PromptLengths:
+    """The lengths of prompts, in tokens of a policy. It travels to other processes, the tokenizer does not."""
+
+    name: str | None
+    """Hub name or folder of the tokenizer; None for the stand-in, which has none yet."""
+
+    @classmethod
+    def of(cls, config: PolicyConfig) -> "PromptLengths":
+        """Return the lengths that a policy's prompts have; nothing is read yet."""
+        return cls(None if config.stand_in else config.name)
+
+    def too_long(self, table: pl.DataFrame, most_tokens: int) -> pl.Series:
+        """Return, for each row, whether its prompt takes more tokens than allowed.
+
+        Args:
+            table: Rows with `system` and `prompt`, neither null.
+            most_tokens: The budget; a prompt of exactly so many tokens is within it.
+
+        Raises:
+            InputError: The policy's tokenizer cannot be read, or cannot render a prompt.
+        """
+        measure = _measure(self.name)
+        if not measure.bounded:
+            return (measure.count(table) > most_tokens).alias("too_long")
+        doubtful = (measure.most_tokens(table) > most_tokens).alias("too_long")
+        if measure.tokenizer is None or not doubtful.any():
+            return doubtful
+        rows = doubtful.arg_true()
+        return doubtful.scatter(rows, measure.count(table[rows]) > most_tokens)
+
+    def tokens(self, table: pl.DataFrame) -> pl.Series:
+        """Return, for each row, its prompt's tokens; of the stand-in, the most that they can be.
+
+        Args:
+            table: Rows with `system` and `prompt`, neither null.
+
+        Raises:
+            InputError: The policy's tokenizer cannot be read, or cannot render a prompt.
+        """
+        return _measure(self.name).count(table)
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """What lengths are read with, once a process."""
+
+    tokenizer: "PreTrainedTokenizerBase | None"
+    """None for the stand-in."""
+    bounded: bool
+    """Whether a prompt has at most as many tokens as bytes."""
+    template_tokens: int = 0
+    """The most tokens that the chat template itself adds."""
+    forms: tuple[NormalForm, ...] = ()
+    """How the tokenizer may normalize a text, which can make it longer."""
+
+    def most_tokens(self, table: pl.DataFrame) -> pl.Series:
+        system, prompt = (self._most_bytes(pl.col(name)) for name in ("system", "prompt"))
+        return table.select(tokens=(system + prompt + self.template_tokens).cast(pl.UInt32)).to_series()
+
+    def _most_bytes(self, text: pl.Expr) -> pl.Expr:
+        normalized = (text.str.normalize(form).str.len_bytes() for form in self.forms)
+        return pl.max_horizontal(text.str.len_bytes(), *normalized)
+
+    def count(self, table: pl.DataFrame) -> pl.Series:
+        if self.tokenizer is None:
+            return self.most_tokens(table)
+        counts: list[int] = []
+        for part in table.select("system", "prompt").iter_slices(ROWS_AT_ONCE):
+            rendered = _render(self.tokenizer, [as_messages(system, prompt) for system, prompt in part.rows()])
+            encoded = self.tokenizer(rendered, add_special_tokens=False, return_attention_mask=False, verbose=False)
+            counts += map(len, encoded["input_ids"])
+        return pl.Series("tokens", counts, pl.UInt32)
+
+
+@lru_cache(maxsize=2)
+def _measure(name: str | None) -> _Measure:
+    if name is None:
+        # Saved and read again, the stand-in's tokenizer is one of Qwen's, which normalizes to NFC.
+        return _Measure(None, bounded=True, template_tokens=_stand_in_template_tokens(), forms=("NFC",))
+    tokenizer = _load(name)
+    (rendered,) = _render(tokenizer, [as_messages(_SYSTEM_MARK, _PROMPT_MARK)])
+    verbatim = rendered.count(_SYSTEM_MARK) == 1 and rendered.count(_PROMPT_MARK) == 1
+    forms = _forms_within_bytes(tokenizer)
+    if forms is None or not verbatim:
+        return _Measure(tokenizer, bounded=False)
+    own = rendered.replace(_SYSTEM_MARK, "").replace(_PROMPT_MARK, "")
+    return _Measure(tokenizer, bounded=True, template_tokens=len(own.encode()), forms=forms)
+
+
+def _stand_in_template_tokens() -> int:
+    from jinja2 import Template
+
+    template = Template(Path(__file__).with_name("chat_template.jinja").read_text(encoding="utf-8").strip())
+    rendered: str = template.render(messages=as_messages("", ""), add_generation_prompt=True)
+    marks = rendered.count(TURN_START) + rendered.count(TURN_END)
+    return marks + len(rendered.replace(TURN_START, "").replace(TURN_END, "").encode())
+
+
+def _load(name: str) -> "PreTrainedTokenizerBase":
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError):
+        raise InputError(
+            f"no tokenizer can be read from policy.name {name!r}; give the folder of a downloaded model, or a hub name "
+            "that this machine can reach, with --set policy.name=..."
+        ) from None
+    if tokenizer.chat_template is None:
+        raise InputError(f"the tokenizer of {name!r} has no chat template; use an Instruct model or add one to it")
+    return tokenizer
+
+
+def _render(tokenizer: "PreTrainedTokenizerBase", conversations: list[list[Message]]) -> list[str]:
+    from jinja2 import TemplateError
+
+    try:
+        rendered: list[str] = tokenizer.apply_chat_template(conversations, tokenize=False, add_generation_prompt=True)
+    except TemplateError:
+        raise InputError(
+            f"the chat template of {tokenizer.name_or_path!r} cannot render a system text and a prompt; use a model "
+            "whose template can"
+        ) from None
+    return rendered
+
+
+def _forms_within_bytes(tokenizer: "PreTrainedTokenizerBase") -> tuple[NormalForm, ...] | None:
+    """Return how a byte-level BPE that adds nothing to a text normalizes it; None for a tokenizer of another kind."""
+    from tokenizers.models import BPE
+
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None or not isinstance(backend.model, BPE):
+        return None
+    steps = _steps(backend.pre_tokenizer, "pretokenizers")
+    adds_space = any(step.get("add_prefix_space") for step in steps)
+    normalizers = [step["type"] for step in _steps(backend.normalizer, "normalizers")]
+    if adds_space or not any(step["type"] == "ByteLevel" for step in steps):
+        return None
+    return tuple(normalizers) if set(normalizers) <= set(get_args(NormalForm)) else None
+
+
+def _steps(part: Any, inner: str) -> list[dict[str, Any]]:
+    """Read the settings of a part of a tokenizer, which tells them only in the form that it is pickled in."""
+    if part is None:
+        return []
+    settings = json.loads(part.__getstate__())
+    return settings[inner] if settings["type"] == "Sequence" else [settings]

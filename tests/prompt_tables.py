@@ -1,0 +1,23 @@
+"""Prompt tables made of rows, for tests."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from schemas.prompts import COLUMNS, PromptRow, canonical_json, open_prompt_table
+
+
+def prompt_table(rows: Iterable[PromptRow]) -> pl.DataFrame:
+    """Return the rows as a prompt table, in their order."""
+    records = [{**vars(row), "reference": canonical_json(row.reference)} for row in rows]
+    return pl.DataFrame(records, schema=COLUMNS)
+
+
+def write_prompts(rows: Iterable[PromptRow], path: Path) -> Path:
+    """Write the rows as a prompt table, its folder included."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open_prompt_table(path) as table:
+        for row in rows:
+            table.add(row)
+    return path

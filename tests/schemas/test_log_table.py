@@ -1,0 +1,89 @@
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from schemas.errors import InputError
+from schemas.log_table import read_production_logs
+
+
+def line(number: int = 1, **values: Any) -> dict[str, Any]:
+    return {
+        "request_id": f"r{number}",
+        "prompt_id": f"p{number}",
+        "task": "push",
+        "prompt": f"Crie um push {number}",
+        "completion": "Oferta!",
+        "time": "2026-01-31T23:59:59.5-03:00",
+        "model_version": "tucano2 step 40",
+        "latency_ms": 812.5,
+        **values,
+    }
+
+
+def write(path: Path, *lines: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in lines), encoding="utf-8")
+    return path
+
+
+def message(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        read_production_logs(path)
+    return str(caught.value)
+
+
+def test_times_of_every_zone_are_in_utc(tmp_path: Path) -> None:
+    lines = [line(1, rating=5, reward=0.25, host="a"), line(2, time="2026-02-01T00:00:00Z"), line(3, latency_ms=1)]
+    table = read_production_logs(write(tmp_path / "log.jsonl", *lines))
+    assert table.schema["time"] == pl.Datetime("us", "UTC")
+    assert table["time"][0] == datetime(2026, 2, 1, 2, 59, 59, 500_000, UTC)
+    assert table["time"][1] == datetime(2026, 2, 1, tzinfo=UTC)
+    assert table["rating"].to_list() == [5, None, None]
+    assert table["reward"].to_list() == [0.25, None, None]
+    assert "host" not in table.columns
+
+
+def test_a_prompt_may_be_asked_again(tmp_path: Path) -> None:
+    lines = [line(1), line(2, prompt_id="p1", prompt="Crie um push 1")]
+    assert read_production_logs(write(tmp_path / "log.jsonl", *lines)).height == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"time": "2026-01-31T23:59:59"}, "line 2: time"),
+        ({"time": 1_770_000_000}, "line 2: time"),
+        ({"time": "ontem"}, "line 2: time"),
+        ({"latency_ms": -1}, "line 2: latency_ms"),
+        ({"latency_ms": "812"}, "line 2: latency_ms"),
+        ({"reward": 1.5}, "line 2: reward"),
+        ({"rating": 0}, "line 2: rating"),
+        ({"rating": 4.5}, "line 2: rating"),
+        ({"task": "poesia"}, "line 2: task"),
+        ({"model_version": ""}, "line 2: model_version"),
+        ({"request_id": "r1"}, "rows 1, 2: request_id is there more than once"),
+        ({"prompt_id": "p1"}, "row 2: not true: one prompt for each prompt id"),
+    ],
+)
+def test_the_line_that_is_faulty_is_named(tmp_path: Path, values: dict[str, Any], words: str) -> None:
+    assert words in message(write(tmp_path / "log.jsonl", line(1), line(2, **values), line(3)))
+
+
+def test_no_message_repeats_what_a_shopper_wrote(tmp_path: Path) -> None:
+    said = "meu CPF é 529.982.247-25"
+    lines = [line(1, prompt=said), line(2, prompt_id="p1", completion=said), line(3, time=said), line(4, task=said)]
+    path = write(tmp_path / "log.jsonl", *lines)
+    assert "529" not in message(path)
+    assert "529" not in message(write(path, *lines[:2]))
+
+
+def test_files_that_are_no_log_are_told(tmp_path: Path) -> None:
+    assert "cannot be read" in message(tmp_path / "absent.jsonl")
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    assert "is empty" in message(tmp_path / "empty.jsonl")
+    path = write(tmp_path / "log.jsonl", line(1, completion="promoção"), line(2))
+    path.write_bytes(path.read_bytes().replace("ç".encode(), "ç".encode("latin-1")))
+    assert "line 1: byte" in message(path)

@@ -1,0 +1,97 @@
+import hashlib
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from schemas.prompt_checks import ids_that_fit, references_that_fit
+from schemas.prompts import COLUMNS, canonical_json, content_id
+from schemas.references import check_reference
+from schemas.tasks import TASK_NAMES
+
+TEXTS = st.text() | st.text(alphabet='"\\/\b\f\n\r\t\x00\x1f\x7f\u2028{}é', max_size=6)
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+REFERENCES = st.one_of(
+    st.fixed_dictionaries({"sql": TEXTS | st.none()}),
+    st.fixed_dictionaries({"product": TEXTS | ANY, "offer": TEXTS}),
+    st.fixed_dictionaries({"facts": st.lists(TEXTS | ANY, max_size=3)}),
+    st.dictionaries(TEXTS, ANY, max_size=3),
+)
+TASKS = st.sampled_from(TASK_NAMES) | TEXTS
+
+
+def table_of(*rows: tuple[str | None, ...]) -> pl.DataFrame:
+    named = [dict(zip(("prompt_id", "task", "system", "prompt", "reference"), row, strict=True)) for row in rows]
+    return pl.DataFrame(named, schema=COLUMNS)
+
+
+@given(TASKS, TEXTS, TEXTS, REFERENCES)
+def test_the_id_of_every_content_is_known_by_whole_columns(
+    task: str, system: str, prompt: str, reference: dict[str, Any]
+) -> None:
+    identity = content_id(task, system, prompt, reference)
+    written = (canonical_json(reference), json.dumps(reference), json.dumps(reference, indent=1, ensure_ascii=False))
+    assert ids_that_fit(table_of(*((identity, task, system, prompt, text) for text in written))).all()
+
+
+@given(st.sampled_from(TASK_NAMES), TEXTS, TEXTS, REFERENCES, st.integers(0, 4), st.sampled_from([" ", "\\", '"', "a"]))
+def test_an_id_holds_for_no_other_content(
+    task: str, system: str, prompt: str, reference: dict[str, Any], part: int, added: str
+) -> None:
+    text = canonical_json(reference)
+    row = [content_id(task, system, prompt, reference), task, system, prompt, text]
+    row[part] += added
+    same = part == 4 and added == " "
+    assert ids_that_fit(table_of(tuple(row))).to_list() == [same]
+
+
+def test_an_id_of_a_text_that_is_not_canonical_does_not_hold() -> None:
+    spaced = '{"sql": "SELECT 1"}'
+    content = f'{{"prompt":"p","reference":{spaced},"system":"s","task":"sql_qa"}}'
+    identity = hashlib.sha256(content.encode()).hexdigest()
+    assert ids_that_fit(table_of((identity, "sql_qa", "s", "p", spaced))).to_list() == [False]
+
+
+@given(st.sampled_from(TASK_NAMES), REFERENCES)
+def test_references_fit_exactly_where_the_documents_say_so(task: Any, reference: dict[str, Any]) -> None:
+    try:
+        check_reference(task, reference)
+        fits = True
+    except ValidationError:
+        fits = False
+    texts = canonical_json(reference), json.dumps(reference)
+    assert references_that_fit(table_of(*((None, task, None, None, text) for text in texts))).to_list() == [fits] * 2
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[]", '{"sql":"a"} x', '{"sql":"a\nb"}', '{"sql":"\\ud800"}', "1e999"])
+def test_what_is_no_object_fits_no_task_and_has_no_id(text: str | None) -> None:
+    table = table_of(*(("0" * 64, task, "s", "p", text) for task in (*TASK_NAMES, "poetry", None)))
+    assert not references_that_fit(table).any()
+    assert not ids_that_fit(table).any()
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_a_null_is_never_an_error(part: int) -> None:
+    row: list[str | None] = ["0" * 64, "sql_qa", "s", "p", '{"sql":"SELECT 1"}']
+    row[part] = None
+    assert references_that_fit(table_of(tuple(row))).to_list() == [part != 4]
+    assert ids_that_fit(table_of(tuple(row))).to_list() == [False]
+
+
+def test_each_row_is_judged_by_itself() -> None:
+    texts = ['{"sql":"a"}', "{", '{"sql": "a"}', '{"sql":null}', '{"sql":1}', '{"sql":"a"}']
+    table = table_of(*((None, "sql_qa", "s", "p", text) for text in texts))
+    assert references_that_fit(table).to_list() == [True, False, True, True, False, True]
+
+
+def test_no_rows_are_no_verdicts() -> None:
+    assert references_that_fit(table_of()).is_empty()
+    assert ids_that_fit(table_of()).is_empty()

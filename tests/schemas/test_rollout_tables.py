@@ -1,0 +1,90 @@
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from schemas.config import AUDIT_FOLDER
+from schemas.documents import PairedScore, Rollout, ScoredRollout
+from schemas.errors import InputError
+from schemas.rollout_tables import ScoredRollouts, read_paired_scores, read_rollouts
+from schemas.table_check import as_table, validate_table
+
+
+def rollout(**values: Any) -> Rollout:
+    return Rollout(**{"prompt_id": "p1", "task": "push", "prompt": "Crie um push", "completion": "Oi", **values})
+
+
+def scored(**values: Any) -> ScoredRollout:
+    known = {"reward": 0.5, "components": {"a": 1.0}, "parsed": None, "spec": "grounded", "reward_version": "v"}
+    return ScoredRollout.model_construct(**{**vars(rollout()), **known, **values})
+
+
+def write(path: Path, *documents: Any) -> Path:
+    path.write_text("".join(document.model_dump_json() + "\n" for document in documents), encoding="utf-8")
+    return path
+
+
+def test_a_prompt_may_be_answered_twice_and_alike(tmp_path: Path) -> None:
+    rollouts = (rollout(), rollout(), rollout(completion="Olá"))
+    assert read_rollouts(write(tmp_path / "rollouts.jsonl", *rollouts)) == rollouts
+
+
+@pytest.mark.parametrize("changes", [{"prompt": "Outro"}, {"task": "insights"}])
+def test_one_identity_of_two_prompts_is_named(tmp_path: Path, changes: dict[str, str]) -> None:
+    path = write(tmp_path / "rollouts.jsonl", rollout(), rollout(prompt_id="p2"), rollout(**changes))
+    with pytest.raises(InputError, match=r"rollouts\.jsonl: row 3: not true: one prompt for each prompt id"):
+        read_rollouts(path)
+
+
+def test_the_committed_rollouts_are_rollouts() -> None:
+    assert read_rollouts(AUDIT_FOLDER / "rollouts.jsonl")
+
+
+def test_scores_of_several_seeds_and_samples_are_one_table(tmp_path: Path) -> None:
+    scores = tuple(
+        PairedScore(prompt_id="p", task="push", seed=seed, sample=sample, score=1)
+        for seed in (-1, 2)
+        for sample in (0, 1)
+    )
+    assert read_paired_scores(write(tmp_path / "scores.jsonl", *scores)) == scores
+
+
+def test_a_line_of_latin_1_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "rollouts.jsonl", rollout(), rollout(prompt_id="p2", completion="promoção"))
+    path.write_bytes(path.read_bytes().replace("ç".encode(), "ç".encode("latin-1")))
+    with pytest.raises(InputError, match=r"line 2: byte \d+ is not UTF-8"):
+        read_rollouts(path)
+
+
+def faults(*documents: ScoredRollout) -> str:
+    with pytest.raises(InputError) as caught:
+        validate_table(as_table(documents, ScoredRollouts), ScoredRollouts, "scored")
+    return str(caught.value)
+
+
+def test_what_a_reward_made_is_a_table_of_scored_rollouts() -> None:
+    table = as_table([scored(), scored(reward=1, components={}, parsed={"a": [1]})], ScoredRollouts)
+    assert validate_table(table, ScoredRollouts, "scored").height == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"reward": 1.01}, "row 2: reward fails in_range"),
+        ({"reward": float("nan")}, "row 2: reward fails"),
+        ({"components": {"a": -0.1}}, "row 2: components fails shares_by_name"),
+        ({"components": {"a": float("nan")}}, "row 2: components fails shares_by_name"),
+        ({"components": {"a": "b"}}, "row 2: components fails shares_by_name"),
+        ({"spec": "v4.2"}, "row 2: not true: one reward for all"),
+        ({"reward_version": "w"}, "row 2: not true: one reward for all"),
+    ],
+)
+def test_a_reward_that_cannot_be_is_named(changes: dict[str, Any], words: str) -> None:
+    assert words in faults(scored(), scored(**changes))
+
+
+def test_text_in_place_of_components_is_a_fault_and_no_crash() -> None:
+    table = as_table([scored()], ScoredRollouts).with_columns(components=pl.lit("{"))
+    with pytest.raises(InputError, match="components fails"):
+        validate_table(table, ScoredRollouts, "scored")

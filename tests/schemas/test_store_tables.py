@@ -1,0 +1,93 @@
+import random
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from schemas.errors import InputError
+from schemas.store_files import FILE_NAMES, read_table
+from schemas.store_tables import TOLERATED_WITHOUT_DATE
+from tasks.synthesize.simulated import simulate_store
+
+PURCHASE = pl.col("order_purchase_timestamp")
+
+
+@pytest.fixture(scope="module")
+def orders() -> pl.DataFrame:
+    return simulate_store(300, random.Random(0)).orders
+
+
+@pytest.fixture(scope="module")
+def reviews() -> pl.DataFrame:
+    return simulate_store(300, random.Random(0)).reviews
+
+
+def read(folder: Path, table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    path = folder / FILE_NAMES[table]
+    path.write_bytes(frame.write_csv(datetime_format="%Y-%m-%d %H:%M:%S").encode())
+    return read_table(path, table)
+
+
+def changed(frame: pl.DataFrame, row: int, **values: Any) -> pl.DataFrame:
+    """Return the table with other values in one row."""
+    is_row = pl.int_range(pl.len()) == row
+    return frame.with_columns(pl.when(is_row).then(value).otherwise(name).alias(name) for name, value in values.items())
+
+
+def row_of(orders: pl.DataFrame, *, delivered: bool) -> int:
+    is_delivered = orders["order_status"] == "delivered"
+    return int((is_delivered if delivered else ~is_delivered).arg_true()[0])
+
+
+def test_a_delivered_order_needs_its_date(tmp_path: Path, orders: pl.DataFrame) -> None:
+    row = row_of(orders, delivered=True)
+    without = changed(orders, row, order_delivered_customer_date=None)
+    words = rf"orders_dataset\.csv: row {row + 2}: not true: a delivered order has a delivery date; correct it"
+    with pytest.raises(InputError, match=words):
+        read(tmp_path, "orders", without)
+
+
+@pytest.mark.parametrize(("missing", "fits"), [(0, True), (1, True), (8, True), (9, False)])
+def test_as_few_dates_may_be_missing_as_in_olists_own_table(
+    tmp_path: Path, orders: pl.DataFrame, missing: int, fits: bool
+) -> None:
+    one = orders[[row_of(orders, delivered=True)]]
+    many = pl.concat([one] * round(8 / TOLERATED_WITHOUT_DATE)).with_columns(
+        order_id=pl.format("o{}", pl.int_range(pl.len())),
+        order_delivered_customer_date=pl.when(pl.int_range(pl.len()) >= missing).then("order_delivered_customer_date"),
+    )
+    if fits:
+        assert read(tmp_path, "orders", many).equals(many)
+    else:
+        with pytest.raises(InputError, match=r"row 2: not true: a delivered .* \(and 8 more failures\)"):
+            read(tmp_path, "orders", many)
+
+
+@pytest.mark.parametrize("status", ["shipped", "created", "unavailable"])
+def test_what_was_not_sent_was_not_delivered(tmp_path: Path, orders: pl.DataFrame, status: str) -> None:
+    delivered = changed(orders, row_of(orders, delivered=True), order_status=pl.lit(status))
+    with pytest.raises(InputError, match="only what was sent has a delivery date"):
+        read(tmp_path, "orders", delivered)
+
+
+def test_an_order_may_be_cancelled_after_its_delivery(tmp_path: Path, orders: pl.DataFrame) -> None:
+    cancelled = changed(orders, row_of(orders, delivered=True), order_status=pl.lit("canceled"))
+    assert read(tmp_path, "orders", cancelled).equals(cancelled)
+
+
+@pytest.mark.parametrize("column", ["order_approved_at", "order_delivered_customer_date"])
+def test_nothing_happens_to_an_order_before_it_is_bought(tmp_path: Path, orders: pl.DataFrame, column: str) -> None:
+    row = row_of(orders, delivered=True)
+    too_early = changed(orders, row, **{column: PURCHASE - timedelta(seconds=1)})
+    with pytest.raises(InputError, match=rf"row {row + 2}: not true: nothing is before the purchase"):
+        read(tmp_path, "orders", too_early)
+    at_once = changed(orders, row, **{column: PURCHASE})
+    assert read(tmp_path, "orders", at_once).equals(at_once)
+
+
+def test_a_review_is_answered_after_it_was_asked_for(tmp_path: Path, reviews: pl.DataFrame) -> None:
+    too_early = changed(reviews, 3, review_answer_timestamp=pl.col("review_creation_date") - timedelta(seconds=1))
+    with pytest.raises(InputError, match=r"row 5: not true: no answer is before its question; correct it"):
+        read(tmp_path, "reviews", too_early)

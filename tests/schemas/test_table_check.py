@@ -1,0 +1,111 @@
+from typing import Any, get_args
+
+import pandera.polars as pa
+import polars as pl
+import pytest
+from pydantic import BaseModel
+
+from schemas.documents import LoggedAnswer, PairedScore, RaterKind, Rollout, ScoredRollout, SheetRow
+from schemas.errors import InputError
+from schemas.log_table import ProductionLogs
+from schemas.rollout_tables import PairedScores, Rollouts, ScoredRollouts
+from schemas.sheet_table import AuditSheet
+from schemas.table_check import as_table, validate_table
+
+GOOD = {"task": ["push", "churn"], "prompt_id": ["a", "b"], "seed": [1, 1], "sample": [0, 0], "score": [0.5, 1.0]}
+COLUMNS = ["prompt_id", "task", "seed", "sample", "score"]
+
+
+def scores(**columns: Any) -> pl.DataFrame:
+    return pl.DataFrame({**GOOD, **columns}).select(COLUMNS)
+
+
+def message(table: pl.DataFrame, first_row: int = 1) -> str:
+    with pytest.raises(InputError) as caught:
+        validate_table(table, PairedScores, "scores x.jsonl", first_row)
+    return str(caught.value)
+
+
+def test_a_good_table_is_returned() -> None:
+    assert validate_table(scores(), PairedScores, "scores").equals(scores())
+
+
+def test_every_failure_is_in_one_message_and_no_value_is() -> None:
+    found = message(scores(task=["poesia", "Maria"], score=[0.5, 7.25], prompt_id=["a", None]))
+    assert found.startswith("scores x.jsonl: row 2: prompt_id is empty; row 2: score fails in_range")
+    assert "rows 1, 2: task fails isin" in found
+    assert not any(value in found for value in ("poesia", "Maria", "7.25"))
+
+
+def test_rows_are_counted_from_the_files_first() -> None:
+    assert "row 3: score fails" in message(scores(score=[0.5, 2.0]), first_row=2)
+
+
+def test_the_rows_that_are_not_named_are_counted() -> None:
+    table = pl.concat([scores(seed=[number] * 2, score=[2.0, 0.0]) for number in range(8)])
+    assert "rows 1, 3, 5, 7, 9 and 3 more: score fails" in message(table)
+
+
+def test_a_key_that_is_there_twice_is_named_by_its_rows() -> None:
+    table = pl.concat([scores(), scores(score=[0.1, 0.2])[1:]])
+    assert "rows 2, 3: task, prompt_id, seed, sample together are there more than once" in message(table)
+
+
+def test_missing_and_unknown_columns_are_named_but_no_text_in_a_header() -> None:
+    table = scores().drop("seed", "sample").with_columns(pl.lit(1).alias("extra"), pl.lit(1).alias("meu CPF é 529"))
+    found = message(table)
+    assert "lacks the column seed" in found
+    assert "lacks the column sample" in found
+    assert "unknown column extra" in found
+    assert "CPF" not in found
+
+
+def test_a_column_of_another_type_is_named() -> None:
+    assert "column seed fails dtype" in message(scores(seed=["um", "dois"]))
+
+
+@pytest.mark.parametrize(
+    ("document", "table"),
+    [
+        (Rollout, Rollouts),
+        (ScoredRollout, ScoredRollouts),
+        (PairedScore, PairedScores),
+        (SheetRow, AuditSheet),
+        (LoggedAnswer, ProductionLogs),
+    ],
+)
+def test_a_documents_fields_and_its_tables_columns_agree(
+    document: type[BaseModel], table: type[pa.DataFrameModel]
+) -> None:
+    described = document.model_json_schema(mode="validation")["properties"]
+    columns = table.to_schema().columns
+    assert set(columns) == set(described)
+    for name, column in columns.items():
+        variants = described[name].get("anyOf", [described[name]])
+        assert column.nullable == ({"type": "null"} in variants), name
+        limits = variants[0]
+        known = {check.name: check.statistics for check in column.checks}
+        interval = known.get("in_range", {})
+        lowest = interval.get("min_value", known.get("greater_than_or_equal_to", {}).get("min_value"))
+        largest = limits.get("maximum")
+        assert limits.get("minimum") in (lowest, -(2**63) + 1), name
+        assert largest in (interval.get("max_value"), 2**63 - 1), name
+        assert limits.get("minLength") == known.get("str_length", {}).get("min_value"), name
+        assert limits.get("enum") == (list(known["isin"]["allowed_values"]) if "isin" in known else None), name
+
+
+def test_a_rater_is_of_one_of_the_documents_kinds() -> None:
+    (check,) = AuditSheet.to_schema().columns["rater_kind"].checks
+    assert tuple(check.statistics["allowed_values"]) == get_args(RaterKind)
+
+
+def test_documents_become_rows_in_their_order() -> None:
+    documents = [
+        Rollout(prompt_id="p", task="sql_qa", prompt="?", completion="c", reference={"sql": None}),
+        Rollout(prompt_id="q", task="push", prompt="?", completion="d"),
+    ]
+    assert as_table(documents, Rollouts).rows() == [
+        ("p", "sql_qa", "?", "c", '{"sql": null}'),
+        ("q", "push", "?", "d", None),
+    ]
+    assert as_table([], Rollouts).is_empty()

@@ -1,0 +1,125 @@
+"""The choice of general instructions: exactly the share, each prompt once, and the same ones in whatever order."""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas.config import GeneralConfig, PolicyConfig
+from schemas.errors import InputError
+from schemas.instructions import COLUMNS
+from tasks.curate.general import GeneralCounts, take_general, write_general
+from tasks.policy.length import PromptLengths
+
+LENGTHS = PromptLengths.of(PolicyConfig(stand_in=True))
+MANY = [{"prompt": f"Conte até {number}.", "completion": f"Um a {number}."} for number in range(60)]
+
+
+def _config(file: Path, lines: Sequence[dict[str, str]], share: float = 0.25) -> GeneralConfig:
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return GeneralConfig(path=file, share=share, name="made up", licence="CC0")
+
+
+def _take(
+    file: Path, lines: Sequence[dict[str, str]], training_rows: int = 60, seed: int = 1, **changes: Any
+) -> tuple[pl.DataFrame, GeneralCounts]:
+    options = {"lengths": LENGTHS, "most_tokens": 100, **changes}
+    return take_general(_config(file, lines), training_rows, seed, **options)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "general.jsonl"
+
+
+def test_the_share_is_that_of_all_training_rows(file: Path) -> None:
+    table, counts = _take(file, MANY)
+    assert dict(table.schema) == COLUMNS
+    assert table.height / (table.height + 60) == 0.25
+    assert table.n_unique("prompt") == table.height
+    assert (counts.read, counts.too_long, counts.copies, counts.scrubbed.total()) == (60, 0, 0, 0)
+    assert all(row["completion"] == f"Um a {row['prompt'][10:-1]}." for row in table.to_dicts())
+
+
+def test_the_seed_decides_which(file: Path) -> None:
+    assert _take(file, MANY, seed=1)[0].equals(_take(file, MANY, seed=1)[0])
+    assert set(_take(file, MANY, seed=1)[0]["prompt"]) != set(_take(file, MANY, seed=2)[0]["prompt"])
+
+
+@given(shuffle=st.randoms(use_true_random=False), copied=st.lists(st.integers(0, 59), max_size=30))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+def test_the_order_of_the_file_decides_nothing(shuffle: random.Random, copied: list[int], file: Path) -> None:
+    lines = [*MANY, *({**MANY[line], "completion": f"Resposta {place}."} for place, line in enumerate(copied))]
+    expected, counts = _take(file, lines)
+    shuffled = list(lines)
+    shuffle.shuffle(shuffled)
+    found, found_counts = _take(file, shuffled)
+    assert found.equals(expected)
+    assert found_counts == counts
+    chosen = set(expected["prompt"])
+    assert counts.copies == sum(MANY[line]["prompt"] in chosen for line in copied)
+
+
+def test_a_new_line_displaces_one_at_most(file: Path) -> None:
+    before, _ = _take(file, MANY[:-1])
+    after, _ = _take(file, MANY)
+    assert len(set(before["prompt"]) - set(after["prompt"])) <= 1
+
+
+def test_a_larger_dataset_keeps_what_it_had(file: Path) -> None:
+    small, _ = _take(file, MANY, training_rows=30)
+    large, _ = _take(file, MANY, training_rows=90)
+    assert large.head(small.height).equals(small)
+    assert large.height == 30
+
+
+def test_prompts_over_the_budget_are_left_out_and_long_answers_are_not(file: Path) -> None:
+    long = [{**line, "prompt": line["prompt"] + " Por favor." * 9} for line in MANY[:25]]
+    answers = [{**line, "completion": line["completion"] * 90} for line in MANY[25:]]
+    table, counts = _take(file, [*long, *answers])
+    assert counts.too_long == 25
+    assert set(table["prompt"]) <= {line["prompt"] for line in MANY[25:]}
+
+
+def test_personal_data_is_replaced_before_copies_are_told(file: Path) -> None:
+    people = [
+        {"prompt": "Escreva a ana.prado@exemplo.com.br.", "completion": "Olá, ana.prado@exemplo.com.br!"},
+        {"prompt": "Escreva a rui.matos@exemplo.com.br.", "completion": "Olá, rui.matos@exemplo.com.br!"},
+    ]
+    table, counts = _take(file, people, training_rows=3)
+    assert table.height == 1
+    assert counts.copies == 1
+    assert counts.scrubbed.total() == 2
+    assert "exemplo.com" not in str(table.rows())
+
+
+def test_too_few_are_refused_with_both_numbers(file: Path) -> None:
+    with pytest.raises(InputError, match=r"asks for 30 general instructions, but .* has 20 that can be used; bring"):
+        _take(file, MANY[:20] * 2, training_rows=90)
+
+
+def test_a_share_of_nothing_is_refused(file: Path) -> None:
+    with pytest.raises(InputError, match="beside 1 training prompts asks for no general instruction at all"):
+        _take(file, MANY, training_rows=1)
+
+
+def test_a_line_that_is_no_instruction_is_named(file: Path) -> None:
+    with pytest.raises(InputError, match=r"general instructions .* line 61: completion is missing"):
+        _take(file, [*MANY, {"prompt": "Conte."}])
+
+
+def test_equal_files_give_equal_bytes_and_a_summary(tmp_path: Path, file: Path) -> None:
+    summaries = []
+    for name, lines in (("a", MANY), ("b", MANY[::-1])):
+        (tmp_path / name / "data").mkdir(parents=True)
+        summaries.append(write_general(_config(file, lines), 60, 1, LENGTHS, 100, tmp_path / name))
+    assert summaries[0] == summaries[1]
+    assert summaries[0]["rows"] == 20
+    written = [(tmp_path / name / "data" / "general.parquet").read_bytes() for name in "ab"]
+    assert written[0] == written[1]

@@ -1,0 +1,107 @@
+import random
+from dataclasses import replace
+
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.prompts import PromptRow
+from tasks.curate.kinship import SOURCES, with_kin
+from tests.tasks.curate.prompt_rows import independent_rows, indexed, prompt_row
+
+
+def kin(*rows: PromptRow) -> list[set[int]]:
+    """Return the sets of kin as sets of row numbers."""
+    index, _, _ = indexed(list(rows))
+    labels = with_kin(index, 0, 0.5)["kin"].to_list()
+    return [{row for row, own in enumerate(labels) if own == label} for label in dict.fromkeys(labels)]
+
+
+def paraphrase_of(parent: PromptRow, text: str) -> PromptRow:
+    """Return a paraphrase as synthesis makes one."""
+    child = prompt_row(
+        parent.task, text, review_id=parent.review_id, order_id=parent.order_id, customer_id=parent.customer_id
+    )
+    return replace(child, parent_id=parent.prompt_id)
+
+
+def test_sharing_is_transitive_and_goes_through_others() -> None:
+    rows = [
+        prompt_row("extraction", "a", review_id="r1", order_id="o1"),
+        prompt_row("sentiment", "b", order_id="o1", customer_id="c1"),
+        prompt_row("churn", "c", customer_id="c1"),
+        prompt_row("churn", "d", customer_id="r1"),
+    ]
+    assert kin(*rows) == [{0, 1, 2}, {3}]
+
+
+def test_questions_about_the_store_with_the_same_answer_are_kin() -> None:
+    sql = {"sql": "SELECT COUNT(*) FROM orders"}
+    rows = [prompt_row("sql_qa", text, sql) for text in ("Quantos pedidos há?", "Diga o número de pedidos.")]
+    assert kin(*rows, prompt_row("sql_qa", "Outra")) == [{0, 1}, {2}]
+
+
+def test_a_label_is_nothing_to_share() -> None:
+    assert kin(*independent_rows(churn=3, sentiment=2)) == [{0}, {1}, {2}, {3}, {4}]
+
+
+def test_paraphrases_stay_together_where_their_prompt_is_gone() -> None:
+    parent = prompt_row("churn", "pergunta")
+    one, two = (paraphrase_of(parent, text) for text in ("um", "dois"))
+    assert kin(one, two) == [{0, 1}]
+    assert kin(paraphrase_of(one, "um de um"), parent, one, two) == [{0, 1, 2, 3}]
+
+
+def test_a_paraphrase_joins_what_its_prompt_shares_with_others() -> None:
+    parent, other = prompt_row("push", "pergunta", customer_id="c1"), prompt_row("churn", "outra", customer_id="c1")
+    child = replace(prompt_row("push", "um"), parent_id=parent.prompt_id)
+    assert kin(other, child, parent) == [{0, 1, 2}]
+
+
+@st.composite
+def tangled_rows(draw: st.DrawFn) -> list[PromptRow]:
+    """Rows that share sources, from hardly to hopelessly."""
+    generator = random.Random(draw(st.integers()))
+    pool, share = draw(st.integers(5, 200)), draw(st.floats(0, 0.8))
+
+    def source() -> str | None:
+        return str(generator.randrange(pool)) if generator.random() < share else None
+
+    return [
+        prompt_row(
+            generator.choice(("extraction", "sentiment", "churn")),
+            f"pergunta {number}",
+            **{column: source() for column in SOURCES},
+        )
+        for number in range(draw(st.integers(5, 60)))
+    ]
+
+
+@settings(deadline=None)
+@given(tangled_rows(), st.integers(1, 59), st.integers(0, 3), st.floats(0.05, 0.6))
+def test_more_rows_never_release_what_was_held_out(rows: list[PromptRow], part: int, seed: int, share: float) -> None:
+    def held_out(some: list[PromptRow]) -> set[str]:
+        index = with_kin(indexed(some)[0], seed, share)
+        return set(index.filter("held_out")["prompt_id"])
+
+    assert held_out(rows[:part]) <= held_out(rows)
+
+
+@settings(deadline=None)
+@given(tangled_rows(), st.integers(0, 3), st.randoms())
+def test_the_order_of_rows_decides_nothing(rows: list[PromptRow], seed: int, generator: random.Random) -> None:
+    def drawn(some: list[PromptRow]) -> dict[str, float]:
+        index = with_kin(indexed(some)[0], seed, 0.3)
+        return dict(zip(index["prompt_id"], index["draw"], strict=True))
+
+    assert drawn(rows) == drawn(generator.sample(rows, len(rows)))
+
+
+def test_the_share_held_out_is_the_share_of_sources() -> None:
+    index = with_kin(indexed(list(independent_rows(churn=4000)))[0], 7, 0.2)
+    share = index["held_out"].mean()
+    assert isinstance(share, float)
+    assert abs(share - 0.2) < 0.03
+    other = with_kin(indexed(list(independent_rows(churn=4000)))[0], 8, 0.2)
+    assert index.select("held_out").equals(other.select("held_out")) is False
+    assert pl.concat([index, other])["draw"].is_between(0, 1, closed="left").all()

@@ -1,0 +1,113 @@
+import random
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from schemas.prompts import PromptRow
+from tasks.curate.fingerprint import fingerprint, words_of
+from tasks.curate.leakage import LeakageError, find_leaks, near, prove_apart
+from tests.prompt_tables import prompt_table
+from tests.tasks.curate.prompt_rows import prompt_row
+
+REVIEW = "O produto chegou antes do prazo e veio bem embalado"
+
+
+def prints(*rows: PromptRow) -> pl.DataFrame:
+    return fingerprint(prompt_table(rows))
+
+
+def near_pairs(one: list[PromptRow], other: list[PromptRow]) -> list[tuple[int, int]]:
+    first, second = prints(*one), prints(*other)
+    found = near(first, words_of(first), second, words_of(second))
+    return [(row, row_other) for row, row_other in found.rows()]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        REVIEW,
+        REVIEW.upper(),
+        REVIEW.replace("prazo", "dia"),
+        REVIEW.replace("bem ", ""),
+        f"{REVIEW} mesmo",
+        f"Então {REVIEW}",
+    ],
+)
+def test_one_word_is_found_from_either_side(other: str) -> None:
+    one, two = prompt_row("churn", REVIEW), prompt_row("churn", other)
+    assert near_pairs([one], [two]) == [(0, 0)]
+    assert near_pairs([two], [one]) == [(0, 0)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        prompt_row("churn", REVIEW.replace("antes do", "depois de")),
+        prompt_row("churn", " ".join(sorted(REVIEW.split()))),
+        prompt_row("sentiment", REVIEW),
+        prompt_row("churn", REVIEW, {"churn": True}),
+        prompt_row("churn", f"{REVIEW} 2"),
+    ],
+)
+def test_what_differs_more_is_no_leak(other: PromptRow) -> None:
+    assert near_pairs([prompt_row("churn", REVIEW)], [other]) == []
+
+
+def test_all_is_found_that_comparing_all_pairs_finds() -> None:
+    generator = random.Random(3)
+    texts = sorted({tuple(generator.choices("a b c d".split(), k=generator.randint(1, 4))) for _ in range(120)})
+    rows = [prompt_row("churn", " ".join(text)) for text in texts]
+
+    def one_apart(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        short, long = sorted((one, other), key=len)
+        if len(long) == len(short):
+            return sum(a != b for a, b in zip(one, other, strict=True)) <= 1
+        return len(long) == len(short) + 1 and any(long[:p] + long[p + 1 :] == short for p in range(len(long)))
+
+    true = [(i, j) for i in range(len(rows)) for j in range(len(rows)) if one_apart(texts[i], texts[j])]
+    assert near_pairs(rows, rows) == true
+
+
+def test_the_lesser_split_gives_way() -> None:
+    texts = [REVIEW.replace("prazo", word) for word in ("dia", "mês", "ano", "tempo")]
+    index = prints(*(prompt_row("churn", text) for text in texts), prompt_row("churn", "outra coisa de todo"))
+    splits = pl.Series(["train", "test", "validation", None, "train"])
+    assert find_leaks(index, words_of(index), splits).tolist() == [0, 2]
+    assert find_leaks(index, words_of(index), pl.Series(["train", None, None, None, "test"])).tolist() == []
+
+
+@pytest.mark.parametrize("column", ["customer_id", "order_id", "review_id"])
+def test_the_proof_fails_on_a_shared_source(column: str) -> None:
+    train = prints(prompt_row("push", "uma", **{column: "x1"}))
+    prove_apart("train", train, "test", prints(prompt_row("push", "duas", **{column: "x2"})))
+    with pytest.raises(LeakageError, match=f"train and test share 1 {column}"):
+        prove_apart("train", train, "test", prints(prompt_row("push", "duas", **{column: "x1"})))
+
+
+def test_the_proof_fails_on_a_paraphrase_across_splits() -> None:
+    parent = prompt_row("churn", "pergunta um dois três")
+    one, two = (
+        replace(prompt_row("churn", text), parent_id=parent.prompt_id)
+        for text in ("quatro cinco seis", "sete oito nove")
+    )
+    for first, second in ((parent, one), (one, parent), (one, two)):
+        with pytest.raises(LeakageError, match="share 1 parent_id"):
+            prove_apart("train", prints(first), "test", prints(second))
+
+
+def test_the_proof_fails_on_one_question_in_two_wordings() -> None:
+    sql = {"sql": "SELECT COUNT(*) FROM orders"}
+    one, two = (prompt_row("sql_qa", text, sql) for text in ("Quantos pedidos há na loja?", "Diga o total de vendas."))
+    with pytest.raises(LeakageError, match="share 1 question"):
+        prove_apart("train", prints(one), "test", prints(two))
+
+
+def test_the_proof_fails_on_a_prompt_but_for_one_word() -> None:
+    one, two = prompt_row("churn", REVIEW), prompt_row("churn", REVIEW.replace("prazo", "dia"))
+    with pytest.raises(LeakageError, match="share 1 prompts but for one word"):
+        prove_apart("train", prints(one), "validation", prints(two))
+
+
+def test_missing_sources_are_nothing_to_share() -> None:
+    prove_apart("train", prints(prompt_row("churn", "uma")), "test", prints(prompt_row("churn", "coisa bem diferente")))

@@ -1,0 +1,125 @@
+import random
+from dataclasses import replace
+
+import pytest
+
+from schemas.prompts import PromptRow
+from tasks.curate.minhash import rows_per_band
+from tasks.curate.near_duplicates import near_duplicates
+from tests.tasks.curate.prompt_rows import indexed, prompt_row
+
+REVIEW = (
+    "Classifique a avaliação abaixo e diga se o cliente gostou: o produto chegou antes do prazo e veio bem embalado"
+)
+KNOWN = {"rating": 5, "fields": {"sentiment": "positive"}}
+
+
+def pairs(*rows: PromptRow) -> list[tuple[int, int]]:
+    return [(one, other) for one, other in near_duplicates(*indexed(list(rows))).tolist()]
+
+
+def asked(text: str, **reference: object) -> PromptRow:
+    return prompt_row("extraction", text, reference or KNOWN)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        REVIEW.replace("prazo", "dia"),
+        REVIEW.replace("Classifique", "Analise"),
+        REVIEW.replace("embalado", "acondicionado"),
+        REVIEW.replace("bem ", ""),
+        REVIEW + " mesmo",
+        "Agora " + REVIEW,
+    ],
+)
+def test_one_word_replaced_added_or_left_out_is_found(other: str) -> None:
+    assert pairs(asked(REVIEW), asked(other)) == [(0, 1)]
+    assert pairs(asked(other), asked(REVIEW)) == [(0, 1)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        REVIEW.replace("antes do prazo", "depois do combinado"),
+        REVIEW.replace("produto chegou", "presente veio"),
+        REVIEW + " mesmo assim",
+    ],
+)
+def test_two_words_make_another_prompt(other: str) -> None:
+    assert pairs(asked(REVIEW), asked(other)) == []
+
+
+def test_a_number_is_a_fact_and_no_word_like_others() -> None:
+    text = "Quantos pedidos de {} dias houve em cada uma das categorias da loja no mês passado"
+    assert pairs(*(prompt_row("churn", text.format(days)) for days in ("30", "31"))) == []
+
+
+def test_another_known_answer_is_another_question() -> None:
+    text = "Consulte a base e diga quantos pedidos vieram de clientes de {} no ano que passou"
+    assert pairs(*(prompt_row("sql_qa", text.format(state)) for state in ("MG", "SP"))) == []
+
+
+def test_what_a_reference_does_not_know_contradicts_nothing() -> None:
+    other = REVIEW.replace("prazo", "dia")
+    assert pairs(asked(REVIEW), asked(other, rating=5, fields=None)) == [(0, 1)]
+    assert pairs(asked(REVIEW), asked(other, rating=4, fields=None)) == []
+    assert pairs(asked(REVIEW, rating=5, fields=None), asked(other, rating=None, fields=None)) == [(0, 1)]
+
+
+def test_another_task_is_another_question() -> None:
+    other = prompt_row("sentiment", REVIEW.replace("prazo", "dia"))
+    assert pairs(asked(REVIEW), other) == []
+
+
+def test_paraphrases_of_one_prompt_are_no_duplicates() -> None:
+    parent = asked(REVIEW)
+    child, sibling = (
+        replace(asked(REVIEW.replace("prazo", word)), parent_id=parent.prompt_id) for word in ("dia", "tempo")
+    )
+    assert pairs(parent, child, sibling) == []
+
+
+def test_in_a_long_prompt_one_word_in_twenty_may_change() -> None:
+    words = [f"palavra{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(60)]
+    changed = [word if place not in {10, 30, 50} else "outra" for place, word in enumerate(words)]
+    assert pairs(asked(" ".join(words)), asked(" ".join(changed))) == [(0, 1)]
+    changed[20] = "mais"
+    assert pairs(asked(" ".join(words)), asked(" ".join(changed))) == []
+
+
+def test_what_is_found_is_what_comparing_all_pairs_finds() -> None:
+    generator = random.Random(5)
+    vocabulary = "o a produto veio chegou bem mal cedo tarde loja entrega cor caixa nova".split()
+    start = "Leia com calma a avaliação de um cliente da nossa loja e responda".split()
+    texts = {tuple(generator.choices(vocabulary, k=generator.randint(3, 5))) for _ in range(300)}
+    rows = [asked(" ".join([*start, *text])) for text in sorted(texts)]
+    bodies = sorted(texts)
+
+    def one_apart(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        if len(one) == len(other):
+            return sum(a != b for a, b in zip(one, other, strict=True)) == 1
+        short, long = sorted((one, other), key=len)
+        return len(long) == len(short) + 1 and any(
+            long[:place] + long[place + 1 :] == short for place in range(len(long))
+        )
+
+    true = {(i, j) for j in range(len(rows)) for i in range(j) if one_apart(bodies[i], bodies[j])}
+    found = set(pairs(*rows))
+    assert len(true) > 50
+    assert found <= true
+    assert len(found) >= 0.97 * len(true)
+
+
+def test_a_crowd_of_near_duplicates_is_no_quadratic_work() -> None:
+    rows = [asked(f"{REVIEW} {''.join(random.Random(number).choices('abcdefghij', k=8))}") for number in range(3000)]
+    found = pairs(*rows)
+    assert len(found) < 3000 * 1000
+    assert {row for pair in found for row in pair} == set(range(3000))
+
+
+@pytest.mark.parametrize(("threshold", "rows"), [(0.5, 3), (0.7, 6), (0.9, 14)])
+def test_a_higher_threshold_makes_longer_bands(threshold: float, rows: int) -> None:
+    found = rows_per_band(threshold)
+    assert found == rows
+    assert 1 - (1 - threshold**found) ** (126 // found) >= 0.9

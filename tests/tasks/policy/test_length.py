@@ -1,0 +1,167 @@
+"""Prompt lengths: exact where a tokenizer is, never too low where none is, and nothing tokenized without need."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from schemas.config import PolicyConfig
+from schemas.errors import InputError
+from tasks.policy.generate import as_messages
+from tasks.policy.length import PromptLengths
+from tasks.policy.load import load_tokenizer
+from tasks.policy.stand_in import build_tokenizer
+
+STAND_IN = PromptLengths.of(PolicyConfig(stand_in=True))
+TEMPLATE_TOKENS = len("system\n" + "\n" + "user\n" + "\n" + "assistant\n") + 5
+"""The marks of three turns' beginnings and two turns' ends are one token each."""
+LONGER_IN_NFC = "\u0958"
+TEXTS = st.lists(
+    st.one_of(
+        st.text(),
+        st.sampled_from(
+            ["<|im_start|>", "<|im_end|>", "<|endoftext|>", LONGER_IN_NFC, "\ufb2c", "o pedido chegou", "\r\n "]
+        ),
+    ),
+    max_size=6,
+).map("".join)
+
+
+def _table(*rows: tuple[str, str]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), {"system": pl.String, "prompt": pl.String}, orient="row")
+
+
+def _true_tokens(tokenizer: Any, system: str, prompt: str) -> int:
+    rendered = tokenizer.apply_chat_template(as_messages(system, prompt), tokenize=False, add_generation_prompt=True)
+    return len(tokenizer(rendered, add_special_tokens=False)["input_ids"])
+
+
+def _saved(
+    folder: Path, *, template: str | None = "{% for m in messages %}{{ m['content'] }}\n{% endfor %}", **parts: Any
+) -> PromptLengths:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    alphabet = {letter: number for number, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
+    tokenizer = Tokenizer(models.BPE(alphabet, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    for name, part in parts.items():
+        setattr(tokenizer, name, part)
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    wrapped.chat_template = template
+    wrapped.save_pretrained(folder)
+    return PromptLengths(str(folder))
+
+
+def test_a_prompt_of_the_stand_in_is_as_long_as_its_bytes_and_the_template() -> None:
+    table = _table(("Seja breve.", "ação"))
+    tokens = 11 + 6 + TEMPLATE_TOKENS
+    assert STAND_IN.tokens(table).to_list() == [tokens]
+    assert STAND_IN.tokens(table).dtype == pl.UInt32
+    assert STAND_IN.too_long(table, tokens).to_list() == [False]
+    assert STAND_IN.too_long(table, tokens - 1).to_list() == [True]
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Any:
+    return build_tokenizer(["o pedido chegou atrasado, mas o produto é ótimo"] * 50, 512)
+
+
+@given(system=TEXTS, prompt=TEXTS)
+@example(system="", prompt=LONGER_IN_NFC * 9)
+@example(system="e\u0301" * 9, prompt="")
+def test_the_stand_ins_bound_is_never_too_low(system: str, prompt: str, fresh: Any, base: Path) -> None:
+    """Saved and read again, the stand-in's tokenizer normalizes, which the fresh one does not."""
+    (most,) = STAND_IN.tokens(_table((system, prompt)))
+    assert most >= _true_tokens(fresh, system, prompt)
+    assert most >= _true_tokens(load_tokenizer(base), system, prompt)
+
+
+@given(texts=st.lists(st.tuples(TEXTS, TEXTS), max_size=5), most_tokens=st.integers(10, 120))
+@settings(deadline=None)
+def test_a_policy_with_a_tokenizer_is_measured_exactly(
+    texts: list[tuple[str, str]], most_tokens: int, base: Path
+) -> None:
+    tokenizer = load_tokenizer(base)
+    lengths = PromptLengths.of(PolicyConfig(name=str(base)))
+    true = [_true_tokens(tokenizer, *text) for text in texts]
+    assert lengths.tokens(_table(*texts)).to_list() == true
+    assert lengths.too_long(_table(*texts), most_tokens).to_list() == [tokens > most_tokens for tokens in true]
+
+
+def test_the_budget_itself_is_allowed_and_one_token_more_is_not(base: Path) -> None:
+    prompt = "o pedido chegou atrasado " * 30
+    table = _table(("Seja breve.", prompt), ("Seja breve.", "oi"), ("Seja breve.", prompt + "!"))
+    tokens = _true_tokens(load_tokenizer(base), "Seja breve.", prompt)
+    assert tokens < len(prompt.encode())
+    lengths = PromptLengths(str(base))
+    assert lengths.too_long(table, tokens).to_list() == [False, False, True]
+    assert lengths.too_long(table, tokens - 1).to_list() == [True, False, True]
+
+
+def test_short_prompts_are_not_tokenized(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    lengths = PromptLengths(str(base))
+    table = _table(("Seja breve.", "oi"))
+    lengths.too_long(table, 1024)
+    monkeypatch.setattr(PreTrainedTokenizerFast, "__call__", None)
+    assert lengths.too_long(table, 1024).to_list() == [False]
+
+
+def test_a_tokenizer_that_lengthens_texts_is_not_trusted_to_bytes(tmp_path: Path) -> None:
+    from tokenizers import normalizers, pre_tokenizers
+
+    table = _table(("oi", "a"))
+    plain = _saved(tmp_path / "plain")
+    assert plain.tokens(table).to_list() == [5]
+    lengthening: dict[str, dict[str, Any]] = {
+        "replaces": {"normalizer": normalizers.Replace("a", "b" * 50)},
+        "in turn": {"normalizer": normalizers.Sequence([normalizers.NFC(), normalizers.Prepend("b" * 50)])},
+        "adds spaces": {"pre_tokenizer": pre_tokenizers.ByteLevel(add_prefix_space=True)},
+    }
+    for name, parts in lengthening.items():
+        lengths = _saved(tmp_path / name, **parts)
+        (tokens,) = lengths.tokens(table)
+        assert tokens > 5
+        assert lengths.too_long(table, tokens - 1).to_list() == [True]
+        assert lengths.too_long(table, tokens).to_list() == [False]
+
+
+def test_compatibility_forms_may_be_longer(tmp_path: Path) -> None:
+    from tokenizers import normalizers
+
+    lengths = _saved(tmp_path, normalizer=normalizers.Sequence([normalizers.NFKC()]))
+    table = _table(("", "\ufdfa" * 3))
+    assert lengths.tokens(table).to_list() == [3 * 33 + 2]
+    assert lengths.too_long(table, 100).to_list() == [True]
+
+
+def test_a_template_that_repeats_a_text_is_not_trusted_to_bytes(tmp_path: Path) -> None:
+    lengths = _saved(tmp_path, template="{{ messages[1]['content'] * 3 }}{{ messages[0]['content'] }}")
+    assert lengths.too_long(_table(("", "abc"), ("", "ab")), 8).to_list() == [True, False]
+
+
+def test_no_rows_are_no_lengths(base: Path) -> None:
+    for lengths in (STAND_IN, PromptLengths(str(base))):
+        assert lengths.too_long(_table(), 50).dtype == pl.Boolean
+        assert lengths.tokens(_table()).dtype == pl.UInt32
+
+
+def test_lengths_travel_without_their_tokenizer() -> None:
+    lengths = PromptLengths.of(PolicyConfig(name="nowhere/nothing"))
+    assert pickle.loads(pickle.dumps(lengths)) == lengths  # noqa: S301 - our own bytes
+
+
+def test_what_cannot_measure_says_so(tmp_path: Path) -> None:
+    table = _table(("Seja breve.", "oi"))
+    with pytest.raises(InputError, match=r"no tokenizer can be read from policy\.name '.*missing'; give the folder"):
+        PromptLengths(str(tmp_path / "missing")).too_long(table, 50)
+    with pytest.raises(InputError, match="has no chat template; use an Instruct model"):
+        _saved(tmp_path / "silent", template=None).tokens(table)
+    with pytest.raises(InputError, match="cannot render a system text and a prompt; use a model"):
+        _saved(tmp_path / "strict", template="{{ raise_exception('no system role') }}").tokens(table)
