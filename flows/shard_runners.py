@@ -27,8 +27,8 @@ def _on_dask(config: CurateConfig) -> MapShards:
         from prefect_dask import DaskTaskRunner
     except ImportError:
         raise InputError(
-            "curate.runner is 'dask', and prefect-dask is not installed; run `pip install 'tucano2-commerce[dask]'`, or "
-            "leave curate.runner at 'processes'"
+            "curate.runner is 'dask', and prefect-dask is not installed; run `pip install 'tucano2-commerce[dask]'`, "
+            "or leave curate.runner at 'processes'"
         ) from None
     if config.dask_address is not None:
         runner = DaskTaskRunner(address=config.dask_address)

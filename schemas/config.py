@@ -199,7 +199,7 @@ class CurateConfig(Section):
     @model_validator(mode="after")
     def _every_task_has_rows_to_hold_out(self) -> "CurateConfig":
         for name, sizes in (("validation_per_task", self.validation_per_task), ("test_per_task", self.test_per_task)):
-            by_task = {task: sizes for task in TASK_NAMES} if isinstance(sizes, int) else sizes
+            by_task = dict.fromkeys(TASK_NAMES, sizes) if isinstance(sizes, int) else sizes
             missing = [task for task in TASK_NAMES if task not in by_task]
             if missing:
                 raise ValueError(f"{name} says nothing of {', '.join(missing)}; give every task a number")

@@ -5,7 +5,8 @@ is decided by itself, as `schemas.prompts.content_id` and `schemas.references.ch
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import polars as pl
@@ -30,13 +31,20 @@ def references_that_fit(table: pl.DataFrame) -> pl.Series:
 
     Where no such task exists, any object fits.
     """
-    return _references(table)["fits"]
+    fits = table.select(_has_its_shape()).to_series()
+    tasks, texts = table["task"], table["reference"]
+    others = ~tasks.is_in(TASK_NAMES).fill_null(False)
+    for task, of_task in [*((task, (tasks == task).fill_null(False)) for task in TASK_NAMES), (None, others)]:
+        unsure = of_task & ~fits
+        fits |= unsure & _is_one_of(texts, unsure, partial(reference_fits, task))
+    return fits
 
 
 def ids_that_fit(table: pl.DataFrame) -> pl.Series:
     """Return for each row whether its `prompt_id` is the `content_id` of its content."""
-    has_its_digest = table.select(_digest(table) == pl.col("prompt_id")).to_series()
-    fits = (has_its_digest & _references(table)["canonical"]).fill_null(False)
+    canonical = table.select(_has_its_shape()).to_series()
+    canonical |= _is_one_of(table["reference"], ~canonical, _is_canonical)
+    fits = canonical & table.select((_digest(table) == pl.col("prompt_id")).fill_null(False)).to_series()
     unsure = table.filter(~fits)
     return fits.scatter((~fits).arg_true(), pl.Series(map(id_fits, unsure.iter_rows(named=True)), dtype=pl.Boolean))
 
@@ -62,21 +70,17 @@ def id_fits(row: Mapping[str, Any]) -> bool:
     return reference is not None and row["prompt_id"] == content_id(*content, reference)
 
 
-def _references(table: pl.DataFrame) -> pl.DataFrame:
-    """Return for each row whether its reference `fits`, and whether its text is `canonical`."""
-    by_shape = pl.any_horizontal(
-        (pl.col("task") == task) & pl.col("reference").str.contains(shape) for task, shape in _SHAPES.items()
-    )
-    shaped = table.select(by_shape.fill_null(False)).to_series()
-    unsure = table.select("task", "reference").filter(~shaped)
-    distinct = unsure.unique()
-    judged = distinct.with_columns(
-        pl.Series("fits", [reference_fits(*row) for row in distinct.iter_rows()], dtype=pl.Boolean),
-        pl.Series("canonical", [_is_canonical(text) for text in distinct["reference"]], dtype=pl.Boolean),
-    )
-    joined = unsure.join(judged, on=["task", "reference"], how="left", nulls_equal=True, maintain_order="left")
-    places = (~shaped).arg_true()
-    return pl.DataFrame({name: shaped.clone().scatter(places, joined[name]) for name in ("fits", "canonical")})
+def _has_its_shape() -> pl.Expr:
+    """Return whether a reference is surely canonical and fits its task."""
+    shapes = [(pl.col("task") == task) & pl.col("reference").str.contains(shape) for task, shape in _SHAPES.items()]
+    return pl.any_horizontal(shapes).fill_null(False)
+
+
+def _is_one_of(texts: pl.Series, asked: pl.Series, holds: Callable[[str | None], bool]) -> pl.Series:
+    """Return for each text whether it is one of those for which it holds, each of the asked ones tried once."""
+    distinct = texts.filter(asked).unique()
+    right = distinct.filter(pl.Series(map(holds, distinct), dtype=pl.Boolean))
+    return texts.is_in(right.implode()).fill_null(False)
 
 
 def _digest(table: pl.DataFrame) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""A prompt of a shop's own, as one line of JSON: what `tucano curate` takes beside the tables of `tucano synthesize`."""
+"""A prompt of a shop's own, as one line of JSON, which `tucano curate` takes beside the tables of synthesis."""
 
 from typing import Any
 

@@ -60,7 +60,7 @@ def _read(indices: Sequence[Path], columns: list[str]) -> pl.DataFrame:
 def _decisions(index: pl.DataFrame, copies: Rows, splits: pl.Series, kept: Rows, leaks: Rows) -> pl.DataFrame:
     originals = index.select("prompt_id", "text")[np.maximum(copies, 0)]
     reasons = np.where(originals["text"] == index["text"], DUPLICATE, NEAR_DUPLICATE).astype(object)
-    reasons[kept] = np.where(splits.is_null(), HELD_OUT, None)
+    reasons[kept] = [HELD_OUT if split is None else None for split in splits]
     reasons[leaks] = LEAKAGE
     decided = pl.DataFrame({"reason": pl.Series(reasons.tolist(), dtype=pl.String), "original": originals["prompt_id"]})
     details = {

@@ -49,8 +49,8 @@ def near(one: pl.DataFrame, one_words: Words, other: pl.DataFrame, other_words: 
         other_words: Their words.
 
     Returns:
-        The pairs as `row` of the one and `row_other` of the other table, sorted; of one task, with the same numbers, and
-        with references that do not contradict each other.
+        The pairs as `row` of the one and `row_other` of the other table, sorted; of one task, with the same numbers,
+        and with references that do not contradict each other.
     """
     asked, held = _questions(one), _questions(other)
     rows = np.flatnonzero(np.isin(asked, held))

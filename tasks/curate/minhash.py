@@ -1,5 +1,6 @@
-"""MinHash sketches of prompts, cut into bands (Broder 1997; Leskovec, Rajaraman and Ullman, Mining of Massive Datasets,
-3.4): prompts that are alike share a band with high probability, others hardly ever.
+"""MinHash sketches of prompts, cut into bands: prompts that are alike share a band with high probability.
+
+Broder 1997; Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, 3.4.
 """
 
 from typing import Final

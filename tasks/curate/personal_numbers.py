@@ -151,7 +151,8 @@ def find_numbers(text: str) -> list[Number]:
 def _second_phone(match: re.Match[str], kind: NumberKind, marks: bytearray) -> Span | None:
     """Return a number without its area that stands beside a telephone that has one: `(11) 98765-4321 / 3322-4455`."""
     before = _BESIDE.search(match.string[max(match.start() - 4, 0) : match.start()]) if kind == "TELEFONE" else None
-    beside = before is not None and marks[match.start() - len(before[0]) - 1] == _MARKS["TELEFONE"]
+    place = match.start() - len(before[0]) - 1 if before else -1
+    beside = place >= 0 and marks[place] == _MARKS["TELEFONE"]
     return match.span() if beside and _LETTER_AT.match(match.string, match.end()) is None else None
 
 

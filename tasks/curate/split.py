@@ -4,7 +4,7 @@ Validation chooses the checkpoint; test is read by the evaluation alone. Both ar
 (`tasks.curate.kinship`), in the order of their draws, one prompt of a task from each kin before any gives a second, so
 that test prompts are as independent as the data allows. Kin are never divided between the two: whoever lacks the larger
 part of its rows of a task gets the next kin. What is held out and not
-needed stays out of the dataset: were it trained on, growing data would turn it from a training into a test row and back.
+needed stays out of the dataset: were it trained on, growing data would turn training rows into test rows and back.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ def assign(index: pl.DataFrame, config: CurateConfig) -> pl.Series:
         config: The sizes.
 
     Raises:
-        InputError: Too few prompts of a task are held out for its test and validation rows, or none is left to train on.
+        InputError: Too few prompts of a task are held out for test and validation, or none is left to train on.
     """
     present = [task for task in TASK_NAMES if task in set(index["task"].unique())]
     needs = {
@@ -42,7 +42,7 @@ def assign(index: pl.DataFrame, config: CurateConfig) -> pl.Series:
     whole = {side: Counter(need) for side, need in needs.items()}
     for row, task, kin in _in_order(index):
         options = (sides[kin],) if kin in sides else DRAWN
-        side = max(options, key=lambda side: needs[side][task] / whole[side][task])  # noqa: B023 - used at once
+        side = max(options, key=lambda side: needs[side][task] / whole[side][task])
         if needs[side][task]:
             sides[kin] = side
             needs[side][task] -= 1

@@ -31,7 +31,7 @@ def reference_for(task: TaskName, prompt: str) -> Mapping[str, Any]:
 
 
 def prompt_row(
-    task: TaskName, prompt: str, reference: Mapping[str, Any] | None = None, **origin: str | None
+    task: TaskName, prompt: str, reference: Mapping[str, Any] | None = None, /, **origin: str | None
 ) -> PromptRow:
     """Return a row that fits the schema; its origin is null where not given."""
     known = reference_for(task, prompt) if reference is None else reference

@@ -56,7 +56,7 @@ def test_what_differs_more_is_no_leak(other: PromptRow) -> None:
 
 def test_all_is_found_that_comparing_all_pairs_finds() -> None:
     generator = random.Random(3)
-    texts = sorted({tuple(generator.choices("a b c d".split(), k=generator.randint(1, 4))) for _ in range(120)})
+    texts = sorted({tuple(generator.choices(["a", "b", "c", "d"], k=generator.randint(1, 4))) for _ in range(120)})
     rows = [prompt_row("churn", " ".join(text)) for text in texts]
 
     def one_apart(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

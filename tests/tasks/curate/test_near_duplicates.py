@@ -90,8 +90,23 @@ def test_in_a_long_prompt_one_word_in_twenty_may_change() -> None:
 
 def test_what_is_found_is_what_comparing_all_pairs_finds() -> None:
     generator = random.Random(5)
-    vocabulary = "o a produto veio chegou bem mal cedo tarde loja entrega cor caixa nova".split()
-    start = "Leia com calma a avaliação de um cliente da nossa loja e responda".split()
+    vocabulary = [
+        "o",
+        "a",
+        "produto",
+        "veio",
+        "chegou",
+        "bem",
+        "mal",
+        "cedo",
+        "tarde",
+        "loja",
+        "entrega",
+        "cor",
+        "caixa",
+        "nova",
+    ]
+    start = ["Leia", "com", "calma", "a", "avaliação", "de", "um", "cliente", "da", "nossa", "loja", "e", "responda"]
     texts = {tuple(generator.choices(vocabulary, k=generator.randint(3, 5))) for _ in range(300)}
     rows = [asked(" ".join([*start, *text])) for text in sorted(texts)]
     bodies = sorted(texts)

@@ -138,6 +138,7 @@ def test_the_rest_of_the_text_is_kept_byte_for_byte() -> None:
 
 def test_two_telephones_share_an_area() -> None:
     assert scrub("(11) 98765-4321 / 3322-4455")[0] == "[TELEFONE] / [TELEFONE]"
+    assert scrub("/3322-4455 (11) 98765-4321")[0] == "/3322-4455 [TELEFONE]"
 
 
 @pytest.mark.parametrize("kind", KINDS)
