@@ -4,7 +4,8 @@
 content are spelt for pandas in two ways: over columns (lists, and each distinct reference judged once) and, as is more
 usual, row by row with `apply`. Each engine has a process of its own and the rows in memory before its time starts; its
 peak is that of the whole process. First, all must find the same broken rows in a table with planted faults. Limit:
-polars at least 5 times faster than the faster spelling for pandas (median of three runs; `apply` runs once).
+polars at least 5 times faster than the faster spelling for pandas (the best of three runs each, by turns; `apply` runs
+once).
 """
 
 import argparse
@@ -12,7 +13,6 @@ import hashlib
 import json
 import resource
 import shutil
-import statistics
 import subprocess
 import sys
 import time
@@ -84,7 +84,11 @@ def main() -> int:
     shutil.rmtree(FOLDER, ignore_errors=True)
     prompts, faulty = _make(arguments.count)
     found = {engine: _run(engine, faulty).broken for engine in ENGINES}
-    runs = {engine: [_run(engine, prompts) for _ in range(1 if engine == ROWS else RUNS)] for engine in ENGINES}
+    runs: dict[str, list[Run]] = {engine: [] for engine in ENGINES}
+    for turn in range(RUNS):
+        # By turns, so that whatever else the machine does slows both down.
+        for engine in (POLARS, COLUMNS) if turn else ENGINES:
+            runs[engine].append(_run(engine, prompts))
     shutil.rmtree(FOLDER)
     _print(arguments.count, runs, found)
     misses = _misses(runs, found)
@@ -243,7 +247,7 @@ def _timed(check: Callable[[], object]) -> Run:
 def _print(count: int, runs: Mapping[str, list[Run]], found: Mapping[str, list[tuple[int, str]]]) -> None:
     seconds = _seconds(runs)
     table = Table(title=f"The schema of {count:,} prompts", title_justify="left")
-    for name in ("engine", "seconds", "median", "rows/s", "peak GB", "times polars"):
+    for name in ("engine", "seconds", "best", "rows/s", "peak GB", "times polars"):
         table.add_column(name, justify="left" if name == "engine" else "right")
     for engine, of_engine in runs.items():
         table.add_row(
@@ -273,7 +277,7 @@ def _misses(runs: Mapping[str, list[Run]], found: Mapping[str, list[tuple[int, s
 
 
 def _seconds(runs: Mapping[str, list[Run]]) -> dict[str, float]:
-    return {engine: statistics.median(run.seconds for run in of_engine) for engine, of_engine in runs.items()}
+    return {engine: min(run.seconds for run in of_engine) for engine, of_engine in runs.items()}
 
 
 if __name__ == "__main__":
