@@ -20,6 +20,9 @@ from tasks.curate.words import Hashes, Words
 _BASE: Final = np.uint64(0x9E3779B97F4A7C15)
 """Odd, so that it has an inverse modulo 2^64."""
 _INVERSE: Final = np.uint64(pow(0x9E3779B97F4A7C15, -1, 2**64))
+ROWS_AT_ONCE: Final = 50_000
+"""Rows whose openings, some dozens each, are in memory at once."""
+NO_PAIRS: Final = pl.DataFrame(schema={"row": pl.Int64, "row_other": pl.Int64})
 SHARED: Final = ("prompt_id", *SOURCES, "parent_id", "question")
 
 
@@ -53,16 +56,24 @@ def near(one: pl.DataFrame, one_words: Words, other: pl.DataFrame, other_words: 
         and with references that do not contradict each other.
     """
     asked, held = _questions(one), _questions(other)
+    opened = _open(held, other_words)
     rows = np.flatnonzero(np.isin(asked, held))
-    few = _open(asked[rows], one_words.take(rows))
-    many = _open(held, other_words)
-    sides = [(few.whole, many.whole), (few.replaced, many.replaced)]
-    sides += [(few.whole, many.without), (few.without, many.whole)]
-    pairs = pl.concat([left.join(right, on="hash", suffix="_other").drop("hash") for left, right in sides]).unique()
-    pairs = pairs.with_columns(row=pl.Series(rows[pairs["row"].to_numpy()])).sort("row", "row_other")
+    parts = [
+        _met(asked, one_words, rows[first : first + ROWS_AT_ONCE], opened)
+        for first in range(0, len(rows), ROWS_AT_ONCE)
+    ]
+    pairs = pl.concat([NO_PAIRS, *parts]).sort("row", "row_other")
     first, second = one["reference"].gather(pairs["row"]), other["reference"].gather(pairs["row_other"])
     admissible = [not contradict(*known) for known in zip(first, second, strict=True)]
     return pairs.filter(pl.Series(admissible, dtype=pl.Boolean))
+
+
+def _met(asked: Hashes, words: Words, rows: NDArray[np.int64], held: Openings) -> pl.DataFrame:
+    own = _open(asked[rows], words.take(rows))
+    sides = [(own.whole, held.whole), (own.replaced, held.replaced)]
+    sides += [(own.whole, held.without), (own.without, held.whole)]
+    pairs = pl.concat([left.join(right, on="hash", suffix="_other").drop("hash") for left, right in sides]).unique()
+    return pairs.with_columns(row=pl.Series(rows[pairs["row"].to_numpy()]))
 
 
 def find_leaks(index: pl.DataFrame, words: Words, splits: pl.Series) -> NDArray[np.int64]:

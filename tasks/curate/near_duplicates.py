@@ -65,34 +65,73 @@ def _alike(rows: Rows, keys: Hashes, words: Words, bands: Hashes) -> NDArray[np.
     """Return the pairs among some rows that share a key and a band, and differ in as little as a word."""
     counts = words.counts[rows].astype(np.uint64)
     tails = _Tails.of(words, rows)
-    found = []
-    for longer, possible, compare in ((0, tails.replaced, _replaced), (1, tails.inserted, _inserted)):
-        likely = [np.empty((0, 2), np.int64)]
-        for band in bands[rows].T:
-            met = mixed(keys, band)
-            wanted = mixed(met, counts + np.uint64(1)) if longer else None
-            likely += [pairs[possible(pairs)] for pairs in _meetings(mixed(met, counts), wanted)]
-        found.append(_compared(np.unique(np.concatenate(likely), axis=0), rows, words, compare))
-    return np.concatenate(found)
+    replaced, inserted = _Pairs(len(rows)), _Pairs(len(rows))
+    for band in bands[rows].T:
+        met = mixed(keys, band)
+        places = _Places.of(mixed(met, counts))
+        for pairs in places.equals():
+            replaced.add(pairs[tails.replaced(pairs)])
+        for pairs in places.wanted(mixed(met, counts + np.uint64(1))):
+            inserted.add(pairs[tails.inserted(pairs)])
+    found = [(replaced, _replaced), (inserted, _inserted)]
+    return np.concatenate([_compared(pairs.distinct(), rows, words, compare) for pairs, compare in found])
 
 
-def _meetings(keys: Hashes, wanted: Hashes | None) -> Iterator[NDArray[np.int64]]:
-    """Yield pairs of places: each with another of the same key, or with one that has the key it wants."""
-    order = np.argsort(keys, kind="stable")
-    ranked = keys[order]
-    seekers = np.arange(len(keys))
-    if wanted is None:
-        begin = np.empty_like(seekers)
-        begin[order] = seekers + 1
-        end = np.searchsorted(ranked, keys, side="right")
-    else:
-        begin, end = np.searchsorted(ranked, wanted, side="left"), np.searchsorted(ranked, wanted, side="right")
-    end = np.minimum(end, begin + MOST_NEIGHBOURS)
-    while len(seekers):
-        open_still = begin < end
-        seekers, begin, end = seekers[open_still], begin[open_still], end[open_still]
-        yield np.stack([seekers, order[begin]], axis=1)
-        begin = begin + 1
+class _Pairs:
+    """Pairs of places that were found, some of them in several bands."""
+
+    def __init__(self, places: int) -> None:
+        self._places = places
+        self._found = [np.empty(0, np.int64)]
+
+    def add(self, pairs: NDArray[np.int64]) -> None:
+        self._found.append(pairs[:, 0] * self._places + pairs[:, 1])
+
+    def distinct(self) -> NDArray[np.int64]:
+        found = np.unique(np.concatenate(self._found))
+        return np.stack(np.divmod(found, max(self._places, 1)), axis=1)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Which places have which key."""
+
+    ranked: Hashes
+    """The keys, sorted."""
+    order: NDArray[np.int64]
+    """Their places, those of one key ascending."""
+    end: NDArray[np.int64]
+    """For each of the sorted keys, where the run of its equals ends."""
+
+    @classmethod
+    def of(cls, keys: Hashes) -> "_Places":
+        order = np.argsort(keys, kind="stable")
+        ranked = keys[order]
+        ends = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]) + 1, len(ranked))
+        return cls(ranked, order, np.repeat(ends, np.diff(ends, prepend=0)))
+
+    def equals(self) -> Iterator[NDArray[np.int64]]:
+        """Yield pairs of places with the same key, each pair once."""
+        return self._pairs(self.order, np.arange(1, len(self.order) + 1), self.end)
+
+    def wanted(self, keys: Hashes) -> Iterator[NDArray[np.int64]]:
+        """Yield pairs of a place and one that has the key wanted for it."""
+        # Keys are looked up in order, which the processor's caches reward tenfold.
+        seekers = np.argsort(keys, kind="stable")
+        begin = np.searchsorted(self.ranked, keys[seekers])
+        within = np.minimum(begin, len(self.ranked) - 1)
+        there = self.ranked[within] == keys[seekers]
+        return self._pairs(seekers[there], begin[there], self.end[begin[there]])
+
+    def _pairs(
+        self, seekers: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
+    ) -> Iterator[NDArray[np.int64]]:
+        end = np.minimum(end, begin + MOST_NEIGHBOURS)
+        while len(seekers):
+            open_still = begin < end
+            seekers, begin, end = seekers[open_still], begin[open_still], end[open_still]
+            yield np.stack([seekers, self.order[begin]], axis=1)
+            begin = begin + 1
 
 
 def _compared(
