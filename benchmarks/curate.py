@@ -1,8 +1,8 @@
 """Curation: how long a million prompts take, in how much memory, and whether copies are found and nothing else.
 
 Limits: 1,000,000 synthetic prompts in under 150 seconds (without making them) and under 3 GB of resident memory, all
-processes together; of planted near-duplicates (case, accents, punctuation, one word changed) at least 95 % found of each
-kind; of distinct prompts under 0.5 % wrongly dropped; the same bytes on one worker and on four.
+processes together; of planted near-duplicates (case, accents, punctuation, one word changed) at least 95 % found of
+each kind; of distinct prompts under 0.5 % wrongly dropped; the same bytes on one worker and on four.
 """
 
 import argparse
@@ -199,9 +199,9 @@ def _judge(planted: Counter[str], found: Counter[str], wrong: int, rows: int, na
 
 def _copy(row: PromptRow, text: str, number: int) -> PromptRow:
     """Return the row with another text, as if another customer had sent it."""
-    others = {name: f"copy-{name}-{number}" for name in ("customer_id", "order_id", "review_id") if getattr(row, name)}
+    customer, order, review = (known and f"copy-{number}" for known in (row.customer_id, row.order_id, row.review_id))
     identity = content_id(row.task, row.system, text, row.reference)
-    return replace(row, prompt_id=identity, prompt=text, **others)
+    return replace(row, prompt_id=identity, prompt=text, customer_id=customer, order_id=order, review_id=review)
 
 
 def _quarantine(dataset: Path) -> dict[str, str]:

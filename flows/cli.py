@@ -57,7 +57,7 @@ def retrain(
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
     from flows.console import print_retraining, say
     from flows.session import session
-    from schemas.config import load_config
+    from schemas.profiles import load_config
 
     config = load_config(profile, overrides)
     say(f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}")
@@ -123,7 +123,7 @@ def synthesize(
     """Make a store, simulated or Olist's, and prompts with references from it."""
     from flows.console import print_synthesis, say, stage_progress
     from flows.new_folder import new_folder
-    from schemas.config import synthesize_config
+    from schemas.profiles import synthesize_config
     from tasks.synthesize.mix import read_mix, split_count
 
     if count < 1 or seed < 0:
@@ -167,14 +167,16 @@ def curate(
     """Make one dataset of prompts: checked, scrubbed, without copies, split without leakage."""
     from flows.console import print_curation, say, stage_progress
     from flows.new_folder import new_folder
-    from schemas.config import load_config
+    from schemas.profiles import load_config
 
     config = load_config(profile, overrides)
     started = time.monotonic()
     with new_folder(out) as draft, _workers(config) as map_shards, stage_progress("curate") as progress:
         from tasks.curate import stage
 
-        summary = stage.run(config.curate, config.policy, config.seed, prompts, draft, progress, map_shards)
+        # A cluster's workers stand in folders of their own.
+        given = prompts.absolute()
+        summary = stage.run(config.curate, config.policy, config.seed, given, draft, progress, map_shards)
     seconds = time.monotonic() - started
     print_curation(summary)
     say(f"dataset in {out}, in {seconds:.1f} s; its card is {out / 'README.md'}")

@@ -1,21 +1,25 @@
 """Who works on the shards of a large dataset: processes of this machine, or Prefect's Dask task runner."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from prefect import flow, task
 from prefect.utilities.annotations import unmapped
 
 from schemas.config import CurateConfig
-from schemas.errors import InputError
+from schemas.errors import InputError, Interrupted
 from tasks.curate.processes import MapShards, in_processes
+
+SECONDS_TO_CONNECT: Final = 10
 
 
 def map_shards(config: CurateConfig) -> MapShards:
     """Return the way to work on shards that the configuration names.
 
     Raises:
-        InputError: It names Dask, and `prefect-dask` is not installed.
+        InputError: It names Dask, and `prefect-dask` is not installed or no scheduler answers at `dask_address`.
+        Interrupted: On use, where workers were killed, as the system does when memory runs out, or the scheduler was.
     """
     if config.runner == "processes":
         return in_processes(config.workers)
@@ -24,6 +28,7 @@ def map_shards(config: CurateConfig) -> MapShards:
 
 def _on_dask(config: CurateConfig) -> MapShards:
     try:
+        from distributed import CancelledError, KilledWorker
         from prefect_dask import DaskTaskRunner
     except ImportError:
         raise InputError(
@@ -31,18 +36,47 @@ def _on_dask(config: CurateConfig) -> MapShards:
             "or leave curate.runner at 'processes'"
         ) from None
     if config.dask_address is not None:
+        _prove_reachable(config.dask_address)
         runner = DaskTaskRunner(address=config.dask_address)
     else:
-        runner = DaskTaskRunner(cluster_kwargs={"n_workers": config.workers, "threads_per_worker": 1})
+        cluster = {
+            "n_workers": config.workers,
+            "threads_per_worker": 1,
+            # By itself Dask serves its pages to the whole network, and warns where another cluster has the port.
+            "dashboard_address": "127.0.0.1:0",
+            # What ends workers early is told in one sentence.
+            "silence_logs": logging.CRITICAL,
+        }
+        runner = DaskTaskRunner(cluster_kwargs=cluster)
 
     @flow(name="curate-shards", task_runner=runner, validate_parameters=False)
     def work(function: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
-        return _apply.map(unmapped(function), list(things)).result()
+        # One by one, so that of several failures the first shard's is told, whichever came first.
+        return [future.result() for future in _apply.map(unmapped(function), list(things))]
 
     def on_dask(function: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[Any]:
-        yield from work(function, things)
+        try:
+            yield from work(function, things)
+        except (KilledWorker, CancelledError):
+            raise Interrupted(
+                "Dask's workers were killed, perhaps for want of memory, or its scheduler was; lower curate.workers or "
+                "curate.shard_rows, and run the same command again"
+            ) from None
 
     return on_dask
+
+
+def _prove_reachable(address: str) -> None:
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
+        client.close()  # type: ignore[no-untyped-call]
+    except Exception:  # noqa: BLE001 - what is no address, and a server that is not Dask's, fail each in its own way
+        raise InputError(
+            f"no Dask scheduler answers at curate.dask_address {address}; start it, correct the address, or leave "
+            "curate.dask_address out to use a cluster on this machine"
+        ) from None
 
 
 @task(name="shard")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from schemas.config import AuditConfig
+from schemas.documents import RaterKind
 from schemas.tasks import TaskName
 from tasks.audit.probes import Probe
-from tasks.audit.sheet import RaterKind
 from tasks.audit.statistics import Agreement
 
 AuditVerdict = Literal["agrees", "disagrees", "uncertain", "too few scores", "probe failed"]

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from schemas.documents import ScoredRollout
+from schemas.documents import ScoredRollout, SheetRow
 from schemas.tasks import TaskName
 from tasks.audit.gate import AuditGate, TaskAudit
-from tasks.audit.sheet import SheetRow
 
 REPORT_PAGE = "report.html"
 TEMPLATE = "report.html.j2"

@@ -6,13 +6,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from schemas.documents import RaterKind, Rollout, SheetRow
+from schemas.documents import Rollout, SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.store_faults import first_fault as first_csv_fault
 from schemas.table_check import as_table, table_faults
-
-__all__ = ["RaterKind", "SheetRow", "match_rollouts", "read_sheet"]
 
 _MOST_NAMED = 5
 # Where the CSV reader puts the cells beyond the last column.

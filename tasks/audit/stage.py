@@ -12,7 +12,6 @@ import numpy as np
 
 from schemas.config import AuditConfig
 from schemas.documents import Rollout, ScoredRollout
-from schemas.json_lines import read_json_lines
 from schemas.store_files import read_store
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
@@ -68,8 +67,10 @@ def run(config: AuditConfig, spec: SpecName, output: Path) -> AuditResult:
     Raises:
         InputError: Sheet, rollouts or store cannot be read or do not belong together.
     """
+    from schemas.rollout_tables import read_rollouts
+
     sheet = read_sheet(config.sheet)
-    rollouts = read_json_lines(config.rollouts, Rollout, "rollouts")
+    rollouts = read_rollouts(config.rollouts)
     databases = Databases.from_store(read_store(config.store))
     rows = [
         ScoredRow(row, registry.score_rollout(rollout, databases, spec))

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from schemas.config import EvaluateConfig
-from schemas.documents import PairedScore, Rollout, ScoredRollout
-from schemas.json_lines import read_json_lines
+from schemas.documents import PairedScore, ScoredRollout
 from schemas.store_files import read_store
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce import registry
@@ -68,8 +67,12 @@ def run(
 
 
 def _score(file: Path, databases: Databases, spec: SpecName) -> list[ScoredRollout]:
-    rollouts = read_json_lines(file, Rollout, "rollouts")
-    return [registry.score_rollout(rollout, databases, spec) for rollout in rollouts]
+    from schemas.rollout_tables import ScoredRollouts, read_rollouts
+    from schemas.table_check import as_table, validate_table
+
+    scored = [registry.score_rollout(rollout, databases, spec) for rollout in read_rollouts(file)]
+    validate_table(as_table(scored, ScoredRollouts), ScoredRollouts, f"scored rollouts of {file}")
+    return scored
 
 
 def _as_paired(scored: Sequence[ScoredRollout], seed: int) -> list[PairedScore]:

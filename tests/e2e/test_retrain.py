@@ -8,7 +8,7 @@ from filelock import FileLock
 
 from flows.server import session_server
 from flows.session import LOCK_FILE, mlflow_folder, prefect_folder
-from schemas.config import load_config
+from schemas.profiles import load_config
 from schemas.progress import silent
 from tasks.lineage.artifacts import ArtifactStore
 from tasks.policy.child import run_child

@@ -13,8 +13,9 @@ from filelock import FileLock
 
 from flows.server import session_server
 from flows.session import LOCK_FILE, session
-from schemas.config import Config, load_config
+from schemas.config import Config
 from schemas.errors import InputError
+from schemas.profiles import load_config
 
 
 def _config(root: Path) -> Config:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.config import PROFILES_FOLDER, Config, Section, SynthesizeConfig, load_config, synthesize_config
+from schemas.config import Config, Section, SynthesizeConfig
 from schemas.errors import InputError
+from schemas.profiles import PROFILES_FOLDER, load_config, synthesize_config
 
 
 @pytest.mark.parametrize("profile", sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml")))

@@ -6,8 +6,9 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from schemas.config import PROFILES_FOLDER, REPOSITORY
+from schemas.config import REPOSITORY
 from schemas.config_schema import SCHEMA_FILE, config_schema, write_schema
+from schemas.profiles import PROFILES_FOLDER
 
 PROFILES = sorted(PROFILES_FOLDER.glob("*.toml"))
 

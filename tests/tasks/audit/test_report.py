@@ -1,10 +1,9 @@
 from html.parser import HTMLParser
 
-from schemas.documents import ScoredRollout
+from schemas.documents import RaterKind, ScoredRollout, SheetRow
 from tasks.audit.gate import AuditGate, TaskAudit
 from tasks.audit.probes import Probe
 from tasks.audit.report import ScoredRow, render
-from tasks.audit.sheet import RaterKind, SheetRow
 from tasks.audit.statistics import Agreement
 
 HOSTILE = "</div><script>alert(1)</script><img src=https://example.org/x onerror=alert(1)> {{ 7 * 7 }}"

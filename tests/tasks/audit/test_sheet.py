@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from schemas.documents import Rollout
+from schemas.documents import Rollout, SheetRow
 from schemas.errors import InputError
-from tasks.audit.sheet import SheetRow, match_rollouts, read_sheet
+from tasks.audit.sheet import match_rollouts, read_sheet
 
 HOSTILE = 'linha 1\nlinha 2; "aspas", =SOMA(A1) \u2028 fim'
 
