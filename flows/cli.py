@@ -35,6 +35,7 @@ OPTIONS_OF_THEIR_OWN = {
     "counts": "--count and --mix",
 }
 """Settings that `tucano synthesize` takes as options only, so that what it says it makes is what it makes."""
+UNDONE = "interrupted, and nothing was written; run the same command again"
 BYTES_NEEDED = 1_000_000_000
 DISK_ERRORS = {errno.ENOSPC, errno.EACCES, errno.EPERM, errno.EROFS, errno.EDQUOT}
 
@@ -90,8 +91,7 @@ def score(
     from flows.interruption import interruptible
     from tasks.commerce.score_file import score_file
 
-    undone = "interrupted, and nothing was written; run the same command again"
-    with interruptible(undone), stage_progress("score") as progress:
+    with interruptible(UNDONE), stage_progress("score") as progress:
         result = score_file(rollouts, spec, store, out, progress, metrics=metrics)
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False))
@@ -204,9 +204,11 @@ def _workers(config: "Config") -> Iterator["MapShards"]:
 
         yield in_processes(config.curate.workers)
         return
+    from flows.interruption import interruptible
     from flows.session import session
 
-    with session(config, bytes_needed=BYTES_NEEDED):
+    # A session's own sentence promises that what was done is kept.
+    with session(config, bytes_needed=BYTES_NEEDED), interruptible(UNDONE):
         from flows.shard_runners import map_shards
 
         yield map_shards(config.curate)

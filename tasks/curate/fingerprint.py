@@ -7,7 +7,7 @@ import polars as pl
 
 from schemas.tasks import TASK_NAMES
 from tasks.curate.reference_values import count_known
-from tasks.curate.words import Words, hashed, with_words
+from tasks.curate.words import Words, hashed, spoken, with_words
 
 NAMES: Final = ("prompt_id", "parent_id", "customer_id", "order_id", "review_id")
 FINGERPRINT: Final = ("task", *NAMES, "reference", "text", "numbers", "answer", "known", "complete")
@@ -22,15 +22,12 @@ def fingerprint(table: pl.DataFrame) -> pl.DataFrame:
         the numbers among them and of the reference; `known` and `complete`, how many values the reference knows and
         whether that is all; `words`, lists of 64-bit hashes.
     """
-    spoken = with_words(table)
-    words = Words.of(spoken["words"])
+    marked = with_words(table)
+    words = Words.of(marked["words"])
     is_number = pl.element().str.contains(r"\d")
     known = [count_known(*row) for row in table.select("task", "reference").iter_rows()]
-    hashes = spoken.select(
-        pl.col("words").list.join(" ").alias("text"),
-        pl.col("words").list.eval(pl.element().filter(is_number)).list.join(" ").alias("numbers"),
-        pl.col("reference").alias("answer"),
-    ).select(hashed(name) for name in ("text", "numbers", "answer"))
+    numbers = pl.col("words").list.eval(pl.element().filter(is_number)).list.join(" ")
+    hashes = marked.select(text=spoken(), numbers=hashed(numbers), answer=hashed(pl.col("reference")))
     return pl.DataFrame(
         [
             table["task"].cast(pl.Enum(TASK_NAMES)),

@@ -20,7 +20,10 @@ from schemas.errors import InputError
 from schemas.instructions import COLUMNS, GENERAL_FILE, Instruction
 from schemas.json_lines import stream_json_lines
 from schemas.parquet import open_parquet
+from tasks.curate.files import split_file
 from tasks.curate.scrub import Kind, may_hold_personal_data, scrub
+from tasks.curate.split import DRAWN
+from tasks.curate.words import spoken, with_words
 from tasks.policy.length import PromptLengths
 
 ROWS_AT_ONCE: Final = 1_000
@@ -39,12 +42,19 @@ class GeneralCounts:
     """Of these, over the token budget."""
     copies: int
     """Further instructions with the prompt of one that was chosen; others were not looked for."""
+    held_out: int
+    """Of these, with the words of a prompt of validation or test."""
     scrubbed: Counter[Kind]
     """Personal data replaced in those that were chosen, by kind."""
 
 
 def take_general(
-    config: GeneralConfig, training_rows: int, seed: int, lengths: PromptLengths, most_tokens: int
+    config: GeneralConfig,
+    training_rows: int,
+    seed: int,
+    lengths: PromptLengths,
+    most_tokens: int,
+    held_out: frozenset[int],
 ) -> tuple[pl.DataFrame, GeneralCounts]:
     """Read, scrub and choose the general instructions; no more of them are in memory than are chosen.
 
@@ -54,6 +64,7 @@ def take_general(
         seed: Key of the choice.
         lengths: What the prompts are measured with.
         most_tokens: Instructions with longer prompts are left out.
+        held_out: The hashes of the words of each prompt of validation and test; whatever has these is left out.
 
     Returns:
         A table of `schemas.instructions.COLUMNS`, in the order of the keyed hash, and the counts.
@@ -68,14 +79,17 @@ def take_general(
             "instruction at all; raise the share or leave curate.general out"
         )
     first = _First(wanted, seed)
-    read, too_long = 0, 0
+    read, too_long, known = 0, 0, 0
     for part in _parts(stream_json_lines(config.path, Instruction, "general instructions")):
         clean = _scrubbed(part)
-        is_long = lengths.too_long(pl.DataFrame([row for row, _ in clean], COLUMNS, orient="row"), most_tokens)
+        table = pl.DataFrame([row for row, _ in clean], COLUMNS, orient="row")
+        is_long = lengths.too_long(table, most_tokens)
+        is_known = with_words(table).select(spoken()).to_series().is_in(held_out)
         read += len(clean)
         too_long += int(is_long.sum())
-        for (row, replaced), long in zip(clean, is_long, strict=True):
-            if not long:
+        known += int(is_known.sum())
+        for (row, replaced), out in zip(clean, is_long | is_known, strict=True):
+            if not out:
                 first.offer(row, replaced)
     chosen = first.in_order()
     if len(chosen) < wanted:
@@ -85,7 +99,8 @@ def take_general(
         )
     scrubbed = sum((each.replaced for each in chosen), Counter[Kind]())
     table = pl.DataFrame([each.row for each in chosen], COLUMNS, orient="row")
-    return table, GeneralCounts(read, too_long, sum(each.copies for each in chosen), scrubbed)
+    copies = sum(each.copies for each in chosen)
+    return table, GeneralCounts(read, too_long, copies, known, scrubbed)
 
 
 def write_general(
@@ -99,12 +114,12 @@ def write_general(
         seed: Key of the choice.
         lengths: What the prompts are measured with.
         most_tokens: Instructions with longer prompts are left out.
-        folder: The dataset's folder, with a `data` folder in it.
+        folder: The dataset's folder, with its splits in it.
 
     Raises:
         InputError: The file cannot be read, lines in it are no instructions, or there are too few for the share.
     """
-    table, counts = take_general(config, training_rows, seed, lengths, most_tokens)
+    table, counts = take_general(config, training_rows, seed, lengths, most_tokens, _held_out(folder))
     with open_parquet(folder / GENERAL_FILE, COLUMNS) as file:
         file.add(table)
     return {
@@ -115,8 +130,14 @@ def write_general(
         "read": counts.read,
         "too_long": counts.too_long,
         "copies": counts.copies,
+        "held_out": counts.held_out,
         "scrubbed": dict(sorted(counts.scrubbed.items())),
     }
+
+
+def _held_out(folder: Path) -> frozenset[int]:
+    splits = [pl.read_parquet(split_file(folder, split), columns=["prompt"]) for split in DRAWN]
+    return frozenset(with_words(pl.concat(splits)).select(spoken()).to_series())
 
 
 def _parts(instructions: Iterator[Instruction]) -> Iterator[list[Instruction]]:

@@ -66,6 +66,8 @@ def run(
     work.mkdir()
     source, rows = open_prompts(prompts, work)
     lengths = PromptLengths.of(policy)
+    # A tokenizer that is not there is told before any work, and once.
+    lengths.tokens(pl.DataFrame(schema={"system": pl.String, "prompt": pl.String}))
     shards = [
         Shard(source, number, first, min(config.shard_rows, rows - first), work, lengths,
               config.max_prompt_tokens, config.near_duplicate_threshold)

@@ -24,12 +24,17 @@ def with_words(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(words=pl.when(words.list.len() > 0).then(words).otherwise(pl.concat_list("prompt")))
 
 
-def hashed(column: str) -> pl.Expr:
+def hashed(text: pl.Expr) -> pl.Expr:
     """Return the 64-bit hash of a text, the same on every machine."""
     import polars_hash  # noqa: F401 - gives expressions their `nchash`
 
-    hashes: pl.Expr = pl.col(column).nchash.xxh3_64(seed=HASH_SEED)  # type: ignore[attr-defined]
+    hashes: pl.Expr = text.nchash.xxh3_64(seed=HASH_SEED)  # type: ignore[attr-defined]
     return hashes
+
+
+def spoken() -> pl.Expr:
+    """Return the hash of all of a prompt's `words`: prompts with the same one say the same."""
+    return hashed(pl.col("words").list.join(" "))
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Words:
     @classmethod
     def of(cls, words: pl.Series) -> "Words":
         """Hash the lists of words that `with_words` adds."""
-        flat = words.explode().rename("word").to_frame().select(hashed("word"))
+        flat = words.explode().rename("word").to_frame().select(hashed(pl.col("word")))
         lengths = words.list.len().to_numpy().astype(np.int64)
         return cls(flat.to_series().to_numpy(), np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]))
 
