@@ -20,7 +20,7 @@ def test_real_reviews_become_extraction_and_sentiment_prompts(tmp_path: Path) ->
     assert ended.exit_code in VERDICT_CODES, ended.said
     prompts = Path(ended.document["stages"]["synthesize"]["path"])
     made = json.loads((prompts / "summary.json").read_text(encoding="utf-8"))["made"]
-    assert made["extraction"] == 24
-    assert made["sentiment"] == 16
+    assert made["extraction"] == 40
+    assert made["sentiment"] == 32
     assert made["churn"] == 0
     assert set(ended.document["evaluation"]["tasks"]) == {"extraction", "sql_qa", "insights", "push", "sentiment"}

@@ -1,0 +1,121 @@
+"""Dask's workers do what processes do, and what goes wrong with them is one sentence."""
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from flows import shard_runners
+from flows.shard_runners import map_shards
+from schemas.config import CurateConfig
+from schemas.errors import InputError, Interrupted
+
+NO_DASHBOARD = "127.0.0.1:0"
+
+
+def own_process(number: int) -> tuple[int, int]:
+    return number, os.getpid()
+
+
+def refuse_odd(number: int) -> int:
+    if number % 2:
+        raise InputError(f"number {number} cannot be; use another")
+    return number
+
+
+def die(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def on_dask(workers: int = 1, address: str | None = None) -> CurateConfig:
+    return CurateConfig(runner="dask", workers=workers, dask_address=address)
+
+
+@pytest.fixture(scope="module")
+def prefect() -> Iterator[None]:
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+    from prefect.testing.utilities import prefect_test_harness
+
+    with (
+        prefect_test_harness(server_startup_timeout=120),
+        temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),
+    ):
+        yield
+
+
+def test_processes_are_the_way_where_nothing_else_is_named() -> None:
+    assert list(map_shards(CurateConfig(workers=1))(own_process, [4])) == [(4, os.getpid())]
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("prefect")
+def test_results_come_in_order_from_workers_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as busy:
+        # The port where every Dask cluster would serve its pages.
+        busy.bind(("127.0.0.1", 0 if _is_taken(8787) else 8787))
+        busy.listen()
+        found = list(map_shards(on_dask(workers=2))(own_process, range(8)))
+    assert [number for number, _ in found] == list(range(8))
+    assert os.getpid() not in {process for _, process in found}
+    assert "already in use" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("prefect")
+def test_the_first_refusal_in_a_worker_is_the_callers() -> None:
+    with pytest.raises(InputError, match=r"^number 1 cannot be; use another$"):
+        list(map_shards(on_dask(workers=2))(refuse_odd, range(6)))
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("prefect")
+def test_killed_workers_are_told_in_a_sentence() -> None:
+    with pytest.raises(Interrupted, match=r"lower curate\.workers"):
+        list(map_shards(on_dask())(die, [1]))
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("prefect")
+def test_a_scheduler_that_runs_already_has_its_workers_used() -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=NO_DASHBOARD) as cluster:
+        process = {worker.process.pid for worker in cluster.workers.values()}
+        found = list(map_shards(on_dask(address=cluster.scheduler_address))(own_process, range(3)))
+        assert found == [(number, *process) for number in range(3)]
+
+
+def test_an_address_of_nobody_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shard_runners, "SECONDS_TO_CONNECT", 1)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        addresses = [
+            f"tcp://127.0.0.1:{silent.getsockname()[1]}",
+            "tcp://127.0.0.1:9",
+            "nowhere",
+            "tls://127.0.0.1:9",
+            "",
+        ]
+        for address in addresses:
+            with pytest.raises(InputError) as caught:
+                map_shards(on_dask(address=address))
+            assert f"no Dask scheduler answers at curate.dask_address {address}" in str(caught.value)
+            assert "leave curate.dask_address out" in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", ["prefect_dask", "distributed"])
+def test_without_prefect_dask_the_command_that_installs_it_is_told(
+    monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(InputError, match=r"pip install 'tucano2-commerce\[dask\]'"):
+        map_shards(on_dask())
+
+
+def _is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

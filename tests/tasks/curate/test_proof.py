@@ -1,0 +1,111 @@
+"""The last check, on files: a dataset that somebody changed afterwards does not pass, one that nobody touched does."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from schemas.errors import InputError
+from schemas.prompts import PromptRow, open_prompt_table, read_prompts
+from tasks.curate.files import split_file
+from tasks.curate.leakage import LeakageError
+from tasks.curate.processes import in_processes
+from tasks.curate.proof import prove
+from tests.prompt_tables import write_prompts
+from tests.tasks.curate.prompt_rows import prompt_row
+
+ROWS_AT_ONCE = (1, 2, 3, 1000)
+SQL = {"sql": "SELECT COUNT(*) FROM orders"}
+REVIEW = "O produto chegou antes do prazo e veio bem embalado"
+PAIRS = [("train", "validation"), ("train", "test"), ("validation", "test")]
+WORDS = {"train": "alfa beta gama", "validation": "delta épsilon zeta", "test": "eta teta iota"}
+
+
+def rows_of(split: str) -> list[PromptRow]:
+    word = WORDS[split]
+    sources = [prompt_row("churn", f"{word} {number}", customer_id=f"{split}-{number}") for number in range(3)]
+    family = [replace(prompt_row("churn", f"{word} de outro modo"), parent_id=sources[0].prompt_id)]
+    return [*sources, *family, prompt_row("sql_qa", f"{word}?", {"sql": f"SELECT {split!r}"})]
+
+
+KINDS: Mapping[str, tuple[PromptRow, PromptRow]] = {
+    "1 prompt_id": (prompt_row("churn", REVIEW), prompt_row("churn", REVIEW)),
+    "1 parent_id": (
+        replace(prompt_row("churn", "um dois três"), parent_id="0" * 64),
+        replace(prompt_row("churn", "quatro cinco seis"), parent_id="0" * 64),
+    ),
+    "1 question": (prompt_row("sql_qa", "Quantos pedidos há?", SQL), prompt_row("sql_qa", "Diga o total.", SQL)),
+    "1 prompts but for one word": (prompt_row("churn", REVIEW), prompt_row("churn", REVIEW.replace("prazo", "dia"))),
+    **{
+        f"1 {column}": (
+            prompt_row("churn", "um dois três", **{column: "x1"}),
+            prompt_row("churn", "quatro cinco seis", **{column: "x1"}),
+        )
+        for column in ("customer_id", "order_id", "review_id")
+    },
+}
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    for split in WORDS:
+        write_prompts(rows_of(split), split_file(tmp_path, split))
+    return tmp_path
+
+
+def append(dataset: Path, split: str, row: PromptRow) -> None:
+    path = split_file(dataset, split)
+    rows = read_prompts(path)
+    with open_prompt_table(path) as table:
+        for each in (*rows, row):
+            table.add(each)
+
+
+@pytest.mark.parametrize("rows_at_once", ROWS_AT_ONCE)
+def test_what_nobody_touched_passes_with_any_number_of_rows_at_once(dataset: Path, rows_at_once: int) -> None:
+    prove(dataset, rows_at_once, in_processes(1))
+
+
+def test_empty_splits_pass(tmp_path: Path) -> None:
+    for split in WORDS:
+        write_prompts([], split_file(tmp_path, split))
+    prove(tmp_path, 10, in_processes(1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_every_kind_of_sharing_fails_with_both_splits_named(dataset: Path, one: str, other: str, kind: str) -> None:
+    for split, row in zip((one, other), KINDS[kind], strict=True):
+        append(dataset, split, row)
+    for rows_at_once in ROWS_AT_ONCE:
+        with pytest.raises(LeakageError, match=f"{one} and {other} share {kind}"):
+            prove(dataset, rows_at_once, in_processes(1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_within_one_split_everything_may_be_shared(dataset: Path, kind: str) -> None:
+    first, second = KINDS[kind]
+    for row in {first.prompt_id: first, second.prompt_id: second}.values():
+        append(dataset, "train", row)
+    for rows_at_once in ROWS_AT_ONCE:
+        prove(dataset, rows_at_once, in_processes(1))
+
+
+@pytest.mark.parametrize("split", WORDS)
+@pytest.mark.parametrize("rows_at_once", ROWS_AT_ONCE)
+def test_an_edited_row_is_named_by_its_file_and_its_place_in_it(dataset: Path, split: str, rows_at_once: int) -> None:
+    path = split_file(dataset, split)
+    table = pl.read_parquet(path).with_row_index()
+    edited = pl.when(pl.col("index") == 3).then(pl.lit("Outra coisa?")).otherwise("prompt").alias("prompt")
+    table.with_columns(edited).drop("index").write_parquet(path)
+    with pytest.raises(InputError, match=rf"{split}\.parquet: row 4: not true: prompt id is its content"):
+        prove(dataset, rows_at_once, in_processes(1))
+
+
+def test_several_processes_find_the_same(dataset: Path) -> None:
+    prove(dataset, 2, in_processes(2))
+    append(dataset, "train", rows_of("test")[2])
+    with pytest.raises(LeakageError, match="train and test share 1 prompt_id"):
+        prove(dataset, 2, in_processes(2))

@@ -1,0 +1,124 @@
+"""Scrubbed tables: what held something personal is changed and renamed, and nothing else is touched."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.prompts import COLUMNS, PromptRow, canonical_json, content_id
+from schemas.tasks import TASK_NAMES
+from tasks.curate.quarantine import SCHEMA, quarantined
+from tasks.curate.scrub import scrub
+from tasks.curate.scrub_table import scrub_broken, scrub_prompts
+from tests.prompt_tables import prompt_table
+from tests.tasks.curate.prompt_rows import prompt_row
+
+CPF, CARD = "529.982.247-25", "4111 1111 1111 1111"
+PERSONAL = st.sampled_from([CPF, CARD, "ana@example.com", "(11) 98765-4321", "https://loja.example/?token=abc123"])
+TEXTS = st.lists(st.text(max_size=8) | PERSONAL, min_size=1, max_size=3).map(" ".join)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> PromptRow:
+    task, system, prompt = draw(st.sampled_from(TASK_NAMES)), draw(TEXTS), draw(TEXTS)
+    known = draw(st.dictionaries(TEXTS, VALUES, max_size=3))
+    customer, parent = draw(st.none() | st.just("c1")), draw(st.none() | st.just("0" * 64))
+    identity = content_id(task, system, prompt, known)
+    return PromptRow(identity, task, system, prompt, known, "own", customer, "o1", None, parent)
+
+
+def clean(value: Any) -> Any:
+    """Say what must be left of a value, in the plainest way."""
+    if isinstance(value, str):
+        return scrub(value)[0]
+    if isinstance(value, list):
+        return [clean(part) for part in value]
+    return {clean(key): clean(part) for key, part in value.items()} if isinstance(value, dict) else value
+
+
+def replaced_in(value: Any) -> Counter[str]:
+    if isinstance(value, str):
+        return Counter(scrub(value)[1])
+    parts = value if isinstance(value, list) else [*value, *value.values()] if isinstance(value, dict) else []
+    return sum(map(replaced_in, parts), Counter())
+
+
+@given(st.lists(rows(), max_size=4))
+def test_rows_with_something_personal_change_and_no_others(given_rows: list[PromptRow]) -> None:
+    table = prompt_table(given_rows)
+    scrubbed = scrub_prompts(table)
+    wanted = []
+    for row in given_rows:
+        content = (row.task, clean(row.system), clean(row.prompt), clean(row.reference))
+        same = content == (row.task, row.system, row.prompt, row.reference)
+        system, prompt, reference = content[1:]
+        identity = row.prompt_id if same else content_id(*content)
+        wanted.append(replace(row, prompt_id=identity, system=system, prompt=prompt, reference=reference))
+    assert scrubbed.table.equals(prompt_table(wanted))
+    changed = [(old, new) for old, new in zip(given_rows, wanted, strict=True) if old != new]
+    assert scrubbed.renamed == {old.prompt_id: new.prompt_id for old, new in changed}
+    parts = [[row.system, row.prompt, row.reference] for row in given_rows]
+    assert scrubbed.replaced == replaced_in(parts)
+
+
+def test_texts_within_references_and_their_keys_are_scrubbed() -> None:
+    known = {"churn": True, CPF: 1, "notes": [{"who": [f"CPF {CPF}", 3, None]}]}
+    scrubbed = scrub_prompts(prompt_table([prompt_row("churn", "Vai voltar?", known)]))
+    left = {"churn": True, "[CPF]": 1, "notes": [{"who": ["CPF [CPF]", 3, None]}]}
+    assert scrubbed.table["reference"].to_list() == [canonical_json(left)]
+    assert scrubbed.table["prompt_id"].to_list() == [content_id("churn", "Responda.", "Vai voltar?", left)]
+    assert scrubbed.replaced == {"CPF": 2}
+
+
+def test_an_untouched_reference_keeps_its_writing() -> None:
+    loose = prompt_table([prompt_row("churn", "Vai voltar?")]).with_columns(reference=pl.lit('{ "churn" : false }'))
+    assert scrub_prompts(loose).table.equals(loose)
+
+
+def test_what_differed_in_a_number_only_is_one_prompt_now_and_both_ids_lead_to_it() -> None:
+    one, two = (prompt_row("churn", f"De {number}?") for number in (CPF, "111.444.777-35"))
+    scrubbed = scrub_prompts(prompt_table([one, two]))
+    (identity,) = set(scrubbed.table["prompt_id"])
+    assert scrubbed.renamed == {one.prompt_id: identity, two.prompt_id: identity}
+
+
+def test_parents_stay_for_whoever_sees_the_whole_table() -> None:
+    parent = prompt_row("churn", f"De {CPF}?")
+    child = replace(prompt_row("churn", "De quem?"), parent_id=parent.prompt_id)
+    assert scrub_prompts(prompt_table([parent, child])).table["parent_id"].to_list() == [None, parent.prompt_id]
+
+
+def broken(*given_rows: dict[str, str | None]) -> pl.DataFrame:
+    table = pl.DataFrame(given_rows, schema=COLUMNS).with_row_index("row", offset=7)
+    return quarantined(table.select(*COLUMNS, "row"), SCHEMA, ["prompt_id: str_matches"] * len(given_rows))
+
+
+BROKEN_ROWS = st.fixed_dictionaries(dict.fromkeys(COLUMNS, st.none() | TEXTS))
+
+
+@given(st.lists(BROKEN_ROWS, max_size=4))
+def test_a_broken_row_keeps_its_id_where_nothing_was_replaced(given_rows: list[dict[str, str | None]]) -> None:
+    harmless, replaced = scrub_broken(broken(*given_rows))
+    wanted = []
+    for row in given_rows:
+        left = {name: None if text is None else scrub(text)[0] for name, text in row.items()}
+        wanted.append(left if left == row else {**left, "prompt_id": None})
+    assert harmless.equals(broken(*wanted))
+    assert replaced == replaced_in([[text for text in row.values() if text is not None] for row in given_rows])
+
+
+def test_a_broken_reference_that_is_no_json_is_scrubbed_too() -> None:
+    row = {**dict.fromkeys(COLUMNS), "prompt_id": "0" * 64, "reference": f'{{"cpf": "{CPF}'}
+    harmless, replaced = scrub_broken(broken(row, {**row, "reference": json.dumps({"a": 1})}))
+    assert harmless["reference"].to_list() == ['{"cpf": "[CPF]', '{"a": 1}']
+    assert harmless["prompt_id"].to_list() == [None, "0" * 64]
+    assert replaced == {"CPF": 1}
