@@ -169,7 +169,7 @@ def curate(
     from flows.new_folder import new_folder
     from schemas.profiles import load_config
 
-    config = load_config(profile, overrides)
+    config = load_config(profile, overrides, makes_prompts=False)
     started = time.monotonic()
     with new_folder(out) as draft, _workers(config) as map_shards, stage_progress("curate") as progress:
         from tasks.curate import stage

@@ -9,7 +9,7 @@ from prefect import flow
 
 from flows.shard_runners import map_shards
 from flows.stage import Stage, StageResult, config_digest, run_stage
-from schemas.config import Config
+from schemas.config import Config, PolicyConfig
 from tasks.curate import stage as curate_stage
 from tasks.lineage.source import file_digests
 
@@ -20,7 +20,14 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
     stage = Stage(
         name="curate",
         kind="dataset",
-        sources=("schemas", "tasks.curate", "tasks.policy.length", "tasks.policy.stand_in"),
+        sources=(
+            "schemas",
+            "tasks.curate",
+            "tasks.policy.length",
+            "tasks.policy.generate",
+            "tasks.policy.stand_in",
+            "tasks/policy/chat_template.jinja",
+        ),
         config_digest=config_digest(config.seed, _what_decides(config)),
         inputs={"prompts": prompts.record},
         work=lambda output, progress, _: curate_stage.run(
@@ -39,7 +46,15 @@ def _what_decides(config: Config) -> dict[str, Any]:
     if config.curate.general is not None:
         values["general"] = config.curate.general.model_dump(mode="json", exclude={"path"})
         values["general_file"] = file_digests([config.curate.general.path])
-    return {**values, "tokenizer": None if config.policy.stand_in else config.policy.name}
+    return {**values, "tokenizer": _tokenizer(config.policy)}
+
+
+def _tokenizer(policy: PolicyConfig) -> object:
+    """Name what prompts are measured with: of a folder the content, of a hub the name."""
+    if policy.stand_in:
+        return None
+    files = sorted(Path(policy.name).glob("token*")) + sorted(Path(policy.name).glob("chat_template*"))
+    return file_digests(files) if files else policy.name
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

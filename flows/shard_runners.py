@@ -1,5 +1,6 @@
 """Who works on the shards of a large dataset: processes of this machine, or Prefect's Dask task runner."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
@@ -67,16 +68,24 @@ def _on_dask(config: CurateConfig) -> MapShards:
 
 
 def _prove_reachable(address: str) -> None:
-    from distributed import Client
-
     try:
-        client = Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
-        client.close()  # type: ignore[no-untyped-call]
+        found = asyncio.run(_identity(address))
     except Exception:  # noqa: BLE001 - what is no address, and a server that is not Dask's, fail each in its own way
+        found = None
+    if found != "Scheduler":
         raise InputError(
             f"no Dask scheduler answers at curate.dask_address {address}; start it, correct the address, or leave "
             "curate.dask_address out to use a cluster on this machine"
-        ) from None
+        )
+
+
+async def _identity(address: str) -> str:
+    """Return what a server of Dask is; Dask's own client would wait without end for one that accepts and is silent."""
+    from distributed import rpc
+
+    async with rpc(address) as server:
+        identity = await asyncio.wait_for(server.identity(), SECONDS_TO_CONNECT)
+    return str(identity["type"])
 
 
 @task(name="shard")

@@ -6,7 +6,7 @@ Importing this module pulls in neither torch nor any other heavy library.
 import hashlib
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -17,8 +17,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 AUDIT_FOLDER = REPOSITORY / "data" / "audit"
 MOST_ASKED = 10_000_000
 """Prompts, and orders, beyond which a count is a slip."""
-FEWEST_HELD_OUT = 2
-"""Rows of a task below which a split can say nothing."""
+HeldOutRows = Annotated[int, Field(ge=2, strict=True)]
+"""Rows of a task in a split; a single one can say nothing."""
 FEWEST_ORDERS = 1_500
 MOST_ORDERS = 100_000
 
@@ -158,16 +158,17 @@ class GeneralConfig(Section):
 class CurateConfig(Section):
     """Validation, scrubbing, deduplication and the split."""
 
-    validation_per_task: int | dict[TaskName, int] = 10
+    validation_per_task: HeldOutRows | dict[TaskName, HeldOutRows] = 10
     """Validation prompts of each task: they choose the checkpoint. One number, or one for each task."""
-    test_per_task: int | dict[TaskName, int] = 40
+    test_per_task: HeldOutRows | dict[TaskName, HeldOutRows] = 40
     """Test prompts of each task: only the evaluation reads them. One number, or one for each task."""
     held_out_share: float = Field(default=0.25, gt=0, lt=1)
     """Share of customers, by a keyed hash of their identity, that are never trained on: validation and test are drawn
     from them. It does not depend on how many rows there are, so that a test row never becomes a training row later;
     raise it, never lower it, from one version of a dataset to the next."""
     max_prompt_tokens: int = Field(default=1024, ge=50)
-    """Longer prompts, counted with system prompt and chat template, go to quarantine: TRL truncates nothing."""
+    """Longer prompts, counted with system prompt and chat template, go to quarantine: TRL truncates nothing. The
+    stand-in's are counted in bytes, which its tokens never exceed."""
     near_duplicate_threshold: float = Field(default=0.7, ge=0.5, lt=1)
     """Jaccard similarity of two prompts' words and word pairs from which MinHash LSH brings them together."""
     general: GeneralConfig | None = None
@@ -192,15 +193,11 @@ class CurateConfig(Section):
         return sizes if isinstance(sizes, int) else sizes[task]
 
     @model_validator(mode="after")
-    def _every_task_has_rows_to_hold_out(self) -> "CurateConfig":
+    def _every_task_has_a_size(self) -> "CurateConfig":
         for name, sizes in (("validation_per_task", self.validation_per_task), ("test_per_task", self.test_per_task)):
-            by_task = dict.fromkeys(TASK_NAMES, sizes) if isinstance(sizes, int) else sizes
-            missing = [task for task in TASK_NAMES if task not in by_task]
+            missing = [] if isinstance(sizes, int) else [task for task in TASK_NAMES if task not in sizes]
             if missing:
                 raise ValueError(f"{name} says nothing of {', '.join(missing)}; give every task a number")
-            for task, size in by_task.items():
-                if size < FEWEST_HELD_OUT:
-                    raise ValueError(f"{name} is {size} for {task}; it must be {FEWEST_HELD_OUT} or more")
         return self
 
     @model_validator(mode="after")
@@ -367,14 +364,3 @@ class Config(Section):
     """Statistical evaluation."""
     promote: PromoteConfig = PromoteConfig()
     """Promotion."""
-
-    @model_validator(mode="after")
-    def _splits_leave_training_rows(self) -> "Config":
-        for task, count in self.synthesize.counts.items():
-            held_out = self.curate.validation_rows(task) + self.curate.test_rows(task)
-            if 0 < count <= held_out:
-                raise ValueError(
-                    f"synthesize.counts.{task} is {count}, but validation and test take {held_out} of each task; "
-                    "raise the count or lower curate.test_per_task"
-                )
-        return self

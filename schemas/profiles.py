@@ -14,23 +14,28 @@ from schemas.faults import shown_place
 PROFILES_FOLDER = REPOSITORY / "infra" / "profiles"
 
 
-def load_config(profile: str, overrides: Sequence[str] = ()) -> Config:
+def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: bool = True) -> Config:
     """Read a profile and apply `a.b=c` overrides to it.
 
     Args:
         profile: Name of a file in `infra/profiles` without its ending, or a path to a TOML file.
         overrides: Assignments such as `train.max_steps=20`; values are read as TOML, else as plain text.
+        makes_prompts: Whether the run makes the prompts that it splits, so that they must be enough for it.
 
     Raises:
-        InputError: The profile does not exist or is not TOML, a key is unknown, or a value has the wrong type.
+        InputError: The profile does not exist or is not TOML, a key is unknown, a value has the wrong type, or fewer
+            prompts of a task are to be made than validation and test take.
     """
     values = _read_profile(profile)
     for assignment in overrides:
         _assign(values, assignment)
     try:
-        return Config.model_validate(values)
+        config = Config.model_validate(values)
     except ValidationError as error:
         raise InputError(f"profile {profile!r}: {_first_failures(error)}") from None
+    if makes_prompts:
+        _refuse_too_few(config, profile)
+    return config
 
 
 def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> SynthesizeConfig:
@@ -53,6 +58,16 @@ def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> 
         return SynthesizeConfig.model_validate(whole["synthesize"])
     except ValidationError as error:
         raise InputError(f"synthesize: {_first_failures(error)}") from None
+
+
+def _refuse_too_few(config: Config, profile: str) -> None:
+    for task, count in config.synthesize.counts.items():
+        held_out = config.curate.validation_rows(task) + config.curate.test_rows(task)
+        if 0 < count <= held_out:
+            raise InputError(
+                f"profile {profile!r}: synthesize.counts.{task} is {count}, but validation and test take {held_out} of "
+                "each task; raise the count or lower curate.test_per_task"
+            )
 
 
 def _read_profile(profile: str) -> dict[str, Any]:

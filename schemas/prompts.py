@@ -43,7 +43,7 @@ class PromptRow:
     prompt: str
     reference: Mapping[str, Any]
     source: str
-    """The kind of store that it was made from: `simulated` or `olist`."""
+    """Where it is from: a store, `simulated` or `olist`, or whatever a shop calls its own prompts."""
     customer_id: str | None
     """Olist's `customer_unique_id`: the person."""
     order_id: str | None

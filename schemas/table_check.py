@@ -59,7 +59,7 @@ def table_faults(table: pl.DataFrame, model: "type[DataFrameModel]", numbers: Se
     rows = cases.group_by("column", "check").agg(pl.col("index").unique().sort()).sort("column", "check")
     unique = model.to_schema().unique or ()
     return [
-        f"{_named_rows([numbers[index] for index in indices])}: {_failure(column, check, model.__name__, unique)}"
+        f"{_named_rows([numbers[index] for index in indices])}: {fault_text(column, check, model.__name__, unique)}"
         for column, check, indices in rows.iter_rows()
     ]
 
@@ -95,7 +95,15 @@ def _named_rows(numbers: Sequence[int]) -> str:
     return f"row{'s' if len(numbers) > 1 else ''} {named}{more}"
 
 
-def _failure(column: str, check: str, whole: str, unique: Sequence[str]) -> str:
+def fault_text(column: str, check: str, whole: str, unique: Sequence[str] = ()) -> str:
+    """Say what is wrong where a check failed, without the value, which may be a shopper's words.
+
+    Args:
+        column: The column, as pandera reports it: for a check of whole rows the model's name.
+        check: The check.
+        whole: The model's name.
+        unique: The columns that are unique together.
+    """
     if check == "multiple_fields_uniqueness":
         return f"{', '.join(unique)} together are there more than once"
     if check == "field_uniqueness":

@@ -15,8 +15,8 @@ LICENCES: Final = {
 UNSTATED: Final = "the shop's own; its terms are not stated here"
 INTRODUCTION: Final = (
     "Prompts of Brazilian e-commerce with what is known of their right answers. Rows that share a review, an order or "
-    "a customer are all in one split, and so are rows that differ in a word. Validation chooses the checkpoint; only "
-    "the evaluation reads test. Personal data was replaced by placeholders such as `[CPF]` before anything was written."
+    "a customer are all in one split; near-duplicates were dropped. Validation chooses the checkpoint; only the "
+    "evaluation reads test. Personal data was replaced by placeholders such as `[CPF]` before anything was written."
 )
 HEADER: Final = """\
 ---

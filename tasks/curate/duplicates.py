@@ -1,7 +1,6 @@
 """Which prompts are copies of others, exact or nearly so; the copy that is kept is the one whose reference knows most.
 
-Of copies that know equally much, one that may not be trained on anyway is kept, else the first: a copy of a test
-prompt then never becomes a training prompt of a later version.
+Of copies that know equally much, one that may not be trained on anyway is kept, else the first.
 """
 
 from typing import Final
@@ -10,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tasks.curate.likeness import SAID
 from tasks.curate.near_duplicates import near_duplicates
 from tasks.curate.words import Hashes, Words
 
@@ -20,19 +20,17 @@ def find_copies(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray[np.
     """Return, for each prompt, the row of the one that it is a copy of, or `KEPT`.
 
     Args:
-        index: One row a prompt: `task`, `text`, `numbers` and `answer` (64-bit hashes of the words, of the numbers
-            among them and of the reference), `known` (how many values the reference knows), `complete` (whether that
-            is all), `held_out`, `family` and `reference`.
+        index: Fingerprints, with `held_out`, and `family`, the prompt that each is a paraphrase of or is itself.
         words: The prompts' words.
         bands: The bands of the prompts' sketches.
     """
     preferred = index.select(pl.arg_sort_by("known", "held_out", descending=True, maintain_order=True))
     order = preferred.to_series().to_numpy().astype(np.int64)
-    ranked = index.select("task", "text")[order].with_row_index("rank")
-    first = ranked.select(pl.col("rank").first().over("task", "text")).to_series().to_numpy().astype(np.int64)
+    ranked = index.select("task", "words_hash")[order].with_row_index("rank")
+    first = ranked.select(pl.col("rank").first().over("task", "words_hash")).to_series().to_numpy().astype(np.int64)
     is_copy = first != np.arange(index.height)
     unique = order[~is_copy]
-    asked = index.select("task", "numbers", "answer", "complete", "family", "reference")[unique]
+    asked = index.select("task", "numbers_hash", "reference_hash", "complete", "family", *SAID)[unique]
     nearly = _nearly_copied(near_duplicates(asked, words.take(unique), bands[unique]), len(unique))
     copies = np.full(index.height, KEPT)
     copies[unique] = np.where(nearly == KEPT, KEPT, unique[nearly])

@@ -10,9 +10,13 @@ import polars as pl
 
 from schemas.parquet import open_parquet
 from schemas.prompts import COLUMNS
+from schemas.tasks import TASK_NAMES
+from tasks.curate.scrub_table import with_renamed_parents
 from tasks.curate.shards import ROW, Shard
 from tasks.curate.split import SPLITS
 
+UNKNOWN_TASK = "unknown"
+"""What rows are counted under whose task is none."""
 QUARANTINE_COLUMNS = {**COLUMNS, ROW: pl.UInt32, "reason": pl.String, "detail": pl.String}
 
 
@@ -53,17 +57,21 @@ def write_splits(shards: Sequence[Shard], decisions: pl.DataFrame, renamed: Mapp
         tables = {split: stack.enter_context(open_parquet(split_file(folder, split), COLUMNS)) for split in SPLITS}
         quarantine = stack.enter_context(open_parquet(folder / "quarantine.parquet", QUARANTINE_COLUMNS))
         for shard in shards:
-            rows = pl.read_parquet(shard.kept).with_columns(pl.col("parent_id").replace(renamed))
+            rows = with_renamed_parents(pl.read_parquet(shard.kept), renamed)
             decided = pl.concat([rows, decisions.slice(first, rows.height)], how="horizontal")
             first += rows.height
             for (split,), part in decided.drop_nulls("split").partition_by("split", as_dict=True).items():
                 tables[split].add(part)
                 counts.splits.update((split, task) for task in part["task"])
                 counts.sources.update(part["source"])
-            dropped = pl.concat(
-                [pl.read_parquet(shard.dropped), decided.filter(pl.col("split").is_null()).drop("split")],
-                how="vertical",
-            ).sort(ROW)
+            broken = with_renamed_parents(pl.read_parquet(shard.dropped), renamed)
+            homeless = decided.filter(pl.col("split").is_null()).drop("split")
+            dropped = pl.concat([broken, homeless]).sort(ROW)
             quarantine.add(dropped)
-            counts.reasons.update(zip(dropped["reason"], dropped["task"].fill_null("none"), strict=True))
+            counts.reasons.update(zip(dropped["reason"], map(_named, dropped["task"]), strict=True))
     return counts
+
+
+def _named(task: str | None) -> str:
+    # What stands in the wrong column may be a shopper's words.
+    return task if task in TASK_NAMES else UNKNOWN_TASK

@@ -1,4 +1,4 @@
-"""What the whole table must know of each prompt to find copies and relatives: everything but its texts."""
+"""What the whole table must know of each prompt to find copies and kin: hashes for its texts, and its reference."""
 
 from typing import Final
 
@@ -10,24 +10,27 @@ from tasks.curate.reference_values import count_known
 from tasks.curate.words import Words, hashed, spoken, with_words
 
 NAMES: Final = ("prompt_id", "parent_id", "customer_id", "order_id", "review_id")
-FINGERPRINT: Final = ("task", *NAMES, "reference", "text", "numbers", "answer", "known", "complete")
-"""The columns of a fingerprint, but for the words."""
+FINGERPRINT: Final = ("task", *NAMES, "reference", "words_hash", "numbers_hash", "reference_hash", "known", "complete")
+"""The columns of a fingerprint, but for the words and lines."""
 
 
 def fingerprint(table: pl.DataFrame) -> pl.DataFrame:
     """Return one row a prompt that fits its schema, in the table's order.
 
     Returns:
-        `task`, the columns of `NAMES`, `reference`, and: `text`, `numbers` and `answer`, 64-bit hashes of the words, of
-        the numbers among them and of the reference; `known` and `complete`, how many values the reference knows and
-        whether that is all; `words`, lists of 64-bit hashes.
+        `task`, the columns of `NAMES`, `reference`, and: `words_hash`, `numbers_hash` and `reference_hash`, 64-bit
+        hashes of the words, of the numbers among them and of the reference; `known` and `complete`, how many values
+        the reference knows and whether that is all; `words`, lists of 64-bit hashes, and `lines`, how many of them
+        stand in each line.
     """
     marked = with_words(table)
-    words = Words.of(marked["words"])
+    words = Words.of(marked)
     is_number = pl.element().str.contains(r"\d")
     known = [count_known(*row) for row in table.select("task", "reference").iter_rows()]
     numbers = pl.col("words").list.eval(pl.element().filter(is_number)).list.join(" ")
-    hashes = marked.select(text=spoken(), numbers=hashed(numbers), answer=hashed(pl.col("reference")))
+    hashes = marked.select(
+        words_hash=spoken(), numbers_hash=hashed(numbers), reference_hash=hashed(pl.col("reference"))
+    )
     return pl.DataFrame(
         [
             table["task"].cast(pl.Enum(TASK_NAMES)),
@@ -36,14 +39,14 @@ def fingerprint(table: pl.DataFrame) -> pl.DataFrame:
             pl.Series("known", [count for count, _ in known], pl.UInt32),
             pl.Series("complete", [complete for _, complete in known], pl.Boolean),
             _lists("words", words),
+            marked["lines"],
         ]
     )
 
 
 def words_of(index: pl.DataFrame) -> Words:
     """Return the words of fingerprinted prompts."""
-    lengths = index["words"].list.len().to_numpy().astype(np.int64)
-    return Words(index["words"].explode().to_numpy(), np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]))
+    return Words.from_lists(index["words"].explode(), index["words"].list.len(), index["lines"])
 
 
 def _lists(name: str, words: Words) -> pl.Series:

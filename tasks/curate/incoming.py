@@ -8,7 +8,7 @@ import polars as pl
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
 from schemas.prompt_lines import PromptLine
-from schemas.prompts import COLUMNS, PromptRow, content_id, open_prompt_table, scan_prompt_table
+from schemas.prompts import PromptRow, content_id, open_prompt_table, scan_prompt_table
 from tasks.commerce.registry import TASKS
 
 JSON_LINES: Final = (".jsonl", ".ndjson", ".json")
@@ -49,8 +49,8 @@ def _as_table(lines: Path, table: Path) -> Path:
 
 
 def _refuse_ambiguous_ids(table: Path, rows: pl.LazyFrame) -> None:
-    content = pl.struct(column for column in COLUMNS if column in {"task", "system", "prompt", "reference"}).hash()
-    contents = rows.select("prompt_id", content=content).with_row_index("row", offset=1)
+    content = pl.struct("task", "system", "prompt", "reference").hash()
+    contents = rows.select("prompt_id", content=content).with_row_index("row", offset=1).drop_nulls("prompt_id")
     ambiguous = (
         contents.group_by("prompt_id")
         .agg(pl.col("row").head(MOST_NAMED), different=pl.col("content").n_unique())

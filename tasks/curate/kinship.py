@@ -47,7 +47,7 @@ def _sourceless() -> pl.Expr:
 
 def asked_by_reference() -> pl.Expr:
     """Name what a prompt without a source asks for, where its reference tells; null elsewhere."""
-    asked = pl.format("answer:{}:{}", "task", "answer")
+    asked = pl.format("answer:{}:{}", "task", "reference_hash")
     tells = pl.col("task").cast(pl.String).is_in(ASKED_BY_REFERENCE)
     return pl.when(_sourceless() & pl.col("complete") & tells).then(asked)
 

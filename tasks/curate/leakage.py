@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tasks.curate.fingerprint import words_of
 from tasks.curate.kinship import SOURCES, asked_by_reference
+from tasks.curate.likeness import Prompts, alike
 from tasks.curate.minhash import mixed
-from tasks.curate.reference_values import contradict
 from tasks.curate.words import Hashes, Words
 
 _BASE: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -43,7 +43,7 @@ class Openings:
 
 
 def near(one: pl.DataFrame, one_words: Words, other: pl.DataFrame, other_words: Words) -> pl.DataFrame:
-    """Find the prompts of one table that are those of another but for one word at most.
+    """Find the prompts of one table that are near-duplicates of those of another, or have the same words.
 
     Args:
         one: Fingerprints, any number of them.
@@ -52,8 +52,7 @@ def near(one: pl.DataFrame, one_words: Words, other: pl.DataFrame, other_words: 
         other_words: Their words.
 
     Returns:
-        The pairs as `row` of the one and `row_other` of the other table, sorted; of one task, with the same numbers,
-        and with references that do not contradict each other.
+        The pairs as `row` of the one and `row_other` of the other table, sorted.
     """
     asked, held = _questions(one), _questions(other)
     opened = _open(held, other_words)
@@ -63,9 +62,10 @@ def near(one: pl.DataFrame, one_words: Words, other: pl.DataFrame, other_words: 
         for first in range(0, len(rows), ROWS_AT_ONCE)
     ]
     pairs = pl.concat([NO_PAIRS, *parts]).sort("row", "row_other")
-    first, second = one["reference"].gather(pairs["row"]), other["reference"].gather(pairs["row_other"])
-    admissible = [not contradict(*known) for known in zip(first, second, strict=True)]
-    return pairs.filter(pl.Series(admissible, dtype=pl.Boolean))
+    holds = alike(
+        Prompts(one, one_words), pairs["row"].to_numpy(), Prompts(other, other_words), pairs["row_other"].to_numpy()
+    )
+    return pairs.filter(pl.Series(holds))
 
 
 def _met(asked: Hashes, words: Words, rows: NDArray[np.int64], held: Openings) -> pl.DataFrame:
@@ -128,7 +128,7 @@ def _names(table: pl.DataFrame, column: str) -> pl.Series:
 
 def _questions(index: pl.DataFrame) -> Hashes:
     tasks = index["task"].to_physical().to_numpy().astype(np.uint64)
-    return mixed(index["numbers"].to_numpy(), tasks)
+    return mixed(index["numbers_hash"].to_numpy(), tasks)
 
 
 def _open(questions: Hashes, words: Words) -> Openings:

@@ -1,13 +1,10 @@
-"""Prompts that say the same but for a word.
+"""Looks for near-duplicates (`tasks.curate.likeness`): MinHash brings likely pairs together, which are then compared.
 
-Two prompts of a task are near-duplicates where, apart from case, accents and punctuation, one word was replaced, added
-or left out (in a long prompt, up to one word in twenty replaced), the numbers in them are the same in the same order,
-and no value that both references know differs: a question about another month or another state is another question.
-
-MinHash brings likely pairs together; each is then compared word by word, so that none is dropped on an estimate.
+Whatever two prompts must have in common is part of the key by which they meet, and a look at their last words spares
+most of the comparing; so the work stays far below that of comparing all pairs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,24 +12,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tasks.curate.likeness import Prompts, Rows, alike
 from tasks.curate.minhash import mixed
-from tasks.curate.reference_values import contradict
 from tasks.curate.words import Hashes, Words
 
-WORDS_PER_REPLACED: Final = 20
 MOST_NEIGHBOURS: Final = 500
 """In a crowd of prompts that share a band, each is compared with so many others at most: the work stays linear."""
-
-Rows = NDArray[np.int64]
 
 
 def near_duplicates(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray[np.int64]:
     """Find the pairs of near-duplicates.
 
     Args:
-        index: One row a prompt, in the order of preference, no two of a task with the same words: `task`, `numbers`
-            and `answer` (64-bit hashes of the numbers and of the reference), `complete` (whether the reference knows
-            everything), `family` (of paraphrases) and `reference`.
+        index: Fingerprints, in the order of preference, no two of a task with the same words, with `family`, the prompt
+            that each is a paraphrase of or is itself.
         words: The prompts' words.
         bands: The bands of the prompts' sketches.
 
@@ -40,41 +33,37 @@ def near_duplicates(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray
         Two columns of row numbers, the first smaller than the second, sorted, each pair once. Paraphrases of one
         prompt are no duplicates of each other.
     """
-    question = index.select(pl.struct("task", "numbers").rank("dense")).to_series().to_numpy().astype(np.uint64)
-    answer = index["answer"].to_numpy()
+    question = index.select(pl.struct("task", "numbers_hash").rank("dense")).to_series().to_numpy().astype(np.uint64)
     complete = index["complete"].to_numpy()
     whole = np.flatnonzero(complete)
     partial = np.flatnonzero(np.isin(question, question[~complete]))
     found = [
-        _alike(whole, mixed(question[whole], answer[whole]), words, bands),
+        _likely(whole, mixed(question[whole], index["reference_hash"].to_numpy()[whole]), words, bands),
         # What a reference does not know contradicts nothing, so that it cannot be part of the key.
-        _alike(partial, question[partial], words, bands),
+        _likely(partial, question[partial], words, bands),
     ]
-    pairs = np.unique(np.concatenate(found), axis=0)
-    return pairs[_admissible(index, pairs)]
+    pairs = np.unique(np.sort(np.concatenate(found), axis=1), axis=0)
+    family = index["family"]
+    pairs = pairs[(family[pairs[:, 0]] != family[pairs[:, 1]]).to_numpy()]
+    prompts = Prompts(index, words)
+    near: NDArray[np.int64] = pairs[alike(prompts, pairs[:, 0], prompts, pairs[:, 1])]
+    return near
 
 
-def _admissible(index: pl.DataFrame, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    first, second = (index[pairs[:, side]] for side in (0, 1))
-    related = (first["family"] == second["family"]).to_numpy()
-    known = zip(first["reference"], second["reference"], strict=True)
-    return ~related & ~np.fromiter((contradict(*both) for both in known), np.bool_, len(pairs))
-
-
-def _alike(rows: Rows, keys: Hashes, words: Words, bands: Hashes) -> NDArray[np.int64]:
-    """Return the pairs among some rows that share a key and a band, and differ in as little as a word."""
+def _likely(rows: Rows, keys: Hashes, words: Words, bands: Hashes) -> NDArray[np.int64]:
+    """Return the pairs among some rows that share a key and a band, and end as near-duplicates may end."""
     counts = words.counts[rows].astype(np.uint64)
     tails = _Tails.of(words, rows)
-    replaced, inserted = _Pairs(len(rows)), _Pairs(len(rows))
+    found = _Pairs(len(rows))
     for band in bands[rows].T:
         met = mixed(keys, band)
         places = _Places.of(mixed(met, counts))
-        for pairs in places.equals():
-            replaced.add(pairs[tails.replaced(pairs)])
-        for pairs in places.wanted(mixed(met, counts + np.uint64(1))):
-            inserted.add(pairs[tails.inserted(pairs)])
-    found = [(replaced, _replaced), (inserted, _inserted)]
-    return np.concatenate([_compared(pairs.distinct(), rows, words, compare) for pairs, compare in found])
+        for equals in places.equals():
+            found.add(equals[tails.replaced(equals)])
+        for longer in places.wanted(mixed(met, counts + np.uint64(1))):
+            found.add(longer[tails.inserted(longer)])
+    pairs: NDArray[np.int64] = rows[found.distinct()]
+    return pairs
 
 
 class _Pairs:
@@ -134,37 +123,6 @@ class _Places:
             begin = begin + 1
 
 
-def _compared(
-    pairs: NDArray[np.int64], rows: Rows, words: Words, compare: Callable[[Hashes, Hashes], NDArray[np.bool_]]
-) -> NDArray[np.int64]:
-    """Keep the pairs of places whose words differ as little as allowed; returns row numbers, the smaller first."""
-    first, second = rows[pairs[:, 0]], rows[pairs[:, 1]]
-    widths = words.counts[first]
-    holds = np.zeros(len(pairs), np.bool_)
-    for width in np.unique(widths):
-        chosen = np.flatnonzero(widths == width)
-        other = words.counts[second[chosen[:1]]][0]
-        holds[chosen] = compare(words.block(first[chosen], width), words.block(second[chosen], other))
-    return np.sort(np.stack([first, second], axis=1)[holds], axis=1)
-
-
-def _allowed(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    allowed: NDArray[np.int64] = np.maximum(1, counts // WORDS_PER_REPLACED)
-    return allowed
-
-
-def _replaced(first: Hashes, second: Hashes) -> NDArray[np.bool_]:
-    few: NDArray[np.bool_] = (first != second).sum(axis=1) <= _allowed(np.array(first.shape[1]))
-    return few
-
-
-def _inserted(shorter: Hashes, longer: Hashes) -> NDArray[np.bool_]:
-    alike_before = np.logical_and.accumulate(shorter == longer[:, :-1], axis=1).sum(axis=1)
-    alike_after = np.logical_and.accumulate((shorter == longer[:, 1:])[:, ::-1], axis=1).sum(axis=1)
-    one: NDArray[np.bool_] = alike_before + alike_after >= shorter.shape[1]
-    return one
-
-
 @dataclass(frozen=True)
 class _Tails:
     """A byte of each of the last sixteen words of each prompt.
@@ -176,8 +134,6 @@ class _Tails:
     """Of the last eight words, the very last in the lowest byte; 0 where there are fewer."""
     before: Hashes
     """Of the eight words before."""
-    allowed: NDArray[np.int64]
-    """How many words may be replaced."""
 
     @classmethod
     def of(cls, words: Words, rows: Rows) -> "_Tails":
@@ -191,14 +147,14 @@ class _Tails:
                 bytes_of_words |= np.where(at >= begins, byte, np.uint64(0)) << np.uint64(8 * place)
             return bytes_of_words
 
-        return cls(packed(0), packed(8), _allowed(words.counts[rows]))
+        return cls(packed(0), packed(8))
 
     def replaced(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say of which pairs the tails differ in no more words than may be replaced."""
+        """Say of which pairs the tails differ in one word at most."""
         one, other = pairs.T
         differing = np.bitwise_count(_differing(self.last[one], self.last[other]))
         differing += np.bitwise_count(_differing(self.before[one], self.before[other]))
-        few: NDArray[np.bool_] = differing <= self.allowed[one]
+        few: NDArray[np.bool_] = differing <= 1
         return few
 
     def inserted(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -31,6 +31,7 @@ def drop_schema_failures(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
     from pandera.errors import SchemaErrors
 
     from schemas.prompt_table import Prompts
+    from schemas.table_check import fault_text
 
     failures: defaultdict[int, list[str]] = defaultdict(list)
     try:
@@ -39,9 +40,7 @@ def drop_schema_failures(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
         for failure in error.failure_cases.sort("index", "column", "check").to_dicts():
             if failure["index"] is None:
                 raise
-            # The value stays out of the report: it may be a shopper's words.
-            place = "" if failure["column"] == Prompts.__name__ else f"{failure['column']}: "
-            failures[failure["index"]].append(f"{place}{failure['check']}")
+            failures[failure["index"]].append(fault_text(failure["column"], failure["check"], Prompts.__name__))
     broken = sorted(failures)
     details = ["; ".join(failures[index]) for index in broken]
     is_broken = pl.Series([index in failures for index in range(table.height)], dtype=pl.Boolean)
@@ -72,7 +71,8 @@ def drop_too_long(table: pl.DataFrame, lengths: PromptLengths, most_tokens: int)
     """
     is_long = lengths.too_long(table, most_tokens)
     long = table.filter(is_long)
-    details = [f"{tokens} tokens, {most_tokens} allowed" for tokens in lengths.tokens(long)]
+    at_most = "" if lengths.exact else "up to "
+    details = [f"{at_most}{tokens} tokens, {most_tokens} allowed" for tokens in lengths.tokens(long)]
     return table.filter(~is_long), quarantined(long, TOO_LONG, details)
 
 

@@ -1,5 +1,6 @@
 """Prompt tables without personal data: the texts scrubbed, and every identity that rested on them made anew."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,23 +52,35 @@ def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
     return Scrubbed(_with_changes(table, changed), replaced, renamed)
 
 
-def scrub_broken(table: pl.DataFrame) -> tuple[pl.DataFrame, Counter[Kind]]:
-    """Scrub the texts of quarantined rows, whatever they are, and say how much was replaced by kind.
-
-    Their ids go where they may be the hash of something personal; `row` still names them.
-    """
+def scrub_broken(table: pl.DataFrame) -> Scrubbed:
+    """Scrub every text of rows that break the schema, whatever it is."""
     replaced: Counter[Kind] = Counter()
-    columns = {
-        name: [None if value is None else _scrubbed(value, replaced) for value in table[name]]
-        for name, kind in table.schema.items()
-        if kind == pl.String
+    names = [name for name, kind in table.schema.items() if kind == pl.String]
+    clean = table.with_columns(
+        pl.Series(name, [None if value is None else _scrubbed(value, replaced) for value in table[name]], pl.String)
+        for name in names
+    )
+    changed = [
+        place
+        for place, (before, after) in enumerate(
+            zip(table.select(names).rows(), clean.select(names).rows(), strict=True)
+        )
+        if before != after
+    ]
+    new_ids = [_id_of_texts(clean.select(names).row(place)) for place in changed]
+    renamed = {
+        old: new for old, new in zip(table["prompt_id"].gather(changed), new_ids, strict=True) if old is not None
     }
-    clean = table.with_columns(pl.Series(name, values, pl.String) for name, values in columns.items())
-    same = pl.Series([True] * table.height, dtype=pl.Boolean)
-    for name in columns:
-        same &= clean[name].eq_missing(table[name])
-    identity = pl.when(same).then("prompt_id").alias("prompt_id")
-    return clean.with_columns(identity), replaced
+    return Scrubbed(clean.with_columns(clean["prompt_id"].scatter(changed, new_ids)), replaced, renamed)
+
+
+def with_renamed_parents(table: pl.DataFrame, renamed: Mapping[str, str]) -> pl.DataFrame:
+    """Return rows that name paraphrased prompts by the ids which these have now."""
+    return table.with_columns(pl.col("parent_id").replace(renamed))
+
+
+def _id_of_texts(texts: tuple[str | None, ...]) -> str:
+    return hashlib.sha256(orjson.dumps(texts)).hexdigest()
 
 
 def _scrubbed(text: str, replaced: Counter[Kind]) -> str:

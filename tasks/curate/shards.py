@@ -78,11 +78,11 @@ def curate_shard(shard: Shard) -> ShardResult:
     clean = scrub_prompts(fitting)
     anonymous, personal = drop_personal_ids(clean.table)
     short, long = drop_too_long(anonymous, shard.lengths, shard.max_prompt_tokens)
-    harmless, replaced = scrub_broken(broken)
+    harmless = scrub_broken(broken)
     short.write_parquet(shard.kept)
     _index(short, shard.near_duplicate_threshold).write_parquet(shard.index)
-    pl.concat([harmless, personal, long]).write_parquet(shard.dropped)
-    return ShardResult(short.height, clean.replaced + replaced, clean.renamed)
+    pl.concat([harmless.table, personal, long]).write_parquet(shard.dropped)
+    return ShardResult(short.height, clean.replaced + harmless.replaced, {**harmless.renamed, **clean.renamed})
 
 
 def _read(shard: Shard) -> pl.DataFrame:

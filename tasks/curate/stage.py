@@ -7,7 +7,7 @@ each goes; shard by shard they are written; and what was written is read again t
 import json
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,17 +62,13 @@ def run(
     Raises:
         InputError: The prompts cannot be read, or too few of a task are left to split.
     """
-    work = output / WORK
-    work.mkdir()
-    source, rows = open_prompts(prompts, work)
     lengths = PromptLengths.of(policy)
     # A tokenizer that is not there is told before any work, and once.
     lengths.tokens(pl.DataFrame(schema={"system": pl.String, "prompt": pl.String}))
-    shards = [
-        Shard(source, number, first, min(config.shard_rows, rows - first), work, lengths,
-              config.max_prompt_tokens, config.near_duplicate_threshold)
-        for number, first in enumerate(range(0, rows, config.shard_rows))
-    ]  # fmt: skip
+    work = output / WORK
+    work.mkdir()
+    source, rows = open_prompts(prompts, work)
+    shards = list(_shards(config, source, rows, work, lengths))
     results = _work(shards, map_shards, progress, rows)
     _refuse_nothing_left(shards, results, rows)
     renamed = {old: new for result in results for old, new in result.renamed.items()}
@@ -89,6 +85,20 @@ def run(
     (output / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     (output / "README.md").write_text(data_card(summary, output), encoding="utf-8")
     return summary
+
+
+def _shards(config: CurateConfig, source: Path, rows: int, work: Path, lengths: PromptLengths) -> Iterator[Shard]:
+    for number, first in enumerate(range(0, rows, config.shard_rows)):
+        yield Shard(
+            prompts=source,
+            number=number,
+            first_row=first,
+            rows=min(config.shard_rows, rows - first),
+            work=work,
+            lengths=lengths,
+            max_prompt_tokens=config.max_prompt_tokens,
+            near_duplicate_threshold=config.near_duplicate_threshold,
+        )
 
 
 def _work(shards: Sequence[Shard], map_shards: MapShards, progress: Progress, rows: int) -> list[ShardResult]:

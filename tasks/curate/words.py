@@ -18,10 +18,18 @@ Hashes = NDArray[np.uint64]
 
 
 def with_words(table: pl.DataFrame) -> pl.DataFrame:
-    """Add `words`, the list of a prompt's words; a prompt without a single one is itself its only word."""
+    """Add `words`, the list of a prompt's words, and `lines`, how many of them stand in each line.
+
+    A prompt without a single word is itself its only one.
+    """
     plain = pl.col("prompt").str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.to_lowercase()
     words = plain.str.extract_all(WORD)
-    return table.with_columns(words=pl.when(words.list.len() > 0).then(words).otherwise(pl.concat_list("prompt")))
+    lines = plain.str.split("\n").list.eval(pl.element().str.count_matches(WORD))
+    has_words = words.list.len() > 0
+    return table.with_columns(
+        words=pl.when(has_words).then(words).otherwise(pl.concat_list("prompt")),
+        lines=pl.when(has_words).then(lines).otherwise(pl.lit([1], dtype=pl.List(pl.UInt32))),
+    )
 
 
 def hashed(text: pl.Expr) -> pl.Expr:
@@ -45,13 +53,21 @@ class Words:
     """Of each word."""
     offsets: NDArray[np.int64]
     """Where each prompt's words begin, and where the last one's end: one more than there are prompts."""
+    line_sizes: NDArray[np.uint32]
+    """How many words stand in the line of each word."""
 
     @classmethod
-    def of(cls, words: pl.Series) -> "Words":
-        """Hash the lists of words that `with_words` adds."""
-        flat = words.explode().rename("word").to_frame().select(hashed(pl.col("word")))
-        lengths = words.list.len().to_numpy().astype(np.int64)
-        return cls(flat.to_series().to_numpy(), np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]))
+    def of(cls, marked: pl.DataFrame) -> "Words":
+        """Hash the words that `with_words` adds."""
+        hashes = marked.select(pl.col("words").explode()).select(hashed(pl.col("words"))).to_series()
+        return cls.from_lists(hashes, marked["words"].list.len(), marked["lines"])
+
+    @classmethod
+    def from_lists(cls, hashes: pl.Series, counts: pl.Series, lines: pl.Series) -> "Words":
+        """Put together hashes of all words, each prompt's number of them, and the lists of their numbers by line."""
+        sizes = lines.explode().drop_nulls().to_numpy()
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts.to_numpy().astype(np.int64))])
+        return cls(hashes.to_numpy(), offsets, np.repeat(sizes, sizes).astype(np.uint32))
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -63,9 +79,10 @@ class Words:
         lengths = self.counts[rows]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Words(self.hashes[places], offsets)
+        return Words(self.hashes[places], offsets, self.line_sizes[places])
 
-    def block(self, rows: NDArray[np.int64], width: int) -> Hashes:
-        """Return the words of prompts that have all the same number of them: one row a prompt, `width` columns."""
-        block: Hashes = self.hashes[self.offsets[rows][:, None] + np.arange(width)]
-        return block
+    def block(self, rows: NDArray[np.int64]) -> tuple[Hashes, NDArray[np.uint32]]:
+        """Return words and line sizes of prompts that have all the same number of words: one row a prompt."""
+        width = int(self.counts[rows[0]]) if len(rows) else 0
+        places = self.offsets[rows][:, None] + np.arange(width)
+        return self.hashes[places], self.line_sizes[places]

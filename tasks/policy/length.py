@@ -40,6 +40,11 @@ class PromptLengths:
         """Return the lengths that a policy's prompts have; nothing is read yet."""
         return cls(None if config.stand_in else config.name)
 
+    @property
+    def exact(self) -> bool:
+        """Return whether `tokens` counts them; else it says how many they are at most."""
+        return self.name is not None
+
     def too_long(self, table: pl.DataFrame, most_tokens: int) -> pl.Series:
         """Return, for each row, whether its prompt takes more tokens than allowed.
 

@@ -82,29 +82,29 @@ def test_killed_workers_are_told_in_a_sentence() -> None:
 def test_a_scheduler_that_runs_already_has_its_workers_used() -> None:
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=NO_DASHBOARD) as cluster:
-        process = {worker.process.pid for worker in cluster.workers.values()}
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=NO_DASHBOARD)  # type: ignore[no-untyped-call]
+    with cluster:
+        (worker,) = cluster.workers.values()
         found = list(map_shards(on_dask(address=cluster.scheduler_address))(own_process, range(3)))
-        assert found == [(number, *process) for number in range(3)]
+        assert found == [(number, worker.process.pid) for number in range(3)]
+        with pytest.raises(InputError, match="no Dask scheduler answers"):
+            map_shards(on_dask(address=worker.worker_address))
 
 
-def test_an_address_of_nobody_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_of_nobody_is_named_with_the_remedy(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(shard_runners, "SECONDS_TO_CONNECT", 1)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        addresses = [
-            f"tcp://127.0.0.1:{silent.getsockname()[1]}",
-            "tcp://127.0.0.1:9",
-            "nowhere",
-            "tls://127.0.0.1:9",
-            "",
-        ]
-        for address in addresses:
+        nobodys = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        for address in (nobodys, "tcp://127.0.0.1:9", "nowhere", "tls://127.0.0.1:9", ""):
             with pytest.raises(InputError) as caught:
                 map_shards(on_dask(address=address))
             assert f"no Dask scheduler answers at curate.dask_address {address}" in str(caught.value)
             assert "leave curate.dask_address out" in str(caught.value)
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("missing", ["prefect_dask", "distributed"])

@@ -80,12 +80,21 @@ def test_paraphrases_of_one_prompt_are_no_duplicates() -> None:
     assert pairs(parent, child, sibling) == []
 
 
-def test_in_a_long_prompt_one_word_in_twenty_may_change() -> None:
-    words = [f"palavra{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(60)]
-    changed = [word if place not in {10, 30, 50} else "outra" for place, word in enumerate(words)]
-    assert pairs(asked(" ".join(words)), asked(" ".join(changed))) == [(0, 1)]
-    changed[20] = "mais"
-    assert pairs(asked(" ".join(words)), asked(" ".join(changed))) == []
+FORM = "Extraia os campos desta avaliação.\nNota: 5\nAvaliação: {}"
+SHORT, OTHER_SHORT = "Top", "Recomendo"
+LONG = "o produto chegou bem antes do prazo e veio bem embalado"
+
+
+@pytest.mark.parametrize("source", ["review_id", "order_id", "customer_id"])
+def test_what_different_people_said_needs_a_line_of_its_own_to_be_alike(source: str) -> None:
+    def said(text: str, who: str | None) -> PromptRow:
+        return prompt_row("extraction", FORM.format(text), KNOWN, **{source: who})
+
+    assert pairs(said(SHORT, "a"), said(OTHER_SHORT, "b")) == []
+    assert pairs(said(SHORT, "a"), said(OTHER_SHORT, "a")) == [(0, 1)]
+    assert pairs(said(SHORT, "a"), said(OTHER_SHORT, None)) == [(0, 1)]
+    assert pairs(said(LONG, "a"), said(LONG.replace("prazo", "dia"), "b")) == [(0, 1)]
+    assert pairs(said(f"{SHORT} mesmo", "a"), said(SHORT, "b")) == []
 
 
 def test_what_is_found_is_what_comparing_all_pairs_finds() -> None:

@@ -30,22 +30,22 @@ def test_good_rows_of_every_task_pass() -> None:
 @pytest.mark.parametrize(
     ("values", "failure"),
     [
-        ({"prompt_id": "abc"}, "prompt_id: str_matches"),
-        ({"prompt_id": "0" * 64}, "prompt_id_is_its_content"),
-        ({"prompt": "another text"}, "prompt_id_is_its_content"),
-        ({"prompt_id": None}, "prompt_id: not_nullable"),
-        ({"task": "poetry"}, "task: isin"),
-        ({"task": "churn"}, "reference_fits_its_task"),
-        ({"system": ""}, "system: str_length"),
-        ({"prompt": None}, "prompt: not_nullable"),
-        ({"reference": "{"}, "reference_fits_its_task"),
-        ({"reference": "[]"}, "reference_fits_its_task"),
-        ({"reference": '{"product": "livro"}'}, "reference_fits_its_task"),
-        ({"reference": '{"product": "livro", "offer": NaN}'}, "reference_fits_its_task"),
-        ({"reference": '{"product": "livro", "offer": "\\ud800"}'}, "reference_fits_its_task"),
-        ({"reference": "[" * 100_000}, "reference_fits_its_task"),
-        ({"source": "else where"}, "source: str_matches"),
-        ({"parent_id": "parent"}, "parent_id: str_matches"),
+        ({"prompt_id": "abc"}, "prompt_id fails str_matches"),
+        ({"prompt_id": "0" * 64}, "not true: prompt id is its content"),
+        ({"prompt": "another text"}, "not true: prompt id is its content"),
+        ({"prompt_id": None}, "prompt_id is empty"),
+        ({"task": "poetry"}, "task fails isin"),
+        ({"task": "churn"}, "not true: reference fits its task"),
+        ({"system": ""}, "system fails str_length"),
+        ({"prompt": None}, "prompt is empty"),
+        ({"reference": "{"}, "not true: reference fits its task"),
+        ({"reference": "[]"}, "not true: reference fits its task"),
+        ({"reference": '{"product": "livro"}'}, "not true: reference fits its task"),
+        ({"reference": '{"product": "livro", "offer": NaN}'}, "not true: reference fits its task"),
+        ({"reference": '{"product": "livro", "offer": "\\ud800"}'}, "not true: reference fits its task"),
+        ({"reference": "[" * 100_000}, "not true: reference fits its task"),
+        ({"source": "else where"}, "source fails str_matches"),
+        ({"parent_id": "parent"}, "parent_id fails str_matches"),
     ],
 )
 def test_a_row_that_breaks_the_schema_is_dropped_alone(values: dict[str, str | None], failure: str) -> None:
@@ -62,7 +62,10 @@ def test_all_failures_of_a_row_and_of_a_table_are_told() -> None:
     kept, dropped = drop_schema_failures(pl.concat([broken, table_with(prompt_id=None)]))
     assert kept.height == 4
     assert dropped.height == 2
-    assert all(name in dropped["detail"][0] for name in ("task: isin", "source: str_matches", "system: str_length"))
+    assert all(
+        name in dropped["detail"][0]
+        for name in ("task fails isin", "source fails str_matches", "system fails str_length")
+    )
 
 
 def test_details_never_quote_the_shopper() -> None:
@@ -79,7 +82,7 @@ def test_system_text_and_template_count_and_the_border_is_within() -> None:
     assert longer == shorter + 1
     kept, dropped = drop_too_long(table, LENGTHS, shorter)
     assert kept.equals(table[[0]])
-    assert dropped["detail"].to_list() == [f"{longer} tokens, {shorter} allowed"]
+    assert dropped["detail"].to_list() == [f"up to {longer} tokens, {shorter} allowed"]
     assert dropped["reason"].to_list() == ["too long"]
 
 

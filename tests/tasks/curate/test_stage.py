@@ -70,7 +70,9 @@ def test_every_prompt_is_in_one_split_or_in_quarantine(tmp_path: Path) -> None:
     assert quarantine["row"].to_list() == sorted(quarantine["row"])
     out = [row.prompt_id for rows in splits.values() for row in rows] + quarantine["prompt_id"].to_list()
     assert sorted(out) == sorted(row.prompt_id for row in given)
-    assert quarantine.filter(reason="schema").select("row", "detail").rows() == [(83, "prompt_id_is_its_content")]
+    assert quarantine.filter(reason="schema").select("row", "detail").rows() == [
+        (83, "not true: prompt id is its content")
+    ]
 
 
 def test_the_summary_and_the_card_tell_what_the_files_hold(tmp_path: Path) -> None:
@@ -170,7 +172,8 @@ def test_a_task_with_too_few_rows_is_named_with_its_counts(tmp_path: Path) -> No
 def test_everything_quarantined_names_counts_and_first_rows(tmp_path: Path) -> None:
     rows = [prompt_row("push", f"{number} {LONG}") for number in range(9)]
     with pytest.raises(
-        InputError, match=r"not one of 9 prompts can be used \(too long 9\): row 1: \d+ tokens, 150 allowed; row 2"
+        InputError,
+        match=r"not one of 9 prompts can be used \(too long 9\): row 1: up to \d+ tokens, 150 allowed; row 2",
     ):
         curate(tmp_path, rows)
 

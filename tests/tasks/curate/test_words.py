@@ -1,3 +1,6 @@
+from random import Random
+
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -36,14 +39,27 @@ def test_a_prompt_without_words_is_its_own_word() -> None:
     assert words_in("???") == ["???"]
 
 
-@given(
-    st.lists(st.lists(st.text("abc", min_size=1, max_size=2), min_size=1, max_size=5), min_size=1, max_size=8),
-    st.randoms(),
+@pytest.mark.parametrize(
+    "text", ["Nota: 5\nEntrega: no prazo\n\nAvaliação: bom", "Nota: 5\r\nEntrega: no prazo\r\nAvaliação: bom"]
 )
-def test_taking_rows_takes_their_words(texts: list[list[str]], random: "st.Random") -> None:  # type: ignore[name-defined]
-    words = Words.of(pl.Series(texts))
+def test_lines_are_known_and_make_no_difference(text: str) -> None:
+    marked = with_words(pl.DataFrame({"prompt": [text]}))
+    assert words_in(text) == words_in(text.replace("\n", " "))
+    assert Words.of(marked).line_sizes.tolist() == [2, 2, 3, 3, 3, 2, 2]
+
+
+LINES = st.lists(st.text("ab 1é,", max_size=8), min_size=1, max_size=4).map("\n".join)
+
+
+@given(st.lists(LINES, min_size=1, max_size=8), st.randoms(use_true_random=False))
+def test_taking_rows_takes_their_words(texts: list[str], random: Random) -> None:
+    def words_of(some: list[str]) -> Words:
+        return Words.of(with_words(pl.DataFrame({"prompt": some})))
+
+    words = words_of(texts)
     rows = [random.randrange(len(texts)) for _ in range(5)]
-    taken = words.take(pl.Series(rows).to_numpy())
-    alone = Words.of(pl.Series([texts[row] for row in rows]))
+    taken, alone = words.take(np.array(rows)), words_of([texts[row] for row in rows])
     assert taken.hashes.tolist() == alone.hashes.tolist()
     assert taken.offsets.tolist() == alone.offsets.tolist()
+    assert taken.line_sizes.tolist() == alone.line_sizes.tolist()
+    assert len(words.line_sizes) == len(words.hashes) == words.offsets[-1]

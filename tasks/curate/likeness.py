@@ -1,0 +1,94 @@
+"""When two prompts are near-duplicates: the one definition, for whoever found a pair that may be.
+
+Two prompts of a task with the same numbers in the same order are near-duplicates where, apart from case, accents and
+punctuation, at most one word was replaced, added or left out, and no value that both references know differs: a
+question about another month or another state is another question.
+
+What different people said needs more likeness: "Top" and "Recomendo" are one word apart, and two reviews. There, the
+line with the word must have enough other words.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tasks.curate.kinship import SOURCES
+from tasks.curate.reference_values import contradict
+from tasks.curate.words import Words
+
+FEWEST_WORDS_IN_LINE: Final = 6
+"""Of different sources: the words that a line must have for one of them to make no difference."""
+SAID: Final = (*SOURCES, "reference")
+"""The columns of a fingerprint that the definition reads."""
+
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Some prompts: their fingerprints, of which `SAID` is read, and their words."""
+
+    index: pl.DataFrame
+    words: Words
+
+
+def alike(one: Prompts, rows: Rows, other: Prompts, other_rows: Rows) -> Mask:
+    """Return which pairs, of one task and with the same numbers, are near-duplicates or have the same words.
+
+    Args:
+        one: Prompts.
+        rows: The row in them of each pair's one side.
+        other: Prompts, the same or others.
+        other_rows: The row in them of each pair's other side.
+    """
+    counts, other_counts = one.words.counts[rows], other.words.counts[other_rows]
+    room = np.zeros(len(rows), np.int64)
+    for width, other_width in np.unique(np.stack([counts, other_counts], axis=1), axis=0):
+        chosen = np.flatnonzero((counts == width) & (other_counts == other_width))
+        first, second = (one.words, rows[chosen]), (other.words, other_rows[chosen])
+        if width <= other_width:
+            room[chosen] = _room(*first, *second)
+        else:
+            room[chosen] = _room(*second, *first)
+    found = np.flatnonzero(room)
+    first_said, second_said = one.index.select(SAID)[rows[found]], other.index.select(SAID)[other_rows[found]]
+    near = (room[found] >= FEWEST_WORDS_IN_LINE) | ~_of_different_sources(first_said, second_said)
+    known = zip(first_said["reference"], second_said["reference"], strict=True)
+    near &= ~np.fromiter((contradict(*both) for both in known), np.bool_, len(found))
+    holds = np.zeros(len(rows), np.bool_)
+    holds[found[near]] = True
+    return holds
+
+
+def _of_different_sources(first: pl.DataFrame, second: pl.DataFrame) -> Mask:
+    differ = [(first[source] != second[source]).fill_null(value=False).to_numpy() for source in SOURCES]
+    different: Mask = np.logical_or.reduce(differ)
+    return different
+
+
+def _room(words: Words, rows: Rows, longer: Words, longer_rows: Rows) -> NDArray[np.int64]:
+    """Return how many words the line has in which each pair differs; 0 where they differ in more than a word.
+
+    All rows have so many words, all longer rows as many or one more; pairs with the same words have all the room.
+    """
+    block, _ = words.block(rows)
+    longer_block, sizes = longer.block(longer_rows)
+    if block.shape[1] == longer_block.shape[1]:
+        differing = block != longer_block
+        return np.where(differing.sum(axis=1) <= 1, _size_where(differing, sizes), 0)
+    if block.shape[1] + 1 != longer_block.shape[1]:
+        return np.zeros(len(rows), np.int64)
+    before, after = block == longer_block[:, :-1], block == longer_block[:, 1:]
+    alike_before = np.logical_and.accumulate(before, axis=1).sum(axis=1)
+    alike_after = np.logical_and.accumulate(after[:, ::-1], axis=1).sum(axis=1)
+    inserted = np.arange(longer_block.shape[1]) == alike_before[:, None]
+    return np.where(alike_before + alike_after >= block.shape[1], _size_where(inserted, sizes), 0)
+
+
+def _size_where(differing: Mask, sizes: NDArray[np.uint32]) -> NDArray[np.int64]:
+    room: NDArray[np.int64] = np.where(differing, sizes.astype(np.int64), np.iinfo(np.int64).max).min(axis=1)
+    return room
