@@ -83,7 +83,7 @@ async def _identity(address: str) -> str:
     """Return what a server of Dask is; Dask's own client would wait without end for one that accepts and is silent."""
     from distributed import rpc
 
-    async with rpc(address) as server:
+    async with rpc(address) as server:  # type: ignore[no-untyped-call]
         identity = await asyncio.wait_for(server.identity(), SECONDS_TO_CONNECT)
     return str(identity["type"])
 

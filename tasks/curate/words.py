@@ -23,6 +23,7 @@ def with_words(table: pl.DataFrame) -> pl.DataFrame:
     A prompt without a single word is itself its only one.
     """
     plain = pl.col("prompt").str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.to_lowercase()
+    plain = plain.str.replace_all(r"(\d)[ \t]+%", "$1%")
     words = plain.str.extract_all(WORD)
     lines = plain.str.split("\n").list.eval(pl.element().str.count_matches(WORD))
     has_words = words.list.len() > 0

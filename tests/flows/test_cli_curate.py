@@ -1,0 +1,315 @@
+"""`tucano curate`: one dataset from a folder, a table or lines; a mistake is one sentence, exit code 2, and no folder."""
+
+import hashlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from schemas.prompts import read_prompts
+from tests.prompt_tables import prompt_table, write_prompts
+from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
+
+SIZES = {"test_per_task": 3, "validation_per_task": 2, "held_out_share": 0.5}
+SMALL = tuple(part for name, value in SIZES.items() for part in ("--set", f"curate.{name}={value}"))
+SPLITS = ("train", "validation", "test")
+MIX = "extraction=1,sql_qa=1,insights=1,push=1,sentiment=1,churn=1"
+CPF = "529.982.247-25"
+LINE = {"task": "churn", "prompt": "Vai voltar?", "reference": {"churn": True}, "customer_id": "c1"}
+
+
+def tucano(*arguments: str, folder: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "flows", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+
+
+def refused(folder: Path, prompts: Path, *arguments: str) -> str:
+    """Run a command that must refuse, and return its one sentence."""
+    before = sorted(folder.rglob("*"))
+    ended = tucano("curate", str(prompts), "--out", str(folder / "made" / "out"), *SMALL, *arguments, "--json")
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stdout == ""
+    assert sorted(folder.rglob("*")) == before
+    (sentence,) = ended.stderr.strip().splitlines()
+    assert sentence.startswith("tucano: ")
+    return sentence
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    prompts = str(folder / "prompts")
+    ended = tucano("synthesize", "--count", "240", "--orders", "300", "--seed", "3", "--mix", MIX, "--out", prompts)
+    assert ended.returncode == 0, ended.stderr
+    ended = tucano("curate", prompts, "--out", str(folder / "out"), *SMALL, "--json")
+    assert ended.returncode == 0, ended.stderr
+    (folder / "summary.json").write_text(ended.stdout, encoding="utf-8")
+    (folder / "said").write_text(ended.stderr, encoding="utf-8")
+    return folder
+
+
+def test_a_folder_of_synthesis_becomes_a_dataset(made: Path) -> None:
+    files = ["README.md", *(f"data/{split}.parquet" for split in sorted(SPLITS)), "quarantine.parquet", "summary.json"]
+    assert sorted(contents(made / "out")) == files
+    assert sorted(path.name for path in made.iterdir()) == ["out", "prompts", "said", "summary.json"]
+    tasks = [row.task for row in read_prompts(made / "out" / "data" / "test.parquet")]
+    assert {task: tasks.count(task) for task in tasks} == dict.fromkeys(
+        (part.split("=")[0] for part in MIX.split(",")), 3
+    )
+
+
+def test_the_summary_is_one_document_on_stdout(made: Path) -> None:
+    summary = json.loads((made / "summary.json").read_text(encoding="utf-8"))
+    written = json.loads((made / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert {name: summary[name] for name in written} == written
+    assert summary["out"] == str(made / "out")
+    assert summary["seconds"] > 0
+    assert summary["train"] + summary["validation"] + summary["test"] + summary["quarantined"] == 240
+
+
+def test_tables_for_people_go_to_stderr_and_fit_a_terminal(made: Path) -> None:
+    said = (made / "said").read_text(encoding="utf-8")
+    summary = json.loads((made / "summary.json").read_text(encoding="utf-8"))
+    assert f"{240 - summary['quarantined']} prompts kept, {summary['quarantined']} in quarantine" in said
+    assert "held out" in said
+    tables = [line for line in said.splitlines() if line.startswith(("┃", "│", "┏", "└"))]
+    assert len(tables) > 10
+    assert max(map(len, tables)) <= 100
+
+
+def test_the_card_tells_the_rows_the_sources_and_the_files(made: Path) -> None:
+    summary = json.loads((made / "summary.json").read_text(encoding="utf-8"))
+    card = (made / "out" / "README.md").read_text(encoding="utf-8")
+    assert f"| all | {summary['train']} | 12 | 18 |" in card
+    assert "| simulated |" in card
+    for split in SPLITS:
+        digest = hashlib.sha256((made / "out" / "data" / f"{split}.parquet").read_bytes()).hexdigest()
+        assert f"| data/{split}.parquet | {digest} |" in card
+
+
+def test_the_same_bytes_from_the_table_itself_and_with_other_workers(made: Path, tmp_path: Path) -> None:
+    table = str(made / "prompts" / "prompts.parquet")
+    ended = tucano("curate", table, "--out", str(tmp_path / "out"), *SMALL, "--set", "curate.workers=1")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == ""
+    assert contents(tmp_path / "out") == contents(made / "out")
+
+
+@pytest.mark.integration
+def test_the_same_bytes_from_dasks_workers_and_a_quiet_terminal(made: Path, tmp_path: Path) -> None:
+    dask = ("--set", "curate.runner=dask", "--set", f"state.root={tmp_path / 'state'}")
+    ended = tucano("curate", str(made / "prompts"), "--out", str(tmp_path / "out"), *SMALL, *dask)
+    assert ended.returncode == 0, ended.stderr
+    assert contents(tmp_path / "out") == contents(made / "out")
+    assert not any(word in ended.stderr for word in ("Warning", "WARNING", "ERROR", "Traceback", "distributed"))
+
+
+@pytest.mark.integration
+def test_a_running_cluster_works_from_a_folder_of_its_own(made: Path, tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0")  # type: ignore[no-untyped-call]
+    with cluster:
+        address = f"curate.dask_address={cluster.scheduler_address}"
+        dask = ("--set", "curate.runner=dask", "--set", address, "--set", f"state.root={tmp_path / 'state'}")
+        ended = tucano("curate", "prompts", "--out", str(tmp_path / "out"), *SMALL, *dask, folder=made)
+    assert ended.returncode == 0, ended.stderr
+    assert contents(tmp_path / "out") == contents(made / "out")
+
+
+@pytest.mark.integration
+def test_what_a_dask_worker_refuses_is_one_sentence_and_so_is_an_address_of_nobody(tmp_path: Path) -> None:
+    path = write_prompts(independent_rows(push=3000), tmp_path / "prompts.parquet")
+    _spoil(path, "source")
+    dask = ("--set", "curate.runner=dask", "--set", f"state.root={tmp_path.parent / f'{tmp_path.name}-state'}")
+    small = ("--set", "curate.shard_rows=1000")
+    in_processes = refused(tmp_path, path, *small)
+    assert in_processes.endswith("cannot be read from row 1 on; make it again with `tucano synthesize`")
+    assert refused(tmp_path, path, *dask, *small) == in_processes
+    nobody = ("--set", "curate.dask_address=tcp://127.0.0.1:9")
+    assert "no Dask scheduler answers at curate.dask_address tcp://127.0.0.1:9" in refused(
+        tmp_path, path, *dask, *nobody
+    )
+
+
+def _spoil(path: Path, column: str) -> None:
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    (chunk,) = (part for part in map(group.column, range(group.num_columns)) if part.path_in_schema == column)
+    start, size = chunk.dictionary_page_offset or chunk.data_page_offset, chunk.total_compressed_size
+    content = bytearray(path.read_bytes())
+    content[start : start + size] = b"\xff" * size
+    path.write_bytes(content)
+
+
+def test_lines_of_a_shops_own_become_a_dataset_without_personal_data(tmp_path: Path) -> None:
+    own = [{**LINE, "prompt": f"Pedidos: {number}. Vai voltar?", "customer_id": f"c{number}"} for number in range(80)]
+    own += [{**LINE, "prompt": f"{CPF} pergunta: {number}?", "customer_id": f"d{number}"} for number in range(9)]
+    own += [{**LINE, "prompt": "De quem?", "customer_id": CPF}, {**LINE, "reference": {"churn": True, CPF: [CPF]}}]
+    own += [
+        {**LINE, "prompt": f"{CPF} {'x' * 9000}"},
+        {**LINE, "system": f"Fale com {CPF}.", "reference": {"churn": CPF}},
+    ]
+    (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, own)), encoding="utf-8")
+    ended = tucano("curate", str(tmp_path / "own.jsonl"), "--out", str(tmp_path / "out"), *SMALL, "--json")
+    assert ended.returncode == 0, ended.stderr
+    summary = json.loads(ended.stdout)
+    assert (
+        summary["reasons"]["schema"]
+        == summary["reasons"]["personal id"]
+        == summary["reasons"]["too long"]
+        == {"churn": 1}
+    )
+    assert summary["scrubbed"]["CPF"] == 9 + 2 + 1 + 2
+    assert "| own |" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "[CPF]" in ended.stderr
+    _holds_no_cpf(tmp_path / "out", ended)
+
+
+def test_a_broken_row_is_kept_out_with_its_reason_and_without_personal_data(tmp_path: Path) -> None:
+    good = list(independent_rows(churn=60))
+    named = replace(good[0], prompt=f"De {CPF}?")
+    broken = [replace(named, **{column: CPF}) for column in ("prompt_id", "system", "source", "parent_id", "order_id")]
+    path = write_prompts([*good[1:], *broken], tmp_path / "prompts.parquet")
+    ended = tucano("curate", str(path), "--out", str(tmp_path / "out"), *SMALL, "--json")
+    assert ended.returncode == 0, ended.stderr
+    quarantine = pl.read_parquet(tmp_path / "out" / "quarantine.parquet").filter(reason="schema")
+    assert quarantine["row"].to_list() == [60, 61, 62, 63, 64]
+    assert quarantine["prompt_id"].to_list() == [None] * 5
+    _holds_no_cpf(tmp_path / "out", ended)
+
+
+def _holds_no_cpf(dataset: Path, ended: "subprocess.CompletedProcess[str]") -> None:
+    tables = [pl.read_parquet(path).write_csv() for path in dataset.rglob("*.parquet")]
+    texts = [path.read_text(encoding="utf-8") for path in dataset.iterdir() if path.suffix in {".md", ".json"}]
+    for text in (*tables, *texts, ended.stdout, ended.stderr):
+        assert "529" not in text
+        assert "247-25" not in text
+
+
+def _bytes(content: bytes, name: str = "own.jsonl") -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        (folder / name).write_bytes(content)
+        return folder / name
+
+    return write
+
+
+def _table(table: pl.DataFrame) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        table.write_parquet(folder / "own.parquet")
+        return folder / "own.parquet"
+
+    return write
+
+
+GOOD = prompt_table(independent_rows(push=60))
+ONE, TWO = independent_rows(push=2)
+LATIN = json.dumps({**LINE, "prompt": "Não?"}, ensure_ascii=False).encode("latin-1")
+SECRET_KEY = json.dumps({**LINE, CPF: 1, "prompt": CPF}).encode()
+SECRET_ID = json.dumps({**LINE, "prompt_id": [CPF]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("prompts", "sentence"),
+    [
+        (lambda folder: folder / "absent.parquet", "absent.parquet does not exist; make it with `tucano synthesize`"),
+        (lambda folder: folder / "absent.jsonl", "absent.jsonl cannot be read: No such file or directory"),
+        (lambda folder: folder, "prompts.parquet does not exist"),
+        (_bytes(b""), "own.jsonl is empty"),
+        (_bytes(b"", "own.parquet"), "own.parquet cannot be read as parquet"),
+        (_table(GOOD.head(0)), "own.parquet has no prompts"),
+        (_table(GOOD.drop("task")), "own.parquet has the columns prompt_id String, system String"),
+        (_table(GOOD.with_columns(order_id=pl.lit(3))), "order_id Int32"),
+        (_bytes(json.dumps(LINE).encode() + b"\n" + LATIN), "line 2: byte 31 is not UTF-8"),
+        (_bytes(SECRET_KEY), "line 1: (a key): Extra inputs are not permitted"),
+        (_bytes(SECRET_ID), "line 1: prompt_id: Input should be a valid string"),
+        (_table(prompt_table([ONE, replace(TWO, prompt_id=ONE.prompt_id)])), "name different prompts each (rows 1, 2)"),
+        (_table(prompt_table(independent_rows(push=60, churn=4))), "too few prompts are held out"),
+        (_table(GOOD.with_columns(source=pl.lit(CPF))), "not one of 60 prompts can be used (schema 60): row 1: source"),
+        (
+            _table(prompt_table(prompt_row("push", f"{number} {CPF} {'x' * 9000}") for number in range(7))),
+            "not one of 7 prompts can be used (too long 7): row 1: 9",
+        ),
+    ],
+)
+def test_prompts_that_cannot_be_used_are_named(tmp_path: Path, prompts: Callable[[Path], Path], sentence: str) -> None:
+    said = refused(tmp_path, prompts(tmp_path))
+    assert sentence in said
+    assert "247-25" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--set", "curate.testers=3"], "curate.testers: unknown key"),
+        (["--set", "curate.test_per_task=1"], "test_per_task is 1"),
+        (["--profile", "nowhere"], "there is no profile 'nowhere'"),
+        (["--set", "curate.dask_address=tcp://127.0.0.1:9"], "add --set curate.runner=dask"),
+        (
+            ["--set", 'curate.general={path="absent.jsonl", share=0.2, name="Instruções", licence="CC BY 4.0"}'],
+            "general instructions absent.jsonl cannot be read: No such file or directory",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, arguments: list[str], sentence: str) -> None:
+    assert sentence in refused(tmp_path, _table(GOOD)(tmp_path), *arguments)
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "made" / "out").mkdir(parents=True)
+    (tmp_path / "made" / "out" / "mine").touch()
+    assert "no empty folder" in refused(tmp_path, _table(GOOD)(tmp_path))
+
+
+def test_neither_prefect_nor_torch_is_loaded(tmp_path: Path) -> None:
+    arguments = ["curate", str(_table(GOOD)(tmp_path)), "--out", str(tmp_path / "out"), *SMALL]
+    program = (
+        f"import sys; from flows.cli import app; app({arguments!r}, standalone_mode=False);"
+        "print([name for name in ('prefect', 'torch', 'mlflow', 'transformers', 'distributed') if name in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("ending", "runner"),
+    [
+        (signal.SIGINT, "processes"),
+        (signal.SIGTERM, "processes"),
+        pytest.param(signal.SIGTERM, "dask", marks=pytest.mark.integration),
+    ],
+)
+def test_an_interruption_leaves_neither_files_nor_workers(tmp_path: Path, ending: signal.Signals, runner: str) -> None:
+    path = write_prompts(independent_rows(push=20_000), tmp_path / "prompts.parquet")
+    settings = ["curate.shard_rows=1000", "curate.workers=2", f"curate.runner={runner}"]
+    settings.append(f"state.root={tmp_path.parent / f'{tmp_path.name}-state'}")
+    arguments = [part for setting in settings for part in ("--set", setting)]
+    command = [sys.executable, "-m", "flows", "curate", str(path), "--out", str(tmp_path / "made" / "out"), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not list(tmp_path.rglob("kept-*.parquet")):
+            assert process.poll() is None
+            time.sleep(0.02)
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(ending)
+        out, said = process.communicate()
+    assert process.returncode == 4, said
+    assert out == ""
+    (sentence,) = (line for line in said.strip().splitlines() if not line.startswith("curate: "))
+    assert sentence.startswith("tucano: interrupted, and nothing ")
+    assert list(tmp_path.rglob("*")) == [path]
+    assert len(children) > 2
+    _, alive = psutil.wait_procs(children, timeout=60)
+    assert not alive
