@@ -73,7 +73,17 @@ def _sources(summary: Mapping[str, Any]) -> str:
     ]
     if general := summary["general"]:
         rows.append((f"{general['name']} (`general`: for the warm start only)", general["rows"], general["licence"]))
-    return _table(("source", "rows", "licence"), rows)
+    sources = _table(("source", "rows", "licence"), rows)
+    return f"{sources}\n\n{_general(general)}" if general else sources
+
+
+def _general(general: Mapping[str, Any]) -> str:
+    replaced = ", ".join(f"`[{kind}]` {count}" for kind, count in general["scrubbed"].items()) or "none"
+    return (
+        f"Of {general['read']} general instructions {general['rows']} were drawn. {general['too_long']} were too long, "
+        f"{general['held_out']} had the words of a prompt of validation or test, and {general['copies']} repeated one "
+        f"that was drawn. Personal data replaced in those drawn: {replaced}."
+    )
 
 
 def _scrubbed(summary: Mapping[str, Any]) -> str:

@@ -43,7 +43,7 @@ class GeneralCounts:
     copies: int
     """Further instructions with the prompt of one that was chosen; others were not looked for."""
     held_out: int
-    """Of these, with the words of a prompt of validation or test."""
+    """Others with the words of a prompt of validation or test."""
     scrubbed: Counter[Kind]
     """Personal data replaced in those that were chosen, by kind."""
 
@@ -87,7 +87,7 @@ def take_general(
         is_known = with_words(table).select(spoken()).to_series().is_in(held_out)
         read += len(clean)
         too_long += int(is_long.sum())
-        known += int(is_known.sum())
+        known += int((is_known & ~is_long).sum())
         for (row, replaced), out in zip(clean, is_long | is_known, strict=True):
             if not out:
                 first.offer(row, replaced)

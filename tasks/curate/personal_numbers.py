@@ -5,12 +5,14 @@ verified, and what stands before it decides where a shape alone does not. What d
 
 - an order word that leads to the number (`pedido nº 11987654321`, `protocolo`, `código`, `nota fiscal`, `rastreio`)
   makes it that; only punctuation that nothing else has (a CPF's, a CNPJ's, a card's groups, an area in brackets, +55)
-  outweighs it;
+  outweighs it, or the word CPF or CNPJ with no other number between (`o cpf que está no pedido é ...`);
 - a bare number of 11 digits that is both a mobile and a CPF is what the nearest word says (`cpf`, `whats`, `ligar`);
   without one it is a CPF, for of all CPF one in 15 is a mobile too, of all mobiles one in 100 a CPF;
 - spaces alone part the cells of a table as well: a number in them must stand apart from further digits;
-- 8 digits are a CEP only beside `cep`, a telephone only beside a word for one; a landline without brackets, hyphen or
-  such a word stays, and so does a bare number with letters at it (`LB123456789BR`, `i5-10300H`);
+- groups that nobody prints but people type (`11 98765 43 21`) are a telephone or a card where a word leads to them;
+- 8 digits are a CEP only beside `cep` or in an address (behind a street or a quarter, before a city or a state), a
+  telephone only beside a word for one; a landline without brackets, hyphen or such a word stays, and so does a bare
+  number with letters at it (`LB123456789BR`, `i5-10300H`);
 - 0800, 0300 and 4004 are companies' numbers and stay.
 
 Every shape is bounded and starts at a digit's left edge, so that a text is read in time linear in its length.
@@ -30,7 +32,11 @@ Number = tuple[int, int, NumberKind]
 
 _WINDOW: Final = 48
 """Signs before a number in which a word for it is looked for."""
+_ADDRESS_WINDOW: Final = 80
+_MOST_GROUPS: Final = 6
+"""Of digits in a telephone that no word leads to: `+55 11 9 8765 43 21`."""
 _GAP: Final = r"[ \t.,·•/_-]{0,3}"
+_TIGHT: Final = r"[ .·•_-]{0,3}"
 _DIGIT: Final = re.compile(r"[0-9]")
 _EDGE: Final = r"(?<!\d)"
 _CPF: Final = re.compile(rf"{_EDGE}\d{{3}}{_GAP}\d{{3}}{_GAP}\d{{3}}{_GAP}\d{{2}}(?!\d)")
@@ -43,44 +49,77 @@ _CARD: Final = re.compile(
     rf"{_EDGE}(?:\d{{4}}[ \t.·•_/-]{{0,3}}){{3}}\d{{4}}(?!\d)"
     rf"|{_EDGE}\d{{4}}[ \t.·•_/-]{{0,3}}\d{{6}}[ \t.·•_/-]{{0,3}}\d{{4,5}}(?!\d)"
 )
+_CARD_APART: Final = re.compile(rf"{_EDGE}\d(?:{_TIGHT}\d){{13,15}}(?!\d)")
 _PHONE: Final = re.compile(
     rf"{_EDGE}(?P<country>\+ ?55[ .-]{{0,2}}|0{{0,2}}55[ .-]{{0,2}})?"
     r"(?P<trunk>(?:[(\[] ?)?0 ?(?:xx ?)?(?:[1-9]\d ?(?=[(\[]?[1-9]\d))?)?"
     r"(?P<area>(?:[(\[] {0,2})?[1-9]\d(?: {0,2}[)\]])?)(?P<apart>[ .·•/_-]{0,3})"
     r"(?P<number>9[ .·•-]{0,3}\d{4}[ .·•_-]{0,3}\d{4}|9\d\d[ .]\d{3}[ .]\d{3}|[2-9]\d{3}[ .·•_-]{0,3}\d{4})(?!\d)"
 )
+_PHONE_APART: Final = re.compile(
+    rf"{_EDGE}(?:\+? ?55{_TIGHT})?(?P<area>[(\[]?0?[1-9]\d[)\]]?{_TIGHT})?"
+    rf"(?P<number>(?:9{_TIGHT})?[2-9](?:{_TIGHT}\d){{7}})(?!\d)"
+)
+_GROUPS: Final = re.compile(r"\d+")
 _LOCAL_PHONE: Final = re.compile(rf"{_EDGE}(?:9[ .·•-]{{0,3}})?[2-9]\d{{3}}[ .·•_-]{{0,3}}\d{{4}}(?!\d)")
 _CEP: Final = re.compile(rf"{_EDGE}\d{{2}}\.?\d{{3}}[ .·•_-]{{0,3}}\d{{3}}(?!\d)")
 _CEP_ALONE: Final = re.compile(r"\d{2}\.?\d{3}-\d{3}")
+_CEP_IN_ADDRESS: Final = re.compile(r"\d{5} ?\d{3}|\d{2}\.?\d{3}-\d{3}")
+_STREET: Final = re.compile(
+    r"(?<![^\W\d_])(?:(?:r|al|p[cç]a)\.|(?:rua|av(?:enida)?|trav(?:essa)?|tv|alameda|rod(?:ovia)?|estr(?:ada)?|pra[cç]a"
+    r"|largo|viela|quadra|qd|conjunto|cj|residencial|condom[ií]nio|bairro|jardim|jd|vila|vl|endere[cç]o|logradouro|bloco"
+    r"|apto)(?![^\W\d_]))"
+)
+_AS_IN_ADDRESS: Final = re.compile(
+    r"[^\W_][ \t]*[,;\n/-][ \t]*\Z|(?:bairro|jardim|jd\.?|vila|vl\.?|cidade)(?: [^\W\d_]+){1,4} \Z"
+)
+_SENTENCE: Final = re.compile(r"[^\W\d_][^\n$]*[^\w\n$]\Z")
+_PLACE_AFTER: Final = re.compile(
+    r"[ \t]?[,;/\n-]?[ \t]?(?:"
+    r"aracaju|bel[eé]m|belo horizonte|boa vista|bras[ií]lia|campinas|campo grande|contagem|cuiab[aá]|curitiba"
+    r"|duque de caxias|feira de santana|florian[oó]polis|fortaleza|goi[aâ]nia|guarulhos|jo[aã]o pessoa|joinville"
+    r"|juiz de fora|londrina|macap[aá]|macei[oó]|manaus|natal|niter[oó]i|nova igua[cç]u|osasco|palmas|porto alegre"
+    r"|porto velho|recife|ribeir[aã]o preto|rio branco|rio de janeiro|salvador|santo andr[eé]|santos|s[aã]o bernardo"
+    r"|s[aã]o gon[cç]alo|s[aã]o jos[eé]|s[aã]o lu[ií]s|s[aã]o paulo|sorocaba|teresina|uberl[aâ]ndia|vit[oó]ria"
+    r"|minas gerais|paran[aá]|santa catarina|rio grande do (?:sul|norte)|bahia|pernambuco|cear[aá]|goi[aá]s"
+    r"|distrito federal)(?![^\W\d_])"
+    r"|(?: ?[/-] ?(?:rs|se|to)|,? ?[ ,/-] ?(?:a[clmp]|ba|ce|df|es|go|m[agst]|p[abeir]|r[jnor]|s[cp]))"
+    r"[ \t]*(?=[,.;)\n]|\Z)"
+)
+"""The capitals, the other largest cities, the states, and a state's letters at an end: `se`, `to` and `rs` are words."""
 
 _LABEL: Final = re.compile(
     r"(?<![^\W\d_])(?:"
     r"(?P<CPF>c\.?p\.?f)"
     r"|(?P<CNPJ>c\.?n\.?p\.?j|cgc)"
-    r"|(?P<CEP>c\.?e\.?p)"
+    r"|(?P<CEP>c\.?e\.?p|(?:c[oó]d(?:igo)?\.? )?postal)"
     r"|(?P<CARTAO>cart[aã]o|cart[oõ]es|cr[eé]dito|d[eé]bito|visa|master(?:card)?|amex|elo|hipercard|diners)"
     r"|(?P<TELEFONE>tele?fones?|tels?|fones?|cel(?:ular(?:es)?)?|wh?ats\w{0,4}|wpp?|zap\w{0,5}"
     r"|lig(?:a|o|ar|ue|uem|am|uei|ando|a[cç][aã]o)|contatos?|contact\w{0,3}|cham[aeo]\w{0,3}|fal(?:a|ar|e|em|o)"
-    r"|ddd|sms|recados?|ramal|fixo|residencial|disc\w{1,3}|phone|mobile)"
+    r"|ddd(?:[ :(]{0,2}\d\d\)?(?!\d))?|sms|recados?|ramal|fixo|residencial|disc\w{1,3}|phone|mobile"
+    r"|meu (?:n[uú]m(?:ero)?|nro|n[º°])(?! d[aeo]s?(?!\w)))"
     r"|(?P<ORDER>pedidos?|ordem|ordens|order|compra|protocolos?|c[oó]d(?:igos?)?|notas?|fiscal|nfs?|nf-?e|danfe|rastreio"
     r"|rastreamento|rastrear|objeto|chave|acesso|ean|gtin|sku|ref|refer[eê]ncia|s[eé]rie|lote|imei|boleto|contrato"
     r"|processo|id|ticket|chamado|atendimento|isbn|barras|ncm|modelo|item|transa[cç][aã]o|fatura|nsu|cupom|voucher|sac"
-    r"|arquivo|matr[ií]cula)"
+    r"|arquivo|matr[ií]cula|nosso n[uú]mero)"
     r")(?![^\W\d_])"
 )
 _LEADS: Final = re.compile(
     r"(?:[^\w\n]|\b(?:n|no|nr|nro|num|n[uú]mero|de|do|da|dos|das|e|eh|é|o|a|os|as|foi|era|meu|minha|seu|com|esse|este|aqui"
     r"|atual|novo|nova|fiscal|acesso|barras|compra|produto|cliente|loja|casa|rua|endere[cç]o|em|na|para|pra|pro|n[oº]s?"
-    r"|titular|comprador|respons[aá]vel|pagador|segue|abaixo|cujo)\b|[nº°ª№]){0,12}"
+    r"|titular|comprador|respons[aá]vel|pagador|segue|abaixo|cujo|m[aã]e|pai|filh[oa]|espos[oa]|marido|mulher|irm[aã]o?"
+    r"|vizinh[oa]|porteiro|portaria)\b|[nº°ª№]){0,12}"
 )
 """What may stand between a word and the number that it names."""
 _PLACEHOLDER: Final = re.compile(r"\[(?:cpf|cnpj|email|telefone|cep|cartao|url)\]|\]{3,}")
+_CARD_AFTER: Final = re.compile(r"[ ,;(-]{0,3}(?:(?:é|eh|o|meu|no|do) ){0,3}cart[aã]o(?![^\W\d_])")
 _LABEL_AFTER: Final = re.compile(
     r"[ ,;(-]{0,3}(?:(?:e|é|eh|o|meu|no|do|tel|esse|este) ){0,3}"
     r"(?:whats|zap|wpp|cel(?![^\W\d_])|celular|fone|telefone)"
 )
 _NEAR_BEFORE: Final = re.compile(r"[\d\]][ \t.,·•/_-]{0,2}\Z")
 _NEAR_AFTER: Final = re.compile(r"[ \t.,·•/_-]{0,2}[\d\[]")
+_SOME_NUMBER: Final = re.compile(r"\d{3}")
 _GROUP_BEFORE: Final = re.compile(r"\d{4}[ .-]\Z")
 _GROUPS_AFTER: Final = re.compile(r"(?:[ .-]\d{4}){2}")
 _YEARS_OR_ROUND: Final = re.compile(r"(?:19|20)\d\d\D{0,3}(?:19|20)\d\d|\d\d00\D{0,3}\d\d00")
@@ -167,8 +206,11 @@ class _Around:
         before = text[least:start]
         self.label = ""
         self.leads = False
+        self.labels: set[str] = set()
         for label in _LABEL.finditer(before):
             leads = _LEADS.fullmatch(before, label.end()) is not None
+            if not _SOME_NUMBER.search(before, label.end()):
+                self.labels.add(label.lastgroup or "")
             if label.lastgroup != "ORDER" or leads:
                 self.label, self.leads = label.lastgroup or "", leads
         if not self.leads and _LABEL_AFTER.match(text, end):
@@ -187,7 +229,7 @@ def _find_cpf(match: re.Match[str]) -> Span | None:
     if "." in match[0] or "-" in match[0] or "/" in match[0]:
         return match.span()
     is_dialled = match[0].isdigit() and around.label == "TELEFONE" and is_phone(number)
-    if around.is_order or around.is_glued or is_dialled:
+    if around.is_glued or is_dialled or (around.is_order and "CPF" not in around.labels):
         return None
     return match.span() if around.is_alone or around.label == "CPF" else None
 
@@ -206,7 +248,7 @@ def _find_cnpj(match: re.Match[str]) -> Span | None:
     if "/" in match[0] or "-" in match[0]:
         return match.span()
     around = _Around(match)
-    if around.label == "CNPJ":
+    if around.label == "CNPJ" or "CNPJ" in around.labels:
         return match.span()
     refused = around.is_order or around.is_glued or not around.is_alone or _TIMESTAMP.fullmatch(number)
     return None if refused else match.span()
@@ -226,8 +268,7 @@ def _find_cnpj_with_letters(match: re.Match[str]) -> Span | None:
 
 def _find_card(match: re.Match[str]) -> Span | None:
     number, text = digits_of(match[0]), match.string
-    issuer = _ISSUERS.get(len(number))
-    if issuer is None or not issuer.match(number) or len(set(number)) == 1 or not luhn.is_valid(number):
+    if not _is_card(number):
         return None
     # The access key of an invoice is printed in eleven groups of four.
     if _GROUP_BEFORE.search(text[max(match.start() - 5, 0) : match.start()]) or _GROUPS_AFTER.match(text, match.end()):
@@ -235,6 +276,20 @@ def _find_card(match: re.Match[str]) -> Span | None:
     around = _Around(match)
     is_other = around.is_order or around.is_glued or (around.label == "CNPJ" and cnpj.is_valid(number))
     return None if match[0].isdigit() and is_other else match.span()
+
+
+def _is_card(number: str) -> bool:
+    issuer = _ISSUERS.get(len(number))
+    return issuer is not None and issuer.match(number) is not None and len(set(number)) > 1 and luhn.is_valid(number)
+
+
+def _find_card_apart(match: re.Match[str]) -> Span | None:
+    if not _is_card(digits_of(match[0])):
+        return None
+    around = _Around(match)
+    leads = around.label == "CARTAO" and around.leads
+    is_named = leads or _CARD_AFTER.match(match.string, match.end()) is not None
+    return match.span() if is_named and not around.is_glued else None
 
 
 def _find_phone(match: re.Match[str]) -> Span | None:
@@ -263,6 +318,19 @@ def _with_bracket(match: re.Match[str]) -> Span:
     return (start - 1 if opens and start and match.string[start - 1] in "([" else start), match.end()
 
 
+def _find_phone_apart(match: re.Match[str]) -> Span | None:
+    area, number = digits_of(match["area"] or "").removeprefix("0"), digits_of(match["number"])
+    around = _Around(match)
+    is_mobile = len(number) == 9
+    is_whole = is_phone(area + number) if area else is_mobile
+    if not is_whole or around.is_order or around.is_glued or not around.is_alone:
+        return None
+    if around.label == "TELEFONE" and around.leads:
+        return match.span()
+    is_marked = match[0][0] in "+([" or (is_mobile and "-" in match[0][-6:])
+    return match.span() if area and is_marked and len(_GROUPS.findall(match[0])) <= _MOST_GROUPS else None
+
+
 def _find_local_phone(match: re.Match[str]) -> Span | None:
     number = digits_of(match[0])
     around = _Around(match)
@@ -279,16 +347,34 @@ def _find_cep(match: re.Match[str]) -> Span | None:
         return None
     if around.label == "CEP" and (around.leads or not match[0].isdigit()):
         return match.span()
-    return match.span() if around.is_alone and _CEP_ALONE.fullmatch(match[0]) else None
+    if around.is_alone and _CEP_ALONE.fullmatch(match[0]):
+        return match.span()
+    return match.span() if _is_in_address(match) and not (around.leads and around.label != "CEP") else None
+
+
+def _is_in_address(match: re.Match[str]) -> bool:
+    """Tell whether a number stands where a CEP does: behind a street and a comma, or right before a city."""
+    text, start = match.string, match.start()
+    if not _CEP_IN_ADDRESS.fullmatch(match[0]) or _NEAR_AFTER.match(text, match.end()):
+        return False
+    least = max(start - _ADDRESS_WINDOW, 0)
+    for placeholder in _PLACEHOLDER.finditer(text, max(least - 10, 0), start):
+        least = placeholder.end()
+    before = text[least:start]
+    if _PLACE_AFTER.match(text, match.end()) and _SENTENCE.search(before):
+        return True
+    return _STREET.search(before) is not None and _AS_IN_ADDRESS.search(before) is not None
 
 
 _SEARCHES: Final[tuple[tuple[NumberKind, re.Pattern[str], Callable[[re.Match[str]], Span | None]], ...]] = (
     ("CARTAO", _CARD, _find_card),
+    ("CARTAO", _CARD_APART, _find_card_apart),
     ("CNPJ", _CNPJ, _find_cnpj),
     ("CNPJ", _CNPJ_WITH_LETTERS, _find_cnpj_with_letters),
     ("CPF", _CPF, _find_cpf),
     ("CPF", _CPF_APART, _find_cpf_apart),
     ("TELEFONE", _PHONE, _find_phone),
+    ("TELEFONE", _PHONE_APART, _find_phone_apart),
     ("CEP", _CEP, _find_cep),
     ("TELEFONE", _LOCAL_PHONE, _find_local_phone),
 )

@@ -25,7 +25,7 @@ _MOST_PASSES: Final = 4
 _NO_WIDTH: Final = r"[\p{Mn}\p{Me}\p{Cf}]+"
 _MAY_HOLD: Final = (
     r"(?i)\p{Nd}(?:[\p{Zs}\p{Pd}\x{2212}\t.,·•/_()\[\]+]*\p{Nd}){7}"
-    r"|@|\x{fe6b}|arroba|[(\[{<]\s?at\s?[)\]}>]"
+    r"|@|\x{fe6b}|arroba|[(\[{<]\s?at?\s?[)\]}>]"
     r"|://|www\.|\.[a-z]{2,6}(?::\p{Nd}{2,5})?[/?#]"
     r"|cnpj|[a-z\p{Nd}]{8}0001\p{Nd}{2}|[a-z\p{Nd}]{3}\p{Zs}?/\p{Zs}?[a-z\p{Nd}]{4}[\p{Zs}./\p{Pd}\x{2212}]{0,3}\p{Nd}{2}"
     r"|[a-z\p{Nd}]{3}[\p{Zs}./\p{Pd}\x{2212}]{0,3}\p{Nd}{4}[\p{Zs}./\p{Pd}\x{2212}]{0,3}\p{Nd}{2}"

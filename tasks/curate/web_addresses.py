@@ -7,6 +7,8 @@ a web address from its beginning, each sign of a text a bounded number of times.
 import re
 from typing import Final
 
+from tasks.curate.personal_numbers import is_cpf
+
 Span = tuple[int, int]
 
 _LONGEST_NAME: Final = 64
@@ -19,10 +21,12 @@ _PROVIDER: Final = (
 )
 _LABEL: Final = r"[^\W_][\w-]{0,62}"
 _SIGN: Final = re.compile(
-    r"[ \t]{0,2}(?:@|[(\[{<][ \t]?(?:@|arroba|at)[ \t]?[)\]}>]|(?<=[ \t])arroba(?=[ \t]))[ \t]{0,2}"
+    r"[ \t]{0,2}(?:@{1,3}|[(\[{<][ \t]?(?:@|arroba|at)[ \t]?[)\]}>]|(?<=[ \t])arroba(?=[ \t]))[ \t]{0,2}"
+    # `(a)` is what a letter opens with as well: `Prezado(a) Loja.com`.
+    rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?\([ \t]?a[ \t]?\)[ \t]?(?={_PROVIDER}\.?com)"
 )
 _DOT: Final = (
-    r"(?:\.|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|,"
+    r"(?:\.{1,3}|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|[,;]"
     r"|[ \t]{0,2}[(\[{][ \t]?(?:ponto|dot)[ \t]?[)\]}][ \t]{0,2}|[ \t]{1,2}ponto[ \t]{1,2})"
 )
 _HOST: Final = re.compile(
@@ -49,9 +53,18 @@ _AUTHORITY: Final = re.compile(r"(?:[a-z]+://)?([^/?#]*)")
 _PART: Final = re.compile(r"[/?#&;]")
 _SECRET_NAME: Final = re.compile(
     r"(?:.*(?:token|secret|segredo|session|sessao|sessid|password|passwd|senha|signature|credential|apikey|authkey|jwt)(?:id|key)?"
-    r"|key|auth|authorization|code|codigo|sid|sess|pass|pwd|pin|otp|sig|hash|ticket|.*e?mail|cpf|cnpj|cpfcnpj|documento"
-    r"|.*telefone|(?:tele|cell|user)?phone|fone|tel|celular|cel|whatsapp|cep|cartao|card)"
+    r"|key|auth|authorization|code|codigo|sid|sess|pass|pwd|pin|otp[a-z]*|chave|sig|hash|ticket|.*e?mail|cpf|cnpj|cpfcnpj|documento"
+    r"|.*telefone|(?:tele|cell|user)?phone|fone|tel|celular|cel|whatsapp|cep|cartao|card|tk|tkn|tok|magic(?:link)?"
+    r"|convite|invite)"
 )
+_SECRET_STEP: Final = re.compile(
+    r"(?:.*(?:token|secret|segredo|session|sessao|senha|password|magic(?:link)?|convite|invite|invitation)"
+    r"|(?:reset|redefin|recover|recuper|confirm|verif|valid|ativa|activat|autentic|authent|unsubscri|descadastr|desinscr)[a-z]*"
+    r"|(?:o?auth|login|entrar|(?:primeiro)?acesso|otp|sso|jwt)(?:link|code)?)"
+)
+"""A part of a path that leads to a secret: `/redefinir-senha/9f8e7d`."""
+_CODE: Final = re.compile(r"(?<![a-z0-9])(?=[a-z]*\d)(?:[a-z0-9]{6,}|(?=\d+[a-z]|[a-z])[a-z0-9]{4,5})")
+_MAYBE_CPF: Final = re.compile(r"(?<![a-z0-9])\d{11}(?![a-z0-9])")
 _SECRET_VALUE: Final = re.compile(
     r"[^@]@[^@]{1,80}\.[a-z]|.%40|eyj[\w-]{8}"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -72,7 +85,7 @@ def find_emails(text: str) -> list[Span]:
     found: list[Span] = []
     end = 0
     for sign in _SIGN.finditer(text):
-        is_apart = sign[0] != "@"
+        is_apart = sign[0].strip("@") != ""
         start = _name_start(text, end, sign.start())
         if start < sign.start() and not (is_apart and text[start : sign.start()] in _LITTLE_WORDS):
             host = (None if is_apart else _HOST.match(text, sign.end())) or _KNOWN_HOST.match(text, sign.end())
@@ -107,9 +120,14 @@ def _carries_secret(url: str) -> bool:
     if authority and "@" in authority[1]:
         return True
     behind = url[authority.end() :] if authority else url
+    leads = False
     for part in _PART.split(behind):
         name, _, value = part.partition("=")
-        if value and _SECRET_NAME.fullmatch(re.sub(r"[^a-z]", "", name)):
+        name = re.sub(r"[^a-z]", "", name)
+        if (value and _SECRET_NAME.fullmatch(name)) or (leads and _CODE.search(part)):
+            return True
+        leads = not value and _SECRET_STEP.fullmatch(name) is not None
+        if any(map(is_cpf, _MAYBE_CPF.findall(part))):
             return True
         if _SECRET_VALUE.search(part) or any(map(_is_random, _LONG.findall(part))):
             return True

@@ -164,6 +164,36 @@ def test_an_old_test_row_is_not_trained_on_when_rows_are_added(tmp_path: Path) -
     assert not old & new
 
 
+def test_a_tested_text_is_not_trained_on_under_another_customer(tmp_path: Path) -> None:
+    rows = [prompt_row("extraction", f"Boa {number}", {"rating": 5, "fields": None}) for number in range(100)]
+    old = {row.prompt for row in splits_of(curate(tmp_path, rows, "old")[0])["test"]}
+    richer = [prompt_row("extraction", f"BOA, {number}!", customer_id=f"c{number}") for number in range(100)]
+    new, summary = curate(tmp_path, [*rows, *richer, *independent_rows(extraction=100)], "new")
+    numbers = {row.prompt.strip("!").split()[-1] for row in splits_of(new)["train"] if row.prompt.startswith("B")}
+    assert len(numbers) > 20
+    assert not {prompt.split()[-1] for prompt in old} & numbers
+    assert summary["reasons"]["leakage"]["extraction"] > 0
+
+
+def test_a_row_in_the_wrong_columns_is_counted_as_of_no_task(tmp_path: Path) -> None:
+    shifted = replace(prompt_row("churn", "certa"), task="Maria | mora na rua 7")  # type: ignore[arg-type]
+    dataset, summary = curate(tmp_path, [*independent_rows(churn=60), shifted])
+    assert summary["reasons"]["schema"] == {"unknown": 1}
+    assert "Maria" not in (dataset / "README.md").read_text()
+
+
+def test_no_id_is_left_of_a_parent_with_personal_data(tmp_path: Path) -> None:
+    broken = replace(prompt_row("churn", f"quebrada: {CPF}"), source="LOJA X")
+    parents = [prompt_row("churn", f"cliente {number}: {CPF}") for number in range(4)]
+    children = [
+        replace(prompt_row("churn", f"{LONG} {number}"), parent_id=row.prompt_id) for number, row in enumerate(parents)
+    ]
+    orphan = replace(prompt_row("churn", "filha"), parent_id=broken.prompt_id)
+    dataset, _ = curate(tmp_path, [*independent_rows(churn=60), broken, *parents, *children, orphan])
+    tables = [pl.read_parquet(path).write_csv() for path in dataset.rglob("*.parquet")]
+    assert not any(row.prompt_id in table for row in (broken, *parents) for table in tables)
+
+
 def test_a_task_with_too_few_rows_is_named_with_its_counts(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"churn \(needs 5, \d of 6 are held out"):
         curate(tmp_path, [*independent_rows(push=60, churn=6)])
@@ -185,7 +215,10 @@ def test_general_instructions_are_a_configuration_of_their_own(tmp_path: Path) -
     dataset, summary = curate(tmp_path, independent_rows(push=100), general=general)
     wanted = round(0.25 * summary["train"])
     assert summary["general"]["rows"] == wanted
-    assert "CC BY 4.0" in (dataset / "README.md").read_text()
+    card = (dataset / "README.md").read_text()
+    assert "CC BY 4.0" in card
+    assert f"Of 60 general instructions {wanted} were drawn. 0 were too long" in card
+    assert f"`[CPF]` {wanted}" in card
     loaded = load_dataset(str(dataset), "general", cache_dir=str(tmp_path / "cache"))
     assert len(loaded["train"]) == wanted
     assert set(loaded["train"]["completion"]) == {"Pois é, [CPF]"}

@@ -28,7 +28,8 @@ def test_case_accents_and_punctuation_do_not_count(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("nota 4,5", "4,5"), ("nota 45", "45"), ("R$ 1.234,56", "1.234,56"), ("30%", "30%"), ("30 %", "30%")]
+    ("text", "number"),
+    [("nota 4,5", "4,5"), ("nota 45", "45"), ("R$ 1.234,56", "1.234,56"), ("30%", "30%"), ("30 %", "30%")],
 )
 def test_numbers_keep_their_punctuation(text: str, number: str) -> None:
     assert words_in(text)[-1] == number
