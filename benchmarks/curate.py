@@ -113,7 +113,7 @@ def _curate(prompts: Path, output: Path, workers: int) -> int:
     shard_rows = SMALL_SHARD if rows < 2 * SMALL_COUNT else CurateConfig().shard_rows
     config = CurateConfig(held_out_share=HELD_OUT_SHARE, max_prompt_tokens=1536, shard_rows=shard_rows)
     started = time.perf_counter()
-    summary = stage.run(config, PolicyConfig(stand_in=True), 1, prompts, output, silent, in_processes(workers))
+    summary = stage.run(config, PolicyConfig(stand_in=True), prompts, output, silent, in_processes(workers))
     seconds = time.perf_counter() - started
     kept = sum(summary[split] for split in ("train", "validation", "test"))
     print(json.dumps({"prompts": kept + summary["quarantined"], "kept": kept, "seconds": seconds}))

@@ -1,15 +1,18 @@
 """How much of the personal data that people type is found, and how much else is taken for it.
 
 10,000 documents are made from a seed (`benchmarks/scrub_documents.py`): sentences of shoppers with planted values of
-each kind in the spellings that Brazilians use, beside numbers that must stay.
+each kind in the spellings that Brazilians use, beside numbers that must stay. The figures are not blind: generator and
+detectors are by the same hand, the generator first, and the detectors were mended until they found what it plants. Of
+lines that others would type they say less than `tests/tasks/curate/personal_lines.toml` did when it was first read.
 
 Limits, and why:
 
-- recall 99.5 % by kind: of a planted value no digit, no local part and no secret may be left;
+- recall 99.5 % by kind: of a planted value no digit, no local part and no secret may be left, and the placeholder of
+  its own kind must stand there. A bare number that is valid as two kinds is planted only beside a word for its kind;
 - everything beside a planted value stays as it is, and no decoy is touched: at most 1 document in 1,000;
 - in Olist's reviews at most 1 false alarm in 1,000. No key says which replacement is false: each is printed in masks,
-  and those that a person has read and found right are counted in `READ_AND_RIGHT`; whatever is beyond is an alarm;
-- 1,000,000 prompts of the simulated store in 20 s of one core: prefilter and scrub.
+  and those that a person has read and found right are `READ_AND_RIGHT`; whatever is beyond is an alarm;
+- of the prompts of a simulated store, distinct ones, none is changed.
 """
 
 import argparse
@@ -22,7 +25,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-import polars as pl
 from rich.console import Console
 from rich.table import Table
 
@@ -32,19 +34,25 @@ from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.prompts import read_prompt_table
 from schemas.store_files import read_store
-from tasks.curate.scrub import KINDS, Kind, may_hold_personal_data, scrub
+from tasks.curate.scrub import KINDS, Kind, scrub
+from tasks.curate.scrub_table import TEXTS, scrub_prompts
 from tasks.synthesize import stage
 from tasks.synthesize.mix import read_mix, split_count
 
 SEED: Final = 1
 LEAST_RECALL: Final = 0.995
 MOST_FALSE_ALARMS: Final = 0.001
-PROMPTS: Final = 1_000_000
-MAX_SECONDS: Final = 20.0
 MIX: Final = "extraction=1,sql_qa=1,insights=1,push=1,sentiment=1,churn=1"
 PROMPTS_MADE: Final = 6_000
-READ_AND_RIGHT: Final[dict[Kind, int]] = {"CPF": 1, "EMAIL": 2, "TELEFONE": 6, "CEP": 7}
-"""Of Olist's sample in `../shared/olist`, each read in its review."""
+# fmt: off
+READ_AND_RIGHT: Final[frozenset[tuple[int, Kind]]] = frozenset({
+    (395, "CEP"), (395, "TELEFONE"), (433, "CEP"), (929, "TELEFONE"), (1545, "CEP"), (2693, "EMAIL"), (2713, "CEP"),
+    (3096, "TELEFONE"), (3096, "CEP"), (3199, "CEP"), (4456, "TELEFONE"), (4544, "CPF"), (4631, "EMAIL"),
+    (5233, "TELEFONE"), (5252, "TELEFONE"), (5252, "CEP"),
+})
+# fmt: on
+"""Rows of Olist's sample in `../shared/olist` and what stands in them once, each read in its review."""
+PLACEHOLDER: Final = re.compile(rf"\[({'|'.join(KINDS)})\]")
 
 
 def rest_of(document: Document, scrubbed: str) -> str | None:
@@ -55,11 +63,11 @@ def rest_of(document: Document, scrubbed: str) -> str | None:
 
 
 def is_gone(document: Document, rest: str) -> bool:
-    """Tell whether nothing of the value is left that would name a person."""
+    """Tell whether a placeholder stands there and nothing of the value is left that would name a person."""
+    left, placeholders = PLACEHOLDER.subn("", rest)
     if document.kind in {"EMAIL", "URL"}:
-        left = set(re.findall(r"[^\W_]{2,}", rest.replace(f"[{document.kind}]", "")))
-        return left <= {"mailto", "MAILTO"} and len(rest) > 2
-    return not any(map(str.isdigit, rest))
+        return placeholders > 0 and set(re.findall(r"[^\W_]{2,}", left)) <= {"mailto", "MAILTO"}
+    return placeholders > 0 and not any(map(str.isdigit, left))
 
 
 def measure_documents(console: Console) -> list[str]:
@@ -76,43 +84,46 @@ def measure_documents(console: Console) -> list[str]:
         if document.kind is None:
             continue
         is_found = rest is not None and is_gone(document, rest)
+        is_named = is_found and set(PLACEHOLDER.findall(rest or "")) == {document.kind}
         gone[document.kind] += is_found
-        named[document.kind] += is_found and f"[{document.kind}]" in (rest or "")
-        missed[f"{document.kind} {document.spelling}"] += not is_found
+        named[document.kind] += is_named
+        missed[f"{document.kind} {document.spelling}"] += not is_named
     table = Table(title=f"{len(made):,} documents", title_justify="left")
-    for name in ("kind", "planted", "gone", "gone and named right"):
+    for name in ("kind", "planted", "gone", "gone, and its kind stays"):
         table.add_column(name, justify="left" if name == "kind" else "right")
     for kind in KINDS:
         shares = (gone[kind] / PLANTED_OF_A_KIND, named[kind] / PLANTED_OF_A_KIND)
         table.add_row(kind, f"{PLANTED_OF_A_KIND:,}", *(f"{share:.2%}" for share in shares))
     console.print(table)
     for spelling, count in (+missed).most_common(20):
-        console.print(f"not found: {spelling} ({count})", markup=False)
+        console.print(f"not found, or taken for another kind: {spelling} ({count})", markup=False)
     console.print(f"touched besides: {alarms.total()} of {len(made):,} documents {dict(+alarms)}", markup=False)
-    misses = [f"{kind}: recall" for kind in KINDS if gone[kind] < LEAST_RECALL * PLANTED_OF_A_KIND]
+    misses = [f"{kind}: recall" for kind in KINDS if named[kind] < LEAST_RECALL * PLANTED_OF_A_KIND]
     return [*misses, *(["false alarms"] if alarms.total() > MOST_FALSE_ALARMS * len(made) else [])]
 
 
 def measure_reviews(folder: Path, console: Console) -> list[str]:
     """Print every replacement in the reviews, masked, and return the limits missed."""
     reviews = read_store(folder).reviews.select("review_comment_title", "review_comment_message")
-    counts = Counter[Kind]()
-    written = 0
+    counts, left = Counter[Kind](), Counter[tuple[int, Kind]](READ_AND_RIGHT)
+    written = beyond = 0
     for row, texts in enumerate(reviews.iter_rows()):
         written += any(texts)
         for text in filter(None, texts):
             scrubbed, found = scrub(text)
             counts += found
+            for kind in found.elements():
+                beyond += left[row, kind] == 0
+                left[row, kind] = 0
             if found:
                 _print_replaced(row, text, scrubbed, console)
-    beyond = (counts - Counter(READ_AND_RIGHT)).total()
     console.print(f"reviews with a text: {written:,}; replaced: {dict(counts)}; not read and found right: {beyond}")
     return ["false alarms in reviews"] if beyond > MOST_FALSE_ALARMS * written else []
 
 
 def _print_replaced(row: int, text: str, scrubbed: str, console: Console) -> None:
     """Print what was replaced in a text, the digits as 9 and a value's letters as A."""
-    parts = re.split(rf"\[({'|'.join(KINDS)})\]", scrubbed)
+    parts = PLACEHOLDER.split(scrubbed)
     kinds, kept = parts[1::2], parts[::2]
     place = 0
     for number, kind in enumerate(kinds):
@@ -124,22 +135,20 @@ def _print_replaced(row: int, text: str, scrubbed: str, console: Console) -> Non
         console.print(f"{kind:9}row {row:5}  {shape:22} {' [...] '.join(around)}", markup=False, soft_wrap=True)
 
 
-def measure_cost(console: Console) -> list[str]:
-    """Measure the CPU seconds that a million prompts of a simulated store take, and return the limits missed."""
+def measure_prompts(console: Console) -> list[str]:
+    """Scrub the prompts of a simulated store, and return the limits missed."""
     with tempfile.TemporaryDirectory() as folder:
         config = SynthesizeConfig(counts=split_count(PROMPTS_MADE, read_mix(MIX)))
         stage.run(config, SEED, Path(folder), silent, Path(folder) / "state")
-        made = read_prompt_table(Path(folder) / "prompts.parquet").select("prompt", "reference")
-    prompts = pl.concat([made] * (PROMPTS // made.height + 1)).head(PROMPTS)
-    changed = sum(bool(scrub(text)[1]) for column in made for text in column)
+        made = read_prompt_table(Path(folder) / "prompts.parquet")
     started = time.process_time()
-    chosen = prompts.filter(may_hold_personal_data("prompt"))["prompt"]
-    for text in chosen:
-        scrub(text)
+    renamed = len(scrub_prompts(made).renamed)
     seconds = time.process_time() - started
-    console.print(f"{PROMPTS:,} prompts: {seconds:.1f} CPU s, {chosen.len() / PROMPTS:.2%} read closely")
-    console.print(f"changed of {made.height:,}: {changed}")
-    return [f"{seconds:.1f} s"] * (seconds >= MAX_SECONDS) + ["a prompt changed"] * (changed > 0)
+    texts = [text for column in TEXTS for text in made[column]]
+    changed = sum(bool(scrub(text)[1]) for text in texts)
+    console.print(f"{made.height:,} distinct prompts: {seconds:.2f} CPU s as a table; changed: {renamed}")
+    console.print(f"changed of their {len(texts):,} texts, each read closely: {changed}")
+    return ["a prompt changed"] * (renamed + changed > 0)
 
 
 def main() -> int:
@@ -154,7 +163,7 @@ def main() -> int:
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    misses += measure_cost(console)
+    misses += measure_prompts(console)
     for miss in misses:
         print(f"MISSED: {miss}")
     return 1 if misses else 0

@@ -1,6 +1,8 @@
 """Documents with planted personal data in the spellings that Brazilians use, and numbers that must stay.
 
-Written before the detectors and knowing nothing of them. Every number is drawn; none is a person's.
+One hand wrote the spellings and, after them, the detectors, and saw what these missed: a high recall says that what is
+meant to be found is found, not how much of what strangers write is. Nothing here calls a detector. Every number is
+drawn; none is a person's.
 """
 
 import random
@@ -36,22 +38,39 @@ def digits(generator: random.Random, count: int) -> str:
 
 def cpf(generator: random.Random) -> str:
     """Return 11 digits of which the last two are right."""
-    number = [generator.randrange(10) for _ in range(9)]
+    return with_cpf_digits(digits(generator, 9))
+
+
+def with_cpf_digits(number: str) -> str:
+    """Return 9 digits and the two that check them."""
     for length in (10, 11):
-        rest = sum(value * weight for value, weight in zip(number, range(length, 1, -1), strict=True)) * 10 % 11
-        number.append(rest % 10)
-    return "".join(map(str, number))
+        rest = sum(int(sign) * weight for sign, weight in zip(number, range(length, 1, -1), strict=True)) * 10 % 11
+        number += str(rest % 10)
+    return number
 
 
 def cnpj(generator: random.Random, letters: bool = False) -> str:
     """Return 14 digits, or letters and digits as given out since July 2026, of which the last two are right."""
     alphabet = string.digits + string.ascii_uppercase if letters else string.digits
     number = "".join(generator.choices(alphabet, k=8)) + generator.choice(("0001", "0001", "0001", "0002", "0137"))
+    return with_cnpj_digits(number)
+
+
+def with_cnpj_digits(number: str) -> str:
+    """Return 12 characters and the two digits that check them."""
     for first in (5, 6):
         weights = [*range(first, 1, -1), *range(9, 1, -1)]
         rest = sum((ord(sign) - 48) * weight for sign, weight in zip(number, weights, strict=True)) % 11
         number += str(0 if rest < 2 else 11 - rest)
     return number
+
+
+def is_two_kinds(value: str) -> bool:
+    """Tell whether a bare number is a CPF and a mobile, or a CNPJ and a card: only a word beside it says which."""
+    if not value.isdigit():
+        return False
+    is_cpf_and_mobile = len(value) == 11 and value[2] == "9" and with_cpf_digits(value[:9]) == value
+    return is_cpf_and_mobile or (len(value) == 14 and luhn.is_valid(value) and with_cnpj_digits(value[:12]) == value)
 
 
 def card(generator: random.Random) -> str:
@@ -76,10 +95,8 @@ CPF_SHAPES: Final = (
     *("999.999.999-99",) * 4,
     *("99999999999",) * 3,
     *("999 999 999 99", "999999999-99", "999.999.999/99", "999.999.999.99", "999-999-999-99", "999 999 999-99"),
-    *(
-        "999. 999. 999-99", "999.999.999 - 99", "999.999.999 99", "999,999,999-99", "9 9 9 9 9 9 9 9 9 9 9",
-        "999999999 99",
-    ),
+    *("999. 999. 999-99", "999.999.999 - 99", "999.999.999 99", "999,999,999-99", "9 9 9 9 9 9 9 9 9 9 9"),
+    "999999999 99",
 )
 CNPJ_SHAPES: Final = (
     *("AA.AAA.AAA/AAAA-99",) * 4,
@@ -93,11 +110,8 @@ MOBILE_SHAPES: Final = (
     *("+55 (AA) 98888-8888", "0055 AA 98888-8888", "0AA 98888 8888", "(0AA) 98888-8888", "(0xxAA) 98888-8888"),
     *("AA-98888-8888", "AA 9.8888.8888", "AA 98888.8888", "AA 9 88888888", "AA 9 8888 8888", "AA/98888-8888"),
     *("AA 988888888", "0 AA 98888-8888", "015 AA 98888-8888", "[AA] 98888-8888", "( AA ) 98888-8888", "AA.98888.8888"),
-    *(
-        "+55-AA-98888-8888", "AA 988 888 888", "(AA) 9-8888-8888", "(AA)9.8888-8888", "AA 98888 - 8888",
-        "+55 AA 988888888",
-    ),
-    *("98888-8888", "9 8888-8888", "9.8888-8888"),
+    *("+55-AA-98888-8888", "AA 988 888 888", "(AA) 9-8888-8888", "(AA)9.8888-8888", "AA 98888 - 8888"),
+    *("+55 AA 988888888", "98888-8888", "9 8888-8888", "9.8888-8888"),
 )
 LANDLINE_SHAPES: Final = (
     "(AA) 3888-8888", "AA 3888-8888", "(AA)38888888", "+55 AA 3888-8888", "(AA) 3888.8888", "0AA 3888-8888",
@@ -184,16 +198,15 @@ def spell_email(generator: random.Random) -> tuple[str, bool]:
     """Return an address, in some cases as people hide it from machines."""
     name, host = generator.choice(NAMES) + generator.choice(("", "", digits(generator, 2))), generator.choice(HOSTS)
     dotted, spoken = host.replace(".", " . "), host.replace(".", " ponto ")
-    ways = [f"{name}@{host}"] * 8 + [f"{name} @ {dotted}", f"{name} (arroba) {spoken}", f"{name} arroba {spoken}"]
-    ways += [f"{name}@ {host}", f"{name} @{host}", f"{name}[arroba]{host}", f"{name}(at){host}", f"<{name}@{host}>"]
-    ways += [
-        f"{name}(arroba){host}",
-        f"mailto:{name}@{host}",
-        f"{name}＠{host}",
-        f"{name}@{host}".upper(),
-        f"{name} [at] {host}",
+    # fmt: off
+    ways = [
+        *[f"{name}@{host}"] * 8, f"{name} @ {dotted}", f"{name} (arroba) {spoken}", f"{name} arroba {spoken}",
+        f"{name}@ {host}", f"{name} @{host}", f"{name}[arroba]{host}", f"{name}(at){host}", f"<{name}@{host}>",
+        f"{name}(arroba){host}", f"mailto:{name}@{host}", f"{name}＠{host}", f"{name}@{host}".upper(),
+        f"{name} [at] {host}", f"{name}@{host.replace('.', ',')}", f"{name} @ {host}", f"{name}@gmail",
+        f"{name} arroba {host}",
     ]
-    ways += [f"{name}@{host.replace('.', ',')}", f"{name} @ {host}", f"{name}@gmail", f"{name} arroba {host}"]
+    # fmt: on
     return generator.choice(ways), False
 
 
@@ -205,38 +218,26 @@ def spell_url(generator: random.Random) -> tuple[str, bool]:
     key = generator.choice(
         ("token", "access_token", "sessionid", "key", "api_key", "auth", "senha", "password", "code", "sid", "hash")
     )
-    ways = [f"{start}{host}/conta?{key}={secret}"] * 3 + [f"{start}{host}/pedido?id=12&{key}={secret}&utm_source=sms"]
-    ways += [
-        f"{start}{host}/#{key}={secret}",
-        f"https://ana:{secret}@{host}/painel",
-        f"{start}{host}/r?email=ana.lima%40gmail.com",
-    ]
-    ways += [
-        f"{start}{host}/c?cpf={cpf(generator)}",
-        f"{start}{host}/redefinir/{secret * 3}",
-        f"{start}{host}/u?email=lu@bol.com.br",
-    ]
-    ways += [
+    # fmt: off
+    ways = [
+        *[f"{start}{host}/conta?{key}={secret}"] * 3, f"{start}{host}/pedido?id=12&{key}={secret}&utm_source=sms",
+        f"{start}{host}/#{key}={secret}", f"https://ana:{secret}@{host}/painel",
+        f"{start}{host}/r?email=ana.lima%40gmail.com", f"{start}{host}/c?cpf={cpf(generator)}",
+        f"{start}{host}/redefinir/{secret * 3}", f"{start}{host}/u?email=lu@bol.com.br",
         f"{start}{host}/v/eyJhbGciOiJIUzI1NiJ9.{secret}.{secret}",
         f"https://wa.me/55{generator.choice(AREAS)}98{digits(generator, 7)}",
-    ]
-    ways += [
         f"{start}{host}/reset/{generator.randbytes(16).hex()}",
         f"{start}{host}/a?x=1&X-Amz-Signature={generator.randbytes(32).hex()}",
     ]
+    # fmt: on
     return generator.choice(ways), False
 
 
-SPELLINGS: Final[dict[Kind, Callable[[random.Random], tuple[str, bool]]]] = {
-    "CPF": spell_cpf,
-    "CNPJ": spell_cnpj,
-    "EMAIL": spell_email,
-    "TELEFONE": spell_phone,
-    "CEP": spell_cep,
-    "CARTAO": spell_card,
-    "URL": spell_url,
-}
 # fmt: off
+SPELLINGS: Final[dict[Kind, Callable[[random.Random], tuple[str, bool]]]] = {
+    "CPF": spell_cpf, "CNPJ": spell_cnpj, "EMAIL": spell_email, "TELEFONE": spell_phone, "CEP": spell_cep,
+    "CARTAO": spell_card, "URL": spell_url,
+}
 NAMED: Final[dict[Kind, tuple[str, ...]]] = {
     "CPF": (
         "Meu CPF é {}, podem conferir.", "cpf: {}", "CPF n° {} em nome da minha mãe", "Nota saiu sem o cpf ({})",
@@ -246,9 +247,7 @@ NAMED: Final[dict[Kind, tuple[str, ...]]] = {
         "Somos empresa, CNPJ {}.", "cnpj: {} favor emitir a nota", "CNPJ nº {} - razão social na nota",
         "O CNPJ da loja é {}?",
     ),
-    "EMAIL": (
-        "Meu e-mail é {}.", "respondam para {} por favor", "email: {}", "Não chegou nada no {}, já olhei o spam.",
-    ),
+    "EMAIL": ("Meu e-mail é {}.", "respondam para {} por favor", "email: {}", "Não chegou nada no {}, nem no spam."),
     "TELEFONE": (
         "Meu telefone é {}.", "me liga no {} urgente", "whats {}", "Tel: {} (falar com Ana)", "zap {}, respondo rápido",
         "Fone {}", "meu cel {}", "Ligar para {} depois das 18h",
@@ -258,15 +257,26 @@ NAMED: Final[dict[Kind, tuple[str, ...]]] = {
         "CEP-{}",
     ),
     "CARTAO": (
-        "Cobraram duas vezes no cartão {}.", "Cartão: {} validade 12/29", "meu cartao final errado, o certo é {}",
-        "número {} no crédito",
+        "Cobraram duas vezes no cartão {}.", "Cartão: {} validade 12/29", "número {} no crédito",
+        "o final do meu cartão está errado, o certo é {}",
     ),
-    "URL": ("Cliquei em {} e deu erro.", "O link é {}", "Recebi isto: {} é golpe?", "vejam {}, por favor"),
+    "URL": ("Cliquei em {} e deu erro.", "O link é {}", "Recebi isto: {}. É golpe?", "vejam {}, por favor"),
 }
-UNNAMED: Final = (
+OF_DOCUMENTS: Final = ("Segue: {}", "Meus dados: Ana Lima, {}", "Nota em nome de Ana Lima, {}.", "{} - aguardo a nota")
+OF_CONTACTS: Final = (
     "Qualquer coisa, {}, obrigada!", "Segue: {}", "Produto não chegou. {}", "{} - aguardo retorno",
     "Meus dados: Ana Lima, {}", "Podem falar comigo: {}.",
 )
+UNNAMED: Final[dict[Kind, tuple[str, ...]]] = {
+    **dict.fromkeys(("CPF", "CNPJ"), OF_DOCUMENTS),
+    **dict.fromkeys(("EMAIL", "TELEFONE"), OF_CONTACTS),
+    "CEP": (
+        "Moro na Rua das Flores, 120, Centro, {}", "Av. Brasil, 2310, {}, Campinas", "Meu endereço: Rua Sete, 45 - {}.",
+        "Não entregam aqui: {}",
+    ),
+    "CARTAO": ("Paguei com o {} e cobraram duas vezes.", "Segue: {}", "Crédito {}, em 3x", "Comprei no {} e nada"),
+    "URL": ("Segue: {}", "{} - não abre", "Recebi por SMS: {}", "Olhem: {}, por favor"),
+}
 # fmt: on
 
 
@@ -284,8 +294,19 @@ def pasted(value: str, generator: random.Random) -> str:
     return value[:place] + generator.choice("\u200b\u200d\u2060\u00ad") + value[place:]
 
 
+REMARKS: Final = ("{}.", "Olá! {}.", "{}\nAguardo.", "{}, e nada até agora")
+# fmt: off
+DECOY_FRAMES: Final[dict[str, tuple[str, ...]]] = {
+    "barcode": ("{}", "Veio outro: {}.", "Está na caixa: {}"), "date": ("{}", "No site aparece assim: {}."),
+    "identifier": ("{}", "O sistema mostra isto: {}"), "page": ("{}", "É este: {}", "Vi aqui: {}"),
+    "range": ("{}", "Disseram assim: {}.", "Está no anúncio: {}"), "speech": ("{}", "{}."), "sql": ("{}",),
+    "table": ("{}", "O relatório diz:\n{}"), "toll free": ("{}.", "Péssimo, {}!", "{}, e nada até agora"),
+}
+# fmt: on
+
+
 def decoy(generator: random.Random) -> tuple[str, str]:
-    """Return a kind of number or address that must stay, and one in words of its own."""
+    """Return a kind of number or address that must stay, and a text with one."""
     one, many = generator.randrange(1, 10), digits(generator, 11)
     day, month, year = generator.randrange(1, 29), generator.randrange(1, 13), generator.randrange(2015, 2027)
     access = "35" + digits(generator, 42)
@@ -296,10 +317,7 @@ def decoy(generator: random.Random) -> tuple[str, str]:
             f"Pedido {many} não chegou", f"nº do pedido: {one}1987654321", f"pedido 02-{digits(generator, 9)}",
             f"pedido n° {digits(generator, 8)}",
         ),
-        "protocol": (
-            f"protocolo {digits(generator, 13)}", f"Protocolo nº {year}{digits(generator, 8)}",
-            f"atendimento protocolo {many}",
-        ),
+        "protocol": (f"protocolo {digits(generator, 13)}", f"Protocolo nº {year}{many[:8]}", f"protocolo {many}"),
         "tracking": (
             f"rastreio LB{digits(generator, 9)}BR", f"código {digits(generator, 8)}",
             f"objeto OJ{digits(generator, 9)}BR parado",
@@ -337,7 +355,8 @@ def decoy(generator: random.Random) -> tuple[str, str]:
             f"2016 1.{many[:3]} 2017 2.{many[3:6]} 2018 3.{many[6:9]}",
         ),
         "toll free": (
-            "liguei no 0800 701 1234", "0800-7011234 não atende", "SAC 4004-1234", "SAC: 0300 789 1234", "190",
+            "liguei no 0800 701 1234", "o 0800-7011234 não atende", "o SAC é 4004-1234", "só tem o SAC 0300 789 1234",
+            "mandaram ligar no 190",
         ),
         "page": (
             "https://www.loja.com.br/produto/fone-bluetooth-123456",
@@ -346,25 +365,26 @@ def decoy(generator: random.Random) -> tuple[str, str]:
         ),
         "speech": (
             "segui o @lojaoficial e nada", "notebook 15.6 i5-10300H 8GB 256GB", "tamanho 40x30x20 cm",
-            "galaxy A52s 5G 128gb", "processo 0001234-56.2018.8.26.0100", "nota 10 @ todos",
+            "galaxy A52s 5G 128gb", "processo 0001234-56.2018.8.26.0100", "nota 10 a todos",
         ),
     }
     # fmt: on
     name = generator.choice(sorted(ways))
-    return name, generator.choice(ways[name])
+    return name, generator.choice(DECOY_FRAMES.get(name, REMARKS)).format(generator.choice(ways[name]))
 
 
 def planted(kind: Kind, generator: random.Random) -> Document:
     """Return a document with one value of a kind, some with a decoy in a sentence of its own."""
     value, must_be_named = SPELLINGS[kind](generator)
+    must_be_named = must_be_named or is_two_kinds(value)
     if kind not in {"URL", "EMAIL"} and generator.random() < 0.12:
         value = pasted(value, generator)
-    sentence = generator.choice(NAMED[kind] if must_be_named or generator.random() < 0.7 else UNNAMED)
+    sentence = generator.choice((NAMED if must_be_named or generator.random() < 0.7 else UNNAMED)[kind])
     before, after = sentence.split("{}")
     if (way := generator.random()) < 0.2:
-        before = f"{decoy(generator)[1]}.\n{before}"
+        before = f"{decoy(generator)[1]}\n{before}"
     elif way < 0.4:
-        after = f"{after}\nAh, {decoy(generator)[1]}."
+        after = f"{after}\n{decoy(generator)[1]}"
     if generator.random() < 0.15:
         before, after, value = before.upper(), after.upper(), value if kind == "URL" else value.upper()
     return Document(before, value, after, kind, re.sub(r"\d", "9", value))
@@ -375,9 +395,5 @@ def documents(generator: random.Random) -> list[Document]:
     made = [planted(kind, generator) for kind in KINDS for _ in range(PLANTED_OF_A_KIND)]
     for _ in range(DECOYS):
         name, text = decoy(generator)
-        sentence = generator.choice(
-            ("{}", "Olá! {}.", "Comprei em maio, {} e nada até agora", "{}\nAguardo.", "Péssimo: {}!")
-        )
-        before, after = sentence.split("{}")
-        made.append(Document(before + text + after, "", "", None, name))
+        made.append(Document(text, "", "", None, name))
     return made

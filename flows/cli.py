@@ -176,7 +176,7 @@ def curate(
 
         # A cluster's workers stand in folders of their own.
         given = prompts.absolute()
-        summary = stage.run(config.curate, config.policy, config.seed, given, draft, progress, map_shards)
+        summary = stage.run(config.curate, config.policy, given, draft, progress, map_shards)
     seconds = time.monotonic() - started
     print_curation(summary)
     say(f"dataset in {out}, in {seconds:.1f} s; its card is {out / 'README.md'}")

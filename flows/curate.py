@@ -13,6 +13,9 @@ from schemas.config import Config, PolicyConfig
 from tasks.curate import stage as curate_stage
 from tasks.lineage.source import file_digests
 
+TOKENIZER_FILES = {".json", ".txt", ".jinja", ".model"}
+"""What a model's folder has beside its weights."""
+
 
 @flow(name="curate", validate_parameters=False)
 def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bool = False) -> StageResult:
@@ -27,11 +30,12 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
             "tasks.policy.generate",
             "tasks.policy.stand_in",
             "tasks/policy/chat_template.jinja",
+            "constraints/laptop.txt",
         ),
-        config_digest=config_digest(config.seed, _what_decides(config)),
+        config_digest=config_digest(_what_decides(config)),
         inputs={"prompts": prompts.record},
         work=lambda output, progress, _: curate_stage.run(
-            config.curate, config.policy, config.seed, prompts.path, output, progress, map_shards(config.curate)
+            config.curate, config.policy, prompts.path, output, progress, map_shards(config.curate)
         ),
         summary=_figures,
         reports=("README.md", "summary.json"),
@@ -53,7 +57,7 @@ def _tokenizer(policy: PolicyConfig) -> object:
     """Name what prompts are measured with: of a folder the content, of a hub the name."""
     if policy.stand_in:
         return None
-    files = sorted(Path(policy.name).glob("token*")) + sorted(Path(policy.name).glob("chat_template*"))
+    files = [file for file in sorted(Path(policy.name).glob("*")) if file.suffix in TOKENIZER_FILES]
     return file_digests(files) if files else policy.name
 
 
@@ -62,4 +66,4 @@ def _figures(folder: Path) -> Mapping[str, Any]:
     figures = {name: summary[name] for name in ("train", "validation", "test", "quarantined")}
     for reason, tasks in summary["reasons"].items():
         figures |= {f"{reason}: {task}": count for task, count in tasks.items()}
-    return figures | {f"replaced [{kind}]": count for kind, count in summary["scrubbed"].items() if count}
+    return figures | {f"replaced: {kind}": count for kind, count in summary["scrubbed"].items() if count}

@@ -1,5 +1,7 @@
 """A command's output folder: there as a whole, or not at all."""
 
+import glob
+import os
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -22,10 +24,11 @@ def new_folder(path: Path) -> Iterator[Path]:
         Interrupted: Ctrl-C or SIGTERM ended the block.
     """
     goal = path.resolve()
-    draft = goal.parent / f".{goal.name}-{uuid.uuid4().hex[:8]}"
+    draft = goal.parent / f".{goal.name}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     missing: list[Path] = []
     try:
         missing = [folder for folder in goal.parents if not folder.exists()]
+        _remove_abandoned(goal)
         if goal.exists() and (not goal.is_dir() or any(goal.iterdir())):
             raise InputError(f"{path} exists and is no empty folder; give a new one, or move it away")
         draft.mkdir(parents=True)
@@ -39,6 +42,24 @@ def new_folder(path: Path) -> Iterator[Path]:
     except BaseException:
         _remove(draft, missing)
         raise
+
+
+def _remove_abandoned(goal: Path) -> None:
+    """Remove what killed commands left of the same folder: it may hold personal data that was never scrubbed."""
+    for draft in goal.parent.glob(f".{glob.escape(goal.name)}-*-*"):
+        process = draft.name.removeprefix(f".{goal.name}-").partition("-")[0]
+        if process.isdecimal() and not _is_alive(int(process)):
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _remove(draft: Path, made_on_the_way: list[Path]) -> None:

@@ -166,6 +166,9 @@ class CurateConfig(Section):
     """Share of customers, by a keyed hash of their identity, that are never trained on: validation and test are drawn
     from them. It does not depend on how many rows there are, so that a test row never becomes a training row later;
     raise it, never lower it, from one version of a dataset to the next."""
+    split_seed: int = Field(default=42, ge=0)
+    """Key of that hash. It is not the run's seed: whatever seed trains, the same prompts are tested. Never change it
+    from one version of a dataset to the next."""
     max_prompt_tokens: int = Field(default=1024, ge=50)
     """Longer prompts, counted with system prompt and chat template, go to quarantine: TRL truncates nothing. The
     stand-in's are counted in bytes, which its tokens never exceed."""

@@ -94,7 +94,7 @@ def scan_prompt_table(path: Path) -> pl.LazyFrame:
         InputError: The file cannot be read as parquet, or has not exactly the columns of `COLUMNS`.
     """
     try:
-        table = pl.scan_parquet(path)
+        table = pl.scan_parquet(path, glob=False)
         schema = table.collect_schema()
     except FileNotFoundError:
         raise InputError(f"{path} does not exist; make it with `tucano synthesize`") from None

@@ -81,7 +81,7 @@ def _general(general: Mapping[str, Any]) -> str:
     replaced = ", ".join(f"`[{kind}]` {count}" for kind, count in general["scrubbed"].items()) or "none"
     return (
         f"Of {general['read']} general instructions {general['rows']} were drawn. {general['too_long']} were too long, "
-        f"{general['held_out']} had the words of a prompt of validation or test, and {general['copies']} repeated one "
+        f"{general['held_out']} had a prompt of validation or test in them, and {general['copies']} repeated one "
         f"that was drawn. Personal data replaced in those drawn: {replaced}."
     )
 

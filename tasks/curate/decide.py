@@ -14,44 +14,71 @@ from schemas.config import CurateConfig
 from tasks.curate.duplicates import KEPT, find_copies
 from tasks.curate.fingerprint import FINGERPRINT, words_of
 from tasks.curate.kinship import with_kin
-from tasks.curate.leakage import find_leaks
-from tasks.curate.quarantine import DUPLICATE, HELD_OUT, LEAKAGE, NEAR_DUPLICATE
-from tasks.curate.scrub_table import with_renamed_parents
+from tasks.curate.leakage import find_leaks, ranks
+from tasks.curate.quarantine import DUPLICATE, HELD_OUT, LEAKAGE, NEAR_DUPLICATE, TOO_LONG
 from tasks.curate.split import assign
 
 Rows = NDArray[np.int64]
 
 
-def decide(indices: Sequence[Path], renamed: Mapping[str, str], config: CurateConfig, seed: int) -> pl.DataFrame:
+def decide(indices: Sequence[Path], renamed: Mapping[str, str], config: CurateConfig) -> pl.DataFrame:
     """Return one row a prompt, in order: its `split`, or null and the `reason` and `detail` of its being dropped.
 
     Args:
         indices: The shards' fingerprints, in order.
         renamed: The ids that scrubbing changed.
         config: Sizes, shares and thresholds.
-        seed: Key of the split.
 
     Raises:
         InputError: The prompts cannot be split into these sizes.
     """
-    index = with_renamed_parents(_read(indices, [*FINGERPRINT]), renamed)
-    index = with_kin(index.with_columns(family=pl.coalesce("parent_id", "prompt_id")), seed, config.held_out_share)
+    index = _read(indices, [*FINGERPRINT, "too_long"]).with_columns(given_parent_id="parent_id")
+    index = index.with_columns(pl.col("parent_id").replace(renamed))
+    index = index.with_columns(family=pl.coalesce("parent_id", "prompt_id"))
+    index = with_kin(index, config.split_seed, config.held_out_share)
     words = words_of(_read(indices, ["words", "lines"]))
     bands = _read(indices, ["bands"])["bands"].explode().to_numpy().reshape(index.height, -1)
-    copies = find_copies(index, words, bands)
+    usable = index["too_long"].is_null().arg_true().to_numpy().astype(np.int64)
+    copies = np.full(index.height, KEPT)
+    if len(usable) == index.height:
+        found = find_copies(index, words, bands)
+    else:
+        found = find_copies(index[usable], words.take(usable), bands[usable])
+    copies[usable] = np.where(found == KEPT, KEPT, usable[found])
     del bands
-    kept = np.flatnonzero(copies == KEPT)
+    kept = usable[found == KEPT]
     unique, spoken = index[kept], words.take(kept)
     leaks = np.flatnonzero(np.isin(kept, _better_known_than_held_out(index, copies)))
+    related = _relatives_of_copies(index, copies)
     while True:
         stay = np.setdiff1d(np.arange(len(kept)), leaks)
         splits = pl.Series([None] * len(kept), dtype=pl.String).scatter(stay, assign(unique[stay], config))
-        more = find_leaks(unique, spoken, splits)
+        more = np.union1d(find_leaks(unique, spoken, splits), _leaking_relatives(related, kept, splits))
         if not len(more):
             break
         # What leaks may have been a validation row, whose place another takes now.
         leaks = np.union1d(leaks, more)
     return _decisions(index, copies, splits, kept, kept[leaks])
+
+
+def _relatives_of_copies(index: pl.DataFrame, copies: Rows) -> pl.DataFrame:
+    """Return each kept `row` that is a paraphrase, or the parent, of a dropped copy of another kept row, `original`."""
+    rows = pl.DataFrame({"row": np.arange(index.height), "original": copies, "family": index["family"]})
+    dropped = rows.filter(pl.col("original") != KEPT).select("original", "family")
+    kept = rows.filter(pl.col("original") == KEPT).select("row", "family")
+    return (
+        kept.join(dropped, on="family").filter(pl.col("row") != pl.col("original")).select("row", "original").unique()
+    )
+
+
+def _leaking_relatives(related: pl.DataFrame, kept: Rows, splits: pl.Series) -> Rows:
+    """Return which of the kept rows are in a lesser split than a row whose dropped copy they paraphrase."""
+    rank = ranks(splits)
+    # Too long rows are no copies, and kept by nobody.
+    pairs = related.filter(pl.col("row").is_in(kept))
+    row, original = (np.searchsorted(kept, pairs[column].to_numpy()) for column in ("row", "original"))
+    leaking: Rows = np.unique(row[(rank[row] >= 0) & (rank[row] < rank[original])])
+    return leaking
 
 
 def _better_known_than_held_out(index: pl.DataFrame, copies: Rows) -> Rows:
@@ -66,7 +93,7 @@ def _better_known_than_held_out(index: pl.DataFrame, copies: Rows) -> Rows:
 
 
 def _read(indices: Sequence[Path], columns: list[str]) -> pl.DataFrame:
-    return pl.concat([pl.read_parquet(path, columns=columns) for path in indices], rechunk=True)
+    return pl.concat([pl.read_parquet(path, columns=columns, glob=False) for path in indices], rechunk=True)
 
 
 def _decisions(index: pl.DataFrame, copies: Rows, splits: pl.Series, kept: Rows, leaks: Rows) -> pl.DataFrame:
@@ -74,8 +101,16 @@ def _decisions(index: pl.DataFrame, copies: Rows, splits: pl.Series, kept: Rows,
     reasons = np.where(originals["words_hash"] == index["words_hash"], DUPLICATE, NEAR_DUPLICATE).astype(object)
     reasons[kept] = [HELD_OUT if split is None else None for split in splits]
     reasons[leaks] = LEAKAGE
-    decided = pl.DataFrame({"reason": pl.Series(reasons.tolist(), dtype=pl.String), "original": originals["prompt_id"]})
+    reasons[index["too_long"].is_not_null().arg_true()] = TOO_LONG
+    decided = pl.DataFrame(
+        {
+            "reason": pl.Series(reasons.tolist(), dtype=pl.String),
+            "original": originals["prompt_id"],
+            "too_long": index["too_long"],
+        }
+    )
     details = {
+        TOO_LONG: pl.col("too_long"),
         DUPLICATE: pl.format("the same words as {}", "original"),
         NEAR_DUPLICATE: pl.format("but for a word the same as {}", "original"),
         HELD_OUT: pl.lit("held out with its kin, never to be trained on, and needed by no split"),

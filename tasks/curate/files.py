@@ -57,14 +57,14 @@ def write_splits(shards: Sequence[Shard], decisions: pl.DataFrame, renamed: Mapp
         tables = {split: stack.enter_context(open_parquet(split_file(folder, split), COLUMNS)) for split in SPLITS}
         quarantine = stack.enter_context(open_parquet(folder / "quarantine.parquet", QUARANTINE_COLUMNS))
         for shard in shards:
-            rows = with_renamed_parents(pl.read_parquet(shard.kept), renamed)
+            rows = with_renamed_parents(pl.read_parquet(shard.kept, glob=False), renamed)
             decided = pl.concat([rows, decisions.slice(first, rows.height)], how="horizontal")
             first += rows.height
             for (split,), part in decided.drop_nulls("split").partition_by("split", as_dict=True).items():
                 tables[split].add(part)
                 counts.splits.update((split, task) for task in part["task"])
                 counts.sources.update(part["source"])
-            broken = with_renamed_parents(pl.read_parquet(shard.dropped), renamed)
+            broken = with_renamed_parents(pl.read_parquet(shard.dropped, glob=False), renamed)
             homeless = decided.filter(pl.col("split").is_null()).drop("split")
             dropped = pl.concat([broken, homeless]).sort(ROW)
             quarantine.add(dropped)

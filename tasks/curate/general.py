@@ -23,7 +23,7 @@ from schemas.parquet import open_parquet
 from tasks.curate.files import split_file
 from tasks.curate.scrub import Kind, may_hold_personal_data, scrub
 from tasks.curate.split import DRAWN
-from tasks.curate.words import spoken, with_words
+from tasks.curate.words import with_words
 from tasks.policy.length import PromptLengths
 
 ROWS_AT_ONCE: Final = 1_000
@@ -43,7 +43,7 @@ class GeneralCounts:
     copies: int
     """Further instructions with the prompt of one that was chosen; others were not looked for."""
     held_out: int
-    """Others with the words of a prompt of validation or test."""
+    """Others that have a prompt of validation or test in them."""
     scrubbed: Counter[Kind]
     """Personal data replaced in those that were chosen, by kind."""
 
@@ -54,7 +54,7 @@ def take_general(
     seed: int,
     lengths: PromptLengths,
     most_tokens: int,
-    held_out: frozenset[int],
+    held_out: list[str],
 ) -> tuple[pl.DataFrame, GeneralCounts]:
     """Read, scrub and choose the general instructions; no more of them are in memory than are chosen.
 
@@ -64,7 +64,7 @@ def take_general(
         seed: Key of the choice.
         lengths: What the prompts are measured with.
         most_tokens: Instructions with longer prompts are left out.
-        held_out: The hashes of the words of each prompt of validation and test; whatever has these is left out.
+        held_out: The words of each prompt of validation and test; whatever has one of these in it is left out.
 
     Returns:
         A table of `schemas.instructions.COLUMNS`, in the order of the keyed hash, and the counts.
@@ -84,7 +84,7 @@ def take_general(
         clean = _scrubbed(part)
         table = pl.DataFrame([row for row, _ in clean], COLUMNS, orient="row")
         is_long = lengths.too_long(table, most_tokens)
-        is_known = with_words(table).select(spoken()).to_series().is_in(held_out)
+        is_known = _tells(table, held_out)
         read += len(clean)
         too_long += int(is_long.sum())
         known += int((is_known & ~is_long).sum())
@@ -135,9 +135,23 @@ def write_general(
     }
 
 
-def _held_out(folder: Path) -> frozenset[int]:
-    splits = [pl.read_parquet(split_file(folder, split), columns=["prompt"]) for split in DRAWN]
-    return frozenset(with_words(pl.concat(splits)).select(spoken()).to_series())
+def _held_out(folder: Path) -> list[str]:
+    splits = [pl.read_parquet(split_file(folder, split), columns=["prompt"], glob=False) for split in DRAWN]
+    sentences: list[str] = _sentences(pl.concat(splits)["prompt"]).to_list()
+    return sentences
+
+
+def _tells(table: pl.DataFrame, held_out: list[str]) -> pl.Series:
+    """Say which instructions have all words of a held-out prompt in a row, in any of their texts."""
+    searched = pl.Series(held_out, dtype=pl.String)
+    found = [_sentences(table[column]).str.contains_any(searched) for column in COLUMNS]
+    return pl.select(pl.any_horizontal(found)).to_series()
+
+
+def _sentences(texts: pl.Series) -> pl.Series:
+    """Return the words of texts, a space before and behind each."""
+    marked = with_words(texts.rename("prompt").to_frame())
+    return marked.select(pl.format(" {} ", pl.col("words").list.join(" "))).to_series()
 
 
 def _parts(instructions: Iterator[Instruction]) -> Iterator[list[Instruction]]:

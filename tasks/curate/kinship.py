@@ -28,7 +28,8 @@ def with_kin(index: pl.DataFrame, seed: int, held_out_share: float) -> pl.DataFr
     """Add `kin` (a number for each set of kin), `draw` (in [0, 1), that set's place in the split) and `held_out`.
 
     Args:
-        index: Fingerprints of every prompt that could be in the dataset.
+        index: Fingerprints of every prompt that could be in the dataset, with `given_parent_id`, the parent's id as it
+            was before scrubbing: a paraphrase must not draw anew because its parent came to be known.
         seed: Key of the hash.
         held_out_share: Share of sources that are held out.
     """
@@ -55,7 +56,9 @@ def asked_by_reference() -> pl.Expr:
 def _name() -> pl.Expr:
     """Name the source by which a prompt is held out: it depends on nothing but the prompt."""
     known = [pl.format(source + ":{}", source) for source in SOURCES]
-    return pl.coalesce(*known, asked_by_reference(), pl.format("prompt_id:{}", pl.coalesce("parent_id", "prompt_id")))
+    return pl.coalesce(
+        *known, asked_by_reference(), pl.format("prompt_id:{}", pl.coalesce("given_parent_id", "prompt_id"))
+    )
 
 
 def _draw(seed: int) -> pl.Expr:

@@ -84,14 +84,19 @@ def find_leaks(index: pl.DataFrame, words: Words, splits: pl.Series) -> NDArray[
         words: Their words.
         splits: Each row's split.
     """
-    rank = splits.replace_strict({"test": 2, "validation": 1, "train": 0}, default=None, return_dtype=pl.Int8)
-    held = (rank > 0).fill_null(value=False).arg_true().to_numpy().astype(np.int64)
-    inside = rank.is_not_null().arg_true().to_numpy().astype(np.int64)
+    rank = ranks(splits)
+    held, inside = np.flatnonzero(rank > 0), np.flatnonzero(rank >= 0)
     pairs = near(index[inside], words.take(inside), index[held], words.take(held))
     rows, others = inside[pairs["row"].to_numpy()], held[pairs["row_other"].to_numpy()]
-    ranks = rank.fill_null(-1).to_numpy()
-    leaks: NDArray[np.int64] = np.unique(rows[ranks[rows] < ranks[others]])
+    leaks: NDArray[np.int64] = np.unique(rows[rank[rows] < rank[others]])
     return leaks
+
+
+def ranks(splits: pl.Series) -> NDArray[np.int8]:
+    """Return how much must be kept from the others: 2 for test, 1 for validation, 0 for train, -1 for no split."""
+    order = {"test": 2, "validation": 1, "train": 0}
+    rank: NDArray[np.int8] = splits.replace_strict(order, default=-1, return_dtype=pl.Int8).to_numpy()
+    return rank
 
 
 def prove_apart(name: str, table: pl.DataFrame, held_name: str, held: pl.DataFrame) -> None:

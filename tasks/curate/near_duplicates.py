@@ -16,8 +16,10 @@ from tasks.curate.likeness import Prompts, Rows, alike
 from tasks.curate.minhash import mixed
 from tasks.curate.words import Hashes, Words
 
-MOST_NEIGHBOURS: Final = 500
+MOST_NEIGHBOURS: Final = 200
 """In a crowd of prompts that share a band, each is compared with so many others at most: the work stays linear."""
+PAIRS_AT_ONCE: Final = 500_000
+"""Pairs that wait to be compared word by word."""
 
 
 def near_duplicates(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray[np.int64]:
@@ -37,48 +39,53 @@ def near_duplicates(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray
     complete = index["complete"].to_numpy()
     whole = np.flatnonzero(complete)
     partial = np.flatnonzero(np.isin(question, question[~complete]))
-    found = [
-        _likely(whole, mixed(question[whole], index["reference_hash"].to_numpy()[whole]), words, bands),
-        # What a reference does not know contradicts nothing, so that it cannot be part of the key.
-        _likely(partial, question[partial], words, bands),
-    ]
-    pairs = np.unique(np.sort(np.concatenate(found), axis=1), axis=0)
-    family = index["family"]
-    pairs = pairs[(family[pairs[:, 0]] != family[pairs[:, 1]]).to_numpy()]
-    prompts = Prompts(index, words)
-    near: NDArray[np.int64] = pairs[alike(prompts, pairs[:, 0], prompts, pairs[:, 1])]
-    return near
+    found = _Pairs(Prompts(index, words), index["family"])
+    _meet(whole, mixed(question[whole], index["reference_hash"].to_numpy()[whole]), words, bands, found)
+    # What a reference does not know contradicts nothing, so that it cannot be part of the key.
+    _meet(partial, question[partial], words, bands, found)
+    return found.distinct()
 
 
-def _likely(rows: Rows, keys: Hashes, words: Words, bands: Hashes) -> NDArray[np.int64]:
-    """Return the pairs among some rows that share a key and a band, and end as near-duplicates may end."""
+def _meet(rows: Rows, keys: Hashes, words: Words, bands: Hashes, found: "_Pairs") -> None:
+    """Find the pairs among some rows that share a key and a band, and begin and end as near-duplicates may."""
     counts = words.counts[rows].astype(np.uint64)
-    tails = _Tails.of(words, rows)
-    found = _Pairs(len(rows))
+    ends = _Ends.of(words, rows)
     for band in bands[rows].T:
         met = mixed(keys, band)
         places = _Places.of(mixed(met, counts))
         for equals in places.equals():
-            found.add(equals[tails.replaced(equals)])
+            found.add(rows[equals[ends.replaced(equals)]])
         for longer in places.wanted(mixed(met, counts + np.uint64(1))):
-            found.add(longer[tails.inserted(longer)])
-    pairs: NDArray[np.int64] = rows[found.distinct()]
-    return pairs
+            found.add(rows[longer[ends.inserted(longer)]])
 
 
 class _Pairs:
-    """Pairs of places that were found, some of them in several bands."""
+    """Pairs of rows that may be near-duplicates, compared before there are too many of them."""
 
-    def __init__(self, places: int) -> None:
-        self._places = places
-        self._found = [np.empty(0, np.int64)]
+    def __init__(self, prompts: Prompts, family: pl.Series) -> None:
+        self._prompts = prompts
+        self._family = family
+        self._waiting: list[NDArray[np.int64]] = []
+        self._size = 0
+        self._found = np.empty((0, 2), np.int64)
 
     def add(self, pairs: NDArray[np.int64]) -> None:
-        self._found.append(pairs[:, 0] * self._places + pairs[:, 1])
+        self._waiting.append(pairs)
+        self._size += len(pairs)
+        if self._size > PAIRS_AT_ONCE:
+            self._compare()
 
     def distinct(self) -> NDArray[np.int64]:
-        found = np.unique(np.concatenate(self._found))
-        return np.stack(np.divmod(found, max(self._places, 1)), axis=1)
+        self._compare()
+        return self._found
+
+    def _compare(self) -> None:
+        pairs = np.sort(np.concatenate([np.empty((0, 2), np.int64), *self._waiting]), axis=1)
+        pairs = np.unique(pairs, axis=0)
+        pairs = pairs[(self._family[pairs[:, 0]] != self._family[pairs[:, 1]]).to_numpy()]
+        near = pairs[alike(self._prompts, pairs[:, 0], self._prompts, pairs[:, 1])]
+        self._found = np.unique(np.concatenate([self._found, near]), axis=0)
+        self._waiting, self._size = [], 0
 
 
 @dataclass(frozen=True)
@@ -124,41 +131,45 @@ class _Places:
 
 
 @dataclass(frozen=True)
-class _Tails:
-    """A byte of each of the last sixteen words of each prompt.
+class _Ends:
+    """A byte of each of the first eight and the last sixteen words of each prompt.
 
-    Most pairs that meet begin alike, with the instruction, and differ at the end: a look at it spares most comparing.
+    Most pairs that meet share an instruction and differ at the other end: a look at both spares most comparing.
     """
 
+    first: Hashes
+    """Of the first eight words, the very first in the lowest byte; 0 where there are fewer."""
     last: Hashes
-    """Of the last eight words, the very last in the lowest byte; 0 where there are fewer."""
+    """Of the last eight words, the very last in the lowest byte."""
     before: Hashes
-    """Of the eight words before."""
+    """Of the eight words before the last eight."""
 
     @classmethod
-    def of(cls, words: Words, rows: Rows) -> "_Tails":
-        ends, begins = words.offsets[1:][rows], words.offsets[:-1][rows]
+    def of(cls, words: Words, rows: Rows) -> "_Ends":
+        begins, ends = words.offsets[:-1][rows], words.offsets[1:][rows]
 
-        def packed(nearest: int) -> Hashes:
+        def packed(nearest: Rows, step: int) -> Hashes:
             bytes_of_words = np.zeros(len(rows), np.uint64)
             for place in range(8):
-                at = ends - 1 - nearest - place
-                byte = words.hashes[np.maximum(at, 0)] & np.uint64(0xFF)
-                bytes_of_words |= np.where(at >= begins, byte, np.uint64(0)) << np.uint64(8 * place)
+                at = nearest + step * place
+                byte = words.hashes[np.clip(at, 0, len(words.hashes) - 1)] & np.uint64(0xFF)
+                there = (at >= begins) & (at < ends)
+                bytes_of_words |= np.where(there, byte, np.uint64(0)) << np.uint64(8 * place)
             return bytes_of_words
 
-        return cls(packed(0), packed(8))
+        return cls(packed(begins, 1), packed(ends - 1, -1), packed(ends - 9, -1))
 
     def replaced(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say of which pairs the tails differ in one word at most."""
+        """Say of which pairs neither end differs in more than one word."""
         one, other = pairs.T
-        differing = np.bitwise_count(_differing(self.last[one], self.last[other]))
-        differing += np.bitwise_count(_differing(self.before[one], self.before[other]))
-        few: NDArray[np.bool_] = differing <= 1
+        at_the_end = np.bitwise_count(_differing(self.last[one], self.last[other]))
+        at_the_end += np.bitwise_count(_differing(self.before[one], self.before[other]))
+        at_the_start = np.bitwise_count(_differing(self.first[one], self.first[other]))
+        few: NDArray[np.bool_] = (at_the_end <= 1) & (at_the_start <= 1)
         return few
 
     def inserted(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say of which pairs the second's tail may be the first's with one word more."""
+        """Say of which pairs the second's end may be the first's with one word more."""
         shorter, longer = pairs.T
         ahead = self.last[longer] >> np.uint64(8) | self.before[longer] << np.uint64(56)
         in_step = _differing(self.last[shorter], self.last[longer])

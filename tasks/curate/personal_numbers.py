@@ -86,7 +86,7 @@ _PLACE_AFTER: Final = re.compile(
     r"|(?: ?[/-] ?(?:rs|se|to)|,? ?[ ,/-] ?(?:a[clmp]|ba|ce|df|es|go|m[agst]|p[abeir]|r[jnor]|s[cp]))"
     r"[ \t]*(?=[,.;)\n]|\Z)"
 )
-"""The capitals, the other largest cities, the states, and a state's letters at an end: `se`, `to` and `rs` are words."""
+"""Capitals, the other largest cities, states, and a state's letters at an end: `se`, `to`, `rs` are words too."""
 
 _LABEL: Final = re.compile(
     r"(?<![^\W\d_])(?:"

@@ -7,7 +7,7 @@ import polars as pl
 
 from schemas.prompts import COLUMNS
 from tasks.curate.kinship import SOURCES
-from tasks.curate.scrub import names_a_person
+from tasks.curate.scrub import names_a_person, scrub
 from tasks.policy.length import PromptLengths
 
 SCHEMA: Final = "schema"
@@ -17,6 +17,9 @@ DUPLICATE: Final = "duplicate"
 NEAR_DUPLICATE: Final = "near-duplicate"
 HELD_OUT: Final = "held out"
 LEAKAGE: Final = "leakage"
+NAMED: Final = (*SOURCES, "source")
+OF_PEOPLE: Final = ("customer_id", "source")
+"""Columns in which a bare number may be a telephone or a CPF; in the others it numbers orders and reviews."""
 REASONS: Final = (SCHEMA, PERSONAL_ID, TOO_LONG, DUPLICATE, NEAR_DUPLICATE, HELD_OUT, LEAKAGE)
 """Why a row is dropped, in the order in which the stage looks for it."""
 
@@ -48,14 +51,14 @@ def drop_schema_failures(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
 
 
 def drop_personal_ids(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split off the rows whose customer, order or review is named by an e-mail address, a CPF or the like.
+    """Split off the rows whose customer, order, review or source is named by an e-mail address, a CPF or the like.
 
     Such a name cannot be replaced, because it says which rows belong together; it is taken out of the dropped row.
     """
-    personal = {column: _personal(table[column]) for column in SOURCES}
+    personal = {column: _personal(table[column]) for column in NAMED}
     is_personal = table.select(pl.any_horizontal(personal.values())).to_series()
     named = [
-        f"{', '.join(column for column in SOURCES if personal[column][row])} holds personal data; give a pseudonym"
+        f"{', '.join(column for column in NAMED if personal[column][row])} holds personal data; give a pseudonym"
         for row in is_personal.arg_true()
     ]
     nameless = table.with_columns(
@@ -64,20 +67,29 @@ def drop_personal_ids(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return table.filter(~is_personal), quarantined(nameless.filter(is_personal), PERSONAL_ID, named)
 
 
-def drop_too_long(table: pl.DataFrame, lengths: PromptLengths, most_tokens: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split off the rows that are longer, with system text and chat template, than the policy may be shown.
+def find_too_long(table: pl.DataFrame, lengths: PromptLengths, most_tokens: int) -> pl.Series:
+    """Return a sentence for each row that is longer, with system text and chat template, than the policy may be shown.
 
-    TRL truncates no prompt itself, so that whatever is longer than the policy's context must not come so far.
+    TRL truncates no prompt itself, so that whatever is longer than the policy's context must not come so far. The rows
+    stay in the table until the splits are decided: what they tie together stays tied when the budget changes.
+
+    Returns:
+        The sentences, null where a row fits.
     """
-    is_long = lengths.too_long(table, most_tokens)
-    long = table.filter(is_long)
+    rows = lengths.too_long(table, most_tokens).arg_true()
     at_most = "" if lengths.exact else "up to "
-    details = [f"{at_most}{tokens} tokens, {most_tokens} allowed" for tokens in lengths.tokens(long)]
-    return table.filter(~is_long), quarantined(long, TOO_LONG, details)
+    details = [f"{at_most}{tokens} tokens, {most_tokens} allowed" for tokens in lengths.tokens(table[rows])]
+    return pl.Series("too_long", [None] * table.height, pl.String).scatter(rows, details)
 
 
 def _personal(identifiers: pl.Series) -> pl.Series:
     # Most shops name their rows by 32 hexadecimal digits, as Olist does: these need no closer look.
     odd = ~identifiers.str.contains(r"^[0-9a-f]{32}$").fill_null(value=True)
-    flags = [bool(is_odd) and names_a_person(name) for name, is_odd in zip(identifiers, odd, strict=True)]
-    return pl.Series(identifiers.name, flags, pl.Boolean)
+    verdicts = {name: _is_personal(name, identifiers.name) for name in identifiers.filter(odd).unique()}
+    return identifiers.replace_strict(verdicts, default=False, return_dtype=pl.Boolean)
+
+
+def _is_personal(name: str, column: str) -> bool:
+    if name.isdecimal() and column not in OF_PEOPLE:
+        return False
+    return names_a_person(name) or scrub(name)[0] != name

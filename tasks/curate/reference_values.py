@@ -1,9 +1,8 @@
 """What references know: how much, and whether two of them contradict each other."""
 
+import json
 from collections.abc import Iterator
 from typing import Any, Final
-
-import orjson
 
 from schemas.references import ExtractionFields
 
@@ -18,7 +17,7 @@ def count_known(task: str, reference: str) -> tuple[int, bool]:
         task: The prompt's task.
         reference: A JSON object; null, or a field of an extraction that is not there, is what nobody knows.
     """
-    leaves = [value for _, value in _leaves(orjson.loads(reference), ())]
+    leaves = [value for _, value in _leaves(json.loads(reference), ())]
     known = sum(value is not None for value in leaves)
     return known, known == len(leaves) and (task != "extraction" or known >= _VALUES_OF_AN_EXTRACTION)
 
@@ -27,7 +26,7 @@ def contradict(first: str, second: str) -> bool:
     """Say whether two references of a task know different values of the same thing."""
     if first == second:
         return False
-    one, other = (dict(_leaves(orjson.loads(reference), ())) for reference in (first, second))
+    one, other = (dict(_leaves(json.loads(reference), ())) for reference in (first, second))
     # A part that is null as a whole is nothing known, whatever the other has in its place.
     known = [{place: value for place, value in leaves.items() if value is not None} for leaves in (one, other)]
     return any(known[0][place] != known[1][place] for place in known[0].keys() & known[1].keys())

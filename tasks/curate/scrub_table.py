@@ -1,6 +1,7 @@
 """Prompt tables without personal data: the texts scrubbed, and every identity that rested on them made anew."""
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,39 +35,43 @@ def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
 
     Their order and their columns stay. Where two prompts differed in a personal number only, they have one id now.
     """
-    suspects = table.select(pl.any_horizontal(may_hold_personal_data(column) for column in TEXTS)).to_series()
+    # An escape in JSON may hide a digit or a separator.
+    escaped = pl.col("reference").str.contains("\\", literal=True)
+    holding = [may_hold_personal_data(column) for column in TEXTS]
+    suspects = table.select(pl.any_horizontal(escaped, *holding)).to_series()
     replaced: Counter[Kind] = Counter()
     renamed: dict[str, str] = {}
     changed: dict[str, list[Any]] = {"place": [], "prompt_id": [], **{column: [] for column in TEXTS}}
     for place in suspects.arg_true():
         row = table.row(place, named=True)
         system, prompt = (_scrubbed(row[column], replaced) for column in ("system", "prompt"))
-        known = orjson.loads(row["reference"])
-        reference = _without_personal_data(known, replaced)
-        if (system, prompt, reference) != (row["system"], row["prompt"], known):
+        reference = _without_personal_data(json.loads(row["reference"]), replaced)
+        # Written anew also where nothing was replaced: a key that is there twice hides the value that is not read.
+        values = (system, prompt, canonical_json(reference))
+        if values != (row["system"], row["prompt"], row["reference"]):
             new_id = content_id(row["task"], system, prompt, reference)
-            renamed[row["prompt_id"]] = new_id
-            values = (place, new_id, system, prompt, canonical_json(reference))
-            for column, value in zip(changed, values, strict=True):
+            if new_id != row["prompt_id"]:
+                renamed[row["prompt_id"]] = new_id
+            for column, value in zip(changed, (place, new_id, *values), strict=True):
                 changed[column].append(value)
     return Scrubbed(_with_changes(table, changed), replaced, renamed)
 
 
 def scrub_broken(table: pl.DataFrame) -> Scrubbed:
-    """Scrub every text of rows that break the schema, whatever it is."""
+    """Scrub every text of rows that break the schema, whatever it is, and their ids where these may tell something."""
+    from schemas.prompt_checks import ids_that_fit
+
     replaced: Counter[Kind] = Counter()
     names = [name for name, kind in table.schema.items() if kind == pl.String]
     clean = table.with_columns(
         pl.Series(name, [None if value is None else _scrubbed(value, replaced) for value in table[name]], pl.String)
         for name in names
     )
-    changed = [
-        place
-        for place, (before, after) in enumerate(
-            zip(table.select(names).rows(), clean.select(names).rows(), strict=True)
-        )
-        if before != after
-    ]
+    # An id that is not that of the content may be that of what stood there before.
+    doubtful = ~ids_that_fit(table)
+    for name in names:
+        doubtful |= clean[name].ne_missing(table[name])
+    changed = doubtful.arg_true().to_list()
     new_ids = [_id_of_texts(clean.select(names).row(place)) for place in changed]
     renamed = {
         old: new for old, new in zip(table["prompt_id"].gather(changed), new_ids, strict=True) if old is not None
@@ -75,8 +80,18 @@ def scrub_broken(table: pl.DataFrame) -> Scrubbed:
 
 
 def with_renamed_parents(table: pl.DataFrame, renamed: Mapping[str, str]) -> pl.DataFrame:
-    """Return rows that name paraphrased prompts by the ids which these have now."""
-    return table.with_columns(pl.col("parent_id").replace(renamed))
+    """Return rows that name paraphrased prompts by the ids which these have now.
+
+    A paraphrase that was scrubbed, of a prompt that is not there, names none: its parent held the same data, and the
+    hash of that would give it away. Nor does one that differed from its parent in personal data only.
+    """
+    parent = pl.col("parent_id")
+    scrubbed, known = pl.Series([*renamed.values()], dtype=pl.String), pl.Series([*renamed], dtype=pl.String)
+    lost = pl.col("prompt_id").is_in(scrubbed.implode()) & ~parent.is_in(known.implode())
+    named = pl.when(~lost.fill_null(value=False)).then(parent.replace(renamed)).alias("parent_id")
+    return table.with_columns(named).with_columns(
+        pl.when(parent.ne_missing(pl.col("prompt_id"))).then(parent).alias("parent_id")
+    )
 
 
 def _id_of_texts(texts: tuple[str | None, ...]) -> str:
@@ -92,6 +107,9 @@ def _scrubbed(text: str, replaced: Counter[Kind]) -> str:
 def _without_personal_data(value: Any, replaced: Counter[Kind]) -> Any:
     if isinstance(value, str):
         return _scrubbed(value, replaced)
+    if isinstance(value, int) and not isinstance(value, bool):
+        clean = _scrubbed(str(value), replaced)
+        return value if clean == str(value) else clean
     if isinstance(value, list):
         return [_without_personal_data(part, replaced) for part in value]
     if isinstance(value, dict):

@@ -17,7 +17,7 @@ from tasks.curate.minhash import bands
 from tasks.curate.quarantine import (
     drop_personal_ids,
     drop_schema_failures,
-    drop_too_long,
+    find_too_long,
 )
 from tasks.curate.scrub import Kind
 from tasks.curate.scrub_table import scrub_broken, scrub_prompts
@@ -43,12 +43,12 @@ class Shard:
 
     @property
     def kept(self) -> Path:
-        """The rows that fit, as a prompt table with the column `row`."""
+        """The rows that fit the schema, as a prompt table with the column `row`."""
         return self.work / f"kept-{self.number:05}.parquet"
 
     @property
     def index(self) -> Path:
-        """Their fingerprints and the bands of their sketches."""
+        """Their fingerprints, the bands of their sketches, and `too_long`, a sentence where one is."""
         return self.work / f"index-{self.number:05}.parquet"
 
     @property
@@ -61,7 +61,8 @@ class Shard:
 class ShardResult:
     """What the whole table must know of a shard beside what it wrote."""
 
-    kept: int
+    usable: int
+    """Rows that fit the schema and the budget."""
     scrubbed: Counter[Kind]
     """Replacements by kind, in the rows that fit and in those that do not."""
     renamed: Mapping[str, str]
@@ -77,17 +78,17 @@ def curate_shard(shard: Shard) -> ShardResult:
     fitting, broken = drop_schema_failures(_read(shard))
     clean = scrub_prompts(fitting)
     anonymous, personal = drop_personal_ids(clean.table)
-    short, long = drop_too_long(anonymous, shard.lengths, shard.max_prompt_tokens)
+    too_long = find_too_long(anonymous, shard.lengths, shard.max_prompt_tokens)
     harmless = scrub_broken(broken)
-    short.write_parquet(shard.kept)
-    _index(short, shard.near_duplicate_threshold).write_parquet(shard.index)
-    pl.concat([harmless.table, personal, long]).write_parquet(shard.dropped)
-    return ShardResult(short.height, clean.replaced + harmless.replaced, {**harmless.renamed, **clean.renamed})
+    anonymous.write_parquet(shard.kept)
+    _index(anonymous, shard.near_duplicate_threshold).with_columns(too_long).write_parquet(shard.index)
+    pl.concat([harmless.table, personal]).write_parquet(shard.dropped)
+    return ShardResult(too_long.null_count(), clean.replaced + harmless.replaced, {**harmless.renamed, **clean.renamed})
 
 
 def _read(shard: Shard) -> pl.DataFrame:
     try:
-        rows = pl.scan_parquet(shard.prompts).slice(shard.first_row, shard.rows).collect()
+        rows = pl.scan_parquet(shard.prompts, glob=False).slice(shard.first_row, shard.rows).collect()
     except (OSError, PolarsError):
         # The reader's own message may repeat what stands in the file.
         raise InputError(

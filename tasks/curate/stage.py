@@ -24,7 +24,7 @@ from tasks.curate.general import write_general
 from tasks.curate.incoming import open_prompts
 from tasks.curate.processes import MapShards
 from tasks.curate.proof import prove
-from tasks.curate.quarantine import REASONS
+from tasks.curate.quarantine import REASONS, TOO_LONG
 from tasks.curate.scrub import KINDS
 from tasks.curate.shards import Shard, ShardResult, curate_shard
 from tasks.curate.split import SPLITS
@@ -37,7 +37,6 @@ MOST_NAMED: Final = 5
 def run(
     config: CurateConfig,
     policy: PolicyConfig,
-    seed: int,
     prompts: Path,
     output: Path,
     progress: Progress,
@@ -50,7 +49,6 @@ def run(
     Args:
         config: Sizes and limits.
         policy: Whose tokens prompts are measured in.
-        seed: Key of the split.
         prompts: The folder that the synthesize stage wrote, a prompt table, or JSON Lines of prompts.
         output: An empty folder; where a Dask cluster works, one that all its machines see.
         progress: Told of the prompts now and then.
@@ -73,15 +71,17 @@ def run(
     _refuse_nothing_left(shards, results, rows)
     renamed = {old: new for result in results for old, new in result.renamed.items()}
     progress(rows, rows, "copies and splits")
-    decisions = decide([shard.index for shard in shards], renamed, config, seed)
+    decisions = decide([shard.index for shard in shards], renamed, config)
     counts = write_splits(shards, decisions, renamed, output)
     general = None
     if config.general is not None:
-        general = write_general(config.general, counts.rows("train"), seed, lengths, config.max_prompt_tokens, output)
+        general = write_general(
+            config.general, counts.rows("train"), config.split_seed, lengths, config.max_prompt_tokens, output
+        )
     progress(rows, rows, "proof that no split knows another")
     prove(output, config.shard_rows, map_shards)
     shutil.rmtree(work)
-    summary = _summary(config, seed, counts, results, general)
+    summary = _summary(config, counts, results, general)
     (output / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     (output / "README.md").write_text(data_card(summary, output), encoding="utf-8")
     return summary
@@ -113,20 +113,26 @@ def _work(shards: Sequence[Shard], map_shards: MapShards, progress: Progress, ro
 
 
 def _refuse_nothing_left(shards: Sequence[Shard], results: Sequence[ShardResult], rows: int) -> None:
-    if any(result.kept for result in results):
+    if any(result.usable for result in results):
         return
-    dropped = pl.concat([pl.read_parquet(shard.dropped) for shard in shards])
+    dropped = pl.concat([part for shard in shards for part in _unusable(shard)]).sort("row")
     counts = ", ".join(f"{reason} {count}" for reason, count in Counter(dropped["reason"]).items())
     first = "; ".join(f"row {row}: {detail}" for row, detail in dropped.select("row", "detail").head(MOST_NAMED).rows())
     raise InputError(f"not one of {rows} prompts can be used ({counts}): {first}; correct them")
 
 
+def _unusable(shard: Shard) -> tuple[pl.DataFrame, pl.DataFrame]:
+    rows, index = (pl.read_parquet(path, glob=False) for path in (shard.kept, shard.index))
+    too_long = rows.select("row", reason=pl.lit(TOO_LONG), detail=index["too_long"])
+    return pl.read_parquet(shard.dropped, columns=["row", "reason", "detail"], glob=False), too_long
+
+
 def _summary(
-    config: CurateConfig, seed: int, counts: Counts, results: Sequence[ShardResult], general: dict[str, Any] | None
+    config: CurateConfig, counts: Counts, results: Sequence[ShardResult], general: dict[str, Any] | None
 ) -> dict[str, Any]:
     scrubbed = sum((result.scrubbed for result in results), Counter())
     return {
-        "seed": seed,
+        "split_seed": config.split_seed,
         "held_out_share": config.held_out_share,
         **{split: counts.rows(split) for split in SPLITS},
         "quarantined": counts.reasons.total(),

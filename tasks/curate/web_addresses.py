@@ -58,9 +58,11 @@ _SECRET_NAME: Final = re.compile(
     r"|convite|invite)"
 )
 _SECRET_STEP: Final = re.compile(
-    r"(?:.*(?:token|secret|segredo|session|sessao|senha|password|magic(?:link)?|convite|invite|invitation)"
-    r"|(?:reset|redefin|recover|recuper|confirm|verif|valid|ativa|activat|autentic|authent|unsubscri|descadastr|desinscr)[a-z]*"
-    r"|(?:o?auth|login|entrar|(?:primeiro)?acesso|otp|sso|jwt)(?:link|code)?)"
+    r"(?:.*(?:token|session|sessao|senha|password|magiclink|convite|invite|invitation)"
+    r"|(?:reset|redefin(?:ir|icao)|recover|recuper(?:ar|acao)|confirm(?:ar|acao|e|ation)?|verif(?:y|icar|icacao|ication)"
+    r"|valid(?:ar|acao|ate|ation)|ativ(?:ar|acao)|activat(?:e|ion)|autenticar|unsubscribe|descadastr(?:ar|o))"
+    r"(?:d[aeo]|minha|your)?(?:conta|account|e?mail|acesso|access|cadastro|login|link|code|telefone|phone)?"
+    r"|oauth|auth|login|entrar|(?:primeiro)?acesso|otp|sso|jwt)"
 )
 """A part of a path that leads to a secret: `/redefinir-senha/9f8e7d`."""
 _CODE: Final = re.compile(r"(?<![a-z0-9])(?=[a-z]*\d)(?:[a-z0-9]{6,}|(?=\d+[a-z]|[a-z])[a-z0-9]{4,5})")

@@ -1,7 +1,7 @@
 """What a prompt says apart from case, accents and punctuation: its words, in order, and the numbers among them.
 
 Two prompts of a task with the same words are the same question. Numbers are facts and keep their punctuation: `4,5` is
-not `45`.
+not `45`. Symbols are words: `<` is not `>`, nor one emoji another.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-WORD: Final = r"\d+(?:[.,:/\-]\d+)*%?|\w+"
+WORD: Final = r"\d+(?:[.,:/\-]\d+)*%?|\w+|\p{S}"
 HASH_SEED: Final = 0
 
 Hashes = NDArray[np.uint64]

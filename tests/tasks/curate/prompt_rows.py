@@ -52,4 +52,8 @@ def indexed(rows: list[PromptRow]) -> tuple[pl.DataFrame, Words, NDArray[np.uint
     index = fingerprint(prompt_table(rows))
     words = words_of(index)
     family = pl.coalesce("parent_id", "prompt_id")
-    return index.drop("words", "lines").with_columns(family=family), words, bands(words, THRESHOLD)
+    return (
+        index.drop("words", "lines").with_columns(family=family, given_parent_id="parent_id"),
+        words,
+        bands(words, THRESHOLD),
+    )

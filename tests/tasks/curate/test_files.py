@@ -102,9 +102,10 @@ def test_a_split_and_a_quarantine_without_rows_are_tables_too(tmp_path: Path) ->
     assert counts.rows("train") == 7
 
 
-def test_a_row_without_a_task_is_counted_as_none(tmp_path: Path) -> None:
-    counts = write_splits(shards(tmp_path / "work", ROWS, {3}, 100, task=None), DECIDED, {}, tmp_path / "out")
-    assert counts.reasons == {("schema", "none"): 1, ("held out", "churn"): 1}
+@pytest.mark.parametrize("task", [None, "Ana de Souza"])
+def test_a_row_without_a_task_is_counted_without_what_stands_there(tmp_path: Path, task: str | None) -> None:
+    counts = write_splits(shards(tmp_path / "work", ROWS, {3}, 100, task=task), DECIDED, {}, tmp_path / "out")
+    assert counts.reasons == {("schema", "unknown"): 1, ("held out", "churn"): 1}
 
 
 def test_paraphrases_follow_their_renamed_parents_into_splits_and_quarantine(tmp_path: Path) -> None:

