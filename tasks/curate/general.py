@@ -27,6 +27,8 @@ from tasks.curate.words import with_words
 from tasks.policy.length import PromptLengths
 
 ROWS_AT_ONCE: Final = 1_000
+NOTHING: Final = "\n"
+"""What is in no sentence: a search for no text at all is refused."""
 
 Row = tuple[str, str, str]
 """System prompt, prompt and completion."""
@@ -143,7 +145,7 @@ def _held_out(folder: Path) -> list[str]:
 
 def _tells(table: pl.DataFrame, held_out: list[str]) -> pl.Series:
     """Say which instructions have all words of a held-out prompt in a row, in any of their texts."""
-    searched = pl.Series(held_out, dtype=pl.String)
+    searched = held_out or [NOTHING]
     found = [_sentences(table[column]).str.contains_any(searched) for column in COLUMNS]
     return pl.select(pl.any_horizontal(found)).to_series()
 

@@ -120,8 +120,12 @@ _LABEL_AFTER: Final = re.compile(
 _NEAR_BEFORE: Final = re.compile(r"[\d\]][ \t.,·•/_-]{0,2}\Z")
 _NEAR_AFTER: Final = re.compile(r"[ \t.,·•/_-]{0,2}[\d\[]")
 _SOME_NUMBER: Final = re.compile(r"\d{3}")
-_GROUP_BEFORE: Final = re.compile(r"\d{4}[ .-]\Z")
-_GROUPS_AFTER: Final = re.compile(r"(?:[ .-]\d{4}){2}")
+_CELL_BEFORE: Final = re.compile(r"\d{8}[,\t]\Z")
+_CELL_AFTER: Final = re.compile(r"[,\t]\d{8}")
+"""The next cell of a table, where a decimal comma would have fewer digits behind it."""
+_GROUPS_BEFORE: Final = re.compile(r"(?:\d{4}[ .-]){1,10}\Z")
+_GROUPS_AFTER: Final = re.compile(r"(?:[ .-]\d{4}){1,10}")
+_GROUPS_OF_TWO_CARDS: Final = 8
 _YEARS_OR_ROUND: Final = re.compile(r"(?:19|20)\d\d\D{0,3}(?:19|20)\d\d|\d\d00\D{0,3}\d\d00")
 _TIMESTAMP: Final = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d[0-5]\d")
 _OF_COMPANIES: Final = re.compile(r"400[34]|300[34]|4020")
@@ -142,7 +146,7 @@ _ISSUERS: Final = {
 
 def digits_of(text: str) -> str:
     """Return the digits of a text that has no other signs that count."""
-    return "".join(filter(str.isdigit, text))
+    return "".join(sign for sign in text if "0" <= sign <= "9")
 
 
 def is_cpf(number: str) -> bool:
@@ -216,7 +220,11 @@ class _Around:
         if not self.leads and _LABEL_AFTER.match(text, end):
             self.label, self.leads = "TELEFONE", True
         self.is_order = self.label == "ORDER"
-        self.is_alone = not _NEAR_BEFORE.search(text[max(start - 3, 0) : start]) and not _NEAR_AFTER.match(text, end)
+        near_before = _NEAR_BEFORE.search(text[max(start - 3, 0) : start])
+        near_after = _NEAR_AFTER.match(text, end)
+        is_cell_before = near_before and _CELL_BEFORE.search(text[max(start - 9, 0) : start])
+        is_cell_after = near_after and _CELL_AFTER.match(text, end)
+        self.is_alone = (not near_before or bool(is_cell_before)) and (not near_after or bool(is_cell_after))
         glued = bool(before and _LETTER_AT.match(before[-1])) and not (self.label not in {"", "ORDER"} and self.leads)
         self.is_glued = glued or _LETTER_AT.match(text, end) is not None
 
@@ -271,7 +279,9 @@ def _find_card(match: re.Match[str]) -> Span | None:
     if not _is_card(number):
         return None
     # The access key of an invoice is printed in eleven groups of four.
-    if _GROUP_BEFORE.search(text[max(match.start() - 5, 0) : match.start()]) or _GROUPS_AFTER.match(text, match.end()):
+    before = _GROUPS_BEFORE.search(text[max(match.start() - 50, 0) : match.start()])
+    after = _GROUPS_AFTER.match(text, match.end())
+    if sum(len(run[0]) // 5 for run in (before, after) if run) + 4 > _GROUPS_OF_TWO_CARDS:
         return None
     around = _Around(match)
     is_other = around.is_order or around.is_glued or (around.label == "CNPJ" and cnpj.is_valid(number))

@@ -2,6 +2,9 @@
 
 Nothing here is searched by a pattern that starts anywhere and runs on: an e-mail is read to both sides of its sign, and
 a web address from its beginning, each sign of a text a bounded number of times.
+
+A secret is told by its name (`?token=`, `/redefinir-senha/9f8e7d`) or by its looks: an e-mail, a telephone, a CPF,
+long random text. A bare CPF counts wherever its check digits are right: one in 100 other numbers of 11 digits goes too.
 """
 
 import re

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -20,10 +21,10 @@ def own_process(number: int) -> tuple[int, int]:
     return number, os.getpid()
 
 
-def refuse_odd(number: int) -> int:
-    if number % 2:
-        raise InputError(f"number {number} cannot be; use another")
-    return number
+def refuse(seconds: float) -> None:
+    """Refuse after so long, so that which one is refused first is known."""
+    time.sleep(seconds)
+    raise InputError(f"{seconds} seconds cannot be; use others")
 
 
 def die(_: int) -> None:
@@ -66,8 +67,8 @@ def test_results_come_in_order_from_workers_of_its_own(recwarn: pytest.WarningsR
 @pytest.mark.integration
 @pytest.mark.usefixtures("prefect")
 def test_the_first_refusal_in_a_worker_is_the_callers() -> None:
-    with pytest.raises(InputError, match=r"^number 1 cannot be; use another$"):
-        list(map_shards(on_dask(workers=2))(refuse_odd, range(6)))
+    with pytest.raises(InputError, match=r"^3 seconds cannot be; use others$"):
+        list(map_shards(on_dask(workers=2))(refuse, [3, 0]))
 
 
 @pytest.mark.integration

@@ -135,6 +135,16 @@ def test_what_is_found_is_what_comparing_all_pairs_finds() -> None:
     assert len(found) >= 0.97 * len(true)
 
 
+def test_short_texts_before_a_long_instruction_are_no_crowd() -> None:
+    tail = (
+        "avalie o que o cliente disse e responda só com um objeto como está escrito na instrução que você recebeu antes"
+    )
+    generator = random.Random(2)
+    words = ["".join(generator.choices("abcdefghij", k=6)) for _ in range(9000)]
+    rows = [asked(f"{' '.join(words[3 * number : 3 * number + 3])} {tail}") for number in range(3000)]
+    assert pairs(*rows) == []
+
+
 def test_a_crowd_of_near_duplicates_is_no_quadratic_work() -> None:
     rows = [asked(f"{REVIEW} {''.join(random.Random(number).choices('abcdefghij', k=8))}") for number in range(3000)]
     found = pairs(*rows)

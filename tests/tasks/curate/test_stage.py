@@ -1,5 +1,6 @@
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -194,6 +195,59 @@ def test_no_id_is_left_of_a_parent_with_personal_data(tmp_path: Path) -> None:
     dataset, _ = curate(tmp_path, [*independent_rows(churn=60), broken, *parents, *children, orphan])
     tables = [pl.read_parquet(path).write_csv() for path in dataset.rglob("*.parquet")]
     assert not any(row.prompt_id in table for row in (broken, *parents) for table in tables)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        '"cpf 529\\t982\\t247\\t25"',
+        '"\\u0035\\u0032\\u0039\\u0039\\u0038\\u0032\\u0032\\u0034\\u0037\\u0032\\u0035"',
+        '"529.982.247-25","note":"ok"',
+        "52998224725",
+    ],
+)
+def test_no_form_of_json_hides_personal_data(note: str, tmp_path: Path) -> None:
+    line = f'{{"task": "churn", "prompt": "de quem?", "reference": {{"churn": true, "note": {note}}}}}'
+    lines = [
+        line,
+        *(json.dumps({"task": "churn", "prompt": f"p {n}", "reference": {"churn": True}}) for n in range(60)),
+    ]
+    (tmp_path / "own.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    dataset, _ = curate_file(tmp_path, tmp_path / "own.jsonl", max_prompt_tokens=1000)
+    references = [row.reference for rows in splits_of(dataset).values() for row in rows]
+    quarantine = pl.read_parquet(dataset / "quarantine.parquet")
+    notes = [str(reference["note"]) for reference in references if "note" in reference]
+    text = " ".join([*notes, *quarantine["reference"]])
+    assert "[CPF]" in text or notes == ["ok"] or '"note":"ok"' in text
+    assert "52998224725" not in re.sub(r"\D", "", text)
+
+
+def test_a_smaller_budget_releases_nobody(tmp_path: Path) -> None:
+    links = [
+        prompt_row("churn", f"{LONG} {number}", customer_id=f"a{number}", order_id=f"b{number}") for number in range(60)
+    ]
+    one = [prompt_row("churn", f"um {number}", customer_id=f"a{number}") for number in range(60)]
+    two = [prompt_row("churn", f"dois {number}", order_id=f"b{number}") for number in range(60)]
+    rows = [*links, *one, *two, *independent_rows(churn=60)]
+    old, _ = curate(tmp_path, rows, "old", max_prompt_tokens=500)
+    new, summary = curate(tmp_path, rows, "new")
+    assert summary["reasons"]["too long"] == {"churn": 60}
+    tested = {row.prompt_id for row in splits_of(old)["test"]}
+    assert not tested & {row.prompt_id for row in splits_of(new)["train"]}
+
+
+def test_the_paraphrase_of_a_dropped_copy_is_not_trained_on_where_the_copy_is_tested(tmp_path: Path) -> None:
+    asked = [prompt_row("churn", f"pergunta {number}", customer_id=f"x{number}") for number in range(60)]
+    copies = [prompt_row("churn", f"PERGUNTA {number}!", customer_id=f"y{number}") for number in range(60)]
+    children = [
+        replace(prompt_row("churn", f"dito de outra forma {number}", customer_id=f"y{number}"), parent_id=row.prompt_id)
+        for number, row in enumerate(copies)
+    ]
+    dataset, _ = curate(tmp_path, [*asked, *copies, *children], test_per_task=10)
+    splits = {side: {row.prompt.split()[-1].strip("!") for row in rows} for side, rows in splits_of(dataset).items()}
+    trained = {row.prompt.split()[-1] for row in splits_of(dataset)["train"] if row.parent_id}
+    assert trained
+    assert not splits["test"] & trained
 
 
 def test_a_task_with_too_few_rows_is_named_with_its_counts(tmp_path: Path) -> None:

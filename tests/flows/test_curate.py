@@ -1,0 +1,47 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from flows.curate import _figures, _what_decides
+from schemas.config import CurateConfig, PolicyConfig
+from schemas.profiles import load_config
+from schemas.progress import silent
+from tasks.curate import stage
+from tasks.curate.processes import in_processes
+from tests.prompt_tables import write_prompts
+from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
+
+MLFLOW_NAME = re.compile(r"[\w\-./ :]+")
+
+
+def test_every_figure_has_a_name_that_mlflow_takes(tmp_path: Path) -> None:
+    rows = [*independent_rows(churn=60), prompt_row("churn", "CPF 529.982.247-25"), prompt_row("churn", "x" * 900)]
+    prompts = write_prompts(rows, tmp_path / "prompts" / "prompts.parquet")
+    config = CurateConfig(validation_per_task=2, test_per_task=2, held_out_share=0.3, max_prompt_tokens=500)
+    (tmp_path / "dataset").mkdir()
+    stage.run(config, PolicyConfig(stand_in=True), prompts, tmp_path / "dataset", silent, in_processes(1))
+    figures = _figures(tmp_path / "dataset")
+    assert figures["replaced: CPF"] == 1
+    assert figures["too long: churn"] == 1
+    assert all(MLFLOW_NAME.fullmatch(name) for name in figures)
+
+
+@pytest.mark.parametrize("override", ["seed=7", "curate.workers=5", "curate.shard_rows=5000", "train.max_steps=3"])
+def test_what_decides_nothing_makes_no_new_dataset(override: str) -> None:
+    assert _what_decides(load_config("local", [override])) == _what_decides(load_config("local"))
+
+
+@pytest.mark.parametrize("override", ["curate.split_seed=7", "curate.max_prompt_tokens=900", "policy.stand_in=false"])
+def test_what_decides_something_makes_a_new_one(override: str) -> None:
+    assert _what_decides(load_config("local", [override])) != _what_decides(load_config("local"))
+
+
+def test_the_tokenizer_of_a_folder_counts_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text("1")
+    overrides = ["policy.stand_in=false", f"policy.name={tmp_path}"]
+    before = _what_decides(load_config("local", overrides))
+    (tmp_path / "model.safetensors").write_text("weights")
+    assert _what_decides(load_config("local", overrides)) == before
+    (tmp_path / "vocab.json").write_text("2")
+    assert _what_decides(load_config("local", overrides)) != before
