@@ -53,7 +53,7 @@ def _on_dask(config: CurateConfig) -> MapShards:
     @flow(name="curate-shards", task_runner=runner, validate_parameters=False)
     def work(function: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
         # One by one, so that of several failures the first shard's is told, whichever came first.
-        return _apply.map(unmapped(function), list(things)).result()
+        return [future.result() for future in _apply.map(unmapped(function), list(things))]
 
     def on_dask(function: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[Any]:
         try:

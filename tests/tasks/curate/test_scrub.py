@@ -258,3 +258,9 @@ def test_hostile_texts_take_time_in_proportion(unit: str, head: str) -> None:
     short = max(seconds(6_000), 0.002)
     # Quadratic would be 256 times.
     assert seconds(96_000) < 80 * short
+
+
+@pytest.mark.parametrize("name", ["+55119876543²1", "11²", "①", "", "²²².²²².²²²-²²"])
+def test_signs_that_are_no_digits_are_no_error(name: str) -> None:
+    assert isinstance(names_a_person(name), bool)
+    scrub(name)
