@@ -9,6 +9,7 @@ from pydantic import ValidationError
 _MOST_SHOWN: Final = 20
 _KEY: Final = re.compile(r"[a-z_]{1,40}|\[key\]")
 _NUMBER: Final = re.compile(r"-?\d{1,4}(?:[.,]\d{1,4})?")
+_DIGIT: Final = re.compile(r"\d")
 _OF_A_CLOSED_LIST: Final = frozenset({"literal_error", "enum"})
 
 
@@ -30,6 +31,9 @@ def shown_place(location: Sequence[str | int]) -> str:
 def _shown(found: Any, fault: str) -> str:
     if isinstance(found, str):
         # Elsewhere even a short text may be a shopper's words or name.
-        tells = (fault in _OF_A_CLOSED_LIST and len(found) <= _MOST_SHOWN) or _NUMBER.fullmatch(found)
-        return repr(found) if tells else "a text"
+        names_a_choice = fault in _OF_A_CLOSED_LIST and len(found) <= _MOST_SHOWN and not _DIGIT.search(found)
+        return repr(found) if names_a_choice or _NUMBER.fullmatch(found) else "a text"
+    if isinstance(found, (int, float)) and not isinstance(found, bool) and not _NUMBER.fullmatch(str(found)):
+        # A telephone or a CPF without its quotation marks is a number too.
+        return "a number"
     return type(found).__name__ if isinstance(found, (dict, list)) else repr(found)

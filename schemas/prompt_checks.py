@@ -18,6 +18,8 @@ from schemas.tasks import TASK_NAMES, TaskName
 
 _ESCAPES: Final = {letter: json.dumps(letter)[1:-1] for letter in ('"', "\\", *map(chr, range(32)))}
 _TEXT: Final = r'"(?:[^"\\\x00-\x1f]|\\["\\bfnrt])+"'
+MOST_NESTED: Final = 20
+"""Objects and lists within each other that a reference may have; those of the tasks have two."""
 _SHAPES: Final[Mapping[TaskName, str]] = {
     "sql_qa": rf'^\{{"sql":{_TEXT}\}}$',
     "insights": rf'^\{{"facts":\[(?:{_TEXT}(?:,{_TEXT})*)?\]\}}$',
@@ -118,4 +120,11 @@ def _reference(text: str | None) -> dict[str, Any] | None:
         canonical_json(reference).encode()
     except (ValueError, RecursionError):
         return None
-    return reference if isinstance(reference, dict) else None
+    return reference if isinstance(reference, dict) and _is_flat(reference, MOST_NESTED) else None
+
+
+def _is_flat(value: Any, levels: int) -> bool:
+    if not isinstance(value, (dict, list)):
+        return True
+    parts = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(_is_flat(part, levels - 1) for part in parts)

@@ -63,6 +63,8 @@ def run(
     lengths = PromptLengths.of(policy)
     # A tokenizer that is not there is told before any work, and once.
     lengths.tokens(pl.DataFrame(schema={"system": pl.String, "prompt": pl.String}))
+    if config.general is not None and not config.general.path.is_file():
+        raise InputError(f"curate.general.path {config.general.path} is no file; correct it or leave it out")
     work = output / WORK
     work.mkdir()
     source, rows = open_prompts(prompts, work)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from schemas.prompt_checks import ids_that_fit, references_that_fit
+from schemas.prompt_checks import MOST_NESTED, ids_that_fit, reference_fits, references_that_fit
 from schemas.prompts import COLUMNS, canonical_json, content_id
 from schemas.references import check_reference
 from schemas.tasks import TASK_NAMES
@@ -95,3 +95,9 @@ def test_each_row_is_judged_by_itself() -> None:
 def test_no_rows_are_no_verdicts() -> None:
     assert references_that_fit(table_of()).is_empty()
     assert ids_that_fit(table_of()).is_empty()
+
+
+@pytest.mark.parametrize(("levels", "fits"), [(MOST_NESTED - 1, True), (MOST_NESTED, False), (700, False)])
+def test_a_reference_is_not_nested_without_end(levels: int, fits: bool) -> None:
+    nested = "[" * levels + "]" * levels
+    assert reference_fits("churn", f'{{"churn":true,"more":{nested}}}') is fits
