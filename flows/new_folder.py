@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -10,6 +11,9 @@ from pathlib import Path
 
 from flows.interruption import interruptible
 from schemas.errors import InputError
+
+_DRAFT = re.compile(r"([1-9][0-9]{0,9})-[0-9a-f]{8}")
+"""How a draft's name ends: the process that fills it, and what tells its drafts apart."""
 
 
 @contextmanager
@@ -47,8 +51,8 @@ def new_folder(path: Path) -> Iterator[Path]:
 def _remove_abandoned(goal: Path) -> None:
     """Remove what killed commands left of the same folder: it may hold personal data that was never scrubbed."""
     for draft in goal.parent.glob(f".{glob.escape(goal.name)}-*-*"):
-        process = draft.name.removeprefix(f".{goal.name}-").partition("-")[0]
-        if process.isdecimal() and not _is_alive(int(process)):
+        ours = _DRAFT.fullmatch(draft.name.removeprefix(f".{goal.name}-"))
+        if ours and not _is_alive(int(ours[1])):
             shutil.rmtree(draft, ignore_errors=True)
 
 

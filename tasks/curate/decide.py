@@ -1,6 +1,6 @@
 """Which split each prompt goes to, or why it goes to none: the part that must see the whole table at once.
 
-It sees fingerprints only, some hundred bytes a prompt, never the texts.
+It sees fingerprints and references, some hundred bytes a prompt, never the prompts' texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,6 +41,7 @@ def decide(indices: Sequence[Path], renamed: Mapping[str, str], config: CurateCo
     usable = index["too_long"].is_null().arg_true().to_numpy().astype(np.int64)
     copies = np.full(index.height, KEPT)
     if len(usable) == index.height:
+        # Mostly all are, and a copy of everything would double the memory.
         found = find_copies(index, words, bands)
     else:
         found = find_copies(index[usable], words.take(usable), bands[usable])

@@ -1,6 +1,8 @@
 """An output folder is there as a whole or not at all, and nothing else is touched."""
 
+import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -68,3 +70,19 @@ def test_a_path_through_a_file_is_named(tmp_path: Path) -> None:
         new_folder(tmp_path / "file" / "out"),
     ):
         pytest.fail("the block must not run")
+
+
+def test_what_a_killed_command_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left = tmp_path / f".out-{ended.pid}-0123abcd"
+    others = [
+        tmp_path / name
+        for name in (f".out-{os.getpid()}-0123abcd", ".out-mine", f".out-{ended.pid}-notes", ".out2-1-0123abcd")
+    ]
+    for folder in (left, *others):
+        (folder / "data").mkdir(parents=True)
+    with new_folder(tmp_path / "out") as draft:
+        (draft / "file").write_text("x")
+    assert not left.exists()
+    assert all(folder.exists() for folder in others)
