@@ -7,9 +7,11 @@ from typing import Any
 
 from prefect import flow
 
+from flows.console import say
 from flows.session import work_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.config import Config
+from schemas.instructions import GENERAL_FILE
 from schemas.progress import Progress
 from tasks.lineage.recorder import StageRun
 from tasks.policy.child import run_child
@@ -21,6 +23,8 @@ def base(config: Config, pipeline_run: str, dataset: StageResult, *, fresh: bool
     """Build the stand-in and give it its warm start, or fetch the named model."""
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
+        if not config.policy.stand_in and (dataset.path / GENERAL_FILE).exists():
+            say("base: warning: a model by name has no warm start, so the general instructions are not used")
         request = WarmStartRequest(
             policy=config.policy,
             warm_start=config.warm_start,

@@ -32,6 +32,7 @@ from tasks.policy.length import PromptLengths
 
 WORK: Final = ".work"
 MOST_NAMED: Final = 5
+MOST_SOURCES: Final = 20
 
 
 def run(
@@ -129,6 +130,13 @@ def _unusable(shard: Shard) -> tuple[pl.DataFrame, pl.DataFrame]:
     return pl.read_parquet(shard.dropped, columns=["row", "reason", "detail"], glob=False), too_long
 
 
+def _largest(sources: Counter[str]) -> dict[str, int]:
+    """Return the sources with most rows by name, and all others as one: a name may be another in every row."""
+    largest = dict(sorted(sources.most_common(MOST_SOURCES)))
+    others = sources.total() - sum(largest.values())
+    return {**largest, **({"others": others} if others else {})}
+
+
 def _summary(
     config: CurateConfig, counts: Counts, results: Sequence[ShardResult], general: dict[str, Any] | None
 ) -> dict[str, Any]:
@@ -144,6 +152,6 @@ def _summary(
             for reason in REASONS
         },
         "scrubbed": {kind: scrubbed[kind] for kind in KINDS},
-        "sources": dict(sorted(counts.sources.items())),
+        "sources": _largest(counts.sources),
         "general": general,
     }
