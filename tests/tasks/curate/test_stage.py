@@ -185,6 +185,14 @@ def test_a_row_in_the_wrong_columns_is_counted_as_of_no_task(tmp_path: Path) -> 
     assert "Maria" not in (dataset / "README.md").read_text()
 
 
+def test_many_sources_are_told_in_few_lines(tmp_path: Path) -> None:
+    rows = [replace(row, source=f"loja-{number % 40}") for number, row in enumerate(independent_rows(churn=200))]
+    dataset, summary = curate(tmp_path, rows)
+    assert len(summary["sources"]) == 21
+    assert sum(summary["sources"].values()) == 200 - summary["quarantined"]
+    assert "| others |" in (dataset / "README.md").read_text()
+
+
 def test_no_id_is_left_of_a_parent_with_personal_data(tmp_path: Path) -> None:
     broken = replace(prompt_row("churn", f"quebrada: {CPF}"), source="LOJA X")
     parents = [prompt_row("churn", f"cliente {number}: {CPF}") for number in range(4)]
