@@ -266,7 +266,7 @@ def test_prompts_that_cannot_be_used_are_named(tmp_path: Path, prompts: Callable
         (["--set", "curate.dask_address=tcp://127.0.0.1:9"], "add --set curate.runner=dask"),
         (
             ["--set", 'curate.general={path="absent.jsonl", share=0.2, name="Instruções", licence="CC BY 4.0"}'],
-            "general instructions absent.jsonl cannot be read: No such file or directory",
+            "curate.general.path absent.jsonl is no file; correct it",
         ),
     ],
 )

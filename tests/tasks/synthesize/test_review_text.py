@@ -163,10 +163,10 @@ CONTRADICTIONS = [
 @settings(max_examples=600)
 def test_nothing_stands_together_that_cannot(experience: Experience, thing: Thing, days: int, seed: int) -> None:
     text = write_message(experience, thing, days, PLAIN, random.Random(seed)).lower()
-    # Irony says what is not so, and a denial ("não veio com defeito") what did not happen.
+    # Irony says what is not so, and a denial ("não veio com defeito") or a fear ("podia ter quebrado") what was not.
     if experience.score <= 2 or not experience.issues:
         return
-    told = re.sub(r"não veio com defeito nem faltando nada|não atrasou nem um dia", "", text)
+    told = re.sub(r"não veio com defeito nem faltando nada|não atrasou nem um dia|podia ter quebrado", "", text)
     assert [pair for pair in CONTRADICTIONS if re.search(pair[0], told) and re.search(pair[1], told)] == []
 
 
