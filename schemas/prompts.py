@@ -84,18 +84,36 @@ def read_prompt_table(path: Path) -> pl.DataFrame:
     Raises:
         InputError: The file cannot be read as parquet, or has not exactly the columns of `COLUMNS`.
     """
-    return scan_prompt_table(path).collect()
+    table = scan_prompt_table(path)
+    with reading_prompts(path):
+        return table.collect()
 
 
 def scan_prompt_table(path: Path) -> pl.LazyFrame:
-    """Open a prompt table without reading its rows.
+    """Open a prompt table without reading its rows; read them inside `reading_prompts`.
 
     Raises:
         InputError: The file cannot be read as parquet, or has not exactly the columns of `COLUMNS`.
     """
-    try:
+    with reading_prompts(path):
         table = pl.scan_parquet(path, glob=False)
         schema = table.collect_schema()
+    if dict(schema) != COLUMNS:
+        found = ", ".join(f"{name} {dtype}" for name, dtype in schema.items())
+        wanted = ", ".join(f"{name} {dtype()}" for name, dtype in COLUMNS.items())
+        raise InputError(f"{path} has the columns {found}; a prompt table has {wanted}")
+    return table
+
+
+@contextmanager
+def reading_prompts(path: Path) -> Iterator[None]:
+    """Name the file where it cannot be read: its end may tell of columns whose rows are damaged.
+
+    Raises:
+        InputError: The block could not read the file as parquet.
+    """
+    try:
+        yield
     except FileNotFoundError:
         raise InputError(f"{path} does not exist; make it with `tucano synthesize`") from None
     except (OSError, PolarsError) as error:
@@ -103,11 +121,6 @@ def scan_prompt_table(path: Path) -> pl.LazyFrame:
         raise InputError(
             f"{path} cannot be read as parquet ({reason}); make it again with `tucano synthesize`"
         ) from None
-    if dict(schema) != COLUMNS:
-        found = ", ".join(f"{name} {dtype}" for name, dtype in schema.items())
-        wanted = ", ".join(f"{name} {dtype()}" for name, dtype in COLUMNS.items())
-        raise InputError(f"{path} has the columns {found}; a prompt table has {wanted}")
-    return table
 
 
 class PromptTableWriter:

@@ -21,3 +21,11 @@ def write_prompts(rows: Iterable[PromptRow], path: Path) -> Path:
         for row in rows:
             table.add(row)
     return path
+
+
+def damage(path: Path) -> Path:
+    """Spoil the rows of a parquet file, and leave what its end says of them."""
+    content = bytearray(path.read_bytes())
+    content[4 : len(content) // 2] = bytes(len(content) // 2 - 4)
+    path.write_bytes(content)
+    return path

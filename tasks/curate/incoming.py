@@ -8,7 +8,7 @@ import polars as pl
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
 from schemas.prompt_lines import PromptLine
-from schemas.prompts import PromptRow, content_id, open_prompt_table, scan_prompt_table
+from schemas.prompts import PromptRow, content_id, open_prompt_table, reading_prompts, scan_prompt_table
 from tasks.commerce.registry import TASKS
 
 JSON_LINES: Final = (".jsonl", ".ndjson", ".json")
@@ -30,10 +30,11 @@ def open_prompts(path: Path, work: Path) -> tuple[Path, int]:
     if table.suffix.lower() in JSON_LINES:
         table = _as_table(table, work / "prompts.parquet")
     rows = scan_prompt_table(table)
-    count = int(rows.select(pl.len()).collect().item())
-    if not count:
-        raise InputError(f"{table} has no prompts; make some with `tucano synthesize`")
-    _refuse_ambiguous_ids(table, rows)
+    with reading_prompts(table):
+        count = int(rows.select(pl.len()).collect().item())
+        if not count:
+            raise InputError(f"{table} has no prompts; make some with `tucano synthesize`")
+        _refuse_ambiguous_ids(table, rows)
     return table, count
 
 

@@ -18,8 +18,9 @@ from schemas.prompts import (
     open_prompt_table,
     read_prompt_table,
     read_prompts,
+    scan_prompt_table,
 )
-from tests.prompt_tables import prompt_table, write_prompts
+from tests.prompt_tables import damage, prompt_table, write_prompts
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -112,6 +113,13 @@ def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
     (tmp_path / "prompts.parquet").write_text("prompt_id,task\n")
     with pytest.raises(InputError, match=r"prompts\.parquet cannot be read as parquet"):
         read_prompts(tmp_path / "prompts.parquet")
+
+
+def test_a_file_whose_rows_are_damaged_is_named(tmp_path: Path) -> None:
+    path = damage(write_prompts([row(str(number)) for number in range(500)], tmp_path / "prompts.parquet"))
+    assert scan_prompt_table(path) is not None
+    with pytest.raises(InputError, match=r"prompts\.parquet cannot be read as parquet"):
+        read_prompts(path)
 
 
 def test_wrong_columns_are_told_beside_the_right_ones(tmp_path: Path) -> None:

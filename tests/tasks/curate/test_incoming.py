@@ -9,7 +9,7 @@ from schemas.errors import InputError
 from schemas.prompts import content_id, read_prompts
 from tasks.commerce.registry import TASKS
 from tasks.curate.incoming import open_prompts
-from tests.prompt_tables import write_prompts
+from tests.prompt_tables import damage, write_prompts
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
 
 LINE = {"task": "churn", "prompt": "Vai voltar?", "reference": {"churn": True}, "customer_id": "c1"}
@@ -68,6 +68,12 @@ def test_one_id_for_two_prompts_is_refused_with_its_rows(tmp_path: Path) -> None
         open_prompts(table, tmp_path)
     twice = write_prompts([first, second, first], tmp_path / "twice.parquet")
     assert open_prompts(twice, tmp_path)[1] == 3
+
+
+def test_a_table_whose_rows_are_damaged_is_named(tmp_path: Path) -> None:
+    path = damage(write_prompts(independent_rows(push=500), tmp_path / "prompts.parquet"))
+    with pytest.raises(InputError, match=r"prompts\.parquet cannot be read as parquet"):
+        open_prompts(path, tmp_path)
 
 
 def test_what_is_no_table_of_prompts_is_named(tmp_path: Path) -> None:
