@@ -110,12 +110,13 @@ def print_synthesis(summary: Mapping[str, Any]) -> None:
 
 def print_curation(summary: Mapping[str, Any]) -> None:
     """Print the splits by task, what was replaced, and why rows were dropped."""
-    splits = ("train", "validation", "test")
+    from tasks.curate.split import SPLITS
+
     print_table(
-        f"{sum(summary[split] for split in splits)} prompts kept, {summary['quarantined']} in quarantine",
-        ("task", *splits),
+        f"{sum(summary[split] for split in SPLITS)} prompts kept, {summary['quarantined']} in quarantine",
+        ("task", *SPLITS),
         [
-            (task, *(str(sizes[split]) for split in splits))
+            (task, *(str(sizes[split]) for split in SPLITS))
             for task, sizes in summary["tasks"].items()
             if any(sizes.values())
         ],

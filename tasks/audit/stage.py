@@ -1,6 +1,5 @@
 """The audit stage: score the sheet's rollouts, hold the rewards against the sheet, and write the verdict."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from schemas.config import AuditConfig
+from schemas.digests import file_sha256
 from schemas.documents import Rollout, ScoredRollout
 from schemas.store_files import read_store
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
@@ -86,8 +86,8 @@ def run(config: AuditConfig, spec: SpecName, output: Path) -> AuditResult:
     identities = {
         "spec": spec,
         "reward_version": registry.reward_version(),
-        "sheet_sha256": _sha256(config.sheet),
-        "rollouts_sha256": _sha256(config.rollouts),
+        "sheet_sha256": file_sha256(config.sheet),
+        "rollouts_sha256": file_sha256(config.rollouts),
         "raters": sorted({row.rater for row in sheet}),
         "rater_kinds": sorted({row.rater_kind for row in sheet}),
     }
@@ -123,7 +123,3 @@ def _write(result: AuditResult, rows: Sequence[ScoredRow], config: AuditConfig, 
 
 def _write_json(document: dict[str, Any], path: Path) -> None:
     path.write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

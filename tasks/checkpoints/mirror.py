@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from schemas.digests import file_sha256
 from schemas.errors import InputError
 from tasks.checkpoints.manifest import Manifest, ManifestFile
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore
@@ -221,6 +222,4 @@ def _step_of(key: str) -> int:
 
 
 def _describe(path: Path) -> ManifestFile:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return ManifestFile(sha256=digest, size=path.stat().st_size)
+    return ManifestFile(sha256=file_sha256(path), size=path.stat().st_size)

@@ -1,10 +1,12 @@
 """The data card: the README.md of a dataset, in the form that Hugging Face's `datasets` reads."""
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from schemas.digests import file_sha256
+from schemas.instructions import GENERAL_FILE
+from tasks.curate.files import QUARANTINE_FILE, split_file
 from tasks.curate.split import SPLITS
 
 LICENCES: Final = {
@@ -34,11 +36,11 @@ configs:
   - split: test
     path: data/test.parquet
 """
-GENERAL_CONFIG: Final = """\
+GENERAL_CONFIG: Final = f"""\
 - config_name: general
   data_files:
   - split: train
-    path: data/general.parquet
+    path: {GENERAL_FILE}
 """
 
 
@@ -104,15 +106,10 @@ def _counts(tasks: Mapping[str, int]) -> str:
 
 
 def _files(summary: Mapping[str, Any], folder: Path) -> str:
-    names = [*(f"data/{split}.parquet" for split in SPLITS), "quarantine.parquet"]
+    files = [*(split_file(folder, split) for split in SPLITS), folder / QUARANTINE_FILE]
     if summary["general"]:
-        names.append("data/general.parquet")
-    return _table(("file", "sha256"), [(name, _sha256(folder / name)) for name in names])
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        files.append(folder / GENERAL_FILE)
+    return _table(("file", "sha256"), [(file.relative_to(folder), file_sha256(file)) for file in files])
 
 
 def _table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:

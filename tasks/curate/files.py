@@ -15,6 +15,7 @@ from tasks.curate.scrub_table import with_renamed_parents
 from tasks.curate.shards import ROW, Shard
 from tasks.curate.split import SPLITS
 
+QUARANTINE_FILE = "quarantine.parquet"
 UNKNOWN_TASK = "unknown"
 """What rows are counted under whose task is none."""
 QUARANTINE_COLUMNS = {**COLUMNS, ROW: pl.UInt32, "reason": pl.String, "detail": pl.String}
@@ -55,7 +56,7 @@ def write_splits(shards: Sequence[Shard], decisions: pl.DataFrame, renamed: Mapp
     first = 0
     with ExitStack() as stack:
         tables = {split: stack.enter_context(open_parquet(split_file(folder, split), COLUMNS)) for split in SPLITS}
-        quarantine = stack.enter_context(open_parquet(folder / "quarantine.parquet", QUARANTINE_COLUMNS))
+        quarantine = stack.enter_context(open_parquet(folder / QUARANTINE_FILE, QUARANTINE_COLUMNS))
         for shard in shards:
             rows = with_renamed_parents(pl.read_parquet(shard.kept, glob=False), renamed)
             decided = pl.concat([rows, decisions.slice(first, rows.height)], how="horizontal")

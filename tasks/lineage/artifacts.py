@@ -23,6 +23,7 @@ from typing import Final, get_args
 from pydantic import ValidationError
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.digests import file_sha256
 from schemas.errors import InputError
 
 CONTENT_FOLDER: Final = "content"
@@ -234,7 +235,7 @@ def _digest_files(folder: Path) -> dict[str, str]:
     for name in names:
         if not _is_plain(folder / name):
             raise ValueError(f"{folder / name} is not a plain file; an artifact holds its own bytes")
-    return {name: _digest_file(folder / name) for name in names}
+    return {name: file_sha256(folder / name) for name in names}
 
 
 def _is_plain(path: Path) -> bool:
@@ -243,14 +244,9 @@ def _is_plain(path: Path) -> bool:
 
 def _holds(path: Path, recorded: str) -> bool:
     try:
-        return _is_plain(path) and _digest_file(path) == recorded
+        return _is_plain(path) and file_sha256(path) == recorded
     except OSError:  # A file that the disk no longer gives back is as lost as an altered one.
         return False
-
-
-def _digest_file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _content_digest(files: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from schemas.digests import file_sha256
 from schemas.errors import InputError
 
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
@@ -24,7 +25,7 @@ def source_digest(*sources: str) -> str:
     by_name = {file.relative_to(REPOSITORY).as_posix(): file for file in files}
     digest = hashlib.sha256()
     for name in sorted(by_name):
-        digest.update(f"{hashlib.sha256(by_name[name].read_bytes()).hexdigest()}  {name}\n".encode())
+        digest.update(f"{file_sha256(by_name[name])}  {name}\n".encode())
     return digest.hexdigest()
 
 
@@ -59,7 +60,7 @@ def file_digests(files: Iterable[Path]) -> dict[str, str]:
     digests = {}
     for file in files:
         try:
-            digests[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+            digests[file.name] = file_sha256(file)
         except OSError as error:
             raise InputError(
                 f"{file} cannot be read ({error.strerror}); check that it is a file you may read"

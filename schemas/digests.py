@@ -1,0 +1,14 @@
+"""What a file is known by: the digest of its bytes."""
+
+import hashlib
+from pathlib import Path
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file's content, in hexadecimal; the file may be larger than memory.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
