@@ -8,64 +8,79 @@ from typing import Any
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
+from flows.past_audits import past_audits
+from flows.session import artifacts_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage
-from schemas.config import AuditConfig, Config
+from schemas.audit_record import AuditRecord, read_audit_record
+from schemas.config import Config
 from schemas.errors import GateRefused
 from tasks.audit import stage as audit_stage
+from tasks.audit.sheet import named
+from tasks.audit.stage import AuditFiles
 from tasks.lineage.source import file_digests
+
+REPORTS = ("report.html", "report.json")
 
 
 @flow(name="audit", validate_parameters=False)
-def audit(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageResult:
-    """Audit the rewards.
+def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool = False) -> StageResult:
+    """Audit the rewards; where this version was audited on this sheet before, that audit stands.
 
     Raises:
         GateRefused: The rewards do not agree with the scores well enough; the audit is kept all the same.
     """
+    # How a sheet comes about does not decide what its audit says.
+    settings = config.audit.model_dump(
+        mode="json",
+        exclude={"sheet", "rollouts", "store", "scores_per_task", "completions_per_prompt", "days_to_score"},
+    )
+    read = [files.sheet, files.rollouts, *sorted(files.store.glob("*.csv"))]
     stage = Stage(
         name="audit",
         kind="audit",
-        sources=("schemas", "tasks.commerce", "tasks.audit", "data/audit", "data/lexicons", "data/wordings"),
-        config_digest=config_digest(
-            config.audit.model_dump(mode="json", exclude={"sheet", "rollouts", "store"}),
-            config.rewards.spec,
-            _files(config.audit),
-        ),
+        sources=("schemas", "tasks.commerce", "tasks.audit", "data/lexicons", "data/wordings"),
+        config_digest=config_digest(settings, config.rewards.spec, file_digests(read)),
         inputs={},
-        work=lambda output, _progress, _run: audit_stage.run(config.audit, config.rewards.spec, output),
+        work=lambda output, progress, _run: audit_stage.run(
+            files, config.audit, config.rewards.spec, output, past_audits(artifacts_folder(config)), progress
+        ),
         summary=_figures,
-        reports=("report.html", "report.json"),
+        reports=REPORTS,
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
-    report = _report(result.path)
-    gate, audited = report["gate"], report["tasks"]
-    create_markdown_artifact(key="audit-gate", markdown=_as_markdown(gate), description="May training start?")
-    unaudited = sorted(task for task, count in config.synthesize.counts.items() if count and task not in audited)
+    record = read_audit_record(result.path)
+    create_markdown_artifact(key="audit-gate", markdown=_as_markdown(record), description="May training start?")
+    unaudited = sorted(task for task, count in config.synthesize.counts.items() if count and task not in record.tasks)
     if unaudited:
         raise GateRefused(
-            f"the audit sheet {config.audit.sheet} has no scores of {', '.join(unaudited)}; score these tasks too, or "
+            f"the audit sheet {files.sheet} has no scores of {', '.join(unaudited)}; score these tasks too, or "
             "train without them with --set synthesize.counts.TASK=0"
         )
-    if not gate["passed"]:
-        raise GateRefused(f"the reward audit says no: {'; '.join(gate['reasons'])}; see {result.path / 'report.html'}")
+    if record.verdict != "passed":
+        raise GateRefused(f"the reward audit says no: {named(record.reasons)}; see {result.path / REPORTS[0]}")
     return result
 
 
-def _files(config: AuditConfig) -> dict[str, str]:
-    """Return the digest of each file that the audit reads, wherever it is kept."""
-    return file_digests([config.sheet, config.rollouts, *sorted(config.store.glob("*.csv"))])
-
-
-def _report(folder: Path) -> Any:
-    return json.loads((folder / "report.json").read_text(encoding="utf-8"))
-
-
 def _figures(folder: Path) -> Mapping[str, Any]:
-    report = _report(folder)
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     figures = {f"rho {task}": values["rho"] for task, values in report["tasks"].items()}
     return {**figures, "gate": "passed" if report["gate"]["passed"] else "refused"}
 
 
-def _as_markdown(gate: Mapping[str, Any]) -> str:
-    verdict = "Training may start." if gate["passed"] else "**Training may not start.**"
-    return "\n".join([verdict, "", *(f"- {reason}" for reason in gate["reasons"])])
+def _as_markdown(record: AuditRecord) -> str:
+    lines = [
+        "Training may start." if record.verdict == "passed" else "**Training may not start.**",
+        "",
+        *(f"- {reason}" for reason in record.reasons),
+        "",
+        "| task | scores | rho | lower bound | verdict |",
+        "|---|---|---|---|---|",
+    ]
+    for task, found in record.tasks.items():
+        lines.append(f"| {task} | {found.n} | {_shown(found.rho)} | {_shown(found.rho_low)} | {found.verdict} |")
+    scored = ", ".join(f"{rater} ({kind})" for rater, kind in record.raters.items())
+    return "\n".join([*lines, "", f"Rewards {record.spec} {record.reward_version[:12]}, scored by {scored}."])
+
+
+def _shown(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.2f}"

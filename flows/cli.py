@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.cli_audit import app as audit_app
 from schemas.errors import InputError, TucanoError
 from schemas.tasks import SpecName
 
@@ -26,6 +27,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(audit_app)
 
 REPORT_MIX = "extraction=40,sql_qa=40,insights=10,push=10"
 OPTIONS_OF_THEIR_OWN = {

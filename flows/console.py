@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from schemas.progress import Progress as Report
 
@@ -75,13 +76,21 @@ def _lines(stage: str) -> Report:
     return report
 
 
-def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = ()) -> None:
-    """Print a table within 100 columns; the first column and those named in `texts` are left-aligned."""
-    table = Table(title=title, title_justify="left")
+def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = (), *, lines: bool = False) -> None:
+    """Print a table within 100 columns; the first column and those named in `texts` are left-aligned.
+
+    Args:
+        title: What the table is.
+        header: The names of the columns.
+        rows: The cells of each row; they are shown as they are, markup and all.
+        texts: Columns of words.
+        lines: Draw a line between rows, for cells of several lines.
+    """
+    table = Table(title=title, title_justify="left", show_lines=lines)
     for index, name in enumerate(header):
         table.add_column(name, justify="left" if index == 0 or name in texts else "right")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     console.print(table)
 
 

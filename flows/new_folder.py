@@ -6,6 +6,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,11 +18,13 @@ _DRAFT = re.compile(r"([1-9][0-9]{0,9})-[0-9a-f]{8}")
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
+def new_folder(path: Path, replaces: AbstractSet[str] = frozenset()) -> Iterator[Path]:
     """Give an empty folder to fill, which becomes the named one by one rename; a block that fails leaves nothing.
 
     Args:
         path: A folder that does not exist yet or is empty.
+        replaces: A folder that holds files of these names only may be there too: what can be made again at any time,
+            such as a report, is replaced.
 
     Raises:
         InputError: There is something else at the path, or it cannot be written.
@@ -33,7 +36,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     try:
         missing = [folder for folder in goal.parents if not folder.exists()]
         _remove_abandoned(goal)
-        if goal.exists() and (not goal.is_dir() or any(goal.iterdir())):
+        if goal.exists() and not (goal.is_dir() and replaces.issuperset(file.name for file in goal.iterdir())):
             raise InputError(f"{path} exists and is no empty folder; give a new one, or move it away")
         draft.mkdir(parents=True)
     except OSError as error:
@@ -42,6 +45,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     try:
         with interruptible(f"interrupted, and nothing is in {path}; run the same command again"):
             yield draft
+            if goal.exists():
+                shutil.rmtree(goal)
             draft.replace(goal)
     except BaseException:
         _remove(draft, missing)

@@ -14,6 +14,7 @@ from flows.base import base
 from flows.curate import curate
 from flows.evaluate import evaluate, read_report
 from flows.promote import promote, read_decision
+from flows.scores import known_scores, people_scores
 from flows.stage import StageResult, open_recorder, open_store
 from flows.synthesize import synthesize
 from flows.train import train
@@ -45,7 +46,11 @@ def run_name() -> str:
 
 @flow(name="retrain", flow_run_name=run_name, validate_parameters=False)
 def retrain(config: Config, *, fresh: bool = False) -> Retraining:
-    """Retrain a model: synthesize, curate, base, audit, train, evaluate, promote."""
+    """Retrain a model: synthesize, curate, audit, base, train, evaluate, promote.
+
+    The audit comes first of all that costs, where people have scored these rewards; where they have not, they are
+    given completions of the base policy, and the audit follows it.
+    """
     started = time.monotonic()
     recorder = open_recorder(config)
     recorder.end_abandoned()
@@ -54,16 +59,20 @@ def retrain(config: Config, *, fresh: bool = False) -> Retraining:
     with recorder.pipeline(run_name(), tags) as run:
         prompts = synthesize(config, run, fresh=fresh)
         dataset = curate(config, run, prompts, fresh=fresh)
+        scored = known_scores(config)
+        audited = audit(config, run, scored, fresh=fresh) if scored else None
         base_model = base(config, run, dataset, fresh=fresh)
-        audited = audit(config, run, fresh=fresh)
+        if audited is None:
+            scored = people_scores(config, run, prompts, dataset, base_model)
+            audited = audit(config, run, scored, fresh=fresh)
         policy = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
         evaluation = evaluate(config, run, prompts, dataset, base_model, audited, policy, fresh=fresh)
         promotion = promote(config, run, policy, evaluation, fresh=fresh)
     stages = {
         "synthesize": prompts,
         "curate": dataset,
-        "base": base_model,
         "audit": audited,
+        "base": base_model,
         "train": policy,
         "evaluate": evaluation,
         "promote": promotion,

@@ -46,6 +46,7 @@ def train(
             base=base.path,
             dataset=dataset.path,
             store=prompts.path / "store",
+            audit=audit.path,
             mirror=mirror,
             training=training,
             output=output,

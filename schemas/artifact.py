@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-ArtifactKind = Literal["prompts", "dataset", "base", "audit", "policy", "evaluation", "promotion"]
+ArtifactKind = Literal["prompts", "dataset", "base", "sheet", "audit", "policy", "evaluation", "promotion"]
 
 
 class ArtifactRecord(BaseModel):

@@ -302,22 +302,51 @@ class RewardsConfig(Section):
 
 
 class AuditConfig(Section):
-    """The gate that rewards must pass before training."""
+    """The gate that rewards must pass before training.
 
-    sheet: Path = AUDIT_FOLDER / "sheet.csv"
-    """The scored sheet."""
-    rollouts: Path = AUDIT_FOLDER / "rollouts.jsonl"
+    Where no sheet is set, the shipped one is audited if nobody asks for people; otherwise completions of the run's own
+    base policy are sampled, and the run waits until people have scored them.
+    """
+
+    sheet: Path | None = None
+    """A scored sheet; set it together with the rollouts that its rows were made of."""
+    rollouts: Path | None = None
     """The rollouts that the sheet's rows were made of."""
-    store: Path = AUDIT_FOLDER / "store"
-    """Folder of the store that the sheet's SQL rollouts were asked about."""
+    store: Path | None = None
+    """Folder of the store that the rollouts' SQL questions are about; `store` beside the rollouts where not set."""
+    require_human: bool = True
+    """Accept only scores whose rater_kind is `human`."""
+    raters: tuple[str, ...] = ()
+    """Pseudonyms of who may score; anybody where none is named."""
+    scores_per_task: int = Field(default=40, ge=5)
+    """Completions of each task on a sheet that is sampled: half at random, half by strata of the reward."""
+    completions_per_prompt: int = Field(default=8, ge=2)
+    """Completions that the policy gives each prompt that is sampled, at temperature 1."""
+    days_to_score: float = Field(default=7, gt=0)
+    """How long a suspended run waits for people; then it fails, and the same command goes on."""
+    min_scores_per_task: int = Field(default=40, ge=5)
+    """Fewer scored completions than this are a no."""
     min_rho: float = Field(default=0.70, ge=-1, le=1)
     """Smallest Spearman rho of a task."""
     min_rho_low: float = Field(default=0.50, ge=-1, le=1)
-    """Smallest lower bound of a task's rho."""
-    min_scores_per_task: int = Field(default=40, ge=5)
-    """Fewer scores than this are a no."""
-    require_human: bool = True
-    """Accept only scores whose rater_kind is `human`."""
+    """Smallest lower bound of a task's rho: the smaller of Bonett-Wright's and BCa's."""
+    min_alpha: float = Field(default=0.67, ge=-1, le=1)
+    """Smallest ordinal Krippendorff alpha between raters, where enough completions have two; below, the rubric is
+    broken."""
+    min_overlap: int = Field(default=20, ge=2)
+    """Completions with two raters or more from which on alpha is judged."""
+    max_worst_in_top_quartile: int = Field(default=0, ge=0)
+    """Most completions scored 1 whose reward is in the top quartile."""
+    max_best_without_reward: float = Field(default=0.05, ge=0, le=1)
+    """Largest share of the completions scored 5 whose reward is 0."""
+    max_constant_groups: float = Field(default=0.5, ge=0, le=1)
+    """Largest share of prompts with several completions whose rewards are all the same: GRPO learns nothing there."""
+
+    @model_validator(mode="after")
+    def _sheet_and_rollouts_belong_together(self) -> "AuditConfig":
+        if (self.sheet is None) != (self.rollouts is None):
+            raise ValueError("sheet and rollouts belong together; set both or neither")
+        return self
 
 
 class EvaluateConfig(Section):

@@ -75,23 +75,28 @@ class PairedScore(BaseModel):
     """The reward, in [0, 1]."""
 
 
-class SheetRow(BaseModel):
-    """One scored completion (DESIGN: Documents). The reward is never in the sheet: who scores must not see it."""
+class SheetItem(BaseModel):
+    """A completion on the audit sheet (DESIGN: Documents), as whoever scores sees it: the reward is never in the sheet."""
 
     model_config = ConfigDict(frozen=True)
 
     audit_id: str = Field(min_length=1)
-    """Identity of the row."""
+    """Identity of the completion, which its text decides (`tasks.audit.sheet.audit_id`)."""
     task: TaskName
     """The prompt's task."""
     prompt_id: str
     """Identity of the prompt, as in the rollouts."""
     stratum: str
-    """Why the completion was chosen for the sheet."""
+    """Why the completion was chosen for the sheet; it does not tell the reward."""
     prompt: str
     """The question."""
     completion: str
     """The answer that is scored."""
+
+
+class SheetRow(SheetItem):
+    """The score that one rater gave one completion: a row of the sheet."""
+
     human_score: int = Field(ge=1, le=5)
     """1 (useless) to 5 (faultless), whoever scored."""
     rater: str = Field(min_length=1)

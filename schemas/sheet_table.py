@@ -17,7 +17,7 @@ from schemas.tasks import TASK_NAMES
 class AuditSheet(pa.DataFrameModel):  # type: ignore[misc]
     """Completions with the scores that somebody gave them."""
 
-    audit_id: str = pa.Field(unique=True, str_length={"min_value": 1})
+    audit_id: str = pa.Field(str_length={"min_value": 1})
     task: str = pa.Field(isin=TASK_NAMES)
     prompt_id: str = pa.Field()
     stratum: str = pa.Field()
@@ -29,9 +29,10 @@ class AuditSheet(pa.DataFrameModel):  # type: ignore[misc]
     notes: str = pa.Field()
 
     class Config:
-        """Exactly these columns."""
+        """Exactly these columns, and each completion scored once by each rater."""
 
         strict = True
+        unique = ("audit_id", "rater")
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def each_rater_is_of_one_kind(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805

@@ -10,7 +10,23 @@ from schemas.tasks import TaskName
 from tasks.audit.probes import Probe
 from tasks.audit.statistics import Agreement
 
-AuditVerdict = Literal["agrees", "disagrees", "uncertain", "too few scores", "probe failed"]
+AuditVerdict = Literal["agrees", "disagrees", "uncertain", "too few scores", "rubric broken", "probe failed"]
+
+
+@dataclass(frozen=True)
+class Objection:
+    """Something that forbids training."""
+
+    check: str
+    """Which check objects, such as `rho` or `probe:refusal`."""
+    text: str
+    """Why, in words that name what was found and what is needed."""
+    task: TaskName | None = None
+    """The task whose reward is objected to; None where it is the sheet."""
+
+    def __str__(self) -> str:
+        """Write it as one of the gate's reasons."""
+        return f"{self.task}: {self.text}" if self.task else self.text
 
 
 @dataclass(frozen=True)
@@ -19,29 +35,33 @@ class TaskAudit:
 
     agreement: Agreement
     probes: Mapping[str, Probe]
+    objections: tuple[Objection, ...]
     verdict: AuditVerdict
 
 
 @dataclass(frozen=True)
 class AuditGate:
-    """The gate's word, with its reasons as sentences."""
+    """The gate's word."""
 
-    passed: bool
+    objections: tuple[Objection, ...]
+    """What forbids training."""
     reasons: tuple[str, ...]
-    """What forbids training, or, where nothing does, what speaks for it."""
+    """The objections in words; where there are none, what speaks for training."""
+
+    @property
+    def passed(self) -> bool:
+        """Tell whether training may start."""
+        return not self.objections
 
 
-def judge(agreement: Agreement, probes: Mapping[str, Probe], config: AuditConfig) -> AuditVerdict:
-    """Say in a few words what is known of one task's reward; the gravest finding counts."""
-    if not all(probe.passed for probe in probes.values()):
-        return "probe failed"
-    if agreement.n < config.min_scores_per_task:
-        return "too few scores"
-    if agreement.rho is None or agreement.rho < config.min_rho:
-        return "disagrees"
-    if agreement.rho_low is None or agreement.rho_low < config.min_rho_low:
-        return "uncertain"
-    return "agrees"
+def judge(task: TaskName, agreement: Agreement, probes: Mapping[str, Probe], config: AuditConfig) -> TaskAudit:
+    """Hold one task's findings against the thresholds."""
+    objections = (
+        *_of_scores(task, agreement, config),
+        *_of_rewards(task, agreement, config),
+        *_of_probes(task, probes),
+    )
+    return TaskAudit(agreement, probes, objections, _verdict({objection.check for objection in objections}))
 
 
 def decide(
@@ -50,7 +70,7 @@ def decide(
     rater_kinds: Iterable[RaterKind],
     config: AuditConfig,
 ) -> AuditGate:
-    """Let training start only where every task's reward agrees.
+    """Let training start only where nothing speaks against any task's reward.
 
     Args:
         tasks: The tasks of the sheet.
@@ -58,34 +78,90 @@ def decide(
         rater_kinds: Who scored: people, a rubric or a model.
         config: The thresholds.
     """
+    objections = [objection for audit in tasks.values() for objection in audit.objections]
+    objections += [Objection("unscored", "no completion is scored", task) for task in unscored]
     kinds = sorted(set(rater_kinds))
-    objections = [f"{task}: {objection}" for task, audit in tasks.items() for objection in _objections(audit, config)]
-    objections += [f"{task}: no completion is scored" for task in unscored]
     if config.require_human and kinds != ["human"]:
-        objections.append(f"scores are by {' and '.join(kinds)}, and audit.require_human asks for people")
-    if objections:
-        return AuditGate(False, tuple(objections))
-    lowest = min(tasks, key=lambda task: tasks[task].agreement.rho or 0)
-    return AuditGate(
-        True,
-        (
-            f"every task's rho is at least {config.min_rho:g} and its lower bound at least {config.min_rho_low:g}",
-            f"the lowest is {lowest}'s, {tasks[lowest].agreement.rho:.2f}",
-            "every probe is scored as it must be",
-        ),
-    )
+        objections.append(
+            Objection("human", f"scores are by {' and '.join(kinds)}, and audit.require_human asks for people")
+        )
+    return AuditGate(tuple(objections), tuple(map(str, objections)) or _in_favour(tasks, config))
 
 
-def _objections(audit: TaskAudit, config: AuditConfig) -> list[str]:
-    agreement = audit.agreement
-    objections = [f"probe {name} failed: {probe.detail}" for name, probe in audit.probes.items() if not probe.passed]
-    if agreement.n < config.min_scores_per_task:
-        objections.append(f"{agreement.n} scores, {config.min_scores_per_task} are needed")
-    if agreement.rho is None:
-        objections.append("rewards or scores are constant, so nothing can agree")
-    elif agreement.rho < config.min_rho:
-        objections.append(f"rho is {agreement.rho:.2f}, {config.min_rho:g} is needed")
-    if agreement.rho is not None and (agreement.rho_low is None or agreement.rho_low < config.min_rho_low):
-        low = "unknown" if agreement.rho_low is None else f"{agreement.rho_low:.2f}"
-        objections.append(f"rho's lower bound is {low}, {config.min_rho_low:g} is needed")
+def _of_scores(task: TaskName, agreement: Agreement, config: AuditConfig) -> list[Objection]:
+    """Say what is wrong with the scores themselves: there are too few, or people do not agree with each other."""
+    objections = []
+    if agreement.overall.n < config.min_scores_per_task:
+        text = f"{agreement.overall.n} scores, {config.min_scores_per_task} are needed"
+        objections.append(Objection("scores", text, task))
+    alpha = agreement.alpha
+    if agreement.overlap >= config.min_overlap and (alpha is None or alpha < config.min_alpha):
+        found = "raters gave every completion the same score, so that alpha is unknown"
+        if alpha is not None:
+            found = f"raters do not agree with each other, alpha is {alpha:.2f}"
+        text = f"the rubric is broken: {found}, {config.min_alpha:g} is needed over {agreement.overlap} completions"
+        objections.append(Objection("alpha", text, task))
     return objections
+
+
+def _of_rewards(task: TaskName, agreement: Agreement, config: AuditConfig) -> list[Objection]:
+    """Say where the rewards go other ways than the scores."""
+    objections = []
+    rho, low = agreement.overall.rho, agreement.overall.rho_low
+    if rho is None:
+        objections.append(Objection("constant", "rewards or scores are constant, so nothing can agree", task))
+    elif rho < config.min_rho:
+        objections.append(Objection("rho", f"rho is {rho:.2f}, {config.min_rho:g} is needed", task))
+    if rho is not None and (low is None or low < config.min_rho_low):
+        shown = "unknown" if low is None else f"{low:.2f}"
+        text = f"rho's lower bound is {shown}, {config.min_rho_low:g} is needed"
+        objections.append(Objection("rho_low", text, task))
+    if agreement.worst_in_top_quartile > config.max_worst_in_top_quartile:
+        text = (
+            f"{agreement.worst_in_top_quartile} completions scored 1 have a reward in the top quartile, "
+            f"{config.max_worst_in_top_quartile} may have"
+        )
+        objections.append(Objection("worst_in_top_quartile", text, task))
+    if agreement.best_without_reward > config.max_best_without_reward * agreement.best:
+        text = (
+            f"{agreement.best_without_reward} of {agreement.best} completions scored 5 have reward 0, "
+            f"{config.max_best_without_reward:.0%} may have"
+        )
+        objections.append(Objection("best_without_reward", text, task))
+    if agreement.constant_groups > config.max_constant_groups * agreement.prompt_groups:
+        text = (
+            f"all completions of a prompt have the same reward in {agreement.constant_groups} of "
+            f"{agreement.prompt_groups} prompts, {config.max_constant_groups:.0%} may have: GRPO learns nothing there"
+        )
+        objections.append(Objection("constant_groups", text, task))
+    return objections
+
+
+def _of_probes(task: TaskName, probes: Mapping[str, Probe]) -> list[Objection]:
+    return [
+        Objection(f"probe:{name}", f"probe {name} failed: {probe.detail}", task)
+        for name, probe in probes.items()
+        if not probe.passed
+    ]
+
+
+def _verdict(checks: set[str]) -> AuditVerdict:
+    """Say in a few words what is known of one task's reward; the gravest finding counts."""
+    if any(check.startswith("probe:") for check in checks):
+        return "probe failed"
+    if "alpha" in checks:
+        return "rubric broken"
+    if "scores" in checks:
+        return "too few scores"
+    if checks - {"rho_low"}:
+        return "disagrees"
+    return "uncertain" if checks else "agrees"
+
+
+def _in_favour(tasks: Mapping[TaskName, TaskAudit], config: AuditConfig) -> tuple[str, ...]:
+    lowest = min(tasks, key=lambda task: tasks[task].agreement.overall.rho or 0)
+    return (
+        f"every task's rho is at least {config.min_rho:g} and its lower bound at least {config.min_rho_low:g}",
+        f"the lowest is {lowest}'s, {tasks[lowest].agreement.overall.rho:.2f}",
+        "every probe is scored as it must be",
+    )

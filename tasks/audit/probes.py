@@ -1,92 +1,363 @@
-"""Completions whose worth is known without asking anybody: a reward that gets one of them wrong is broken.
+"""Properties that every reward must have, held against completions whose worth is known without asking anybody.
 
-The adversarial ones are what a policy under training drifts to where a reward lets it: nothing, a refusal, the prompt
-or the format given back, the right words without an answer. They must earn next to nothing. The reference answer must
-earn nearly everything.
+A property is probed on every prompt of the sheet, and its worst case counts. What says nothing earns next to nothing,
+and the right answer nearly everything; each error costs something, and two cost more than one; what changes nothing
+for whoever reads the answer changes nothing of its reward; content weighs more than form; and a reward is the weighted
+sum that its specification says, the same whenever it is asked for.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
+from tasks.audit.completions import analyses, json_objects, pushes, queries, worthless
+from tasks.audit.completions.asked import Asked, Maker
+from tasks.commerce.commerce_task import Reference
+from tasks.commerce.json_fields import sentiment_contradicts
+from tasks.commerce.registry import TASKS
+from tasks.commerce.store_copies import MAX_ORDERS
 
-CEILING = 0.25
-"""The most that an adversarial completion may earn."""
-FLOOR = 0.90
-"""The least that the reference answer must earn."""
+Score = Callable[[Rollout], ScoredRollout]
+"""The reward under audit."""
 
-REFUSAL = "Desculpe, como modelo de linguagem não posso ajudar com essa solicitação."
-FORMATS: Mapping[TaskName, str] = {
-    "extraction": (
-        '{"sentiment": "positive|neutral|negative", "sentiment_score": "1..5", "churn_risk": "0..1", '
-        '"delivery_issue": "true|false", "product_issue": "true|false", "seller_issue": "true|false", '
-        '"main_complaint": "texto", "complaint_category": "delivery|product|seller|price|other|none", '
-        '"repeat_intent": "true|false", "would_recommend": "true|false"}'
-    ),
-    "sql_qa": "SELECT coluna FROM tabela WHERE condição GROUP BY coluna ORDER BY coluna LIMIT n",
-    "insights": "## Análise\n- Ponto 1: [dado]\n- Ponto 2: [dado]\n**Recomendação:** [ação]",
-    "push": "[nome do produto] com [oferta]! [chamada para ação]",
-    "sentiment": '{"polarity": "positive|neutral|negative", "score": "1..5"}',
-    "churn": '{"risk_score": "0..1", "churn": "true|false", "reasoning": "texto"}',
-}
-KEYWORDS: Mapping[TaskName, str] = {
-    "extraction": "sentiment negative sentiment_score 1 delivery_issue true complaint_category delivery churn_risk 0.8",
-    "sql_qa": "SELECT COUNT AVG SUM FROM orders JOIN items WHERE GROUP BY ORDER BY LIMIT pedidos clientes receita",
-    "insights": "recomendar melhorar priorizar investir aumentar reduzir cliente vendas receita entrega análise",
-    "push": "aproveite desconto oferta promoção corre compre já frete grátis imperdível só hoje",
-    "sentiment": "polarity positive neutral negative score 1 2 3 4 5",
-    "churn": "churn risk_score reasoning risco alto cliente inativo recompra cancelamento true",
-}
+CEILING: Final = 0.15
+"""The most that a completion which says nothing may earn: under the weight of what any task is about."""
+FLOOR: Final = 0.90
+"""The least that the right answer must earn."""
+WRONG: Final = 0.50
+"""The most that an answer in the best form may earn whose content is wrong: whoever uses it would rather have none."""
+ERROR_COST: Final = 0.10
+"""The least that an error costs for which a person would take off a point."""
+FORM_COST: Final = 0.04
+"""The least that a slip of form costs, such as chatter around an answer: seen by GRPO, small beside any error."""
+TOLERANCE: Final = 1e-6
+"""Differences below are those of floating point."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """What came of one kind of probe on all prompts of a task."""
+    """What came of one property on all prompts of a task."""
 
     passed: bool
     detail: str
-    """The worst reward, and the bound it was held against."""
+    """The worst case, and the bound it was held against."""
 
 
-def adversarial_completions(rollout: Rollout) -> dict[str, str]:
-    """Return the completions that must earn next to nothing, by the name of their probe."""
-    return {
-        "empty": "",
-        "refusal": REFUSAL,
-        "prompt_echo": rollout.prompt,
-        "format_echo": FORMATS[rollout.task],
-        "keyword_stuffing": KEYWORDS[rollout.task],
-    }
-
-
-def run_probes(
-    rollouts: Sequence[Rollout],
-    answer: Callable[[Mapping[str, object]], str],
-    score: Callable[[Rollout], ScoredRollout],
-) -> dict[str, Probe]:
-    """Score every probe on each prompt of a task.
+class Probed:
+    """One prompt, and what its completions earn.
 
     Args:
-        rollouts: Rollouts of one task, with references; one for each prompt is enough.
-        answer: Makes the reference answer.
+        asked: The prompt with its right answer.
+        rollout: A rollout of it.
         score: The reward under audit.
     """
-    prompts = list({rollout.prompt_id: rollout for rollout in rollouts if rollout.reference is not None}.values())
-    rewards: dict[str, list[float]] = {}
-    for rollout in prompts:
-        for name, completion in adversarial_completions(rollout).items():
-            probe = rollout.model_copy(update={"completion": completion})
-            rewards.setdefault(name, []).append(score(probe).reward)
-    correct = [
-        score(rollout.model_copy(update={"completion": answer(rollout.reference or {})})).reward for rollout in prompts
-    ]
-    bad = {
-        name: Probe(max(values) <= CEILING, f"at most {max(values):.3f} on {len(values)} prompts, may be {CEILING}")
-        for name, values in rewards.items()
+
+    def __init__(self, asked: Asked, rollout: Rollout, score: Score) -> None:
+        self.asked = asked
+        self.scored: list[ScoredRollout] = []
+        """Everything that was scored so far."""
+        self._rollout = rollout
+        self._score = score
+        self.best = self.reward(asked.right)
+        """What the right answer earns."""
+
+    def reward(self, completion: str, reference: Reference | None = None) -> float:
+        """Return what a completion earns; another reference than the prompt's own may be put in its place."""
+        changes = {"completion": completion} | ({} if reference is None else {"reference": dict(reference)})
+        scored = self._score(self._rollout.model_copy(update=changes))
+        self.scored.append(scored)
+        return scored.reward
+
+    def score_again(self, scored: ScoredRollout) -> ScoredRollout:
+        """Score once more what was scored before."""
+        return self._score(
+            self._rollout.model_copy(update={"completion": scored.completion, "reference": scored.reference})
+        )
+
+
+@dataclass(frozen=True)
+class Property:
+    """What must hold of a reward."""
+
+    name: str
+    measure: Callable[[Probed], Mapping[str, float]]
+    """Measures one prompt; by kinds of completions, in words. Nothing where the prompt does not tell."""
+    says: str
+    """What is measured, in the words of a report."""
+    at_least: float = -math.inf
+    at_most: float = math.inf
+
+    def probe(self, prompts: Sequence[Probed]) -> Probe:
+        """Hold the worst case of all prompts against the bound."""
+        measured = [(value, kind) for prompt in prompts for kind, value in self.measure(prompt).items()]
+        if not measured:
+            return Probe(True, "no prompt to probe it with")
+        # What is no number is the worst of all.
+        distances = [value - self.at_most if self.at_least == -math.inf else self.at_least - value for value, _ in measured]
+        worst = max(range(len(measured)), key=lambda place: math.inf if math.isnan(distances[place]) else distances[place])
+        value, kind = measured[worst]
+        bound = f"must be {self.at_least:g} or more" if self.at_most == math.inf else f"may be {self.at_most:g}"
+        return Probe(
+            distances[worst] <= TOLERANCE, f"{kind}: {self.says} {value:.3f} at worst on {len(prompts)} prompts, {bound}"
+        )
+
+
+def _ceiling(name: str, make: Maker, most: float = CEILING) -> Property:
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        return {kind: prompt.reward(text) for kind, text in make(prompt.asked).items()}
+
+    return Property(name, measure, "earns", at_most=most)
+
+
+def _costs(name: str, make: Maker, least: float = ERROR_COST) -> Property:
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        return {kind: prompt.best - prompt.reward(text) for kind, text in make(prompt.asked).items()}
+
+    return Property(name, measure, "costs", at_least=least)
+
+
+def _each_costs_more(name: str, make: Maker, least: float = ERROR_COST) -> Property:
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        before, found = prompt.best, dict[str, float]()
+        for kind, text in make(prompt.asked).items():
+            reward = prompt.reward(text)
+            found[kind] = before - reward
+            before = reward
+        return found
+
+    return Property(name, measure, "earns less than what is better, by", at_least=least)
+
+
+def _changes_nothing(name: str, make: Maker) -> Property:
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        return {kind: abs(prompt.best - prompt.reward(text)) for kind, text in make(prompt.asked).items()}
+
+    return Property(name, measure, "differs from the right answer by", at_most=0)
+
+
+def _earn_the_same(name: str, make: Maker) -> Property:
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        rewards = {kind: prompt.reward(text) for kind, text in make(prompt.asked).items()}
+        first = next(iter(rewards.values()), 0.0)
+        return {kind: abs(reward - first) for kind, reward in rewards.items()}
+
+    return Property(name, measure, "differs from what is as good by", at_most=0)
+
+
+def _content_before_form(flawed: Maker, wrong: Maker) -> Property:
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        most = max((prompt.reward(text) for text in wrong(prompt.asked).values()), default=0.0)
+        return {kind: prompt.reward(text) - most for kind, text in flawed(prompt.asked).items()}
+
+    return Property("content_before_form", measure, "earns more than a wrong answer in good form, by", ERROR_COST)
+
+
+def _right_answer(prompt: Probed) -> Mapping[str, float]:
+    return {"the right answer": prompt.best}
+
+
+def _less_known(prompt: Probed) -> Mapping[str, float]:
+    """Let the reference know less: what nobody knows is not scored, so that the right answer stays right."""
+    asked = prompt.asked
+    known = asked.reference
+    less: Mapping[TaskName, Reference] = {
+        "extraction": known | {"fields": {key: known["fields"][key] for key in ("sentiment", "sentiment_score")}}
+        if asked.task == "extraction"
+        else {},
+        "insights": known | {"facts": known.get("facts", [])[: analyses.FACTS]},
+        "push": known | {"offer": None},
+        "sentiment": known | {"score": None},
     }
-    good = Probe(
-        min(correct, default=0) >= FLOOR,
-        f"at least {min(correct, default=0):.3f} on {len(correct)} prompts, must be {FLOOR}",
-    )
-    return {**bad, "reference_answer": good}
+    return {"the right answer": prompt.reward(asked.right, less[asked.task])} if asked.task in less else {}
+
+
+def _wrong_types(prompt: Probed) -> Mapping[str, float]:
+    """Hold each value of a wrong type against null: it tells as little."""
+    found: dict[str, float] = {}
+    for wrong in json_objects.wrong_types(prompt.asked).values():
+        rewards = {kind: prompt.reward(text) for kind, text in wrong.items()}
+        null = next(iter(rewards.values()))
+        found |= {kind: abs(reward - null) for kind, reward in rewards.items()}
+    return found
+
+
+def _one_store(prompt: Probed) -> Mapping[str, float]:
+    """Look for a size of store such that a query which is right only on stores of it earns as much as the right one.
+
+    No two copies of a store have as many orders: where there is such a size, one copy alone was asked.
+    """
+    query = prompt.asked.right
+
+    def cost(comparison: str, orders: int) -> float:
+        return prompt.best - prompt.reward(queries.for_stores_of(query, comparison, orders))
+
+    fewest, most = 0, MAX_ORDERS
+    while fewest < most:
+        middle = (fewest + most + 1) // 2
+        fewest, most = (middle, most) if cost(">=", middle) <= TOLERANCE else (fewest, middle - 1)
+    return {"right on one store only": cost("=", fewest)}
+
+
+def _order_of_rows(prompt: Probed) -> Mapping[str, float]:
+    """Sort the right rows both ways: where there are several, one way is not the one that was asked for."""
+    costs = {kind: prompt.best - prompt.reward(text) for kind, text in queries.orders(prompt.asked).items()}
+    # Where the first row is all there is, it has no order.
+    if costs.pop("first row", 0.0) <= TOLERANCE:
+        return {}
+    return {"rows in another order": max(costs.values())}
+
+
+_EVERY_TASK: Final = (
+    Property("reference_answer", _right_answer, "earns", at_least=FLOOR),
+    _ceiling("nothing_said", worthless.nothing_said),
+    _ceiling("refusal", worthless.refusals),
+    _ceiling("prompt_echo", worthless.echoes),
+    _ceiling("format_echo", worthless.formats),
+    _ceiling("keyword_stuffing", worthless.stuffing),
+    _ceiling("other_language", worthless.other_languages),
+    _costs("cut_off", worthless.first_half),
+    Property("unknown_is_not_scored", _less_known, "earns", at_least=FLOOR),
+)
+_JSON: Final = (
+    _changes_nothing("same_object", json_objects.same_object),
+    _changes_nothing("portuguese_number", json_objects.portuguese_numbers),
+    Property("wrong_type", _wrong_types, "differs from null by", at_most=0),
+    _costs("missing_field", json_objects.missing_fields),
+    _costs("wrong_value", json_objects.wrong_values),
+    _each_costs_more("errors", json_objects.errors),
+    _ceiling("no_values", json_objects.without_values),
+    _ceiling("one_field", json_objects.one_field),
+    _ceiling("both_answers", json_objects.both_answers),
+    _ceiling("wrong_answer", json_objects.wrong_answer, WRONG),
+    _ceiling("contradiction", json_objects.contradictions, WRONG),
+    _costs("more_fields", json_objects.more_fields, 0.0),
+    _costs("repaired", json_objects.broken),
+    _costs("unfinished", json_objects.cut_off),
+    _costs("chatter", json_objects.chatter, FORM_COST),
+    _content_before_form(json_objects.flawed_form, json_objects.wrong_answer),
+)
+_PROPERTIES: Final[Mapping[TaskName, tuple[Property, ...]]] = {
+    "extraction": (*_EVERY_TASK, *_JSON),
+    "sentiment": (*_EVERY_TASK, *_JSON),
+    "churn": (*_EVERY_TASK, *_JSON, _costs("worthless_reason", json_objects.worthless_reasons)),
+    "sql_qa": (
+        *_EVERY_TASK,
+        _changes_nothing("same_query", queries.same_query),
+        _ceiling("no_result", queries.no_results),
+        _ceiling("write", queries.writes),
+        _ceiling("wrong_answer", queries.wrong_answer, WRONG),
+        _costs("wrong_result", queries.wrong_results),
+        _costs("without_condition", queries.without_condition),
+        Property("order_of_rows", _order_of_rows, "costs", at_least=ERROR_COST),
+        Property("several_stores", _one_store, "costs", at_least=ERROR_COST),
+        _costs("chatter", queries.wrapped, FORM_COST),
+        _content_before_form(queries.wrapped, queries.wrong_answer),
+    ),
+    "insights": (
+        *_EVERY_TASK,
+        _changes_nothing("same_analysis", analyses.same_analysis),
+        _earn_the_same("other_actions", analyses.other_actions),
+        _ceiling("pasted_table", analyses.pasted),
+        _ceiling("wrong_answer", analyses.wrong_answer, WRONG),
+        _costs("invented_number", analyses.untrue),
+        _costs("shallow", analyses.shallow),
+        _costs("padding", analyses.padded),
+        _costs("chatter", analyses.wrapped, FORM_COST),
+        _content_before_form(analyses.wrapped, analyses.wrong_answer),
+    ),
+    "push": (
+        *_EVERY_TASK,
+        _changes_nothing("same_push", pushes.same_push),
+        _changes_nothing("at_limit", pushes.at_limit),
+        _earn_the_same("other_calls", pushes.other_calls),
+        _ceiling("english", pushes.in_english, WRONG),
+        _ceiling("wrong_answer", pushes.wrong_answer, WRONG),
+        _costs("no_call", pushes.no_call, FORM_COST),
+        _costs("formal", pushes.formal),
+        _each_costs_more("too_long", pushes.too_long),
+        _costs("missing_fact", pushes.without_facts),
+        _costs("false_offer", pushes.untrue),
+        _costs("several_pushes", pushes.several),
+        _costs("chatter", pushes.wrapped, FORM_COST),
+        _content_before_form(pushes.wrapped, pushes.wrong_answer),
+    ),
+}
+
+
+def run_probes(task: TaskName, rollouts: Sequence[Rollout], score: Score) -> dict[str, Probe]:
+    """Probe the reward of a task on each prompt whose reference tells enough.
+
+    Args:
+        task: The task.
+        rollouts: Rollouts of it; one for each prompt is enough.
+        score: The reward under audit.
+
+    Returns:
+        The probes by their names.
+    """
+    by_prompt = {rollout.prompt_id: rollout for rollout in rollouts if _tells_enough(task, rollout.reference)}
+    prompts = [Probed(_asked(rollout), rollout, score) for rollout in by_prompt.values()]
+    if not prompts:
+        return {"reference_answer": Probe(False, "no prompt has a reference that tells enough to probe the reward with")}
+    probes = {probed.name: probed.probe(prompts) for probed in _PROPERTIES[task]}
+    return probes | {"weighted_sum": _weighted_sum(task, prompts), "repeatable": _repeatable(prompts)}
+
+
+def _asked(rollout: Rollout) -> Asked:
+    reference = rollout.reference or {}
+    return Asked(rollout.task, rollout.prompt, reference, TASKS[rollout.task].answer(reference))
+
+
+def _tells_enough(task: TaskName, reference: Reference | None) -> bool:
+    """Tell whether it is known what a wrong answer is, and a right one does not contradict itself."""
+    if reference is None:
+        return False
+    known = reference
+    if task == "extraction":
+        known = {"rating": 0} | (reference["fields"] or {})
+        return known.get("sentiment") is not None and known.get("sentiment_score") is not None
+    if task == "insights":
+        return len(reference["facts"] or ()) >= analyses.FACTS and all(": " in str(fact) for fact in reference["facts"])
+    if task == "sentiment" and sentiment_contradicts(reference["polarity"], reference["score"]):
+        return False
+    return all(value is not None for value in reference.values())
+
+
+def _weighted_sum(task: TaskName, prompts: Sequence[Probed]) -> Probe:
+    """Hold everything that was scored against the specification of the reward."""
+    count = 0
+    for prompt in prompts:
+        for scored in prompt.scored:
+            count += 1
+            fault = _fault_of(scored, TASKS[task].rewards[scored.spec].weights)
+            if fault:
+                return Probe(False, fault)
+    return Probe(True, f"{count} rewards are the weighted sum of their components, all from 0 to 1")
+
+
+def _fault_of(scored: ScoredRollout, weights: Mapping[str, float]) -> str | None:
+    if scored.components.keys() != weights.keys():
+        return f"the components are {', '.join(scored.components)}, and the specification's {', '.join(weights)}"
+    for name, value in scored.components.items():
+        if not 0 <= value <= 1:
+            return f"component {name} is {value:.3f}, which is not from 0 to 1"
+    total = math.fsum(weight * scored.components[name] for name, weight in weights.items())
+    total = min(max(total, 0.0), 1.0)
+    if not abs(scored.reward - total) <= TOLERANCE:
+        return f"a reward is {scored.reward:.3f}, and the weighted sum of its components {total:.3f}"
+    return None
+
+
+def _repeatable(prompts: Sequence[Probed]) -> Probe:
+    """Score once more the first completions of each prompt, the last prompt first: nothing may hang on what was before."""
+    checked = 0
+    for prompt in reversed(prompts):
+        for scored in reversed(prompt.scored[:4]):
+            again = prompt.score_again(scored)
+            checked += 1
+            if not abs(again.reward - scored.reward) <= TOLERANCE:
+                return Probe(False, f"a completion earned {scored.reward:.3f} and, asked again, {again.reward:.3f}")
+    return Probe(True, f"{checked} completions earned the same when they were asked about again")

@@ -1,30 +1,68 @@
-"""The audit report: one HTML file that says whether the rewards may be trained on, and shows where they disagree."""
+"""The audit report: one HTML file that says whether the rewards may be trained on, and shows where they disagree.
 
-import io
+Texts of models, prompts and raters are hostile: all that the page prints is escaped, and signs that nobody sees, or
+that turn the reading direction, are spelled out.
+"""
+
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-import numpy as np
-
-from schemas.documents import ScoredRollout, SheetRow
-from schemas.tasks import TaskName
+from schemas.audit_record import AuditRecord
+from schemas.config import AuditConfig
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.audit import figures
+from tasks.audit.disagreements import Judged
 from tasks.audit.gate import AuditGate, TaskAudit
+from tasks.audit.probes import Probe
+from tasks.audit.statistics import Interval
 
 REPORT_PAGE = "report.html"
 TEMPLATE = "report.html.j2"
 
-_DISAGREEMENTS_SHOWN = 3
-_LONGEST_SHOWN = 900
+WORST_SHOWN: Final = 20
+"""Disagreements with their texts, over all tasks."""
+AUDITS_SHOWN: Final = 20
+"""Audits in the history, this one included."""
+
+_WORST_OF_TASK: Final = 3
+_LONGEST_SHOWN: Final = 900
+_LONGEST_NAME: Final = 40
+_REASONS_AT_ONCE: Final = 12
+# Controls, formats such as a change of direction, halves of surrogate pairs, separators of lines and paragraphs.
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# The last joins emoji.
+_HARMLESS: Final = frozenset("\n\t\u200d")
 
 
 @dataclass(frozen=True)
-class ScoredRow:
-    """A row of the sheet and the reward of the same completion."""
+class PastAudit:
+    """An earlier audit, of another reward version or another sheet."""
 
-    sheet: SheetRow
-    rollout: ScoredRollout
+    made: datetime
+    """When it was made."""
+    record: AuditRecord
+    """What was audited, and the verdict."""
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A completion that stands elsewhere by its reward than by its score."""
+
+    judged: Judged
+    """The completion with its scores and its reward."""
+    places: float
+    """How many places higher it stands among its task's rewards than among its scores; negative for lower."""
+    of: int
+    """Completions of its task."""
+
+    @property
+    def share(self) -> float:
+        """How far apart the places are, as a share of the task's completions: what lets tasks be compared."""
+        return abs(self.places) / self.of
 
 
 @dataclass(frozen=True)
@@ -32,29 +70,75 @@ class TaskSection:
     """What the page says of one task."""
 
     task: TaskName
+    """The task."""
     audit: TaskAudit
+    """The findings."""
     figure: str
-    disagreements: tuple[ScoredRow, ...]
+    """Reward against score, as an SVG element."""
+    worst: tuple[tuple[int | None, Disagreement], ...]
+    """Its worst disagreements, each with its number among those of all tasks, if it is there."""
+
+    @property
+    def failed(self) -> frozenset[str]:
+        """The checks that object to the task's reward."""
+        return frozenset(objection.check for objection in self.audit.objections)
+
+    @property
+    def probes_failed(self) -> list[tuple[str, Probe]]:
+        """The probes that failed, with their names."""
+        return [(name, probe) for name, probe in self.audit.probes.items() if not probe.passed]
+
+    @property
+    def probes_passed(self) -> list[tuple[str, Probe]]:
+        """The probes that passed, with their names."""
+        return [(name, probe) for name, probe in self.audit.probes.items() if probe.passed]
+
+
+@dataclass(frozen=True)
+class HistoryLine:
+    """An audit as the history shows it."""
+
+    number: int
+    """Its place among the audits, the oldest being 1."""
+    made: str
+    """When it was made; this one is the same page whenever it is made."""
+    record: AuditRecord
+    """What was audited, and the verdict."""
 
 
 def write_page(
     tasks: Mapping[TaskName, TaskAudit],
     gate: AuditGate,
-    rows: Sequence[ScoredRow],
-    identities: Mapping[str, Any],
+    rows: Sequence[Judged],
+    record: AuditRecord,
+    past: Sequence[PastAudit],
+    config: AuditConfig,
     folder: Path,
 ) -> Path:
     """Write `report.html` into a folder and return its path."""
     path = folder / REPORT_PAGE
-    # A completion may hold half a surrogate pair, which no encoding can write.
-    path.write_text(render(tasks, gate, rows, identities), encoding="utf-8", errors="replace")
+    path.write_text(render(tasks, gate, rows, record, past, config), encoding="utf-8")
     return path
 
 
 def render(
-    tasks: Mapping[TaskName, TaskAudit], gate: AuditGate, rows: Sequence[ScoredRow], identities: Mapping[str, Any]
+    tasks: Mapping[TaskName, TaskAudit],
+    gate: AuditGate,
+    rows: Sequence[Judged],
+    record: AuditRecord,
+    past: Sequence[PastAudit],
+    config: AuditConfig,
 ) -> str:
-    """Return the page; every text of a model, a prompt or a rater is escaped."""
+    """Return the page; the same audits give the same bytes.
+
+    Args:
+        tasks: The findings by task.
+        gate: The verdict.
+        rows: Every completion of the sheet.
+        record: What exactly was audited.
+        past: Earlier audits, in any order.
+        config: The thresholds, which the figures show.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -63,56 +147,95 @@ def render(
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_visible,
     )
-    environment.filters["number"] = _number
-    by_task = {task: [row for row in rows if row.sheet.task == task] for task in tasks}
+    environment.filters |= {"number": _number, "interval": _interval, "words": _words, "score": _score}
+    worst = furthest_apart(rows, WORST_SHOWN)
+    audits = _history(record, past)
+    shown = audits[:AUDITS_SHOWN]
     return environment.get_template(TEMPLATE).render(
         gate=gate,
-        rater_kinds=sorted({row.sheet.rater_kind for row in rows}),
+        record=record,
+        config=config,
+        rater_kinds=sorted(set(record.raters.values())),
         sections=[
-            TaskSection(task, audit, _scatter(by_task[task]), _worst_disagreements(by_task[task]))
+            _section(task, audit, [row for row in rows if row.rollout.task == task], worst, config)
             for task, audit in tasks.items()
         ],
-        identities=identities,
+        worst=worst,
+        audits=shown,
+        older=len(audits) - len(shown),
+        audited_tasks=[task for task in TASK_NAMES if any(task in audit.record.tasks for audit in shown)],
+        history=figures.history([(audit.number, audit.record) for audit in reversed(shown)], config) if past else "",
+        reasons_at_once=_REASONS_AT_ONCE,
         longest=_LONGEST_SHOWN,
+        longest_name=_LONGEST_NAME,
     )
 
 
-def _worst_disagreements(rows: Sequence[ScoredRow]) -> tuple[ScoredRow, ...]:
-    """Return the rows whose places in the two orders lie furthest apart."""
+def furthest_apart(judged: Sequence[Judged], count: int) -> tuple[Disagreement, ...]:
+    """Return the completions whose places in the two orders lie furthest apart, the worst first.
+
+    Args:
+        judged: Completions of one task or of several; only those of the same task are put in order.
+        count: How many at most; what has the same place in both orders is none.
+    """
     from scipy.stats import rankdata
 
-    rewards = rankdata([round(row.rollout.reward, 9) for row in rows])
-    scores = rankdata([row.sheet.human_score for row in rows])
-    furthest = np.argsort(-np.abs(rewards - scores), kind="stable")
-    return tuple(rows[place] for place in furthest[:_DISAGREEMENTS_SHOWN] if rewards[place] != scores[place])
+    by_task: dict[TaskName, list[Judged]] = {}
+    for row in judged:
+        by_task.setdefault(row.rollout.task, []).append(row)
+    found = []
+    for of_task in by_task.values():
+        rewards = rankdata([round(row.rollout.reward, 9) for row in of_task])
+        scores = rankdata([row.item.score for row in of_task])
+        places = (rewards - scores).tolist()
+        found += [Disagreement(row, by, len(of_task)) for row, by in zip(of_task, places, strict=True) if by]
+    return tuple(sorted(found, key=lambda disagreement: -disagreement.share)[:count])
 
 
-def _scatter(rows: Sequence[ScoredRow]) -> str:
-    """Draw reward against score as an SVG element; the scores are spread sideways so that no point hides another."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
+def _section(
+    task: TaskName,
+    audit: TaskAudit,
+    rows: Sequence[Judged],
+    worst_of_all: Sequence[Disagreement],
+    config: AuditConfig,
+) -> TaskSection:
+    numbers = {found.judged.item.audit_id: number for number, found in enumerate(worst_of_all, 1)}
+    worst = [(numbers.get(found.judged.item.audit_id), found) for found in furthest_apart(rows, _WORST_OF_TASK)]
+    return TaskSection(task, audit, figures.agreement(rows, audit.agreement, config), tuple(worst))
 
-    scores = np.array([row.sheet.human_score for row in rows])
-    beside = np.random.default_rng(0).uniform(-0.18, 0.18, len(rows))
-    soft = "#64748b"
-    style = {"svg.fonttype": "none", "svg.hashsalt": "tucano", "font.size": 9, "axes.edgecolor": "#cbd5e1"}
-    with rc_context(style):
-        figure = Figure(figsize=(4.4, 2.7))
-        axes = figure.add_axes((0.12, 0.19, 0.86, 0.77))
-        axes.scatter(
-            scores + beside, [row.rollout.reward for row in rows], s=26, color="#0f766e", alpha=0.55, linewidths=0
-        )
-        axes.set(xlim=(0.6, 5.4), ylim=(-0.03, 1.03), xticks=range(1, 6))
-        axes.set_xlabel("score on the sheet", color=soft)
-        axes.set_ylabel("reward", color=soft)
-        axes.tick_params(colors=soft)
-        axes.spines[["top", "right"]].set_visible(False)
-        target = io.StringIO()
-        figure.savefig(target, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    text = target.getvalue()
-    return text[text.index("<svg") :]
+
+def _history(record: AuditRecord, past: Sequence[PastAudit]) -> list[HistoryLine]:
+    """Return this audit and the earlier ones, the newest first."""
+    newest_first = sorted(past, key=lambda audit: audit.made, reverse=True)
+    earlier = [(audit.made.isoformat(" ", "minutes"), audit.record) for audit in newest_first]
+    dated = [("this audit", record), *earlier]
+    return [HistoryLine(len(dated) - place, made, of) for place, (made, of) in enumerate(dated)]
+
+
+def _visible(value: Any) -> Any:
+    """Spell out the signs that nobody sees, in all that the template prints but markup."""
+    if not isinstance(value, str) or hasattr(value, "__html__") or value.isprintable():
+        return value
+    return "".join(
+        f"⟦U+{ord(sign):04X}⟧" if unicodedata.category(sign) in _UNSEEN and sign not in _HARMLESS else sign
+        for sign in value
+    )
 
 
 def _number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.2f}".replace("-", "−")
+
+
+def _interval(bounds: Interval | tuple[None, None] | None) -> str:
+    low, high = bounds or (None, None)
+    return "unknown" if low is None else f"{_number(low)} to {_number(high)}"
+
+
+def _score(mean: float) -> str:
+    return f"{mean:.3g}"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

@@ -2,51 +2,72 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from schemas.config import AuditConfig
+from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
+from schemas.config import AUDIT_FOLDER, AuditConfig
 from schemas.digests import file_sha256
-from schemas.documents import Rollout, ScoredRollout
+from schemas.documents import Rollout
+from schemas.errors import InputError
+from schemas.progress import Progress, silent
 from schemas.store_files import read_store
-from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from schemas.tasks import SpecName, TaskName
+from tasks.audit.disagreements import Judged
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
-from tasks.audit.probes import run_probes
-from tasks.audit.report import ScoredRow, write_page
-from tasks.audit.sheet import match_rollouts, read_sheet
-from tasks.audit.statistics import measure
+from tasks.audit.probes import Score, run_probes
+from tasks.audit.report import REPORT_PAGE, PastAudit, write_page
+from tasks.audit.sampling import AT_RANDOM
+from tasks.audit.sheet import ScoredSheet, read_scored_sheet
+from tasks.audit.statistics import Agreement, measure
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 
-SHEET_FILE = "sheet.csv"
-REPORT_FILE = "report.json"
-IDENTITIES_FILE = "identities.json"
+SHEET_FILE: Final = "sheet.csv"
+ROLLOUTS_FILE: Final = "rollouts.jsonl"
+STORE_FOLDER: Final = "store"
+REPORT_FILE: Final = "report.json"
+FILES: Final = frozenset({SHEET_FILE, REPORT_FILE, REPORT_PAGE, AUDIT_RECORD_FILE})
+"""What an audit writes."""
 
 # The bootstrap is all that is random here; a fixed seed makes the audit of a sheet and a reward one and the same.
-_SEED = 0
+_SEED: Final = 0
 
 
 @dataclass(frozen=True)
-class AuditResult:
-    """The audit's verdict and what exactly was audited."""
+class AuditFiles:
+    """What an audit reads."""
 
-    tasks: dict[TaskName, TaskAudit]
-    """What was found of each task on the sheet."""
+    sheet: Path
+    """The scored sheet."""
+    rollouts: Path
+    """The rollouts that its rows were made of."""
+    store: Path
+    """Folder of the store that SQL is run on."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found of the rewards on one sheet."""
+
+    tasks: Mapping[TaskName, TaskAudit]
+    """The findings by task."""
     gate: AuditGate
     """Whether training may start."""
-    identities: dict[str, Any]
-    """The reward version, the digests of sheet and rollouts, and who scored."""
+    judged: tuple[Judged, ...]
+    """Each completion of the sheet with its reward."""
 
     def report(self) -> dict[str, Any]:
         """Return the document that `report.json` holds (DESIGN: Documents)."""
         return {
             "tasks": {
                 task: {
-                    **asdict(audit.agreement),
+                    **_figures(audit.agreement),
                     "probes": {name: asdict(probe) for name, probe in audit.probes.items()},
                     "verdict": audit.verdict,
                 }
@@ -56,70 +77,128 @@ class AuditResult:
         }
 
 
-def run(config: AuditConfig, spec: SpecName, output: Path) -> AuditResult:
-    """Audit the rewards against the sheet; write `report.json`, `report.html`, `identities.json` and the sheet.
+def shipped_files() -> AuditFiles:
+    """Return the sheet that comes with the project, which a written rubric scored."""
+    return files_of(AUDIT_FOLDER)
+
+
+def files_of(folder: Path) -> AuditFiles:
+    """Return what an audit reads, of a folder that holds it all."""
+    return AuditFiles(folder / SHEET_FILE, folder / ROLLOUTS_FILE, folder / STORE_FOLDER)
+
+
+def run(
+    files: AuditFiles,
+    config: AuditConfig,
+    spec: SpecName,
+    output: Path,
+    past: Sequence[PastAudit] = (),
+    progress: Progress = silent,
+) -> Audit:
+    """Audit the rewards; write `report.json`, `report.html`, `audit.json` and a copy of the sheet.
 
     Args:
-        config: The sheet, its rollouts and store, and the gate's thresholds.
+        files: The sheet, its rollouts and store.
+        config: The gate's thresholds, and who may score.
         spec: Which reward is audited.
         output: An empty folder.
+        past: Earlier audits, which the page shows beside this one.
+        progress: Told of the tasks that are done.
 
     Raises:
         InputError: Sheet, rollouts or store cannot be read or do not belong together.
     """
+    sheet, score = read_files(files, config, spec)
+    audit = audit_rewards(sheet, score, config, progress)
+    record = _record(audit, sheet, files, spec)
+    shutil.copyfile(files.sheet, output / SHEET_FILE)
+    _write_json(audit.report(), output / REPORT_FILE)
+    _write_json(record.model_dump(mode="json"), output / AUDIT_RECORD_FILE)
+    write_page(audit.tasks, audit.gate, audit.judged, record, past, config, output)
+    return audit
+
+
+def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[ScoredSheet, Score]:
+    """Read a scored sheet, and make the reward that is held against it.
+
+    Raises:
+        InputError: Sheet, rollouts or store cannot be read or do not belong together, or a reference query of the
+            rollouts does not run on the store.
+    """
     from schemas.rollout_tables import read_rollouts
 
-    sheet = read_sheet(config.sheet)
-    rollouts = read_rollouts(config.rollouts)
-    databases = Databases.from_store(read_store(config.store))
-    rows = [
-        ScoredRow(row, registry.score_rollout(rollout, databases, spec))
-        for row, rollout in zip(sheet, match_rollouts(sheet, rollouts), strict=True)
-    ]
-    on_sheet = [task for task in TASK_NAMES if any(row.sheet.task == task for row in rows)]
-    tasks = {
-        task: _audit(task, [row for row in rows if row.sheet.task == task], databases, config, spec)
-        for task in on_sheet
-    }
-    unscored = sorted({rollout.task for rollout in rollouts} - set(on_sheet))
-    gate = decide(tasks, unscored, {row.rater_kind for row in sheet}, config)
-    identities = {
-        "spec": spec,
-        "reward_version": registry.reward_version(),
-        "sheet_sha256": file_sha256(config.sheet),
-        "rollouts_sha256": file_sha256(config.rollouts),
-        "raters": sorted({row.rater for row in sheet}),
-        "rater_kinds": sorted({row.rater_kind for row in sheet}),
-    }
-    result = AuditResult(tasks, gate, identities)
-    _write(result, rows, config, output)
-    return result
+    rollouts = read_rollouts(files.rollouts)
+    sheet = read_scored_sheet(files.sheet, rollouts, config.raters)
+    databases = None
+    if "sql_qa" in sheet.tasks:
+        databases = Databases.from_store(read_store(files.store))
+    return sheet, partial(_score, databases=databases, spec=spec)
 
 
-def _audit(
-    task: TaskName, rows: Sequence[ScoredRow], databases: Databases, config: AuditConfig, spec: SpecName
-) -> TaskAudit:
-    agreement = measure(
-        [row.rollout.reward for row in rows],
-        [row.sheet.human_score for row in rows],
-        [row.sheet.prompt_id for row in rows],
-        [row.sheet.rater for row in rows],
-        np.random.default_rng(_SEED),
+def audit_rewards(sheet: ScoredSheet, score: Score, config: AuditConfig, progress: Progress = silent) -> Audit:
+    """Hold a reward against the scores of a sheet, and ask it about completions whose worth is known.
+
+    Args:
+        sheet: The scored completions.
+        score: The reward.
+        config: The gate's thresholds.
+        progress: Told of the tasks that are done.
+    """
+    tasks: dict[TaskName, TaskAudit] = {}
+    everything: list[Judged] = []
+    for done, task in enumerate(sheet.tasks):
+        progress(done, len(sheet.tasks), task)
+        judged = [Judged(item, score(item.rollout)) for item in sheet.of_task(task)]
+        agreement = measure(
+            [row.rollout.reward for row in judged],
+            [row.item.scores for row in judged],
+            [row.rollout.prompt_id for row in judged],
+            [row.item.stratum == AT_RANDOM for row in judged],
+            np.random.default_rng(_SEED),
+        )
+        probes = run_probes(task, [row.item.rollout for row in judged], score)
+        tasks[task] = judge(task, agreement, probes, config)
+        everything += judged
+    gate = decide(tasks, sheet.unscored, sheet.rater_kinds.values(), config)
+    progress(len(sheet.tasks), len(sheet.tasks), "tasks audited")
+    return Audit(tasks, gate, tuple(everything))
+
+
+def _score(rollout: Rollout, databases: Databases | None, spec: SpecName) -> Any:
+    # By its module, so that a broken reward is the one that is asked.
+    return registry.score_rollout(rollout, databases, spec)
+
+
+def _figures(agreement: Agreement) -> dict[str, Any]:
+    """Return a task's figures, those of the design first."""
+    figures = asdict(agreement)
+    overall, random_half = figures.pop("overall"), figures.pop("random_half")
+    correlations = agreement.overall, agreement.random_half
+    for found, correlation in zip((overall, random_half), correlations, strict=True):
+        found |= {"rho_low": correlation.rho_low, "rho_high": correlation.rho_high}
+    return {**overall, **figures, "random_half": random_half}
+
+
+def _record(audit: Audit, sheet: ScoredSheet, files: AuditFiles, spec: SpecName) -> AuditRecord:
+    return AuditRecord(
+        spec=spec,
+        reward_version=registry.reward_version(),
+        sheet_sha256=file_sha256(files.sheet),
+        rollouts_sha256=file_sha256(files.rollouts),
+        raters=dict(sorted(sheet.rater_kinds.items())),
+        verdict="passed" if audit.gate.passed else "refused",
+        reasons=audit.gate.reasons,
+        tasks={
+            task: AuditedTask(
+                n=found.agreement.overall.n,
+                rho=found.agreement.overall.rho,
+                rho_low=found.agreement.overall.rho_low,
+                verdict=found.verdict,
+            )
+            for task, found in audit.tasks.items()
+        },
     )
 
-    def score(rollout: Rollout) -> ScoredRollout:
-        return registry.score_rollout(rollout, databases, spec)
 
-    probes = run_probes([row.rollout for row in rows], registry.TASKS[task].answer, score)
-    return TaskAudit(agreement, probes, judge(agreement, probes, config))
-
-
-def _write(result: AuditResult, rows: Sequence[ScoredRow], config: AuditConfig, output: Path) -> None:
-    shutil.copyfile(config.sheet, output / SHEET_FILE)
-    _write_json(result.report(), output / REPORT_FILE)
-    _write_json(result.identities, output / IDENTITIES_FILE)
-    write_page(result.tasks, result.gate, rows, result.identities, output)
-
-
-def _write_json(document: dict[str, Any], path: Path) -> None:
+def _write_json(document: Mapping[str, Any], path: Path) -> None:
     path.write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -19,59 +19,117 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """Agreement of rewards and scores on one task; None where it cannot be computed, such as for constant rewards."""
+class Correlation:
+    """Spearman's rank correlation of rewards and scores; None where one side is constant."""
 
     n: int
     """Scored completions."""
     rho: float | None
-    """Spearman's rank correlation."""
-    rho_low: float | None
-    """Lower end of rho's 95 % interval: the smaller of Bonett-Wright's and BCa's."""
-    rho_high: float | None
-    """Upper end: the larger of the two."""
+    """The correlation."""
+    bonett_wright: Interval | None
+    """Its 95 % interval by Bonett and Wright's formula."""
+    bca: Interval | None
+    """Its 95 % interval by the bias-corrected and accelerated bootstrap."""
+
+    @property
+    def rho_low(self) -> float | None:
+        """The smaller of the two lower bounds."""
+        return min((low for low, _ in self._intervals), default=None)
+
+    @property
+    def rho_high(self) -> float | None:
+        """The larger of the two upper bounds."""
+        return max((high for _, high in self._intervals), default=None)
+
+    @property
+    def _intervals(self) -> list[Interval]:
+        return [interval for interval in (self.bonett_wright, self.bca) if interval is not None]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far rewards and scores agree on one task; None where a figure cannot be computed.
+
+    A completion counts once, with the mean score of its raters.
+    """
+
+    overall: Correlation
+    """Over all scored completions."""
+    random_half: Correlation
+    """Over those that were drawn at random alone: the others were chosen by their reward."""
     tau_b: float | None
     """Kendall's tau-b."""
     pairwise_accuracy: float | None
     """Share of pairs that rewards and scores put in the same order, a tie in both included."""
     within_prompt_rho: float | None
     """Mean rho among completions of the same prompt, which is what GRPO compares; over prompts where it exists."""
+    auc: float | None
+    """Chance that a completion scored 4 or more has a higher reward than another one, ties half."""
     alpha: float | None
-    """Ordinal Krippendorff alpha between raters; None while there is one rater."""
+    """Ordinal Krippendorff alpha between raters; None where no completion has two."""
     n_raters: int
     """Raters who scored the task."""
+    overlap: int
+    """Completions with two raters or more."""
+    worst_in_top_quartile: int
+    """Completions scored 1 whose reward is in the top quartile."""
+    best: int
+    """Completions scored 5."""
+    best_without_reward: int
+    """Those of them whose reward is 0."""
+    prompt_groups: int
+    """Prompts with several completions."""
+    constant_groups: int
+    """Those of them whose rewards are all the same."""
 
 
 def measure(
     rewards: Sequence[float],
-    scores: Sequence[int],
+    scores: Sequence[Mapping[str, int]],
     prompt_ids: Sequence[str],
-    raters: Sequence[str],
+    at_random: Sequence[bool],
     rng: np.random.Generator,
 ) -> Agreement:
     """Compute every number of one task's agreement.
 
     Args:
         rewards: The reward of each completion.
-        scores: The sheet's score of the same completions.
+        scores: What each rater gave the same completions, 1 to 5.
         prompt_ids: Which prompt each completion answers.
-        raters: Who scored it.
+        at_random: Whether it was drawn at random.
         rng: Source of the bootstrap's randomness.
     """
-    reward, score = np.round(np.array(rewards, dtype=float), _DECIMALS), np.array(scores, dtype=float)
-    rho = spearman(reward, score)
-    low, high = _interval(reward, score, rho, rng)
+    reward = np.round(np.array(rewards, dtype=float), _DECIMALS)
+    score = np.array([fmean(given.values()) for given in scores])
+    chosen = np.array(at_random, dtype=bool)
+    groups = [rows for rows in _rows_by_prompt(prompt_ids) if len(rows) > 1]
+    overall = correlation(reward, score, rng)
+    # The mean of several raters is 1 or 5 where it is nearer to it than to any other score.
+    worst, best = score < 1.5, score > 4.5
     return Agreement(
-        n=len(scores),
-        rho=rho,
-        rho_low=low,
-        rho_high=high,
-        tau_b=_tau_b(reward, score) if rho is not None else None,
+        overall=overall,
+        random_half=overall if chosen.all() else correlation(reward[chosen], score[chosen], rng),
+        tau_b=_tau_b(reward, score) if overall.rho is not None else None,
         pairwise_accuracy=pairwise_accuracy(reward, score),
-        within_prompt_rho=within_prompt_rho(reward, score, prompt_ids),
-        alpha=None,
-        n_raters=len(set(raters)),
+        within_prompt_rho=_within_prompt_rho(reward, score, groups),
+        auc=auc(reward, score >= 4),
+        alpha=krippendorff_alpha(scores),
+        n_raters=len({rater for given in scores for rater in given}),
+        overlap=sum(len(given) > 1 for given in scores),
+        worst_in_top_quartile=int(np.sum(worst & in_top_quartile(reward))),
+        best=int(np.sum(best)),
+        best_without_reward=int(np.sum(best & (reward == 0))),
+        prompt_groups=len(groups),
+        constant_groups=sum(bool(np.ptp(reward[rows]) == 0) for rows in groups),
     )
+
+
+def correlation(reward: Numbers, score: Numbers, rng: np.random.Generator) -> Correlation:
+    """Return Spearman's rho with both of its intervals."""
+    rho = spearman(reward, score)
+    if rho is None:
+        return Correlation(len(reward), None, None, None)
+    return Correlation(len(reward), rho, bonett_wright(rho, len(reward)), bca(reward, score, rng))
 
 
 def spearman(reward: Numbers, score: Numbers) -> float | None:
@@ -122,23 +180,51 @@ def pairwise_accuracy(reward: Numbers, score: Numbers) -> float | None:
     return float(np.mean(same))
 
 
-def within_prompt_rho(reward: Numbers, score: Numbers, prompt_ids: Sequence[str]) -> float | None:
-    """Return the mean rho over prompts, of those whose rewards and scores both vary, or None where there is none."""
+def auc(reward: Numbers, good: NDArray[np.bool_]) -> float | None:
+    """Return the area under the ROC curve (Mann-Whitney's U over the pairs), or None where one kind is missing."""
+    if good.all() or not good.any():
+        return None
+    from scipy.stats import mannwhitneyu
+
+    return float(mannwhitneyu(reward[good], reward[~good]).statistic / (good.sum() * (~good).sum()))
+
+
+def krippendorff_alpha(scores: Sequence[Mapping[str, int]]) -> float | None:
+    """Return the ordinal alpha between raters, or None where nobody scored what another did.
+
+    Hayes and Krippendorff (2007), "Answering the call for a standard reliability measure for coding data". Where all
+    raters give one and the same score, chance alone would agree as well, and alpha is unknown.
+    """
+    raters = sorted({rater for given in scores for rater in given})
+    if not any(len(given) > 1 for given in scores):
+        return None
+    table = np.array([[given.get(rater, np.nan) for given in scores] for rater in raters], dtype=float)
+    shared = table[:, np.sum(~np.isnan(table), axis=0) > 1]
+    if len(np.unique(shared[~np.isnan(shared)])) < 2:
+        return None
+    from krippendorff import alpha
+
+    return float(alpha(reliability_data=table, level_of_measurement="ordinal"))
+
+
+def in_top_quartile(reward: Numbers) -> NDArray[np.bool_]:
+    """Tell which rewards are in the top quartile; the smallest reward is in none, however often it occurs."""
+    if not len(reward):
+        return np.zeros(0, dtype=bool)
+    return (reward >= np.quantile(reward, 0.75)) & (reward > reward.min())
+
+
+def _rows_by_prompt(prompt_ids: Sequence[str]) -> list[list[int]]:
     rows: dict[str, list[int]] = defaultdict(list)
     for row, prompt_id in enumerate(prompt_ids):
         rows[prompt_id].append(row)
-    rhos = [rho for chosen in rows.values() if (rho := spearman(reward[chosen], score[chosen])) is not None]
+    return list(rows.values())
+
+
+def _within_prompt_rho(reward: Numbers, score: Numbers, groups: Sequence[list[int]]) -> float | None:
+    """Return the mean rho over prompts, of those whose rewards and scores both vary, or None where there is none."""
+    rhos = [rho for rows in groups if (rho := spearman(reward[rows], score[rows])) is not None]
     return fmean(rhos) if rhos else None
-
-
-def _interval(
-    reward: Numbers, score: Numbers, rho: float | None, rng: np.random.Generator
-) -> tuple[float | None, float | None]:
-    """Return the widest that either method says."""
-    if rho is None:
-        return None, None
-    known = [interval for interval in (bonett_wright(rho, len(reward)), bca(reward, score, rng)) if interval]
-    return (min(low for low, _ in known), max(high for _, high in known)) if known else (None, None)
 
 
 def _tau_b(reward: Numbers, score: Numbers) -> float:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from schemas.documents import Rollout
 from schemas.prompts import read_prompts
 from tasks.policy.child import Channel, serve
 
@@ -65,16 +64,7 @@ def main(request_file: Path, channel: Channel) -> None:
         )
         with (request.output / name).open("w", encoding="utf-8") as file:
             for row, completion in zip(rows, completions, strict=True):
-                rollout = Rollout(
-                    prompt_id=row.prompt_id,
-                    task=row.task,
-                    prompt=row.prompt,
-                    completion=completion.text,
-                    reference=row.reference,
-                    tokens=completion.tokens,
-                    stop_reason=completion.stop_reason.value,
-                )
-                file.write(json.dumps(rollout.model_dump(), ensure_ascii=False) + "\n")
+                file.write(json.dumps(completion.as_rollout(row).model_dump(), ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import platform
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, get_args
@@ -142,6 +142,15 @@ class ArtifactStore:
         if record.sha256 != sha256 or _content_digest(record.files) != sha256:
             raise ArtifactDamaged(f"the record {file} was altered")
         return record
+
+    def records(self, kind: ArtifactKind) -> tuple[ArtifactRecord, ...]:
+        """Return the records of all artifacts of one kind that can be read, the newest first."""
+        found: list[ArtifactRecord] = []
+        for home in (self._root / kind).glob("*"):
+            # What cannot be read is told where the artifact itself is wanted.
+            with suppress(ArtifactDamaged):
+                found.append(self.record(home.name))
+        return tuple(sorted(found, key=lambda record: record.created_at, reverse=True))
 
     def verify(self, sha256: str) -> None:
         """Hash every file of an artifact and compare it with the record.

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from schemas.documents import Rollout
 from schemas.progress import Progress, silent
+from schemas.prompts import PromptRow
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -28,6 +30,18 @@ class Completion:
     tokens: int
     """Generated tokens, the end-of-turn token included."""
     stop_reason: StopReason
+
+    def as_rollout(self, row: PromptRow) -> Rollout:
+        """Return it as the document that rewards read, with what is known of the right answer."""
+        return Rollout(
+            prompt_id=row.prompt_id,
+            task=row.task,
+            prompt=row.prompt,
+            completion=self.text,
+            reference=row.reference,
+            tokens=self.tokens,
+            stop_reason=self.stop_reason.value,
+        )
 
 
 def as_messages(system: str, prompt: str) -> list[Message]:

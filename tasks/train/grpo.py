@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from schemas.audit_record import AuditRecord
 from schemas.config import TrainConfig
-from schemas.documents import Rollout
 from schemas.prompts import PromptRow, read_prompts
 from schemas.store_files import read_store
 from schemas.tasks import SpecName
@@ -21,6 +21,7 @@ from tasks.checkpoints.address import open_mirror
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 from tasks.policy.child import Channel, serve
+from tasks.train.audited import require_audit
 
 ADAPTER_FOLDER = "adapter"
 SUMMARY_FILE = "training.json"
@@ -50,6 +51,8 @@ class GrpoRequest(BaseModel):
     """Folder of the dataset artifact."""
     store: Path
     """Folder of the store that SQL is executed on."""
+    audit: Path
+    """Folder of the audit that lets this training start."""
     mirror: str
     """Where checkpoints are mirrored: a folder or `gs://bucket/prefix`."""
     training: str
@@ -61,6 +64,7 @@ class GrpoRequest(BaseModel):
 def main(request_file: Path, channel: Channel) -> None:
     """Train, going on from the newest mirrored checkpoint that verifies, and write the chosen adapter."""
     request = GrpoRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
+    audit = require_audit(request.audit, request.spec)
     work = request_file.parent / WORK_FOLDER
     channel.progress(0, request.config.max_steps, "loading torch and TRL")
 
@@ -122,7 +126,7 @@ def main(request_file: Path, channel: Channel) -> None:
     else:
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
         state = trainer.state
-    _write_result(request, state, selection)
+    _write_result(request, audit, state, selection)
 
 
 def _arguments(request: GrpoRequest, work: Path, weights: Sequence[float]) -> Any:
@@ -214,24 +218,19 @@ def _validate(
     model.train(training)
     rewards: dict[str, list[float]] = {}
     for row, completion in zip(rows, completions, strict=True):
-        rollout = Rollout(
-            prompt_id=row.prompt_id,
-            task=row.task,
-            prompt=row.prompt,
-            completion=completion.text,
-            reference=row.reference,
-        )
-        rewards.setdefault(row.task, []).append(registry.score_rollout(rollout, databases, request.spec).reward)
+        scored = registry.score_rollout(completion.as_rollout(row), databases, request.spec)
+        rewards.setdefault(row.task, []).append(scored.reward)
     return {task: sum(values) / len(values) for task, values in rewards.items()}
 
 
-def _write_result(request: GrpoRequest, state: Any, selection: Any) -> None:
+def _write_result(request: GrpoRequest, audit: AuditRecord, state: Any, selection: Any) -> None:
     if selection.best is None:
         raise AssertionError("training ended without one evaluation, though its last step is always evaluated")
     request.output.mkdir(parents=True, exist_ok=True)
     selection.best_adapter.replace(request.output / ADAPTER_FOLDER)
     summary = {
         "seed": request.seed,
+        "audit": audit.model_dump(mode="json", include={"spec", "reward_version", "sheet_sha256", "raters"}),
         "steps": state.global_step,
         "chosen_step": selection.best.step,
         "stopped_early": selection.exhausted,

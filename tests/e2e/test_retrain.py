@@ -17,7 +17,7 @@ from tests.small_pipeline import PROFILE, VERDICT_CODES, Pipeline, retrain, skip
 
 pytestmark = pytest.mark.e2e
 
-STAGES = ["synthesize", "curate", "base", "audit", "train", "evaluate", "promote"]
+STAGES = ["synthesize", "curate", "audit", "base", "train", "evaluate", "promote"]
 
 
 def test_a_kill_in_training_leaves_no_process_behind(pipeline: Pipeline) -> None:
@@ -26,7 +26,7 @@ def test_a_kill_in_training_leaves_no_process_behind(pipeline: Pipeline) -> None
 
 def test_the_resumed_run_skips_what_was_finished_and_goes_on_from_the_checkpoint(pipeline: Pipeline) -> None:
     assert pipeline.resumed.exit_code in VERDICT_CODES, pipeline.resumed.said
-    assert skipped(pipeline.resumed.said) == ["synthesize", "curate", "base", "audit"]
+    assert skipped(pipeline.resumed.said) == STAGES[:4]
     assert "resumed at step" in pipeline.resumed.said
     assert list(pipeline.resumed.document["stages"]) == STAGES
 
@@ -43,6 +43,7 @@ def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tm
         base=stages["base"],
         dataset=stages["curate"],
         store=stages["synthesize"] / "store",
+        audit=stages["audit"],
         mirror=str(tmp_path / "mirror"),
         training="uninterrupted",
         output=tmp_path / "output",

@@ -1,29 +1,30 @@
+"""A sheet goes through spreadsheets and people's hands, and comes back whole or is refused by row."""
+
 import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from schemas.documents import Rollout, SheetRow
+from schemas.documents import Rollout
 from schemas.errors import InputError
-from tasks.audit.sheet import match_rollouts, read_sheet
+from tasks.audit.sheet import COLUMNS, as_kept, as_row, audit_id, read_rows, read_scored_sheet, write_rows
 
 HOSTILE = 'linha 1\nlinha 2; "aspas", =SOMA(A1) \u2028 fim'
 
 
+def rollout(number: int, completion: str = HOSTILE, **more: Any) -> Rollout:
+    return Rollout(prompt_id=f"p{number}", task="push", prompt="Crie um push", completion=completion, **more)
+
+
 def cells(number: int = 1, **changes: Any) -> dict[str, Any]:
-    return {
-        "audit_id": f"a{number}",
-        "task": "push",
-        "prompt_id": f"p{number}",
-        "stratum": "random",
-        "prompt": "Crie um push",
-        "completion": HOSTILE,
-        "human_score": "4",
-        "rater": "r1",
-        "rater_kind": "human",
-        "notes": "",
-    } | changes
+    scored = {"human_score": "4", "rater": "r1", "rater_kind": "human"}
+    return as_row(rollout(number), "random") | scored | changes
+
+
+ROLLOUTS = [rollout(number) for number in range(1, 10)]
 
 
 def write(path: Path, rows: list[dict[str, Any]], *, encoding: str = "utf-8-sig", delimiter: str = ",") -> Path:
@@ -35,13 +36,53 @@ def write(path: Path, rows: list[dict[str, Any]], *, encoding: str = "utf-8-sig"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-8"])
-def test_reads_what_a_spreadsheet_saved_in_any_order_of_columns(tmp_path: Path, encoding: str) -> None:
+def test_reads_what_a_spreadsheet_saved(tmp_path: Path, encoding: str) -> None:
     rows = [cells(1), cells(2, human_score="5", notes="ótimo")]
-    reordered = [dict(reversed(row.items())) for row in rows]
-    sheet = read_sheet(write(tmp_path / "sheet.csv", reordered, encoding=encoding))
-    assert [row.human_score for row in sheet] == [4, 5]
-    assert sheet[0].completion == HOSTILE
-    assert sheet[1].notes == "ótimo"
+    sheet = read_scored_sheet(write(tmp_path / "sheet.csv", rows, encoding=encoding), ROLLOUTS)
+    assert [item.score for item in sheet.items] == [4, 5]
+    assert [item.rollout for item in sheet.items] == ROLLOUTS[:2]
+    assert sheet.items[1].notes == ("ótimo",)
+    assert sheet.tasks == ("push",)
+    assert sheet.unscored == ()
+
+
+TEXTS = st.text(st.characters(codec=None), max_size=60) | st.sampled_from(
+    ["=1+1", "'=1+1", "''-x", "- item", "@x", "+55", "\t\r\n", "a\r\nb", "\x00\x1b[31m", "\ud800", "'só aspas'", "'"]
+)
+
+
+@settings(deadline=None)
+@given(prompt=TEXTS, completion=TEXTS)
+def test_every_text_comes_back_as_its_own_rollout(
+    prompt: str, completion: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    asked = Rollout(prompt_id="p", task="push", prompt=prompt, completion=completion)
+    path = tmp_path_factory.getbasetemp() / "hypothesis.csv"
+    write_rows(path, [as_row(asked, "random") | {"human_score": "3", "rater": "r", "rater_kind": "human"}])
+    (item,) = read_scored_sheet(path, [rollout(1), asked]).items
+    assert item.rollout is asked
+    assert item.audit_id == audit_id(asked)
+
+
+@pytest.mark.parametrize("formula", ["=HYPERLINK(1)", "+1", "-1", "@x", "'=1"])
+def test_no_cell_is_a_formula(tmp_path: Path, formula: str) -> None:
+    write_rows(tmp_path / "sheet.csv", [as_row(rollout(1, formula), "random") | {"notes": formula}])
+    with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["completion"].startswith("'")
+    assert row["notes"].startswith("'")
+    assert read_rows(tmp_path / "sheet.csv")[0]["completion"] == as_kept(formula)
+
+
+def test_the_reward_is_never_in_the_sheet() -> None:
+    assert "reward" not in " ".join(COLUMNS)
+    scored = rollout(1, reward=0.987, components={"a": 0.987})
+    assert "0.987" not in "".join(as_row(scored, "by reward").values())
+
+
+def test_the_id_tells_an_edited_completion() -> None:
+    assert audit_id(rollout(1)) != audit_id(rollout(1, HOSTILE + "."))
+    assert audit_id(rollout(1, "a\r\nb")) == audit_id(rollout(1, "a\nb"))
 
 
 @pytest.mark.parametrize(
@@ -50,86 +91,118 @@ def test_reads_what_a_spreadsheet_saved_in_any_order_of_columns(tmp_path: Path, 
         ({"human_score": "6"}, "human_score"),
         ({"human_score": "0"}, "human_score"),
         ({"human_score": "3,5"}, "3,5"),
+        ({"human_score": "4,0"}, "4,0"),
         ({"human_score": "bom"}, "human_score: Input should be a valid integer"),
         ({"task": "poesia"}, "task"),
         ({"rater_kind": "robot"}, "rater_kind"),
+        ({"rater_kind": ""}, "rater_kind"),
         ({"rater": ""}, "rater"),
         ({"audit_id": ""}, "audit_id"),
+        ({"completion": HOSTILE.replace("fim", "FIM")}, "edited"),
+        ({"audit_id": audit_id(rollout(9))}, "audit_id is that of another completion"),
+        ({"audit_id": audit_id(rollout(1)), "rater": "r2"}, "in another row with another text"),
     ],
 )
 def test_names_the_row_that_is_faulty(tmp_path: Path, changes: dict[str, str], complaint: str) -> None:
     path = write(tmp_path / "sheet.csv", [cells(1), cells(2, **changes), cells(3)])
     with pytest.raises(InputError, match=rf"sheet\.csv: row 3: .*{complaint}"):
-        read_sheet(path)
+        read_scored_sheet(path, ROLLOUTS)
 
 
 def test_names_rows_that_contradict_each_other(tmp_path: Path) -> None:
-    rows = [cells(1, rater="maria"), cells(1, rater="joão"), cells(3, rater="maria", rater_kind="model")]
-    with pytest.raises(InputError, match=r"each rater is of one kind.*rows 2, 3: audit_id is there more") as caught:
-        read_sheet(write(tmp_path / "sheet.csv", rows))
-    assert "row 4: not true" in str(caught.value)
+    rows = [cells(1, rater="maria"), cells(1, rater="maria"), cells(3, rater="maria", rater_kind="model")]
+    with pytest.raises(InputError, match=r"rows 2, 3: audit_id, rater together are there more than once") as caught:
+        read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS)
+    assert "row 4: not true: each rater is of one kind" in str(caught.value)
     assert "maria" not in str(caught.value)
 
 
 def test_faults_of_rows_and_between_rows_are_in_one_report(tmp_path: Path) -> None:
     rows = [cells(1, human_score="9"), cells(2), cells(3), cells(2, notes="de novo")]
     with pytest.raises(InputError, match=r"row 2: human_score.*rows 3, 5: audit_id"):
-        read_sheet(write(tmp_path / "sheet.csv", rows))
+        read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS)
+
+
+def test_two_raters_of_a_completion_are_one_item(tmp_path: Path) -> None:
+    rows = [cells(1), cells(1, rater="r2", human_score="1", notes="não serve"), cells(2, rater="r2")]
+    sheet = read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS)
+    assert [dict(item.scores) for item in sheet.items] == [{"r1": 4, "r2": 1}, {"r2": 4}]
+    assert sheet.items[0].score == 2.5
+    assert sheet.rater_kinds == {"r1": "human", "r2": "human"}
+
+
+def test_only_known_raters_may_score_where_they_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "sheet.csv", [cells(1), cells(2, rater="fulano"), cells(3)])
+    assert len(read_scored_sheet(path, ROLLOUTS, ["r1", "fulano"]).items) == 3
+    with pytest.raises(
+        InputError, match=r"the rater of row 3 is not among audit\.raters, which names r1, r2"
+    ) as caught:
+        read_scored_sheet(path, ROLLOUTS, ["r1", "r2"])
+    assert "fulano" not in str(caught.value)
+
+
+def test_rows_of_another_sheet_are_named_and_counted(tmp_path: Path) -> None:
+    stranger = Rollout(prompt_id="x", task="churn", prompt="outro", completion="outra")
+    other = as_row(stranger, "random") | {"human_score": "1", "rater": "r1", "rater_kind": "human"}
+    with pytest.raises(InputError, match=r"of row 3 is not among the rollouts: 1 of 2 rows .*another sheet"):
+        read_scored_sheet(write(tmp_path / "sheet.csv", [cells(1), other]), ROLLOUTS)
+    with pytest.raises(InputError, match=r"of row 2; row 3 is not .*: 2 of 2 rows .*other rollouts"):
+        read_scored_sheet(tmp_path / "sheet.csv", [rollout(7, "x")])
+
+
+def test_tasks_that_nobody_scored_are_told(tmp_path: Path) -> None:
+    more = [*ROLLOUTS, Rollout(prompt_id="c", task="churn", prompt="Vai embora?", completion="{}")]
+    assert read_scored_sheet(write(tmp_path / "sheet.csv", [cells(1)]), more).unscored == ("churn",)
 
 
 def test_names_the_cell_that_is_not_utf8(tmp_path: Path) -> None:
     path = write(tmp_path / "sheet.csv", [cells(1), cells(2, notes="NOTE")], encoding="utf-8")
     path.write_bytes(path.read_bytes().replace(b"NOTE", "ótimo".encode("latin-1")))
     with pytest.raises(InputError, match=r"column notes, row \d+ is not UTF-8; save it as UTF-8 CSV"):
-        read_sheet(path)
+        read_rows(path)
 
 
 def test_counts_the_rows_without_a_score(tmp_path: Path) -> None:
     rows = [cells(number, human_score="" if number > 2 else "3") for number in range(1, 10)]
     with pytest.raises(InputError, match=r"7 of 9 rows have no score: row 4; .*and 2 more"):
-        read_sheet(write(tmp_path / "sheet.csv", rows))
+        read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS)
 
 
-def test_refuses_other_separators_missing_columns_and_torn_rows(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="separated by commas"):
-        read_sheet(write(tmp_path / "semicolons.csv", [cells()], delimiter=";"))
+def test_refuses_other_separators_missing_and_moved_columns_and_torn_rows(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"row 1: columns are separated by semicolons; save it as CSV separated by comm"
+    ):
+        read_rows(write(tmp_path / "semicolons.csv", [cells()], delimiter=";"))
     without = {name: value for name, value in cells().items() if name != "rater"}
-    with pytest.raises(InputError, match="lacks the columns rater;"):
-        read_sheet(write(tmp_path / "without.csv", [without]))
+    with pytest.raises(InputError, match="row 1, lacks the columns rater;"):
+        read_rows(write(tmp_path / "without.csv", [without]))
+    with pytest.raises(InputError, match=r"row 1: the columns are not audit_id, task, .* in this order; put them back"):
+        read_rows(write(tmp_path / "moved.csv", [dict(reversed(cells().items()))]))
     path = write(tmp_path / "torn.csv", [cells()])
     path.write_text(path.read_text(encoding="utf-8") + "a2,push\n", encoding="utf-8")
-    with pytest.raises(InputError, match="row"):
-        read_sheet(path)
+    with pytest.raises(InputError, match="row 3: it has fewer cells"):
+        read_rows(path)
     path = write(tmp_path / "surplus.csv", [cells(notes="fim")])
     path.write_text(path.read_text(encoding="utf-8").rstrip() + ",mais,ainda\n", encoding="utf-8")
     with pytest.raises(InputError, match="row 2: it has more cells"):
-        read_sheet(path)
+        read_rows(path)
 
 
 def test_refuses_files_that_are_no_sheet(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"absent\.csv cannot be read"):
-        read_sheet(tmp_path / "absent.csv")
+        read_rows(tmp_path / "absent.csv")
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(InputError, match="cannot be read"):
-        read_sheet(tmp_path / "binary.csv")
-    (tmp_path / "empty.csv").write_text(",".join(cells()) + "\n", encoding="utf-8")
+        read_rows(tmp_path / "binary.csv")
+    (tmp_path / "empty.csv").write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="no rows"):
-        read_sheet(tmp_path / "empty.csv")
+        read_rows(tmp_path / "empty.csv")
 
 
-def rollout(number: int, completion: str = HOSTILE) -> Rollout:
-    return Rollout(prompt_id=f"p{number}", task="push", prompt="Crie um push", completion=completion)
-
-
-def test_finds_each_rows_rollout() -> None:
-    rows = [SheetRow.model_validate(cells(2)), SheetRow.model_validate(cells(1))]
-    assert match_rollouts(rows, [rollout(1), rollout(1, "outra"), rollout(2)]) == (rollout(2), rollout(1))
-
-
-@pytest.mark.parametrize(
-    "changes", [{"completion": "editada"}, {"prompt": "outro"}, {"prompt_id": "p9"}, {"task": "insights"}]
-)
-def test_names_the_row_whose_text_was_edited(changes: dict[str, str]) -> None:
-    rows = [SheetRow.model_validate(cells(1)), SheetRow.model_validate(cells(2, **changes))]
-    with pytest.raises(InputError, match="row 3 is not among the rollouts"):
-        match_rollouts(rows, [rollout(1), rollout(2)])
+def test_a_sheet_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    write_rows(tmp_path / "sheet.csv", [cells(1)])
+    before = (tmp_path / "sheet.csv").read_bytes()
+    with pytest.raises(KeyError):
+        write_rows(tmp_path / "sheet.csv", [cells(2), {"audit_id": "torn"}])
+    assert (tmp_path / "sheet.csv").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["sheet.csv"]

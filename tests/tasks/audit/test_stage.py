@@ -1,24 +1,40 @@
+"""The shipped sheet through the whole stage: the verdict, what is written, and broken rewards that are refused."""
+
 import csv
 import json
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from schemas.audit_record import read_audit_record
 from schemas.config import AuditConfig
 from schemas.documents import Rollout, ScoredRollout
 from schemas.errors import InputError
-from schemas.json_lines import read_json_lines
-from schemas.tasks import TASK_NAMES, SpecName
-from tasks.audit.sheet import read_sheet
-from tasks.audit.stage import AuditResult, run
+from schemas.tasks import TASK_NAMES
+from tasks.audit.sheet import ScoredSheet, read_rows
+from tasks.audit.stage import FILES, Audit, AuditFiles, audit_rewards, read_files, run, shipped_files
 from tasks.commerce import registry
-from tasks.commerce.sandbox import Databases
 
-DATA = Path(__file__).resolve().parents[3] / "data" / "audit"
-CONFIG = AuditConfig(
-    sheet=DATA / "sheet.csv", rollouts=DATA / "rollouts.jsonl", store=DATA / "store", require_human=False
-)
+CONFIG = AuditConfig(require_human=False)
+FIRST_FIELDS = [
+    "n",
+    "rho",
+    "bonett_wright",
+    "bca",
+    "rho_low",
+    "rho_high",
+    "tau_b",
+    "pairwise_accuracy",
+    "within_prompt_rho",
+    "auc",
+    "alpha",
+    "n_raters",
+]
+
+Score = Callable[[Rollout], ScoredRollout]
 
 
 @pytest.fixture(scope="module")
@@ -27,115 +43,122 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def result(output: Path) -> AuditResult:
-    return run(CONFIG, "grounded", output)
+def result(output: Path) -> Audit:
+    return run(shipped_files(), CONFIG, "grounded", output)
 
 
-def sentiment_only(folder: Path, **changes: str) -> AuditConfig:
-    """Write the shipped sheet's sentiment rows, changed, and return a configuration that audits them."""
-    with CONFIG.sheet.open(encoding="utf-8-sig", newline="") as file:
-        rows = [row | changes for row in csv.DictReader(file) if row["task"] == "sentiment"]
-    with (folder / "sheet.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    rollouts = [
-        rollout for rollout in read_json_lines(CONFIG.rollouts, Rollout, "rollouts") if rollout.task == "sentiment"
-    ]
-    lines = "".join(rollout.model_dump_json() + "\n" for rollout in rollouts)
-    (folder / "rollouts.jsonl").write_text(lines, encoding="utf-8")
-    return CONFIG.model_copy(update={"sheet": folder / "sheet.csv", "rollouts": folder / "rollouts.jsonl"})
+@pytest.fixture(scope="module")
+def shipped() -> tuple[ScoredSheet, Score]:
+    return read_files(shipped_files(), CONFIG, "grounded")
 
 
-def audit(config: AuditConfig, folder: Path) -> AuditResult:
-    output = folder / "output"
-    output.mkdir()
-    return run(config, "grounded", output)
+def sentiment(sheet: ScoredSheet) -> ScoredSheet:
+    return replace(sheet, items=sheet.of_task("sentiment"))
+
+
+def rewarded(score: Score, change: Callable[[float], float]) -> Score:
+    def changed(rollout: Rollout) -> ScoredRollout:
+        scored = score(rollout)
+        return scored.model_copy(update={"reward": change(scored.reward)})
+
+    return changed
 
 
 def test_shipped_sheet_is_complete_and_says_who_scored_it() -> None:
-    rows = read_sheet(CONFIG.sheet)
-    assert CONFIG.sheet.read_bytes().startswith(b"\xef\xbb\xbf")
-    assert min(Counter(row.task for row in rows).values()) >= CONFIG.min_scores_per_task
-    assert {row.task for row in rows} == set(TASK_NAMES)
-    assert {row.rater_kind for row in rows} == {"rubric"}
+    rows = read_rows(shipped_files().sheet)
+    assert shipped_files().sheet.read_bytes().startswith(b"\xef\xbb\xbf")
+    by_rater = Counter((row["task"], row["rater"], row["rater_kind"]) for row in rows)
+    assert by_rater == {
+        (task, rater, kind): 44 for task in TASK_NAMES for rater, kind in (("rubric-1", "rubric"), ("model-1", "model"))
+    }
     for task in TASK_NAMES:
-        assert {row.human_score for row in rows if row.task == task} == {1, 2, 3, 4, 5}
+        assert {row["human_score"] for row in rows if row["task"] == task} == set("12345")
 
 
-def test_unbroken_rewards_pass_on_the_shipped_sheet(result: AuditResult) -> None:
+def test_unbroken_rewards_pass_on_the_shipped_sheet(result: Audit) -> None:
     assert result.gate.passed, result.gate.reasons
     assert list(result.tasks) == list(TASK_NAMES)
 
 
-def test_report_has_the_fields_of_the_design(result: AuditResult, output: Path) -> None:
+def test_the_raters_of_the_shipped_sheet_agree(result: Audit) -> None:
+    for task, found in result.tasks.items():
+        assert found.agreement.overlap == 44
+        assert (found.agreement.alpha or 0) >= CONFIG.min_alpha, task
+
+
+def test_report_has_the_fields_of_the_design(result: Audit, output: Path) -> None:
     report = json.loads((output / "report.json").read_text(encoding="utf-8"))
-    assert report == result.report()
+    assert report == json.loads(json.dumps(result.report()))
     assert list(report) == ["tasks", "gate"]
     for block in report["tasks"].values():
-        assert list(block) == [
-            "n",
-            "rho",
-            "rho_low",
-            "rho_high",
-            "tau_b",
-            "pairwise_accuracy",
-            "within_prompt_rho",
-            "alpha",
-            "n_raters",
-            "probes",
-            "verdict",
-        ]
+        assert [name for name in block if name in FIRST_FIELDS] == FIRST_FIELDS
+        assert set(block["random_half"]) == {"n", "rho", "rho_low", "rho_high", "bonett_wright", "bca"}
         assert all(set(probe) == {"passed", "detail"} for probe in block["probes"].values())
+        low = min(block["bonett_wright"][0], block["bca"][0])
+        assert block["rho_low"] == low < block["rho"] < block["rho_high"]
 
 
-def test_output_holds_the_sheet_and_what_was_audited(result: AuditResult, output: Path) -> None:
-    assert (output / "sheet.csv").read_bytes() == CONFIG.sheet.read_bytes()
-    identities = json.loads((output / "identities.json").read_text(encoding="utf-8"))
-    assert identities["reward_version"] == registry.reward_version()
-    assert identities["rater_kinds"] == ["rubric"]
-    assert "No person scored this sheet" in (output / "report.html").read_text(encoding="utf-8")
+def test_output_holds_the_sheet_and_what_was_audited(result: Audit, output: Path) -> None:
+    assert {path.name for path in output.iterdir()} == FILES
+    assert (output / "sheet.csv").read_bytes() == shipped_files().sheet.read_bytes()
+    record = read_audit_record(output)
+    assert record.reward_version == registry.reward_version()
+    assert record.verdict == "passed"
+    assert record.reasons == result.gate.reasons
+    assert record.raters == {"model-1": "model", "rubric-1": "rubric"}
+    assert record.tasks["churn"].rho == result.tasks["churn"].agreement.overall.rho
 
 
-def test_constant_rewards_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    genuine = registry.score_rollout
-
-    def constant(rollout: Rollout, databases: Databases | None, spec: SpecName) -> ScoredRollout:
-        return genuine(rollout, databases, spec).model_copy(update={"reward": 0.5})
-
-    monkeypatch.setattr(registry, "score_rollout", constant)
-    gate = audit(sentiment_only(tmp_path), tmp_path).gate
-    assert not gate.passed
-    assert any("constant" in reason for reason in gate.reasons)
+def test_the_same_sheet_gives_the_same_bytes(output: Path, result: Audit, tmp_path: Path) -> None:
+    run(shipped_files(), CONFIG, "grounded", tmp_path)
+    for name in FILES:
+        assert (tmp_path / name).read_bytes() == (output / name).read_bytes(), name
 
 
-def test_inverted_rewards_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    genuine = registry.score_rollout
+def test_constant_rewards_are_caught(shipped: tuple[ScoredSheet, Score]) -> None:
+    sheet, score = shipped
+    gate = audit_rewards(sentiment(sheet), rewarded(score, lambda _: 0.5), CONFIG).gate
+    assert {"constant", "constant_groups"} <= {objection.check for objection in gate.objections}
 
-    def inverted(rollout: Rollout, databases: Databases | None, spec: SpecName) -> ScoredRollout:
-        scored = genuine(rollout, databases, spec)
-        return scored.model_copy(update={"reward": 1 - scored.reward})
 
-    monkeypatch.setattr(registry, "score_rollout", inverted)
-    result = audit(sentiment_only(tmp_path), tmp_path)
-    assert not result.gate.passed
-    assert result.tasks["sentiment"].verdict == "probe failed"
-    assert (result.tasks["sentiment"].agreement.rho or 0) < 0
+def test_inverted_rewards_are_caught(shipped: tuple[ScoredSheet, Score]) -> None:
+    sheet, score = shipped
+    found = audit_rewards(sentiment(sheet), rewarded(score, lambda reward: 1 - reward), CONFIG)
+    checks = {objection.check for objection in found.gate.objections}
+    assert {"rho", "rho_low", "worst_in_top_quartile", "best_without_reward"} <= checks
+    assert found.tasks["sentiment"].verdict == "probe failed"
+    assert (found.tasks["sentiment"].agreement.overall.rho or 0) < 0
+
+
+def test_v42_is_refused_for_it_pays_what_people_reject(shipped: tuple[ScoredSheet, Score], tmp_path: Path) -> None:
+    audit = run(shipped_files(), CONFIG, "v4.2", tmp_path)
+    assert not audit.gate.passed
+    assert read_audit_record(tmp_path).verdict == "refused"
+    assert "disagrees" in {found.verdict for found in audit.tasks.values()} or any(
+        objection.check == "rho" for objection in audit.gate.objections
+    )
 
 
 @pytest.mark.parametrize(("rater_kind", "passed"), [("rubric", False), ("human", True)])
-def test_people_can_be_demanded(tmp_path: Path, rater_kind: str, passed: bool) -> None:
-    config = sentiment_only(tmp_path, rater_kind=rater_kind).model_copy(update={"require_human": True})
-    assert audit(config, tmp_path).gate.passed is passed
+def test_people_can_be_demanded(shipped: tuple[ScoredSheet, Score], rater_kind: str, passed: bool) -> None:
+    sheet, score = shipped
+    of_kind = replace(sentiment(sheet), rater_kinds=dict.fromkeys(sheet.rater_kinds, rater_kind))  # type: ignore[arg-type]
+    assert audit_rewards(of_kind, score, AuditConfig()).gate.passed is passed
 
 
-def test_a_task_without_scores_is_refused(tmp_path: Path) -> None:
-    config = sentiment_only(tmp_path).model_copy(update={"rollouts": CONFIG.rollouts})
-    gate = audit(config, tmp_path).gate
-    assert not gate.passed
-    assert {reason.split(":")[0] for reason in gate.reasons} == set(TASK_NAMES) - {"sentiment"}
+def test_a_sheet_without_sql_needs_no_store(tmp_path: Path) -> None:
+    rows = [row for row in read_rows(shipped_files().sheet) if row["task"] == "sentiment"]
+    with (tmp_path / "sheet.csv").open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    files = AuditFiles(tmp_path / "sheet.csv", shipped_files().rollouts, tmp_path / "absent")
+    sheet, score = read_files(files, CONFIG, "grounded")
+    found = audit_rewards(sheet, score, CONFIG)
+    assert {objection.task for objection in found.gate.objections} == set(TASK_NAMES) - {"sentiment"}
+    assert {objection.check for objection in found.gate.objections} == {"unscored"}
 
 
-def test_an_edited_completion_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="row 2; row 3"):
-        audit(sentiment_only(tmp_path, completion="editada"), tmp_path)
+def test_a_store_that_the_questions_are_not_about_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="absent"):
+        read_files(replace(shipped_files(), store=tmp_path / "absent"), CONFIG, "grounded")

@@ -1,115 +1,418 @@
 import json
-from dataclasses import asdict
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.metrics import roc_auc_score
 
-from tasks.audit import statistics
-from tasks.audit.statistics import Agreement, Numbers, bca, bonett_wright, measure, pairwise_accuracy, within_prompt_rho
+from tasks.audit.statistics import (
+    Agreement,
+    Correlation,
+    Numbers,
+    auc,
+    bca,
+    bonett_wright,
+    correlation,
+    in_top_quartile,
+    krippendorff_alpha,
+    measure,
+    pairwise_accuracy,
+    spearman,
+)
+
+SCORES = [1, 2, 3, 5, 4, 1, 5, 2, 3, 3, 4, 5] * 4
 
 
 def generator(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def agreement(rewards: list[float], scores: list[int]) -> Agreement:
-    prompt_ids = [f"p{row // 4}" for row in range(len(scores))]
-    return measure(rewards, scores, prompt_ids, ["r1"] * len(scores), generator())
+def by_one(scores: Sequence[int]) -> list[dict[str, int]]:
+    return [{"r1": score} for score in scores]
 
 
-def noisy_rewards(scores: list[int], noise: float) -> list[float]:
+def by_fours(count: int) -> list[str]:
+    return [f"p{row // 4}" for row in range(count)]
+
+
+def agreement(rewards: Sequence[float], scores: Sequence[int]) -> Agreement:
+    return measure(rewards, by_one(scores), by_fours(len(scores)), [True] * len(scores), generator())
+
+
+def noisy_rewards(noise: float, scores: Sequence[int] = SCORES) -> list[float]:
     return [float(value) for value in np.clip(np.array(scores) / 5 + generator(1).normal(0, noise, len(scores)), 0, 1)]
 
 
-SCORES = [1, 2, 3, 5, 4, 1, 5, 2, 3, 3, 4, 5] * 4
+def numbers(*values: float) -> Numbers:
+    return np.array(values, dtype=float)
 
 
-def test_numbers_are_scipys() -> None:
-    rewards = noisy_rewards(SCORES, 0.15)
+def test_numbers_are_those_of_scipy_and_sklearn() -> None:
+    rewards = noisy_rewards(0.15)
     found = agreement(rewards, SCORES)
-    assert found.rho == pytest.approx(stats.spearmanr(rewards, SCORES).statistic)
+    assert found.overall.rho == pytest.approx(stats.spearmanr(rewards, SCORES).statistic)
     assert found.tau_b == pytest.approx(stats.kendalltau(rewards, SCORES).statistic)
-    assert (found.n, found.n_raters, found.alpha) == (48, 1, None)
+    assert found.auc == pytest.approx(roc_auc_score([score >= 4 for score in SCORES], rewards))
+    assert (found.overall.n, found.n_raters, found.overlap, found.alpha) == (48, 1, 0, None)
 
 
-def test_interval_is_the_wider_of_the_two_at_each_end() -> None:
-    rewards = noisy_rewards(SCORES, 0.15)
-    found = agreement(rewards, SCORES)
-    assert found.rho is not None
-    assert found.rho_low is not None
-    assert found.rho_high is not None
-    analytic = bonett_wright(found.rho, 48)
-    resampled = bca(np.array(rewards), np.array(SCORES, dtype=float), generator())
-    assert analytic is not None
-    assert resampled is not None
-    assert found.rho_low == pytest.approx(min(analytic[0], resampled[0]), abs=1e-6)
-    assert found.rho_high == pytest.approx(max(analytic[1], resampled[1]), abs=1e-6)
-    assert found.rho_low < found.rho < found.rho_high
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 5)), min_size=2, max_size=30))
+def test_pairs_are_counted_as_one_by_one(pairs: list[tuple[int, int]]) -> None:
+    rewards, scores = numbers(*(reward for reward, _ in pairs)), numbers(*(score for _, score in pairs))
+    alike = [np.sign(a[0] - b[0]) == np.sign(a[1] - b[1]) for a, b in combinations(pairs, 2)]
+    assert pairwise_accuracy(rewards, scores) == pytest.approx(np.mean(alike))
+    credits = [
+        float(good[0] > bad[0]) + 0.5 * (good[0] == bad[0])
+        for good in pairs
+        for bad in pairs
+        if good[1] >= 4 and bad[1] < 4
+    ]
+    expected = pytest.approx(np.mean(credits)) if credits else None
+    assert auc(rewards, scores >= 4) == expected
 
 
 def test_bonett_wright_matches_the_formula() -> None:
-    # atanh(.8) = 1.0986; sqrt((1 + .32) / 37) = .18888; times 1.95996 = .37020; tanh(.7284), tanh(1.4688).
-    assert bonett_wright(0.8, 40) == pytest.approx((0.62200, 0.89920), abs=2e-4)
+    # atanh(.8) = 1.09861; sqrt((1 + .64 / 2) / 37) = .18888; times 1.95996 = .37020; tanh of .72841 and of 1.46881.
+    assert bonett_wright(0.8, 40) == pytest.approx((0.62219, 0.89934), abs=5e-5)
+    # tanh(+- 1.95996 / sqrt(37)) = tanh(.32222)
+    assert bonett_wright(0.0, 40) == pytest.approx((-0.31151, 0.31151), abs=5e-5)
     assert bonett_wright(1.0, 40) == (1.0, 1.0)
+    assert bonett_wright(-1.0, 40) == (-1.0, -1.0)
     assert bonett_wright(0.5, 3) is None
 
 
 def test_bootstrap_is_scipys_on_the_rows() -> None:
-    rewards, scores = noisy_rewards(SCORES, 0.3), SCORES
-    found = bca(np.array(rewards), np.array(scores, dtype=float), generator())
+    rewards = noisy_rewards(0.3)
+    found = bca(numbers(*rewards), numbers(*SCORES), generator())
 
     def rho(rows: Numbers) -> float:
         chosen = rows.astype(int)
-        return float(stats.spearmanr(np.array(rewards)[chosen], np.array(scores)[chosen]).statistic)
+        return float(stats.spearmanr(np.array(rewards)[chosen], np.array(SCORES)[chosen]).statistic)
 
     rows = np.arange(48, dtype=float)
     plain = stats.bootstrap((rows,), rho, n_resamples=1_000, vectorized=False, rng=generator(3)).confidence_interval
     assert found == pytest.approx((plain.low, plain.high), abs=0.06)
 
 
+def test_bounds_are_the_outer_ones_of_both_intervals() -> None:
+    found = agreement(noisy_rewards(0.15), SCORES).overall
+    assert found.rho is not None
+    assert found.bonett_wright == bonett_wright(found.rho, 48)
+    assert found.bca is not None
+    crossed = Correlation(40, 0.8, (0.6, 0.9), (0.65, 0.95))
+    assert (crossed.rho_low, crossed.rho_high) == (0.6, 0.95)
+    inside = Correlation(40, 0.8, (0.7, 0.85), (0.65, 0.95))
+    assert (inside.rho_low, inside.rho_high) == (0.65, 0.95)
+
+
+def test_bounds_are_those_of_the_one_interval_that_there_is() -> None:
+    alone = Correlation(40, 0.8, (0.6, 0.9), None)
+    assert (alone.rho_low, alone.rho_high) == (0.6, 0.9)
+    unknown = Correlation(3, 0.8, None, None)
+    assert (unknown.rho_low, unknown.rho_high) == (None, None)
+
+
+def test_same_seed_same_numbers() -> None:
+    rewards = noisy_rewards(0.3)
+    assert agreement(rewards, SCORES) == agreement(rewards, SCORES)
+
+
+def test_more_rows_make_the_interval_narrower() -> None:
+    rewards = noisy_rewards(0.3)
+    few = correlation(numbers(*rewards[:24]), numbers(*SCORES[:24]), generator())
+    many = correlation(numbers(*rewards * 4), numbers(*SCORES * 4), generator())
+    for name in ("bonett_wright", "bca"):
+        of_few, of_many = getattr(few, name), getattr(many, name)
+        assert of_many[1] - of_many[0] < 0.7 * (of_few[1] - of_few[0])
+
+
 @pytest.mark.parametrize(("rewards", "scores"), [([0.5] * 48, SCORES), ([0.1, 0.7] * 24, [3] * 48)])
 def test_constants_agree_with_nothing(rewards: list[float], scores: list[int]) -> None:
     found = agreement(rewards, scores)
-    assert found.rho is found.rho_low is found.rho_high is found.tau_b is found.within_prompt_rho is None
+    assert found.overall == found.random_half == Correlation(48, None, None, None)
+    assert found.overall.rho_low is found.overall.rho_high is found.tau_b is found.within_prompt_rho is None
+
+
+def test_a_single_completion_has_no_correlation() -> None:
+    found = agreement([0.5], [4])
+    assert found.overall == Correlation(1, None, None, None)
+    assert found.pairwise_accuracy is found.auc is found.tau_b is None
 
 
 def test_perfect_and_inverse_agreement() -> None:
     found = agreement([score / 5 for score in SCORES], SCORES)
-    assert (found.rho, found.rho_low, found.tau_b, found.pairwise_accuracy) == pytest.approx((1, 1, 1, 1))
-    assert found.within_prompt_rho == pytest.approx(1)
+    assert (found.overall.rho, found.overall.rho_low, found.overall.rho_high) == pytest.approx((1, 1, 1))
+    assert (found.tau_b, found.pairwise_accuracy, found.within_prompt_rho, found.auc) == pytest.approx((1, 1, 1, 1))
     inverse = agreement([1 - score / 5 for score in SCORES], SCORES)
-    assert (inverse.rho, inverse.tau_b) == pytest.approx((-1, -1))
+    assert (inverse.overall.rho, inverse.overall.rho_high, inverse.tau_b) == pytest.approx((-1, -1, -1))
+    assert inverse.auc == 0
 
 
 def test_pairwise_accuracy_credits_a_tie_only_where_both_tie() -> None:
     # Pairs: (1,2) tied in both; (1,3) and (2,3) ordered alike; a reward that splits the tie loses one pair of three.
-    assert pairwise_accuracy(np.array([0.2, 0.2, 0.9]), np.array([1.0, 1.0, 3.0])) == 1
-    assert pairwise_accuracy(np.array([0.2, 0.3, 0.9]), np.array([1.0, 1.0, 3.0])) == pytest.approx(2 / 3)
-    assert pairwise_accuracy(np.array([0.5, 0.5, 0.5]), np.array([1.0, 1.0, 3.0])) == pytest.approx(1 / 3)
+    assert pairwise_accuracy(numbers(0.2, 0.2, 0.9), numbers(1, 1, 3)) == 1
+    assert pairwise_accuracy(numbers(0.2, 0.3, 0.9), numbers(1, 1, 3)) == pytest.approx(2 / 3)
+    assert pairwise_accuracy(numbers(0.5, 0.5, 0.5), numbers(1, 1, 3)) == pytest.approx(1 / 3)
+
+
+def test_area_under_the_curve_credits_half_for_a_tie() -> None:
+    assert auc(numbers(0.5, 0.5), np.array([True, False])) == 0.5
+    assert auc(numbers(0.9, 0.5, 0.5, 0.1), np.array([True, True, False, False])) == pytest.approx(3.5 / 4)
+    assert auc(numbers(0.1, 0.9), np.array([True, True])) is None
+    assert auc(numbers(0.1, 0.9), np.array([False, False])) is None
 
 
 def test_agreement_across_prompts_is_not_agreement_within_them() -> None:
     # Easy prompts score high and hard ones low, but within each prompt the reward prefers the worse completion.
-    rewards = np.array([0.12, 0.11, 0.10, 0.92, 0.91, 0.90, 0.5])
-    scores = np.array([1.0, 2.0, 3.0, 3.0, 4.0, 5.0, 3.0])
-    found = within_prompt_rho(rewards, scores, ["hard"] * 3 + ["easy"] * 3 + ["alone"])
-    assert found == pytest.approx(-1)
-    assert (statistics.spearman(rewards, scores) or 0) > 0.3
-    assert within_prompt_rho(rewards, scores, list("abcdefg")) is None
+    rewards = [0.12, 0.11, 0.10, 0.92, 0.91, 0.90, 0.5]
+    scores = [1, 2, 3, 3, 4, 5, 3]
+    prompt_ids = ["hard"] * 3 + ["easy"] * 3 + ["alone"]
+    found = measure(rewards, by_one(scores), prompt_ids, [True] * 7, generator())
+    assert found.within_prompt_rho == pytest.approx(-1)
+    assert (found.overall.rho or 0) > 0.3
+    assert (found.prompt_groups, found.constant_groups) == (2, 0)
+
+
+def test_within_prompt_rho_is_the_mean_over_prompts_where_both_sides_vary() -> None:
+    # p0: rho 1. p1: ranks 1 2 3 against 1 3 2, rho 1 - 6 * 2 / 24 = .5. p2's rewards and p3's scores are constant.
+    rewards = [0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.4, 0.4, 0.4, 0.1, 0.2, 0.3]
+    scores = [1, 2, 3, 1, 3, 2, 1, 2, 3, 4, 4, 4]
+    prompt_ids = [f"p{row // 3}" for row in range(12)]
+    found = measure(rewards, by_one(scores), prompt_ids, [True] * 12, generator())
+    assert found.within_prompt_rho == pytest.approx(0.75)
+    assert (found.prompt_groups, found.constant_groups) == (4, 1)
+
+
+def test_a_prompts_completions_need_not_stand_together() -> None:
+    rewards, scores = noisy_rewards(0.3), SCORES
+    prompt_ids = [f"p{row % 12}" for row in range(48)]
+    together = sorted(range(48), key=lambda row: prompt_ids[row])
+    apart = measure(rewards, by_one(scores), prompt_ids, [True] * 48, generator())
+    sorted_by_prompt = measure(
+        [rewards[row] for row in together],
+        by_one([scores[row] for row in together]),
+        [prompt_ids[row] for row in together],
+        [True] * 48,
+        generator(),
+    )
+    assert apart.within_prompt_rho == pytest.approx(sorted_by_prompt.within_prompt_rho)
+    assert apart.prompt_groups == sorted_by_prompt.prompt_groups == 12
+
+
+def test_random_half_counts_only_what_was_drawn_at_random() -> None:
+    rewards = noisy_rewards(0.3)
+    # What was chosen by its reward agrees the wrong way round.
+    chosen = [1 - score / 5 for score in SCORES]
+    at_random = [True] * 48 + [False] * 48
+    found = measure(rewards + chosen, by_one(SCORES * 2), by_fours(96), at_random, generator())
+    assert found.random_half.n == 48
+    assert found.random_half.rho == pytest.approx(stats.spearmanr(rewards, SCORES).statistic)
+    assert found.overall.n == 96
+    assert (found.overall.rho or 0) < 0.2
+
+
+def test_random_half_is_everything_or_nothing() -> None:
+    rewards = noisy_rewards(0.3)
+    found = agreement(rewards, SCORES)
+    assert found.random_half == found.overall
+    nothing = measure(rewards, by_one(SCORES), by_fours(48), [False] * 48, generator())
+    assert nothing.random_half == Correlation(0, None, None, None)
+    assert nothing.overall == found.overall
+
+
+def test_a_completion_counts_once_with_the_mean_score_of_its_raters() -> None:
+    rewards = [0.0, 0.9, 0.4, 0.6, 0.7, 0.2]
+    scores = [{"a": 1, "b": 1}, {"a": 5, "b": 4}, {"a": 2}, {"b": 3}, {"a": 3, "b": 4, "c": 5}, {"a": 1, "b": 2}]
+    found = measure(rewards, scores, ["p"] * 6, [True] * 6, generator())
+    means = [1, 4.5, 2, 3, 4, 1.5]
+    assert found.overall.n == 6
+    assert found.overall.rho == pytest.approx(stats.spearmanr(rewards, means).statistic)
+    assert found.auc == pytest.approx(roc_auc_score([mean >= 4 for mean in means], rewards))
+    assert (found.n_raters, found.overlap) == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("given", "worst", "best"),
+    [
+        ({"a": 1}, 1, 0),
+        ({"a": 1, "b": 1, "c": 2}, 1, 0),
+        ({"a": 1, "b": 2}, 0, 0),
+        ({"a": 2}, 0, 0),
+        ({"a": 5}, 0, 1),
+        ({"a": 5, "b": 5, "c": 4}, 0, 1),
+        ({"a": 5, "b": 4}, 0, 0),
+        ({"a": 1, "b": 5}, 0, 0),
+    ],
+)
+def test_raters_means_count_as_worst_or_best_where_they_are_nearest(
+    given: dict[str, int], worst: int, best: int
+) -> None:
+    scores: list[dict[str, int]] = [{"a": 3}, {"a": 3}, {"a": 2}, given]
+    at_the_top = measure([0.1, 0.2, 0.3, 1.0], scores, ["p"] * 4, [True] * 4, generator())
+    assert (at_the_top.worst_in_top_quartile, at_the_top.best, at_the_top.best_without_reward) == (worst, best, 0)
+    without = measure([0.1, 0.2, 0.3, 0.0], scores, ["p"] * 4, [True] * 4, generator())
+    assert (without.worst_in_top_quartile, without.best, without.best_without_reward) == (0, best, best)
+
+
+def test_top_quartile() -> None:
+    assert in_top_quartile(numbers(*range(40))).sum() == 10
+    # With three quarters of zeros or more, everything above zero is at the top, and no zero is.
+    assert in_top_quartile(numbers(*[0] * 36, *[0.2] * 4)).tolist() == [False] * 36 + [True] * 4
+    # With many maxima, all of them are at the top and nothing else is.
+    assert in_top_quartile(numbers(*[0.9] * 10, *[1] * 30)).tolist() == [False] * 10 + [True] * 30
+    assert not in_top_quartile(numbers(*[1] * 40)).any()
+    assert not in_top_quartile(numbers()).any()
+
+
+def test_constant_rewards_are_at_the_top_nowhere_but_constant_in_every_prompt() -> None:
+    found = agreement([1.0] * 48, SCORES)
+    assert found.worst_in_top_quartile == 0
+    assert (found.prompt_groups, found.constant_groups) == (12, 12)
+    assert agreement([0.0] * 48, SCORES).best_without_reward == agreement([0.0] * 48, SCORES).best == 12
 
 
 def test_rounding_errors_do_not_order_equal_rewards() -> None:
-    assert agreement([0.1 + 0.2, 0.3] * 24, SCORES).rho is None
+    assert agreement([0.1 + 0.2, 0.3] * 24, SCORES).overall.rho is None
+    nearly_zero = agreement([1e-12 if score == 5 else score / 5 for score in SCORES], SCORES)
+    assert nearly_zero.best_without_reward == 12
+
+
+def test_alpha_is_that_of_krippendorffs_example() -> None:
+    # Krippendorff (2011), "Computing Krippendorff's alpha-reliability": four observers, twelve units, ordinal .815.
+    table = ["123321412...", "1233224125.3", ".3332342251.", "1233244125 1."]
+    observers = {f"r{row}": line.replace(" ", "") for row, line in enumerate(table)}
+    scores = [{rater: int(line[unit]) for rater, line in observers.items() if line[unit] != "."} for unit in range(12)]
+    assert krippendorff_alpha(scores) == pytest.approx(0.815, abs=5e-4)
+
+
+Given = st.lists(
+    st.dictionaries(st.sampled_from(["ana", "bia", "caio"]), st.integers(1, 5), min_size=1), min_size=1, max_size=15
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(Given)
+def test_alpha_is_one_less_observed_over_expected_disagreement(scores: list[dict[str, int]]) -> None:
+    shared = [list(given.values()) for given in scores if len(given) > 1]
+    ranks = iter(stats.rankdata([value for unit in shared for value in unit]))
+    units = [[next(ranks) for _ in unit] for unit in shared]
+    everything = [rank for unit in units for rank in unit]
+    if len(set(everything)) < 2:
+        assert krippendorff_alpha(scores) is None
+        return
+    # The ordinal distance of two scores is that of their middle ranks.
+    observed = sum((a - b) ** 2 / (len(unit) - 1) for unit in units for a, b in permutations(unit, 2))
+    expected = sum((a - b) ** 2 for a, b in permutations(everything, 2)) / (len(everything) - 1)
+    assert krippendorff_alpha(scores) == pytest.approx(1 - observed / expected)
+
+
+def test_alpha_of_full_agreement_and_of_none() -> None:
+    assert krippendorff_alpha([{"a": score, "b": score} for score in SCORES]) == pytest.approx(1)
+    assert (krippendorff_alpha([{"a": score, "b": 6 - score} for score in SCORES]) or 0) < -0.5
+    assert krippendorff_alpha([{"a": 3, "b": 3}] * 20) is None
+    # What nobody else scored cannot make alpha known.
+    assert krippendorff_alpha([{"a": 3, "b": 3}, {"a": 1}, {"b": 5}]) is None
+    assert krippendorff_alpha([{"a": 1}, {"b": 5}]) is None
+    assert krippendorff_alpha([]) is None
+
+
+def test_completions_with_one_rater_leave_alpha_as_it_is() -> None:
+    shared = [{"a": score, "b": min(5, score + 1)} for score in SCORES]
+    assert krippendorff_alpha([*shared, *by_one([1, 5, 5]), {"a": 1}]) == pytest.approx(krippendorff_alpha(shared))
+
+
+Rows = st.lists(
+    st.tuples(st.integers(0, 20), st.dictionaries(st.sampled_from("ab"), st.integers(1, 5), min_size=1)),
+    min_size=2,
+    max_size=24,
+)
+
+
+def measured(rows: Sequence[tuple[float, Mapping[str, int]]]) -> Agreement:
+    return measure(
+        [reward for reward, _ in rows],
+        [given for _, given in rows],
+        by_fours(len(rows)),
+        [row % 2 == 0 for row in range(len(rows))],
+        generator(),
+    )
 
 
 @settings(max_examples=30, deadline=None)
+@given(Rows)
+def test_only_the_order_of_rewards_counts(rows: list[tuple[int, dict[str, int]]]) -> None:
+    linear = [(reward / 20, given) for reward, given in rows]
+    bent = [(reward**3 / 10_000, given) for reward, given in rows]
+    # The quartile is by the interpolated quantile, which may lie between others; what is above it does not change.
+    assert measured(bent) == measured(linear)
+
+
+@settings(max_examples=30, deadline=None)
+@given(Rows)
+def test_raters_names_count_for_nothing(rows: list[tuple[int, dict[str, int]]]) -> None:
+    other = {"a": "zilda", "b": "ana"}
+    renamed = [(reward / 20, {other[rater]: score for rater, score in given.items()}) for reward, given in rows]
+    first, second = measured([(reward / 20, given) for reward, given in rows]), measured(renamed)
+    assert second.alpha == pytest.approx(first.alpha)
+    assert replace(second, alpha=None) == replace(first, alpha=None)
+
+
+@settings(max_examples=30, deadline=None)
+@given(Rows, st.randoms(use_true_random=False))
+def test_the_order_of_rows_counts_for_nothing(rows: list[tuple[int, dict[str, int]]], random: object) -> None:
+    rewards, given = [reward / 20 for reward, _ in rows], [scores for _, scores in rows]
+    prompt_ids, at_random = by_fours(len(rows)), [row % 2 == 0 for row in range(len(rows))]
+    order = list(range(len(rows)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    first = measure(rewards, given, prompt_ids, at_random, generator())
+    second = measure(
+        [rewards[row] for row in order],
+        [given[row] for row in order],
+        [prompt_ids[row] for row in order],
+        [at_random[row] for row in order],
+        generator(),
+    )
+    # The bootstrap draws rows by their place.
+    assert flat(second) == pytest.approx(flat(first), nan_ok=False)
+
+
+def flat(found: Agreement) -> dict[str, float | None]:
+    figures = asdict(found)
+    for half in ("overall", "random_half"):
+        numbers_of_half = figures.pop(half)
+        low, high = numbers_of_half["bonett_wright"] or (None, None)
+        figures |= {f"{half}_n": numbers_of_half["n"], f"{half}_rho": numbers_of_half["rho"]}
+        figures |= {f"{half}_low": low, f"{half}_high": high}
+    return figures
+
+
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.3, 1.0]), st.integers(1, 5)), min_size=1, max_size=12))
 def test_every_number_is_finite_and_in_range(pairs: list[tuple[float, int]]) -> None:
-    found = agreement([reward for reward, _ in pairs], [score for _, score in pairs])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = agreement([reward for reward, _ in pairs], [score for _, score in pairs])
     json.dumps(asdict(found), allow_nan=False)
-    if found.rho is not None and found.rho_low is not None and found.rho_high is not None:
-        assert -1 <= found.rho_low <= found.rho + 1e-9
-        assert found.rho - 1e-9 <= found.rho_high <= 1
+    overall = found.overall
+    if overall.rho is not None and overall.rho_low is not None and overall.rho_high is not None:
+        assert -1 <= overall.rho_low <= overall.rho + 1e-9
+        assert overall.rho - 1e-9 <= overall.rho_high <= 1
+    assert 0 <= (found.pairwise_accuracy or 0) <= 1
+    assert found.constant_groups <= found.prompt_groups
+    assert found.best_without_reward <= found.best
+
+
+def test_one_side_nearly_constant_still_has_an_interval() -> None:
+    # Most resamples of such scores are constant; leaving the one row out leaves no relation.
+    scores = numbers(*[3] * 39, 5)
+    rewards = numbers(*np.linspace(0, 1, 40))
+    interval = bca(rewards, scores, generator())
+    assert interval is not None
+    assert -1 <= interval[0] <= (spearman(rewards, scores) or 0) <= interval[1] <= 1

@@ -1,0 +1,162 @@
+"""`tucano audit`: the reward audit by itself, and the ways in which people score."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.interruption import interruptible
+from schemas.tasks import SpecName, TaskName
+
+app = typer.Typer(
+    name="audit",
+    help="Hold the rewards against people's scores, before a GPU-hour is spent on them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+SHARE_TO_CATCH = 0.95
+UNDONE = "interrupted, and nothing was written; run the same command again"
+KEPT = "interrupted; what was done is kept, and the same command goes on"
+
+Sheet = Annotated[Path, typer.Argument(help="The audit sheet, a CSV file.")]
+Spec = Annotated[SpecName, typer.Option(help="The reward specification.")]
+Store = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the store that sql_qa's questions are about; `store` beside the rollouts if there."),
+]
+State = Annotated[Path, typer.Option(help="The state folder.")]
+Profile = Annotated[str, typer.Option(help="A profile of infra/profiles, or a path to a TOML file.")]
+Overrides = Annotated[list[str], typer.Option("--set", help="Override one value: a.b=c. May be given several times.")]
+
+
+@app.command()
+def sheet(
+    rollouts: Annotated[Path, typer.Argument(help="JSON Lines of rollouts at temperature 1, several of each prompt.")],
+    out: Annotated[Path, typer.Option(help="The sheet to write: a new file.")],
+    spec: Spec = "grounded",
+    store: Store = None,
+    per_task: Annotated[int, typer.Option(min=5, help="Completions of each task.")] = 40,
+    seed: Annotated[int, typer.Option(min=0, help="Decides which completions are drawn.")] = 42,
+) -> None:
+    """Draw completions for people to score: half at random, half by strata of the reward."""
+    from flows.console import say, stage_progress
+    from flows.print_audit import print_sample
+    from tasks.audit.new_sheet import make_sheet
+
+    with interruptible(UNDONE), stage_progress("sheet") as progress:
+        sample = make_sheet(rollouts, spec, _store(rollouts, store), per_task, seed, out, progress)
+    print_sample(sample)
+    say(f"sheet: {out}; score it in a spreadsheet, or with: tucano audit label {out} --rater PSEUDONYM")
+
+
+@app.command()
+def check(
+    sheet: Sheet,
+    rollouts: Annotated[Path, typer.Option(help="The rollouts that the sheet was made of.")],
+    report: Annotated[Path, typer.Option(help="The folder of the report; an earlier report in it is replaced.")],
+    spec: Annotated[SpecName | None, typer.Option(help="The reward specification; the profile's if not given.")] = None,
+    store: Store = None,
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON document on stdout.")] = False,
+) -> None:
+    """Hold the rewards against a scored sheet; exit code 3 where they do not agree."""
+    from flows.console import say, stage_progress
+    from flows.new_folder import new_folder
+    from flows.past_audits import past_audits
+    from flows.print_audit import print_audit, print_disagreements
+    from flows.session import artifacts_folder
+    from schemas.profiles import load_config
+    from tasks.audit import stage
+    from tasks.audit.report import REPORT_PAGE
+
+    config = load_config(profile, overrides, makes_prompts=False)
+    files = stage.AuditFiles(sheet, rollouts, _store(rollouts, store))
+    with new_folder(report, stage.FILES) as draft, stage_progress("audit") as progress:
+        audit = stage.run(
+            files, config.audit, spec or config.rewards.spec, draft, past_audits(artifacts_folder(config)), progress
+        )
+    print_audit(audit)
+    if not audit.gate.passed:
+        print_disagreements(audit.judged)
+    say(f"report: {report / REPORT_PAGE}")
+    if as_json:
+        typer.echo(json.dumps(audit.report(), ensure_ascii=False))
+    if not audit.gate.passed:
+        raise typer.Exit(3)
+
+
+@app.command()
+def label(
+    sheet: Sheet,
+    rater: Annotated[str, typer.Option(help="Your pseudonym: small letters, digits and hyphens.")],
+    task: Annotated[TaskName | None, typer.Option(help="Score this task only.")] = None,
+) -> None:
+    """Score a sheet in the terminal, one key a completion; every score is saved at once."""
+    from flows.label import label as score_in_terminal
+
+    score_in_terminal(sheet, rater, task)
+
+
+@app.command()
+def publish(sheet: Sheet, state: State = Path(".tucano")) -> None:
+    """Put a sheet into MLflow's review queue, to be scored in the browser."""
+    from flows.console import say, stage_progress
+    from flows.session import EXPERIMENT, mlflow_store
+    from tasks.audit import review
+
+    with interruptible(KEPT), stage_progress("publish") as progress:
+        published = review.publish(sheet, *mlflow_store(state), EXPERIMENT, progress)
+    say(f"{published.new} of {published.completions} completions are new in MLflow; {published.where}")
+
+
+@app.command()
+def collect(sheet: Sheet, state: State = Path(".tucano")) -> None:
+    """Read the scores that were given in MLflow back into the sheet."""
+    from flows.console import say
+    from flows.session import EXPERIMENT, mlflow_store
+    from tasks.audit import review
+
+    with interruptible(KEPT):
+        collected = review.collect(sheet, *mlflow_store(state), EXPERIMENT)
+    say(f"{collected.answers} scores of {collected.raters} raters are in {sheet}; {collected.unscored} are missing")
+
+
+@app.command()
+def mutants(
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")] = False,
+) -> None:
+    """Break the rewards on purpose, one bug at a time, and tell how many of the bugs the audit catches."""
+    from tasks.audit.mutants import run_mutants
+
+    from flows.console import say, stage_progress
+    from flows.print_audit import print_mutants
+    from schemas.profiles import load_config
+    from tasks.audit.stage import read_files, shipped_files
+
+    config = load_config(profile, overrides, makes_prompts=False)
+    with interruptible(UNDONE), stage_progress("mutants") as progress:
+        scored, reward = read_files(shipped_files(), config.audit, config.rewards.spec)
+        report = run_mutants(scored, reward, config.audit, progress=progress)
+    print_mutants(report)
+    if as_json:
+        typer.echo(json.dumps(_as_document(report), ensure_ascii=False))
+    if report.share < SHARE_TO_CATCH:
+        say(f"{SHARE_TO_CATCH:.0%} is needed")
+        raise typer.Exit(3)
+
+
+def _store(rollouts: Path, given: Path | None) -> Path:
+    """Return the store that SQL is run on: no other is taken without a word."""
+    from flows.console import say
+    from tasks.audit.stage import STORE_FOLDER, shipped_files
+
+    beside = rollouts.parent / STORE_FOLDER
+    if given is not None or beside.is_dir():
+        return given or beside
+    say(f"no --store, and no {STORE_FOLDER} beside {rollouts}: where there is SQL, it is run on the shipped store")
+    return shipped_files().store

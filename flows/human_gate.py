@@ -1,0 +1,140 @@
+"""The human gate: a run that needs people's scores lets its process go, and goes on once they are there."""
+
+import math
+import shlex
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, cast
+
+from prefect import get_run_logger
+from prefect.artifacts import create_markdown_artifact
+from prefect.exceptions import Pause
+from prefect.flow_runs import suspend_flow_run
+from prefect.input import Keyset, RunInput, keyset_from_base_key, read_flow_run_input
+from prefect.runtime import deployment
+from pydantic import ConfigDict, Field
+
+from schemas.config import REPOSITORY
+from schemas.errors import Interrupted
+from tasks.audit.labelling import PSEUDONYM
+from tasks.audit.rubrics import RUBRICS_FOLDER
+
+SHEET_ARTIFACT: Final = "audit-sheet"
+
+_SECONDS_A_DAY: Final = 86_400
+
+
+class ScoresDone(RunInput):
+    """What Prefect's form asks of whoever says that the sheet is scored."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    scored_by: str = Field(pattern=f"^{PSEUDONYM.pattern}$")
+    """The pseudonym of whoever says so, no name or e-mail: lower-case letters without accents, digits and hyphens."""
+
+
+def wait_for_scores(sheet: Path, unscored: int, days: float) -> None:
+    """Wait until people have scored a sheet, without a process that waits.
+
+    A run of a deployment is suspended. Resumed, it runs its flow again from the top, where finished stages are skipped,
+    and its caller looks at the sheet again: called once more, this suspends once more. It belongs in the body of the
+    deployed flow, for Prefect suspends no subflow.
+
+    Args:
+        sheet: The sheet.
+        unscored: How many of its completions wait for a score.
+        days: How long a suspended run waits; then Prefect fails it, and to retry it is to go on from here.
+
+    Raises:
+        Interrupted: The run has no deployment, so that nobody could resume it: the same command goes on.
+        Pause: Prefect's own signal that the run is suspended; its cause is an `Interrupted` that says why.
+    """
+    waiting = f"{unscored} completions of {sheet} wait for a score"
+    if deployment.id is None:
+        _show(sheet, unscored, "Then run the same command again: it goes on from here.")
+        raise Interrupted(
+            f"{waiting}; score them in a spreadsheet, with `{_label(sheet)}` or, in MLflow's review queue, with "
+            f"`{_publish(sheet)}`, and run the same command again, which goes on from here"
+        )
+    asked = _forms_shown()
+    who = _answer_to(asked)
+    told = f"{who} said that every completion is scored, but {waiting}" if who else waiting
+    get_run_logger().info(told)
+    until = datetime.now(UTC) + timedelta(days=days)
+    _show(
+        sheet,
+        unscored,
+        f"Then press *Resume* on the run's page and fill in its form, before {until:%Y-%m-%d %H:%M} UTC. Later the run "
+        "has failed: press *Retry*, or run it again with the same parameters, and it goes on from here.",
+    )
+    form = ScoresDone.with_initial_data(description=f"{told}. Is it scored now? If not, the run asks again.")
+    try:
+        suspend_flow_run(wait_for_input=form, timeout=math.ceil(days * _SECONDS_A_DAY), key=_key(asked + 1))
+    except Pause as pause:
+        # Whoever records this run knows our own sentences, and no Prefect.
+        raise pause from Interrupted(f"suspended: {waiting}")
+
+
+def _forms_shown() -> int:
+    """Count the forms that this run has shown.
+
+    A run that waited in vain and is retried has forgotten its suspensions, but not its forms, and Prefect refuses a
+    second one by the same key.
+    """
+    number = 0
+    while read_flow_run_input(_inputs(number + 1)["schema"]) is not None:
+        number += 1
+    return number
+
+
+def _answer_to(number: int) -> str | None:
+    """Return who answered a form; None where there was none, or nobody did."""
+    # As the server took it: its own check lets a line break stand at the end, and the model's would fail the run.
+    answer = cast("dict[str, Any] | None", read_flow_run_input(_inputs(number)["response"]))
+    return None if answer is None else str(answer["scored_by"]).strip()
+
+
+def _inputs(number: int) -> Keyset:
+    return keyset_from_base_key(f"suspended-{_key(number)}")
+
+
+def _key(number: int) -> str:
+    return f"scores-{number}"
+
+
+def _show(sheet: Path, unscored: int, go_on: str) -> None:
+    """Say on the run's page where the sheet is, how it is scored and what comes then."""
+    create_markdown_artifact(
+        key=SHEET_ARTIFACT,
+        markdown=f"""\
+**{unscored} completions wait for people's scores**, 1 to 5. The sheet, on the machine that works on this run:
+
+```
+{sheet}
+```
+
+What each score means is written in `{RUBRICS_FOLDER.relative_to(REPOSITORY)}`. There are three ways to score:
+
+- open the sheet in a spreadsheet, fill in `human_score`, `rater` and `rater_kind`, and save it as CSV;
+- in a terminal, a key a score;
+- in MLflow's review queue: publish the sheet there, and collect the scores when they are given.
+
+```
+{_label(sheet)}
+
+{_publish(sheet)}
+tucano audit collect {shlex.quote(str(sheet))}
+```
+
+{go_on}
+""",
+        description="Completions that people must score",
+    )
+
+
+def _label(sheet: Path) -> str:
+    return f"tucano audit label {shlex.quote(str(sheet))} --rater PSEUDONYM"
+
+
+def _publish(sheet: Path) -> str:
+    return f"tucano audit publish {shlex.quote(str(sheet))}"

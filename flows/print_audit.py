@@ -1,0 +1,104 @@
+"""What a person sees of an audit in the terminal."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from flows.console import print_table, say
+from flows.shown_text import as_shown
+from tasks.audit.disagreements import Judged, worst_disagreements
+
+if TYPE_CHECKING:
+    from tasks.audit.mutants import MutantReport
+    from tasks.audit.sampling import Sample
+    from tasks.audit.stage import Audit
+
+DISAGREEMENTS_SHOWN = 5
+LONGEST_SHOWN = 300
+PROBES_TOLD = 3
+
+
+def print_audit(audit: "Audit") -> None:
+    """Print the figures of each task, and the gate's word with its reasons."""
+    rows = []
+    for task, found in audit.tasks.items():
+        agreement = found.agreement
+        overall, passed = agreement.overall, sum(probe.passed for probe in found.probes.values())
+        rows.append(
+            (
+                task,
+                str(overall.n),
+                _number(overall.rho),
+                f"{_number(overall.rho_low)} to {_number(overall.rho_high)}",
+                _number(agreement.random_half.rho),
+                _number(agreement.within_prompt_rho),
+                _number(agreement.alpha),
+                f"{passed} of {len(found.probes)}",
+                found.verdict,
+            )
+        )
+    header = ("task", "scores", "rho", "95 % interval", "random", "within", "alpha", "probes", "verdict")
+    print_table("Rewards against scores", header, rows)
+    say("passed: training may start" if audit.gate.passed else "refused: training must not start")
+    for reason in audit.gate.reasons if audit.gate.passed else _objections(audit):
+        say(f"- {reason}")
+
+
+def _objections(audit: "Audit") -> list[str]:
+    """Return every objection of the gate in words, but of a task's failed probes the first few and how many more."""
+    told: list[str] = []
+    for task, objections in groupby(audit.gate.objections, key=lambda objection: objection.task):
+        probes = []
+        for objection in objections:
+            (probes if objection.check.startswith("probe:") else told).append(str(objection))
+        told += probes[:PROBES_TOLD]
+        if len(probes) > PROBES_TOLD:
+            told.append(f"{task}: and {len(probes) - PROBES_TOLD} more probes failed, which the report names")
+    return told
+
+
+def print_disagreements(judged: Sequence[Judged]) -> None:
+    """Print where reward and people differ most, prompt and completion side by side."""
+    rows = [
+        (
+            as_shown(row.rollout.prompt)[:LONGEST_SHOWN],
+            as_shown(row.rollout.completion)[:LONGEST_SHOWN],
+            f"{row.item.score:g}",
+            f"{row.rollout.reward:.2f}",
+        )
+        for row in worst_disagreements(judged, DISAGREEMENTS_SHOWN)
+    ]
+    print_table(
+        f"The {len(rows)} worst disagreements",
+        ("prompt", "completion", "score", "reward"),
+        rows,
+        texts=("prompt", "completion"),
+        lines=True,
+    )
+
+
+def print_sample(sample: "Sample") -> None:
+    """Print how many completions of each task are on a new sheet, and what is to be known of it."""
+    print_table("Completions to score", ("task", "completions"), [(task, str(n)) for task, n in sample.drawn.items()])
+    if sample.too_long:
+        say(f"warning: {sample.too_long} completions are too long for a spreadsheet's cell, and are not on the sheet")
+    if sample.alone:
+        say(
+            f"warning: no prompt of {', '.join(sample.alone)} has two completions on the sheet; give rollouts with "
+            "several completions of each prompt, so that agreement within a prompt can be measured"
+        )
+
+
+def print_mutants(report: "MutantReport") -> None:
+    """Print which broken rewards the audit caught, and by what."""
+    print_table(
+        "Broken rewards",
+        ("mutant", "tasks", "caught by"),
+        [(trial.mutant.name, ", ".join(trial.mutant.tasks), ", ".join(trial.checks) or "-") for trial in report.trials],
+        texts=("tasks", "caught by"),
+    )
+    say(f"{report.caught} of {len(report.trials)} caught, {report.share:.1%}")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"

@@ -1,0 +1,84 @@
+"""The sheet flow: completions of the base policy, drawn for people to score."""
+
+import math
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+
+from flows.session import work_folder
+from flows.stage import Stage, StageResult, config_digest, run_stage
+from schemas.config import Config
+from schemas.progress import Progress
+from tasks.audit.new_sheet import make_sheet
+from tasks.audit.rollouts import RolloutRequest
+from tasks.audit.sampling import OF_ONE_PROMPT
+from tasks.audit.sheet import read_rows
+from tasks.audit.stage import files_of
+from tasks.lineage.recorder import StageRun
+from tasks.policy.child import run_child
+
+
+@flow(name="sheet", validate_parameters=False)
+def sheet(
+    config: Config, pipeline_run: str, prompts: StageResult, dataset: StageResult, base: StageResult
+) -> StageResult:
+    """Make a sheet of the base policy's completions; never afresh, for somebody may be scoring it."""
+
+    def work(output: Path, progress: Progress, _: StageRun) -> None:
+        files = files_of(output)
+        shutil.copytree(prompts.path / "store", files.store, copy_function=shutil.copyfile)
+        request = RolloutRequest(
+            base=base.path,
+            load_in_4bit=config.train.load_in_4bit,
+            dataset=dataset.path,
+            prompts_per_task=math.ceil(config.audit.scores_per_task / OF_ONE_PROMPT),
+            completions_per_prompt=config.audit.completions_per_prompt,
+            max_tokens=config.train.max_completion_tokens,
+            batch_size=config.evaluate.batch_size,
+            seed=config.seed,
+            output=files.rollouts,
+        )
+        run_child(
+            "tasks.audit.rollouts",
+            request,
+            work_folder(config, "sheet"),
+            interpreter=config.train.interpreter,
+            progress=progress,
+        )
+        make_sheet(
+            files.rollouts,
+            config.rewards.spec,
+            files.store,
+            config.audit.scores_per_task,
+            config.seed,
+            files.sheet,
+            progress,
+        )
+
+    stage = Stage(
+        name="sheet",
+        kind="sheet",
+        sources=("schemas", "tasks.commerce", "tasks.policy", "tasks.audit", "data/lexicons", "data/wordings"),
+        config_digest=config_digest(
+            config.seed,
+            config.rewards.spec,
+            config.audit.scores_per_task,
+            config.audit.completions_per_prompt,
+            config.train.load_in_4bit,
+            config.train.max_completion_tokens,
+            config.evaluate.batch_size,
+        ),
+        inputs={"prompts": prompts.record, "dataset": dataset.record, "base": base.record},
+        work=work,
+        summary=_figures,
+        reports=("sheet.csv",),
+    )
+    return run_stage(stage, config, pipeline_run, fresh=False)
+
+
+def _figures(folder: Path) -> Mapping[str, Any]:
+    tasks = [row["task"] for row in read_rows(files_of(folder).sheet)]
+    return {f"to score: {task}": tasks.count(task) for task in sorted(set(tasks))}

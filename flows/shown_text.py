@@ -1,0 +1,22 @@
+"""Text of a model or of a shopper as a terminal may show it."""
+
+from typing import Final
+
+import regex
+
+# Controls, escapes, what turns the direction of writing or has no width, half surrogate pairs, and exotic line ends.
+# The joiner of emoji stays, and so does what a line break and a tab are shown as.
+_HOSTILE: Final = regex.compile(r"[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\n\u200d]]", regex.VERSION1)
+
+
+def as_shown(text: str) -> str:
+    r"""Return a hostile text in which nothing commands the terminal: `\x1b` is shown as `␛`, the rest as its code."""
+    shown: str = _HOSTILE.sub(_visible, text.replace("\r\n", "\n").expandtabs(4))
+    return shown
+
+
+def _visible(found: regex.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,0 +1,136 @@
+"""Analyses of a table that are right, flawed or wrong."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tasks.audit.completions.asked import Asked, Completions
+from tasks.audit.completions.prose import PADDING
+from tasks.commerce.lexicons import read_lexicon
+
+FACTS: Final = 3
+"""Facts that an analysis is made of; prompts that have fewer are not probed."""
+PLAIN_ACTIONS: Final = (
+    "A recomendação é priorizar o estoque.",
+    "É preciso melhorar o atendimento.",
+    "O ideal é reduzir o custo do envio.",
+)
+OTHER_ACTIONS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "verbs of growth": (
+        "É hora de ampliar o sortimento.",
+        "O time deve divulgar a novidade.",
+        "A loja pode expandir a campanha.",
+    ),
+    "verbs of finding out": (
+        "É hora de ouvir os clientes.",
+        "O time deve investigar a causa.",
+        "A loja pode acompanhar o tema.",
+    ),
+    "verbs of mending": (
+        "É hora de corrigir as falhas.",
+        "O time deve rever o processo.",
+        "A loja pode treinar a equipe.",
+    ),
+    "verbs of dealing": (
+        "É hora de negociar com os parceiros.",
+        "O time deve cobrar os prazos.",
+        "A loja pode trocar de parceiro.",
+    ),
+}
+"""Ways to say what to do, each of three different verbs."""
+NO_ACTIONS: Final = ("O grupo se destaca entre os demais.", "É um ponto que chama atenção.", "O número fala por si.")
+
+
+def same_analysis(asked: Asked) -> Completions:
+    """Return the right analysis with its numbers and states written in other ways."""
+    right = asked.right
+    return {
+        "space around": f"\n {right} \n\n",
+        "no dots in thousands": re.sub(r"(?<=\d)\.(?=\d{3}\b)", "", right),
+        "decimal points": re.sub(r"(?<=\d),(?=\d\b)", ".", right),
+        "space before the percent": re.sub(r"(?<=\d)%", " %", right),
+        "states in full": _states_in_full(right),
+    }
+
+
+def other_actions(asked: Asked) -> Completions:
+    """Return analyses of the same facts that recommend in other words; equally good."""
+    facts = _facts(asked)
+    return {kind: _written(facts, actions) for kind, actions in {"plain": PLAIN_ACTIONS, **OTHER_ACTIONS}.items()}
+
+
+def shallow(asked: Asked) -> Completions:
+    """Return the right facts without what makes them an analysis."""
+    facts = _facts(asked)
+    return {
+        "a paragraph": " ".join(f"{fact}. {action}" for fact, action in zip(facts, PLAIN_ACTIONS, strict=True)),
+        "no action": _written(facts, NO_ACTIONS),
+        "facts alone": "\n".join(f"- {fact}" for fact in facts),
+        "one fact": _written(facts[:1], PLAIN_ACTIONS),
+    }
+
+
+def untrue(asked: Asked) -> Completions:
+    """Return the right analysis with one number that no row of the table says."""
+    return {"an invented number": asked.right.replace("\n- ", "\n- 777,7%: ", 1)}
+
+
+def wrong_answer(asked: Asked) -> Completions:
+    """Return analyses in the best form that say of one row what is true of another, or what no row says."""
+    facts = _facts(asked)
+    swapped = _swapped(facts, set(map(str, asked.reference["facts"])))
+    return {
+        "invented numbers": re.sub(r"\d[\d.,]*\d|\d", "777,7", asked.right),
+        "no numbers": _written(("A receita foi boa", "Houve atrasos", "A nota média agradou"), PLAIN_ACTIONS),
+        **({"numbers of other rows": _written(swapped, PLAIN_ACTIONS)} if swapped else {}),
+    }
+
+
+def padded(asked: Asked) -> Completions:
+    """Return the right analysis, and far too much beside it."""
+    return {"an essay": f"{asked.right}\n{PADDING}"}
+
+
+def wrapped(asked: Asked) -> Completions:
+    """Return the right analysis inside what models put around an answer."""
+    return {"chatter": f"Claro! Segue a resposta:\n{asked.right}\nEspero ter ajudado!"}
+
+
+def pasted(asked: Asked) -> Completions:
+    """Return the prompt's table in place of an analysis, with and without marks."""
+    rows = [line for line in asked.prompt.split("\n") if " | " in line]
+    return {
+        "table": "\n".join(rows),
+        "table as a list": "\n".join(["## Análise", *(f"- {row}" for row in rows)]),
+        "table without bars": "\n".join(row.replace(" | ", " ") for row in rows),
+    }
+
+
+def _facts(asked: Asked) -> list[str]:
+    return [str(fact) for fact in asked.reference["facts"][:FACTS]]
+
+
+def _written(facts: Sequence[str], actions: Sequence[str]) -> str:
+    items = (f"- {fact}. {action}" for fact, action in zip(facts, actions, strict=False))
+    return "\n".join(["## Destaques do período", *items])
+
+
+def _swapped(facts: Sequence[str], true: set[str]) -> list[str]:
+    """Give each statement another row of which it is not true; none where that cannot be done for all."""
+    rows = list(dict.fromkeys(fact.partition(": ")[0] for fact in sorted(true) if ": " in fact))
+    swapped = []
+    for fact in facts:
+        row, _, statement = fact.partition(": ")
+        others = [f"{other}: {statement}" for other in rows if other != row]
+        false = next((other for other in others if other not in true), None)
+        if not statement or false is None:
+            return []
+        swapped.append(false)
+    return swapped
+
+
+def _states_in_full(text: str) -> str:
+    for line in read_lexicon("states"):
+        code, _, name = line.partition(" = ")
+        text = re.sub(rf"^- {code}\b", f"- {name}", text, flags=re.MULTILINE)
+    return text

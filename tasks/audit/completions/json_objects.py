@@ -1,0 +1,248 @@
+"""JSON answers that are right, flawed or wrong: what must change their reward, and what must not."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from tasks.audit.completions.asked import Asked, Completions
+from tasks.audit.completions.prose import PADDING
+
+SHARES: Final = ("churn_risk", "risk_score")
+"""Fields that hold a number from 0 to 1."""
+STARS: Final = ("sentiment_score", "score")
+"""Fields that hold 1 to 5 stars."""
+SENTIMENTS: Final = ("sentiment", "polarity")
+FREE_TEXTS: Final = ("main_complaint", "reasoning")
+DECISIVE: Final = ("sentiment", "polarity", "churn")
+"""The field that an answer stands or falls by."""
+WORTHLESS_REASONS: Final[Completions] = {
+    "name of the field": "reasoning",
+    "keywords": "cliente risco churn pedidos atraso nota valor recompra cancelamento",
+    "English": "The customer has not bought anything for a long time.",
+    "refusal": "Não posso avaliar o risco deste cliente com os dados informados.",
+    "invented numbers": "O cliente fez 98.765 pedidos e espera há 43.210 dias por uma entrega.",
+}
+
+
+def same_object(asked: Asked) -> Completions:
+    """Return the right object, written in other ways."""
+    fields = fields_of(asked.right)
+    return {
+        "spaces": json.dumps(fields, ensure_ascii=False),
+        "escapes": json.dumps(fields),
+        "many lines": json.dumps(fields, indent=4, ensure_ascii=False),
+        "keys backwards": _written(dict(reversed(fields.items()))),
+        "space around": f"\n\t{_written(fields)}  \n",
+    }
+
+
+def portuguese_numbers(asked: Asked) -> Completions:
+    """Return the right object with its share from 0 to 1 as Brazilians write it."""
+    fields = fields_of(asked.right)
+    found: dict[str, str] = {}
+    for name in SHARES:
+        if name not in fields:
+            continue
+        comma = f"{fields[name]:.2f}".replace(".", ",")
+        for how, number in (("comma", comma), ("comma in quotes", f'"{comma}"'), ("percent", f'"{fields[name]:.0%}"')):
+            found[how] = _written(fields | {name: "?"}).replace(f'"{name}":"?"', f'"{name}":{number}')
+    return found
+
+
+def wrong_types(asked: Asked) -> Mapping[str, Completions]:
+    """Return for each field that counts: null first, and then what has another wrong type."""
+    fields = fields_of(asked.right)
+    return {
+        name: {
+            f"{name} {value!r}": _written(fields | {name: value}) for value in (None, *_of_wrong_type(name, fields[name]))
+        }
+        for name in _known(asked)
+    }
+
+
+def missing_fields(asked: Asked) -> Completions:
+    """Return the right object without a field, for each that counts."""
+    fields = fields_of(asked.right)
+    return {
+        f"without {name}": _written({key: value for key, value in fields.items() if key != name})
+        for name in _known(asked)
+    }
+
+
+def wrong_values(asked: Asked) -> Completions:
+    """Return the right object with one field of the right type and another value, for each that counts."""
+    fields = fields_of(asked.right)
+    return {
+        f"another {name}": _written(fields | {name: other_value(name, fields[name])})
+        for name in _known(asked)
+        if name != "reasoning"
+    }
+
+
+def errors(asked: Asked) -> Completions:
+    """Return the right object with one wrong type, and with two."""
+    fields = fields_of(asked.right)
+    known = sorted(_known(asked), key=lambda name: name not in DECISIVE)
+    if len(known) < 2:
+        return {}
+    return {
+        "one error": _written(fields | {known[0]: "?"}),
+        "two errors": _written(fields | {known[0]: "?", known[1]: None}),
+    }
+
+
+def without_values(asked: Asked) -> Completions:
+    """Return objects of the right names that hold nothing."""
+    fields = fields_of(asked.right)
+    return {
+        "nulls": _written(dict.fromkeys(fields)),
+        "names for values": _written({name: name for name in fields}),
+        "question marks": _written(dict.fromkeys(fields, "?")),
+    }
+
+
+def one_field(asked: Asked) -> Completions:
+    """Return an object of the decisive field alone, of those that have ten."""
+    fields = fields_of(asked.right)
+    if len(_known(asked)) < len(fields) or len(fields) < 4:
+        return {}
+    return {"one field": _written({name: value for name, value in fields.items() if name in DECISIVE})}
+
+
+def wrong_answer(asked: Asked) -> Completions:
+    """Return an object in the best form of which everything is wrong."""
+    fields = fields_of(asked.right)
+    return {"everything wrong": _written({name: other_value(name, value) for name, value in fields.items()})}
+
+
+def contradictions(asked: Asked) -> Completions:
+    """Return objects whose two fields cannot both be right: praise with one star, a loyal shopper at high risk."""
+    fields = fields_of(asked.right)
+    if fields.get("polarity") == "neutral":
+        return {}
+    return {
+        f"another {name}": _written(fields | {name: other_value(name, fields[name])})
+        for name in ("polarity", "score", "churn", "risk_score")
+        if name in fields
+    }
+
+
+def both_answers(asked: Asked) -> Completions:
+    """Return the right object beside its opposite: who gives both answers has given none."""
+    right = asked.right
+    wrong = _written(opposite(fields_of(right)))
+    return {
+        "right, then wrong": f"{right}\n{wrong}",
+        "wrong, then right": f"{wrong}\n{right}",
+        "keys repeated": f"{wrong[:-1]},{right[1:]}",
+        "keys repeated, right first": f"{right[:-1]},{wrong[1:]}",
+        "list": f"[{wrong}, {right}]",
+    }
+
+
+def broken(asked: Asked) -> Completions:
+    """Return the right object with a slip that a parser has to repair."""
+    right = asked.right
+    return {
+        "single quotes": right.replace('"', "'"),
+        "trailing comma": f"{right[:-1]},}}",
+        "keys without quotes": re.sub(r'"(\w+)":', r"\1:", right),
+    }
+
+
+def cut_off(asked: Asked) -> Completions:
+    """Return the right object without its end."""
+    right = asked.right
+    return {"last brace": right[:-1], "last quarter": right[: len(right) * 3 // 4], "half": right[: len(right) // 2]}
+
+
+def chatter(asked: Asked) -> Completions:
+    """Return the right object with talk around it."""
+    return {"chatter": f"Claro! Segue a resposta:\n{asked.right}\nEspero ter ajudado!"}
+
+
+def flawed_form(asked: Asked) -> Completions:
+    """Return the right object in forms that are not the one asked for, and that a program can read all the same."""
+    right = asked.right
+    return {
+        **chatter(asked),
+        "code fence": f"```json\n{right}\n```",
+        "thought": f"<think>Vou ler com calma.</think>\n{right}",
+        "single quotes": broken(asked)["single quotes"],
+        "trailing comma": broken(asked)["trailing comma"],
+    }
+
+
+def more_fields(asked: Asked) -> Completions:
+    """Return the right object with fields that nobody asked for."""
+    invented = {"idioma": "pt", "confianca": 0.99, "resumo": "sem resumo", "versao": 2}
+    return {"invented fields": _written(fields_of(asked.right) | invented)}
+
+
+def worthless_reasons(asked: Asked) -> Completions:
+    """Return the right answer with a reason that gives none."""
+    fields = fields_of(asked.right)
+    reasons = {**WORTHLESS_REASONS, "prompt": asked.prompt, "essay": PADDING}
+    return {f"reason: {kind}": _written(fields | {"reasoning": reason}) for kind, reason in reasons.items()}
+
+
+def opposite(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object of the same names that says the contrary."""
+    others: Mapping[str, Any] = {"positive": "negative", "negative": "positive", "neutral": "positive"}
+    return {
+        name: not value
+        if isinstance(value, bool)
+        else others.get(value, "outra coisa")
+        if isinstance(value, str)
+        else 6 - value
+        if isinstance(value, int)
+        else round(1 - value, 1)
+        for name, value in fields.items()
+    }
+
+
+def other_value(name: str, value: Any) -> Any:
+    """Return a value of the field's type that is as wrong as can be."""
+    if isinstance(value, bool):
+        return not value
+    if name in SENTIMENTS:
+        return {"positive": "negative", "negative": "positive"}.get(value, "positive")
+    if name in STARS:
+        return 1 if value >= 3 else 5
+    if name in SHARES:
+        return 0.0 if value >= 0.5 else 1.0
+    if name == "complaint_category":
+        return "price" if value != "price" else "seller"
+    return "frete caro" if value != "frete caro" else "atraso na entrega"
+
+
+def fields_of(right: str) -> dict[str, Any]:
+    """Return the fields of a JSON answer."""
+    fields: dict[str, Any] = json.loads(right)
+    return fields
+
+
+def _known(asked: Asked) -> list[str]:
+    """Return the fields that the reference tells: the others of an answer are guessed."""
+    fields = fields_of(asked.right)
+    if asked.task != "extraction":
+        return list(fields)
+    known = asked.reference["fields"] or {}
+    return [name for name in fields if known.get(name) is not None]
+
+
+def _of_wrong_type(name: str, value: Any) -> Iterable[Any]:
+    if isinstance(value, bool):
+        return ("true" if value else "false", "sim", name, int(value), 0.5)
+    if name in STARS:
+        return (True, str(value), 0.2, value + 0.5, 0, 6, name)
+    if name in SHARES:
+        return (True, "alto", 7, -0.5, name)
+    if name in FREE_TEXTS:
+        return (True, 3, [])
+    return (True, 1, "?", name)
+
+
+def _written(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))

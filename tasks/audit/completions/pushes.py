@@ -1,0 +1,120 @@
+"""Pushes of a campaign that are right, flawed or wrong."""
+
+import re
+from typing import Final
+
+from tasks.audit.completions.asked import Asked, Completions
+from tasks.audit.completions.prose import TAIL
+
+FITS: Final = 120
+"""Characters that a push may have."""
+CALLS: Final = ("Aproveite", "Confira", "Garanta", "Corra", "Peça já", "Compre", "Acesse", "Veja")
+"""Ways to ask a shopper to act."""
+FAMILY: Final = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
+"""One emoji of seven code points."""
+
+
+def same_push(asked: Asked) -> Completions:
+    """Return the right push in other letters."""
+    right = asked.right
+    return {
+        "space around": f"\n {right} \n\n",
+        "capitals": right.upper(),
+        "small letters": right.lower(),
+        "without accents": right.translate(str.maketrans("áàâãéêíóôõúçÁÀÂÃÉÊÍÓÔÕÚÇ", "aaaaeeiooouçAAAAEEIOOOUÇ")),
+        "emoji at the end": f"{right} {FAMILY}",
+    }
+
+
+def other_calls(asked: Asked) -> Completions:
+    """Return pushes that ask to act in other words; equally good."""
+    return {call: _push(asked, f"{call} no app.") for call in CALLS}
+
+
+def no_call(asked: Asked) -> Completions:
+    """Return a push that asks for nothing; an offer to take two and pay for one asks by itself."""
+    return {} if "leve" in str(asked.reference["offer"]) else {"no call to action": _push(asked, "")}
+
+
+def formal(asked: Asked) -> Completions:
+    """Return the right push in the manner of an e-mail."""
+    right = asked.right
+    return {
+        "Prezado": f"Prezado cliente, {right}",
+        "Informamos": f"Informamos que temos {_push(asked, '')}",
+        "Atenciosamente": f"{right} Atenciosamente, a equipe.",
+        "Prezada": f"Prezada cliente, {right}",
+        "Cordialmente": f"{right} Cordialmente, sua loja.",
+    }
+
+
+def at_limit(asked: Asked) -> Completions:
+    """Return pushes that fill what a phone shows: a sign counts once, whatever it is made of."""
+    full = lengthened(asked.right, FITS - 2)
+    return {"letters": full, "emoji": f"{full}{FAMILY}"} if len(full) <= FITS - 2 else {}
+
+
+def too_long(asked: Asked) -> Completions:
+    """Return the right push, then longer and longer ones."""
+    return {"160 characters": lengthened(asked.right, 160), "200 characters": lengthened(asked.right, 205)}
+
+
+def without_facts(asked: Asked) -> Completions:
+    """Return pushes that lack the product or the offer."""
+    product, offer = str(asked.reference["product"]), str(asked.reference["offer"])
+    return {
+        "no product": f"{_capital(offer)} para você! Aproveite no app.",
+        "no offer": f"Novidades em {product}! Aproveite no app.",
+    }
+
+
+def untrue(asked: Asked) -> Completions:
+    """Return pushes that make another offer than the campaign's."""
+    product, offer = str(asked.reference["product"]), str(asked.reference["offer"])
+    found = {"more than is offered": f"{_capital(offer)} em {product} e mais um brinde grátis! Aproveite no app."}
+    if not offer.startswith("R$"):
+        # A denial right before an amount in reais is among what games the reward (`tasks.commerce.push`).
+        found["offer denied"] = f"Não tem {offer} em {product}! Aproveite no app."
+    if re.search(r"\d", offer):
+        another = re.sub(r"\d+", lambda number: str(int(number[0]) + 3), offer, count=1)
+        found["another amount"] = f"{_capital(another)} em {product}! Aproveite no app."
+    return found
+
+
+def wrong_answer(asked: Asked) -> Completions:  # noqa: ARG001 - every maker's signature
+    """Return a push in the best form, of what no campaign is about."""
+    return {"another campaign": "Guarda-chuvas coloridos com 13% de desconto no PIX! Aproveite no app."}
+
+
+def several(asked: Asked) -> Completions:
+    """Return the right push twice."""
+    return {
+        "two lines": f"{asked.right}\n{asked.right}",
+        "options": f"{asked.right}\n\n{_push(asked, 'Confira no app.')}\n\n{_push(asked, 'Garanta no app.')}",
+    }
+
+
+def in_english(asked: Asked) -> Completions:
+    """Return an English push that names product and offer as they were given."""
+    product, offer = asked.reference["product"], asked.reference["offer"]
+    return {"English": f"Get your {product} with {offer}! Hurry and buy it in our app, only this week."}
+
+
+def wrapped(asked: Asked) -> Completions:
+    """Return the right push inside what models put around an answer."""
+    return {"chatter": f"Claro! Segue a resposta:\n{asked.right}\nEspero ter ajudado!"}
+
+
+def lengthened(text: str, characters: int) -> str:
+    """Return a text with prose behind it, of at most so many characters."""
+    tail = TAIL[: max(characters - len(text) - 2, 0)].rpartition(" ")[0]
+    return f"{text} {tail.rstrip(',;')}."
+
+
+def _push(asked: Asked, call: str) -> str:
+    product, offer = str(asked.reference["product"]), str(asked.reference["offer"])
+    return f"{_capital(offer)} em {product}! {call}".strip()
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

@@ -1,0 +1,180 @@
+"""The figures of the audit report, each as an SVG element to be put into the page.
+
+Figures are drawn on objects of their own, never through pyplot, so that nothing global is changed; text stays text, and
+the same numbers give the same bytes.
+"""
+
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from schemas.audit_record import AuditRecord
+from schemas.config import AuditConfig
+from schemas.tasks import TASK_NAMES
+from tasks.audit.disagreements import Judged
+from tasks.audit.sampling import AT_RANDOM, BY_REWARD
+from tasks.audit.statistics import Agreement, Correlation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, SOFT, FAINT, BLUE, ORANGE = "#0f172a", "#475569", "#cbd5e1", "#0369a1", "#c2410c"
+_OTHERWISE: Final = "otherwise"
+_STRATA: Final = {
+    AT_RANDOM: ("drawn at random", "o", BLUE, BLUE),
+    BY_REWARD: ("chosen by reward", "D", "none", ORANGE),
+    _OTHERWISE: ("chosen otherwise", "s", "none", SOFT),
+}
+"""Words for a stratum, and mark, face and edge of its points."""
+_DASHES: Final = (0, (4, 3))
+_FEWEST_FOR_QUARTILES: Final = 4
+_MOST_TICKS: Final = 6
+
+
+def agreement(rows: Sequence[Judged], found: Agreement, config: AuditConfig) -> str:
+    """Draw one task's rewards against its scores, and under them rho's interval against the gate's thresholds."""
+    with _canvas(4.6, 4.1) as figure:
+        _scatter(figure.add_axes((0.125, 0.40, 0.85, 0.53)), rows)
+        _intervals(figure.add_axes((0.125, 0.115, 0.85, 0.135)), found, config)
+        return _svg(figure, "reward against score, and rho with its interval")
+
+
+def history(audits: Sequence[tuple[int, AuditRecord]], config: AuditConfig) -> str:
+    """Draw each task's rho, down to its lower bound, over several audits.
+
+    Args:
+        audits: The audits with their numbers, the oldest first.
+        config: The thresholds of the newest.
+    """
+    tasks = [task for task in TASK_NAMES if any(task in record.tasks for _, record in audits)]
+    audited = [found for _, record in audits for found in record.tasks.values()]
+    least = min([0.0, *(value for found in audited for value in (found.rho, found.rho_low) if value is not None)])
+    first, last = audits[0][0], audits[-1][0]
+    with _canvas(9.6, 2.1) as figure:
+        panels = figure.subplots(1, len(tasks), sharex=True, sharey=True, squeeze=False)[0]
+        for panel, task in zip(panels, tasks, strict=True):
+            known = [
+                (number, found.rho, found.rho_low)
+                for number, record in audits
+                if (found := record.tasks.get(task)) is not None and found.rho is not None
+            ]
+            panel.axhline(config.min_rho, color=ORANGE, linewidth=0.9, linestyle=_DASHES)
+            panel.plot([number for number, _, _ in known], [rho for _, rho, _ in known], color=BLUE, linewidth=1.2)
+            for number, rho, low in known:
+                panel.plot([number, number], [rho if low is None else low, rho], color=BLUE, linewidth=2.2, alpha=0.45)
+                colour = INK if number == last else BLUE
+                panel.plot(number, rho, "o", color=colour, markersize=5, markeredgecolor="white")
+            panel.set_title(task, fontsize=9, color=INK)
+            panel.set_xticks(range(first, last + 1) if len(audits) <= _MOST_TICKS else [first, last])
+        panels[0].set(xlim=(first - 0.5, last + 0.5), ylim=(least - 0.05, 1.05), ylabel="rho")
+        figure.supxlabel("number of the audit", fontsize=9, color=SOFT)
+        figure.subplots_adjust(left=0.065, right=0.995, top=0.88, bottom=0.23, wspace=0.12)
+        return _svg(figure, "rho of each task over the audits")
+
+
+def _scatter(axes: "Axes", rows: Sequence[Judged]) -> None:
+    """Draw reward against score; the scores are spread sideways so that no point hides another."""
+    beside = np.random.default_rng(0).uniform(-0.15, 0.15, len(rows))
+    counts = Counter(_stratum(row) for row in rows)
+    for name, (words, mark, face, edge) in _STRATA.items():
+        points = [
+            (row.item.score + aside, row.rollout.reward)
+            for row, aside in zip(rows, beside, strict=True)
+            if _stratum(row) == name
+        ]
+        if points:
+            sideways, rewards = zip(*points, strict=True)
+            axes.scatter(
+                sideways,
+                rewards,
+                s=20,
+                marker=mark,
+                facecolors=face,
+                edgecolors=edge,
+                alpha=0.75,
+                linewidths=0.9,
+                label=f"{words}: {counts[name]}",
+            )
+    for score in sorted({row.item.score for row in rows}):
+        of_score = [row.rollout.reward for row in rows if row.item.score == score]
+        if len(of_score) >= _FEWEST_FOR_QUARTILES:
+            low, median, high = np.quantile(of_score, [0.25, 0.5, 0.75])
+            axes.plot([score, score], [low, high], color=INK, linewidth=1.4)
+            axes.plot([score - 0.2, score + 0.2], [median, median], color=INK, linewidth=2)
+    axes.set(xlim=(0.6, 5.4), ylim=(-0.04, 1.04), xticks=range(1, 6), xlabel="score on the sheet", ylabel="reward")
+    axes.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.01, 0.99),
+        ncols=len(_STRATA),
+        frameon=False,
+        fontsize=8,
+        handletextpad=0.1,
+        columnspacing=1.2,
+    )
+
+
+def _stratum(row: Judged) -> str:
+    """Tell how a completion came onto the sheet; a stratum that the project does not draw is any other way."""
+    return row.item.stratum if row.item.stratum in {AT_RANDOM, BY_REWARD} else _OTHERWISE
+
+
+def _intervals(axes: "Axes", found: Agreement, config: AuditConfig) -> None:
+    bars = [("all", found.overall), (AT_RANDOM, found.random_half)]
+    lows = [bar.rho_low for _, bar in bars if bar.rho_low is not None]
+    least = min([0.0, config.min_rho_low, *lows])
+    axes.axvline(config.min_rho_low, color=SOFT, linewidth=0.9, linestyle=_DASHES)
+    axes.axvline(config.min_rho, color=ORANGE, linewidth=0.9, linestyle=_DASHES)
+    for row, (_, bar) in enumerate(bars):
+        _bar(axes, row, bar, least)
+    for threshold, name, side, colour in (
+        (config.min_rho_low, f"lower end from {config.min_rho_low:g} ", "right", SOFT),
+        (config.min_rho, f" rho from {config.min_rho:g}", "left", ORANGE),
+    ):
+        axes.text(threshold, -0.75, name, color=colour, ha=side, va="center", fontsize=7.5)
+    axes.set_yticks(range(len(bars)), [name for name, _ in bars])
+    axes.locator_params(axis="x", nbins=6)
+    axes.set(xlim=(least - 0.03, 1.03), ylim=(1.5, -1.1), xlabel="rho with its 95 % interval")
+
+
+def _bar(axes: "Axes", row: int, found: Correlation, left: float) -> None:
+    if found.rho is None:
+        words = "none" if not found.n else "unknown: too few, or constant"
+        words_alone = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        axes.text(left, row, words, color=SOFT, va="center", fontsize=8, bbox=words_alone)
+        return
+    if found.rho_low is not None and found.rho_high is not None:
+        axes.plot([found.rho_low, found.rho_high], [row, row], color=BLUE, linewidth=3, solid_capstyle="butt")
+    axes.plot(found.rho, row, "o", color=BLUE, markersize=7, markeredgecolor="white")
+
+
+@contextmanager
+def _canvas(width: float, height: float) -> "Iterator[Figure]":
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    style = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "tucano",
+        "font.size": 9,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.edgecolor": FAINT,
+        "axes.labelcolor": SOFT,
+        "xtick.color": SOFT,
+        "ytick.color": SOFT,
+    }
+    with rc_context(style):
+        yield Figure(figsize=(width, height))
+
+
+def _svg(figure: "Figure", label: str) -> str:
+    target = io.StringIO()
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(target, format="svg", transparent=True, metadata=nothing)
+    text = target.getvalue()
+    return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)

@@ -1,0 +1,53 @@
+"""A new sheet: rollouts are scored by the rewards, and drawn by stratum for people to score."""
+
+from pathlib import Path
+
+from schemas.errors import InputError
+from schemas.progress import Progress
+from schemas.store_files import read_store
+from schemas.tasks import SpecName
+from tasks.audit.sampling import Sample, sample
+from tasks.audit.sheet import write_rows
+from tasks.commerce.registry import score_rollout
+from tasks.commerce.sandbox import Databases
+
+
+def make_sheet(
+    rollouts: Path, spec: SpecName, store: Path, per_task: int, seed: int, sheet: Path, progress: Progress
+) -> Sample:
+    """Write the sheet of some rollouts.
+
+    Args:
+        rollouts: JSON Lines of rollouts of the current policy, several of each prompt.
+        spec: The reward whose levels the sheet is to show.
+        store: Folder of the store that sql_qa's questions are about; read where there are any.
+        per_task: Completions of each task.
+        seed: Decides what is drawn.
+        sheet: The file to write; it must not exist, for it might hold scores.
+        progress: Told of each rollout.
+
+    Raises:
+        InputError: Rollouts or store cannot be read, nothing can be drawn, or there is a sheet already.
+    """
+    from schemas.rollout_tables import read_rollouts
+
+    if sheet.exists():
+        raise InputError(f"{sheet} exists and may hold scores; give the name of a new file")
+    read = read_rollouts(rollouts)
+    databases = None
+    if any(rollout.task == "sql_qa" for rollout in read):
+        databases = Databases.from_store(read_store(store))
+    scored = []
+    for done, rollout in enumerate(read, 1):
+        scored.append(score_rollout(rollout, databases, spec))
+        progress(done, len(read), "rollouts scored")
+    drawn = sample(scored, per_task, seed)
+    if not drawn.rows:
+        raise InputError(f"rollouts {rollouts}: no completion is short enough for a sheet; give others")
+    try:
+        write_rows(sheet, drawn.rows)
+    except OSError as error:
+        raise InputError(
+            f"sheet {sheet} cannot be written ({error.strerror}); give a file that you may write"
+        ) from None
+    return drawn

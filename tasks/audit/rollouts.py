@@ -1,0 +1,90 @@
+"""The base policy answers some training prompts several times at temperature 1: a child process of the sheet stage.
+
+These are the completions that GRPO would compare, so they are those that people score.
+"""
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from schemas.prompts import PromptRow, read_prompts
+from schemas.tasks import TaskName
+from tasks.policy.child import Channel, serve
+
+TEMPERATURE: Final = 1.0
+
+
+class RolloutRequest(BaseModel):
+    """What the sheet stage asks of its child."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    base: Path
+    """Folder of the base model."""
+    load_in_4bit: bool
+    """Whether its weights are quantized, as they will be in training."""
+    dataset: Path
+    """Folder of the dataset artifact; only its training split is read."""
+    prompts_per_task: int
+    """Prompts of each task that are answered."""
+    completions_per_prompt: int
+    """Completions of each."""
+    max_tokens: int
+    """Longest completion, in tokens."""
+    batch_size: int
+    """Completions sampled at once."""
+    seed: int
+    """Decides the prompts and every sampled token."""
+    output: Path
+    """The file of rollouts to write."""
+
+
+def main(request_file: Path, channel: Channel) -> None:
+    """Write the rollouts."""
+    request = RolloutRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
+    channel.progress(0, 1, "loading torch")
+
+    import transformers
+
+    from tasks.policy.generate import as_messages, generate
+    from tasks.policy.load import load_policy, load_tokenizer
+
+    transformers.utils.logging.disable_progress_bar()
+    drawn = draw_prompts(
+        read_prompts(request.dataset / "data" / "train.parquet"), request.prompts_per_task, request.seed
+    )
+    rows = [row for row in drawn for _ in range(request.completions_per_prompt)]
+    completions = generate(
+        load_policy(request.base, None, four_bit=request.load_in_4bit),
+        load_tokenizer(request.base),
+        [as_messages(row.system, row.prompt) for row in rows],
+        temperature=TEMPERATURE,
+        max_tokens=request.max_tokens,
+        batch_size=request.batch_size,
+        seed=request.seed,
+        progress=channel.progress,
+    )
+    with request.output.open("w", encoding="utf-8") as file:
+        for row, completion in zip(rows, completions, strict=True):
+            file.write(json.dumps(completion.as_rollout(row).model_dump(), ensure_ascii=False) + "\n")
+
+
+def draw_prompts(rows: Sequence[PromptRow], per_task: int, seed: int) -> list[PromptRow]:
+    """Draw prompts of each task at random, fewer where it has fewer."""
+    by_task: defaultdict[TaskName, list[PromptRow]] = defaultdict(list)
+    for row in rows:
+        by_task[row.task].append(row)
+    return [
+        row
+        for task, known in sorted(by_task.items())
+        for row in random.Random(f"{seed} {task}").sample(known, min(per_task, len(known)))
+    ]
+
+
+if __name__ == "__main__":
+    serve(main)

@@ -1,0 +1,122 @@
+"""Which completions people score: half at random, half by strata of the reward, several of the same prompt."""
+
+import random
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+from schemas.documents import Rollout, ScoredRollout
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.audit.sheet import MOST_CHARACTERS, as_row, audit_id
+
+AT_RANDOM: Final = "random"
+BY_REWARD: Final = "by reward"
+"""The strata that the sheet names. Which stratum of the reward a completion stands for is not told: who scores is
+blind to the reward."""
+OF_ONE_PROMPT: Final = 4
+"""Completions of a prompt that are drawn together: fewer say little of the order within a prompt."""
+DECILES: Final = 10
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows of a new sheet, and what could not be on it."""
+
+    rows: tuple[dict[str, str], ...]
+    """By task; a prompt's completions stand together, so that it is read once."""
+    drawn: dict[TaskName, int]
+    """Completions of each task."""
+    too_long: int
+    """Completions that no spreadsheet's cell holds; they cannot be on a sheet."""
+    alone: tuple[TaskName, ...]
+    """Tasks of which no prompt has two completions on the sheet: agreement within a prompt stays unknown."""
+
+
+def sample(rollouts: Sequence[ScoredRollout], per_task: int, seed: int) -> Sample:
+    """Draw a sheet from rollouts of the current policy; the same rollouts and seed give the same sheet.
+
+    Of a task, one half comes at random, by prompts of which several completions are drawn. The other half stands for
+    every level of the reward: of what is left, zeros, the highest rewards and each decile take turns.
+
+    Args:
+        rollouts: Completions with their rewards, several of each prompt; the same completion twice counts once.
+        per_task: Completions of each task; fewer where there are not as many different ones.
+        seed: Decides what is drawn, and the order of the rows.
+    """
+    different = {audit_id(rollout): rollout for rollout in reversed(rollouts)}
+    readable = {identity: rollout for identity, rollout in sorted(different.items()) if _is_readable(rollout)}
+    rows: list[dict[str, str]] = []
+    drawn: dict[TaskName, int] = {}
+    alone: list[TaskName] = []
+    for task in TASK_NAMES:
+        pool = {identity: rollout for identity, rollout in readable.items() if rollout.task == task}
+        if not pool:
+            continue
+        generator = random.Random(f"{seed} {task}")
+        at_random = _at_random(pool, (per_task + 1) // 2, generator)
+        by_reward = _by_reward(pool, set(at_random), per_task - len(at_random), generator)
+        strata = dict.fromkeys(at_random, AT_RANDOM) | dict.fromkeys(by_reward, BY_REWARD)
+        rows += [as_row(pool[identity], strata[identity]) for identity in _in_reading_order(pool, strata, generator)]
+        drawn[task] = len(strata)
+        if len({pool[identity].prompt_id for identity in strata}) == len(strata):
+            alone.append(task)
+    return Sample(tuple(rows), drawn, len(different) - len(readable), tuple(alone))
+
+
+def _is_readable(rollout: Rollout) -> bool:
+    return max(len(rollout.prompt), len(rollout.completion)) <= MOST_CHARACTERS
+
+
+def _at_random(pool: Mapping[str, ScoredRollout], count: int, generator: random.Random) -> list[str]:
+    """Draw prompts, and of each some completions, until there are enough."""
+    by_prompt: defaultdict[str, list[str]] = defaultdict(list)
+    for identity, rollout in pool.items():
+        by_prompt[rollout.prompt_id].append(identity)
+    prompts = generator.sample(sorted(by_prompt), len(by_prompt))
+    drawn: list[str] = []
+    while len(drawn) < min(count, len(pool)):
+        # A second round is for a task with few prompts.
+        for prompt in prompts:
+            size = min(OF_ONE_PROMPT, len(by_prompt[prompt]), count - len(drawn))
+            taken = generator.sample(by_prompt[prompt], size)
+            by_prompt[prompt] = [identity for identity in by_prompt[prompt] if identity not in taken]
+            drawn += taken
+    return drawn
+
+
+def _by_reward(
+    pool: Mapping[str, ScoredRollout], on_sheet: AbstractSet[str], count: int, generator: random.Random
+) -> list[str]:
+    """Take one of each stratum of the reward in turn, until there are enough."""
+    left = [identity for identity in generator.sample(list(pool), len(pool)) if identity not in on_sheet]
+    levels = sorted(rollout.reward for rollout in pool.values())
+    strata: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+    for identity in left:
+        reward = pool[identity].reward
+        if reward == 0:
+            strata["zeros", 0].append(identity)
+        if reward == levels[-1]:
+            strata["maxima", 0].append(identity)
+        # Equal rewards are of one decile, so that many zeros do not fill several.
+        strata["decile", bisect_left(levels, reward) * DECILES // len(levels)].append(identity)
+    turns = [strata[name] for name in sorted(strata)]
+    chosen: dict[str, None] = {}
+    while len(chosen) < min(count, len(left)):
+        for stratum in turns:
+            free = next((identity for identity in stratum if identity not in chosen), None)
+            if free is not None and len(chosen) < count:
+                chosen[free] = None
+    return list(chosen)
+
+
+def _in_reading_order(pool: Mapping[str, ScoredRollout], chosen: Iterable[str], generator: random.Random) -> list[str]:
+    """Shuffle the prompts, and the completions of each: the place of a row tells nothing."""
+    identities = sorted(chosen)
+    shuffled = generator.sample(identities, len(identities))
+    places: dict[str, int] = {}
+    for identity in shuffled:
+        places.setdefault(pool[identity].prompt_id, len(places))
+    return sorted(shuffled, key=lambda identity: places[pool[identity].prompt_id])

@@ -1,0 +1,87 @@
+"""A rater's score put into a sheet's rows and taken out again, and the sheet changed by one rater at a time.
+
+A completion begins with one blank row. The first rater's score fills it; another rater's stands in a row of its own,
+right behind.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock
+
+from schemas.documents import RaterKind
+from schemas.errors import InputError
+from tasks.audit.sheet import Row, as_kept, read_rows, write_rows
+
+Rows = tuple[Row, ...]
+"""A sheet's rows in their order."""
+
+_NOT_SCORED: Final[Row] = dict.fromkeys(("human_score", "rater", "rater_kind", "notes"), "")
+
+
+def row_of(rows: Rows, audit_id: str, rater: str) -> Row | None:
+    """Return the row in which a rater scores a completion; None where there is none."""
+    place = _place_of(rows, audit_id, rater)
+    return None if place is None else rows[place]
+
+
+def with_score(rows: Rows, audit_id: str, rater: str, rater_kind: RaterKind, score: int, notes: str) -> Rows:
+    """Return the rows with a rater's score: in the rater's own row, else in the blank row, else in one of its own.
+
+    Raises:
+        InputError: No row has this completion.
+    """
+    places = [place for place, row in enumerate(rows) if row["audit_id"] == audit_id]
+    if not places:
+        raise InputError(f"no row of the sheet has the audit_id {audit_id}; put the row back, or score a new sheet")
+    scored = {"human_score": str(score), "rater": rater, "rater_kind": rater_kind, "notes": as_kept(notes)}
+    place = _place_of(rows, audit_id, rater)
+    if place is None:
+        place = next((place for place in places if _is_blank(rows[place])), None)
+    if place is not None:
+        return *rows[:place], {**rows[place], **scored}, *rows[place + 1 :]
+    behind = places[-1] + 1
+    return *rows[:behind], {**rows[behind - 1], **scored}, *rows[behind:]
+
+
+def without_score(rows: Rows, audit_id: str, rater: str) -> Rows:
+    """Return the rows without a rater's score of a completion; its last row stays, and is blank."""
+    place = _place_of(rows, audit_id, rater)
+    if place is None:
+        return rows
+    alone = sum(row["audit_id"] == audit_id for row in rows) == 1
+    left = ({**rows[place], **_NOT_SCORED},) if alone else ()
+    return *rows[:place], *left, *rows[place + 1 :]
+
+
+def change_rows(sheet: Path, change: Callable[[Rows], Rows]) -> Rows:
+    """Read a sheet, change its rows and write them, while nobody else does; return them as they are then.
+
+    A sheet of which nothing changes is not written.
+
+    Raises:
+        InputError: The sheet cannot be read or written.
+    """
+    lock = sheet.with_name(f".{sheet.name}.lock")
+    try:
+        with FileLock(lock):
+            rows = read_rows(sheet)
+            changed = change(rows)
+            if changed != rows:
+                write_rows(sheet, changed)
+            return changed
+    except OSError as error:
+        raise InputError(
+            f"sheet {sheet} cannot be written ({error.strerror or error}); free space or permissions in its folder"
+        ) from error
+
+
+def _place_of(rows: Rows, audit_id: str, rater: str) -> int | None:
+    return next(
+        (place for place, row in enumerate(rows) if row["audit_id"] == audit_id and row["rater"] == rater), None
+    )
+
+
+def _is_blank(row: Row) -> bool:
+    return not any(row[column].strip() for column in _NOT_SCORED)

@@ -1,0 +1,31 @@
+"""No training without an audit: the trainer looks for itself, for it may run in an environment with other code."""
+
+from pathlib import Path
+
+from schemas.audit_record import AuditRecord, read_audit_record
+from schemas.errors import GateRefused
+from schemas.tasks import SpecName
+from tasks.commerce.registry import reward_version
+
+
+def require_audit(folder: Path, spec: SpecName) -> AuditRecord:
+    """Return the record of the audit that lets a training start.
+
+    Args:
+        folder: The audit's artifact.
+        spec: The reward specification that is to be trained on.
+
+    Raises:
+        InputError: The folder holds no audit.
+        GateRefused: The audit refused the rewards, or audited others than those that this process would train on.
+    """
+    record = read_audit_record(folder)
+    audited, wanted = (record.spec, record.reward_version), (spec, reward_version())
+    if audited != wanted:
+        raise GateRefused(
+            f"the audit in {folder} is of the rewards {record.spec} {record.reward_version[:12]}, and training would use "
+            f"{spec} {wanted[1][:12]}; audit these, or run the code that was audited"
+        )
+    if record.verdict != "passed":
+        raise GateRefused(f"the audit in {folder} refused these rewards: {'; '.join(record.reasons[:3])}")
+    return record

@@ -1,0 +1,160 @@
+"""`tucano audit` as a person uses it: exit codes, sentences, tables, and what is left on the disk."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.audit.sheet import Row, read_rows, write_rows
+from tasks.audit.stage import FILES, shipped_files
+
+SHIPPED = shipped_files()
+
+Cells = dict[str, Any]
+
+
+def tucano(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "flows", "audit", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def check(sheet: Path, report: Path, *more: str | Path) -> "subprocess.CompletedProcess[str]":
+    return tucano("check", sheet, "--rollouts", SHIPPED.rollouts, "--report", report, *more)
+
+
+def sheet_of(path: Path, task: str, change: Callable[[int, Row], Cells | None] = lambda _, row: dict(row)) -> Path:
+    """Write the shipped rows of one task, each changed or left out."""
+    rows = [row for row in read_rows(SHIPPED.sheet) if row["task"] == task]
+    changed = [change(number, row) for number, row in enumerate(rows, 2)]
+    write_rows(path, [row for row in changed if row is not None])
+    return path
+
+
+def test_the_shipped_sheet_passes_and_its_report_is_written(tmp_path: Path) -> None:
+    ended = check(SHIPPED.sheet, tmp_path / "report", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert "passed: training may start" in ended.stderr
+    document = json.loads(ended.stdout)
+    assert document["gate"]["passed"]
+    assert document == json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
+    assert {path.name for path in (tmp_path / "report").iterdir()} == FILES
+    assert max(map(len, ended.stderr.splitlines())) <= 130
+
+
+def test_a_refusal_shows_reasons_and_disagreements_and_ends_with_3(tmp_path: Path) -> None:
+    ended = check(SHIPPED.sheet, tmp_path / "report", "--spec", "v4.2")
+    assert ended.returncode == 3
+    assert "refused: training must not start" in ended.stderr
+    assert re.search(r"- push: rho is 0\.\d\d, 0\.7 is needed", ended.stderr)
+    assert "worst disagreements" in ended.stderr
+    assert json.loads((tmp_path / "report" / "audit.json").read_text(encoding="utf-8"))["verdict"] == "refused"
+
+
+def test_an_earlier_report_is_replaced_and_anything_else_is_not(tmp_path: Path) -> None:
+    assert check(SHIPPED.sheet, tmp_path / "report", "--spec", "v4.2").returncode == 3
+    assert check(SHIPPED.sheet, tmp_path / "report").returncode == 0
+    assert json.loads((tmp_path / "report" / "audit.json").read_text(encoding="utf-8"))["verdict"] == "passed"
+    (tmp_path / "report" / "mine.txt").touch()
+    refused = check(SHIPPED.sheet, tmp_path / "report")
+    assert refused.returncode == 2
+    assert "exists and is no empty folder" in refused.stderr
+    assert (tmp_path / "report" / "mine.txt").exists()
+
+
+def test_thresholds_and_raters_are_configuration(tmp_path: Path) -> None:
+    ended = check(SHIPPED.sheet, tmp_path / "report", "--set", "audit.require_human=true")
+    assert ended.returncode == 3
+    assert "scores are by model and rubric, and audit.require_human asks for people" in ended.stderr
+    ended = check(SHIPPED.sheet, tmp_path / "report", "--set", 'audit.raters=["rubric-1"]')
+    assert ended.returncode == 2
+    assert "the rater of row 3; row 5; row 7; row 9; row 11; and 259 more is not among audit.raters" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"human_score": "7"}, "row 3: human_score: Input should be less than or equal to 5 (it is '7')"),
+        ({"human_score": "4,5"}, "row 3: human_score: Input should be a valid integer"),
+        ({"completion": "editada"}, "row 3: its prompt or completion was edited"),
+        ({"audit_id": "", "rater": "outro"}, "row 3: audit_id"),
+        ({"rater": ""}, "row 3: rater"),
+        ({"rater_kind": "pessoa"}, "row 3: rater_kind"),
+        ({"human_score": ""}, "1 of 88 rows have no score: row 3"),
+        ({"rater": "rubric-1", "rater_kind": "rubric"}, "rows 2, 3: audit_id, rater together are there more than once"),
+    ],
+)
+def test_a_faulty_row_is_named(tmp_path: Path, change: dict[str, str], sentence: str) -> None:
+    sheet = sheet_of(tmp_path / "sheet.csv", "push", lambda number, row: {**row, **(change if number == 3 else {})})
+    ended = check(sheet, tmp_path / "report")
+    assert ended.returncode == 2
+    assert "Traceback" not in ended.stderr
+    assert sentence in ended.stderr.strip().splitlines()[-1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["sheet.csv"]
+
+
+def test_semicolons_and_a_partly_scored_sheet_are_told(tmp_path: Path) -> None:
+    with SHIPPED.sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    with (tmp_path / "semicolons.csv").open("w", encoding="utf-8-sig", newline="") as file:
+        csv.writer(file, delimiter=";").writerows(rows)
+    ended = check(tmp_path / "semicolons.csv", tmp_path / "report")
+    assert ended.returncode == 2
+    assert "row 1: columns are separated by semicolons; save it as CSV separated by commas" in ended.stderr
+    half = sheet_of(tmp_path / "half.csv", "push", lambda n, row: {**row, "human_score": row["human_score"] * (n < 50)})
+    assert "40 of 88 rows have no score" in check(half, tmp_path / "report").stderr
+
+
+def test_too_few_scores_and_tasks_without_any_are_a_no(tmp_path: Path) -> None:
+    sheet = sheet_of(tmp_path / "sheet.csv", "push", lambda number, row: dict(row) if number < 60 else None)
+    ended = check(sheet, tmp_path / "report")
+    assert ended.returncode == 3
+    assert "- push: 29 scores, 40 are needed" in ended.stderr
+    assert "- churn: no completion is scored" in ended.stderr
+
+
+def test_a_hostile_completion_reaches_the_terminal_as_text(tmp_path: Path) -> None:
+    attack = "\x1b]0;invadido\x07\x1b[2J[red]{}[/red] =CMD()"
+    rollouts = []
+    with SHIPPED.rollouts.open(encoding="utf-8") as file:
+        for line in file:
+            rollout = json.loads(line)
+            if rollout["task"] == "sentiment":
+                rollouts.append(rollout | {"completion": attack + rollout["completion"]})
+    (tmp_path / "rollouts.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rollouts), encoding="utf-8")
+    assert tucano("sheet", tmp_path / "rollouts.jsonl", "--out", tmp_path / "sheet.csv").returncode == 0
+    scored = {"human_score": "5", "rater": "ana", "rater_kind": "human"}
+    rows = [
+        {**row, **scored, "human_score": str(1 + number % 5)}
+        for number, row in enumerate(read_rows(tmp_path / "sheet.csv"))
+    ]
+    write_rows(tmp_path / "sheet.csv", rows)
+    report = tmp_path / "report"
+    ended = tucano("check", tmp_path / "sheet.csv", "--rollouts", tmp_path / "rollouts.jsonl", "--report", report)
+    assert ended.returncode == 3, ended.stderr
+    assert "invadido" in ended.stderr
+    assert "\x1b" not in ended.stderr
+    assert "[red]" in ended.stderr
+
+
+def test_a_sheet_is_drawn_and_never_replaced(tmp_path: Path) -> None:
+    ended = tucano("sheet", SHIPPED.rollouts, "--out", tmp_path / "sheet.csv", "--per-task", "12")
+    assert ended.returncode == 0, ended.stderr
+    assert len(read_rows(tmp_path / "sheet.csv")) == 72
+    again = tucano("sheet", SHIPPED.rollouts, "--out", tmp_path / "sheet.csv", "--per-task", "12")
+    assert again.returncode == 2
+    assert "exists and may hold scores" in again.stderr
+    ended = check(tmp_path / "sheet.csv", tmp_path / "report")
+    assert "72 of 72 rows have no score" in ended.stderr
+
+
+def test_without_a_store_of_their_own_rollouts_are_run_on_the_shipped_one_and_it_is_said(tmp_path: Path) -> None:
+    (tmp_path / "rollouts.jsonl").write_bytes(SHIPPED.rollouts.read_bytes())
+    ended = tucano("sheet", tmp_path / "rollouts.jsonl", "--out", tmp_path / "sheet.csv")
+    assert ended.returncode == 0, ended.stderr
+    assert "it is run on the shipped store" in ended.stderr

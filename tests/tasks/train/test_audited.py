@@ -1,0 +1,53 @@
+"""Training does not start on rewards that were not audited, or not these, or that were refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.audit_record import AUDIT_RECORD_FILE, AuditRecord
+from schemas.errors import GateRefused, InputError
+from tasks.commerce.registry import reward_version
+from tasks.train.audited import require_audit
+
+RECORD = AuditRecord(
+    spec="grounded",
+    reward_version=reward_version(),
+    sheet_sha256="0" * 64,
+    rollouts_sha256="1" * 64,
+    raters={"ana": "human"},
+    verdict="passed",
+    reasons=("every probe is scored as it must be",),
+    tasks={},
+)
+
+
+def audited(folder: Path, **changes: Any) -> Path:
+    record = RECORD.model_copy(update=changes)
+    (folder / AUDIT_RECORD_FILE).write_text(record.model_dump_json(), encoding="utf-8")
+    return folder
+
+
+def test_an_audit_that_passed_lets_these_rewards_train(tmp_path: Path) -> None:
+    assert require_audit(audited(tmp_path), "grounded") == RECORD
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"reward_version": "f" * 64}, "is of the rewards grounded ffffffffffff, and training would use grounded"),
+        ({"spec": "v4.2"}, r"is of the rewards v4\.2 .* training would use grounded"),
+        ({"verdict": "refused", "reasons": ("push: rho is 0.20, 0.7 is needed",)}, "refused these rewards: push: rho"),
+    ],
+)
+def test_other_rewards_or_a_refusal_stop_it(tmp_path: Path, changes: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(GateRefused, match=complaint):
+        require_audit(audited(tmp_path, **changes), "grounded")
+
+
+@pytest.mark.parametrize("content", [None, "", "{}", '{"verdict": "passed"}', "\x00"])
+def test_no_audit_is_no_permission(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / AUDIT_RECORD_FILE).write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=r"audit\.json is no record of a reward audit; audit the rewards again"):
+        require_audit(tmp_path, "grounded")
