@@ -63,7 +63,7 @@ class Outcome:
     rho: float
     """The rho that was found."""
     covered: Mapping[str, bool]
-    """Whether each interval holds the true rho."""
+    """Whether the interval of each name holds the true rho; the wider is from `rho_low` to `rho_high`."""
     objections: frozenset[str]
     """The checks that object."""
 
@@ -103,17 +103,25 @@ def simulate(scenario: Scenario, scores: int, audits: int, resamples: int, seed:
         scenario: What it is made of.
         scores: Scored completions of the task.
         audits: How many audits.
-        resamples: Of the bootstrap; the shipped number would take five times as long.
+        resamples: Of the bootstrap.
         seed: Of all randomness.
     """
+    # Fewer than an audit draws, which would take five times as long; the coverage is the same.
     statistics.RESAMPLES = resamples
     rng = np.random.default_rng(seed)
     correlation = latent_correlation(SHAPES[scenario.shape], scenario.rho)
     return [_audit(scenario, correlation, scores, rng) for _ in range(audits)]
 
 
-def broken_rubrics(alpha: float, overlap: int, audits: int, seed: tuple[int, ...]) -> list[float]:
-    """Return the alpha that is found between two raters whose true ordinal alpha is given, in each of many audits."""
+def found_alphas(alpha: float, overlap: int, audits: int, seed: tuple[int, ...]) -> list[float]:
+    """Return the ordinal alpha found in each of many audits, of two raters whose true alpha is given.
+
+    Args:
+        alpha: That of infinitely many completions.
+        overlap: Completions that both score.
+        audits: How many audits.
+        seed: Of all randomness.
+    """
     rng = np.random.default_rng(seed)
     # Between raters alike in their shares, the ordinal alpha of a population is Spearman's rho between them.
     correlation = latent_correlation(_scored, alpha)
@@ -148,14 +156,12 @@ def _audit(scenario: Scenario, correlation: float, scores: int, rng: np.random.G
     intervals = {
         "Bonett-Wright": found.bonett_wright,
         "BCa": found.bca,
-        "stated": (found.rho_low or 0.0, found.rho_high or 0.0),
+        "wider": (found.rho_low or 0.0, found.rho_high or 0.0),
     }
     return Outcome(
         rho=found.rho or 0.0,
         covered={name: _holds(interval, scenario.rho) for name, interval in intervals.items()},
-        objections=frozenset(
-            objection.check for objection in judge("push", agreement, _PASSED, AuditConfig()).objections
-        ),
+        objections=frozenset(each.check for each in judge("push", agreement, _PASSED, AuditConfig()).objections),
     )
 
 
@@ -165,8 +171,7 @@ def _places(
     """Return the completions' places in the reward's order and in people's, each evenly spread over [0, 1]."""
     from scipy.special import ndtr
 
-    both = np.array([[1, correlation], [correlation, 1]])
-    root = np.linalg.cholesky(both)
+    root = np.linalg.cholesky(np.array([[1, correlation], [correlation, 1]]))
     own = root @ rng.standard_normal((2, count))
     prompts = root @ np.repeat(rng.standard_normal((2, -(-count // per_prompt))), per_prompt, axis=1)[:, :count]
     worth = ndtr(np.sqrt(1 - prompt_share) * own + np.sqrt(prompt_share) * prompts)

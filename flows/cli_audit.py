@@ -109,7 +109,8 @@ def publish(sheet: Sheet, state: State = Path(".tucano")) -> None:
 
     with interruptible(KEPT), stage_progress("publish") as progress:
         published = review.publish(sheet, *mlflow_store(state), EXPERIMENT, progress)
-    say(f"{published.new} of {published.completions} completions are new in MLflow; {published.where}")
+    say(f"{published.new} of {published.completions} completions are new in MLflow; to score, {published.where}")
+    say(f"then read the scores back with: tucano audit collect {sheet}")
 
 
 @app.command()
@@ -121,7 +122,12 @@ def collect(sheet: Sheet, state: State = Path(".tucano")) -> None:
 
     with interruptible(KEPT):
         collected = review.collect(sheet, *mlflow_store(state), EXPERIMENT)
-    say(f"{collected.answers} scores of {collected.raters} raters are in {sheet}; {collected.unscored} are missing")
+    say(
+        f"{collected.answers} scores of {collected.raters} raters are in {sheet}; "
+        f"{collected.unscored} completions have no score yet"
+    )
+    if collected.not_by_people:
+        say(f"{collected.not_by_people} answers of judges and programs were left out: an audit asks people")
 
 
 @app.command()
@@ -131,11 +137,10 @@ def mutants(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")] = False,
 ) -> None:
     """Break the rewards on purpose, one bug at a time, and tell how many of the bugs the audit catches."""
-    from tasks.audit.mutants import run_mutants
-
     from flows.console import say, stage_progress
     from flows.print_audit import print_mutants
     from schemas.profiles import load_config
+    from tasks.audit.mutants import run_mutants
     from tasks.audit.stage import read_files, shipped_files
 
     config = load_config(profile, overrides, makes_prompts=False)
@@ -144,8 +149,9 @@ def mutants(
         report = run_mutants(scored, reward, config.audit, progress=progress)
     print_mutants(report)
     if as_json:
-        typer.echo(json.dumps(_as_document(report), ensure_ascii=False))
-    if report.share < SHARE_TO_CATCH:
+        caught = {result.mutant.name: list(result.checks) for result in report.results}
+        typer.echo(json.dumps({"share_caught": report.share_caught, "caught_by": caught}, ensure_ascii=False))
+    if report.share_caught < SHARE_TO_CATCH:
         say(f"{SHARE_TO_CATCH:.0%} is needed")
         raise typer.Exit(3)
 

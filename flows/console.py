@@ -76,7 +76,9 @@ def _lines(stage: str) -> Report:
     return report
 
 
-def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = (), *, lines: bool = False) -> None:
+def print_table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = (), *, lines: bool = False
+) -> None:
     """Print a table within 100 columns; the first column and those named in `texts` are left-aligned.
 
     Args:

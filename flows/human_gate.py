@@ -53,8 +53,8 @@ def wait_for_scores(sheet: Path, unscored: int, days: float) -> None:
     if deployment.id is None:
         _show(sheet, unscored, "Then run the same command again: it goes on from here.")
         raise Interrupted(
-            f"{waiting}; score them in a spreadsheet, with `{_label(sheet)}` or, in MLflow's review queue, with "
-            f"`{_publish(sheet)}`, and run the same command again, which goes on from here"
+            f"{waiting}; score them in a spreadsheet, with `{_label(sheet)}`, or in MLflow's review queue, where "
+            "`tucano audit publish` puts them, and run the same command again, which goes on from here"
         )
     asked = _forms_shown()
     who = _answer_to(asked)
@@ -89,7 +89,7 @@ def _forms_shown() -> int:
 
 def _answer_to(number: int) -> str | None:
     """Return who answered a form; None where there was none, or nobody did."""
-    # As the server took it: its own check lets a line break stand at the end, and the model's would fail the run.
+    # Not validated once more: the server lets a line break stand at the end, which pydantic would fail the run for.
     answer = cast("dict[str, Any] | None", read_flow_run_input(_inputs(number)["response"]))
     return None if answer is None else str(answer["scored_by"]).strip()
 
@@ -104,6 +104,7 @@ def _key(number: int) -> str:
 
 def _show(sheet: Path, unscored: int, go_on: str) -> None:
     """Say on the run's page where the sheet is, how it is scored and what comes then."""
+    file = shlex.quote(str(sheet))
     create_markdown_artifact(
         key=SHEET_ARTIFACT,
         markdown=f"""\
@@ -115,15 +116,15 @@ def _show(sheet: Path, unscored: int, go_on: str) -> None:
 
 What each score means is written in `{RUBRICS_FOLDER.relative_to(REPOSITORY)}`. There are three ways to score:
 
-- open the sheet in a spreadsheet, fill in `human_score`, `rater` and `rater_kind`, and save it as CSV;
+- open the sheet in a spreadsheet, fill in `human_score`, `rater` (a pseudonym) and `rater_kind` (`human`), save as CSV;
 - in a terminal, a key a score;
 - in MLflow's review queue: publish the sheet there, and collect the scores when they are given.
 
 ```
 {_label(sheet)}
 
-{_publish(sheet)}
-tucano audit collect {shlex.quote(str(sheet))}
+tucano audit publish {file}
+tucano audit collect {file}
 ```
 
 {go_on}
@@ -134,7 +135,3 @@ tucano audit collect {shlex.quote(str(sheet))}
 
 def _label(sheet: Path) -> str:
     return f"tucano audit label {shlex.quote(str(sheet))} --rater PSEUDONYM"
-
-
-def _publish(sheet: Path) -> str:
-    return f"tucano audit publish {shlex.quote(str(sheet))}"

@@ -155,6 +155,10 @@ class _Session:
                 pane.scroll_pages(1)
             case "page up":
                 pane.scroll_pages(-1)
+            case "home":
+                pane.scroll(-MOST_CHARACTERS)
+            case "end":
+                pane.scroll(MOST_CHARACTERS)
             case "tab":
                 self._screen.choose_other()
             case "escape":

@@ -36,7 +36,7 @@ def new_folder(path: Path, replaces: AbstractSet[str] = frozenset()) -> Iterator
     try:
         missing = [folder for folder in goal.parents if not folder.exists()]
         _remove_abandoned(goal)
-        if goal.exists() and not (goal.is_dir() and replaces.issuperset(file.name for file in goal.iterdir())):
+        if goal.exists() and not (goal.is_dir() and all(file.name in replaces for file in goal.iterdir())):
             raise InputError(f"{path} exists and is no empty folder; give a new one, or move it away")
         draft.mkdir(parents=True)
     except OSError as error:

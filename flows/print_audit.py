@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 DISAGREEMENTS_SHOWN = 5
 LONGEST_SHOWN = 300
 PROBES_TOLD = 3
+CHECKS_TOLD = 3
 
 
 def print_audit(audit: "Audit") -> None:
@@ -48,7 +49,7 @@ def _objections(audit: "Audit") -> list[str]:
     """Return every objection of the gate in words, but of a task's failed probes the first few and how many more."""
     told: list[str] = []
     for task, objections in groupby(audit.gate.objections, key=lambda objection: objection.task):
-        probes = []
+        probes: list[str] = []
         for objection in objections:
             (probes if objection.check.startswith("probe:") else told).append(str(objection))
         told += probes[:PROBES_TOLD]
@@ -61,12 +62,12 @@ def print_disagreements(judged: Sequence[Judged]) -> None:
     """Print where reward and people differ most, prompt and completion side by side."""
     rows = [
         (
-            as_shown(row.rollout.prompt)[:LONGEST_SHOWN],
-            as_shown(row.rollout.completion)[:LONGEST_SHOWN],
-            f"{row.item.score:g}",
-            f"{row.rollout.reward:.2f}",
+            as_shown(found.judged.rollout.prompt)[:LONGEST_SHOWN],
+            as_shown(found.judged.rollout.completion)[:LONGEST_SHOWN],
+            f"{found.judged.item.score:.3g}",
+            f"{found.judged.rollout.reward:.2f}",
         )
-        for row in worst_disagreements(judged, DISAGREEMENTS_SHOWN)
+        for found in worst_disagreements(judged, DISAGREEMENTS_SHOWN)
     ]
     print_table(
         f"The {len(rows)} worst disagreements",
@@ -90,14 +91,16 @@ def print_sample(sample: "Sample") -> None:
 
 
 def print_mutants(report: "MutantReport") -> None:
-    """Print which broken rewards the audit caught, and by what."""
-    print_table(
-        "Broken rewards",
-        ("mutant", "tasks", "caught by"),
-        [(trial.mutant.name, ", ".join(trial.mutant.tasks), ", ".join(trial.checks) or "-") for trial in report.trials],
-        texts=("tasks", "caught by"),
-    )
-    say(f"{report.caught} of {len(report.trials)} caught, {report.share:.1%}")
+    """Print which broken rewards the audit caught, and by which checks."""
+    rows = []
+    for result in report.results:
+        checks = [check.removeprefix("probe:").replace("_", " ") for check in result.checks]
+        more = f" and {len(checks) - CHECKS_TOLD} more" if len(checks) > CHECKS_TOLD else ""
+        caught = ", ".join(checks[:CHECKS_TOLD]) + more if checks else "NOTHING"
+        rows.append((result.mutant.name, ", ".join(result.mutant.tasks), caught))
+    print_table("Broken rewards", ("bug", "tasks", "caught by"), rows, texts=("tasks", "caught by"))
+    total = sum(result.caught for result in report.results)
+    say(f"{total} of {len(report.results)} bugs caught, {report.share_caught:.1%}")
 
 
 def _number(value: float | None) -> str:

@@ -36,9 +36,10 @@ def work_folder(config: Config, name: str) -> Path:
     return config.state.root.resolve() / "work" / name
 
 
-def mlflow_folder(config: Config) -> Path:
-    """Return the folder of MLflow's SQLite store and artifacts."""
-    return config.state.root.resolve() / "mlflow"
+def mlflow_store(root: Path) -> tuple[str, Path]:
+    """Return the address of MLflow's SQLite store in a state folder, and the folder of its artifacts."""
+    folder = root.resolve() / "mlflow"
+    return f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts"
 
 
 def prefect_folder(root: Path) -> Path:

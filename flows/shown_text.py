@@ -4,8 +4,8 @@ from typing import Final
 
 import regex
 
-# Controls, escapes, what turns the direction of writing or has no width, half surrogate pairs, and exotic line ends.
-# The joiner of emoji stays, and so does what a line break and a tab are shown as.
+# Controls, escapes, what turns the direction of writing or has no width, half surrogate pairs, and exotic line ends;
+# the line break and the joiner of emoji stay.
 _HOSTILE: Final = regex.compile(r"[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\n\u200d]]", regex.VERSION1)
 
 
@@ -19,4 +19,6 @@ def _visible(found: regex.Match[str]) -> str:
     code = ord(found[0])
     if code < 0x20:
         return chr(0x2400 + code)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

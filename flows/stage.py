@@ -17,7 +17,7 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 
 from flows.console import say, stage_progress
-from flows.session import EXPERIMENT, artifacts_folder, mlflow_folder
+from flows.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config import Config
 from schemas.progress import Progress
@@ -85,8 +85,7 @@ def open_store(config: Config) -> ArtifactStore:
 
 def open_recorder(config: Config) -> Recorder:
     """Open MLflow's store in the state folder."""
-    folder = mlflow_folder(config)
-    return Recorder(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts", EXPERIMENT)
+    return Recorder(*mlflow_store(config.state.root), EXPERIMENT)
 
 
 def _key(_: Any, parameters: dict[str, Any]) -> str:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from schemas.documents import Rollout, ScoredRollout
+from schemas.references import REFERENCES
 from schemas.tasks import TaskName
-from tasks.audit.completions import analyses, json_objects, pushes, queries, worthless
+from tasks.audit.completions import analyses, any_task, json_objects, pushes, queries
 from tasks.audit.completions.asked import Asked, Maker
 from tasks.commerce.commerce_task import Reference
 from tasks.commerce.json_fields import sentiment_contradicts
@@ -29,12 +30,24 @@ FLOOR: Final = 0.90
 """The least that the right answer must earn."""
 WRONG: Final = 0.50
 """The most that an answer in the best form may earn whose content is wrong: whoever uses it would rather have none."""
-ERROR_COST: Final = 0.10
+ERROR_COST: Final = 0.05
 """The least that an error costs for which a person would take off a point."""
 FORM_COST: Final = 0.04
 """The least that a slip of form costs, such as chatter around an answer: seen by GRPO, small beside any error."""
 TOLERANCE: Final = 1e-6
 """Differences below are those of floating point."""
+SCORED_AGAIN: Final = 4
+"""Completions of each prompt that are scored twice."""
+
+_ALWAYS_KNOWN: Final = ("sentiment", "sentiment_score")
+"""The fields that a rating tells, of a real store too."""
+_LESS: Final[Mapping[TaskName, Callable[[Reference], Reference]]] = {
+    "extraction": lambda known: {**known, "fields": {name: known["fields"][name] for name in _ALWAYS_KNOWN}},
+    "insights": lambda known: {**known, "facts": known["facts"][: analyses.FACTS]},
+    "push": lambda known: {**known, "offer": None},
+    "sentiment": lambda known: {**known, "score": None},
+}
+"""What is left of a reference when part of it is not known."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +70,12 @@ class Probed:
 
     def __init__(self, asked: Asked, rollout: Rollout, score: Score) -> None:
         self.asked = asked
-        self.scored: list[ScoredRollout] = []
-        """Everything that was scored so far."""
+        self.count = 0
+        """Completions that were scored so far."""
+        self.first: list[ScoredRollout] = []
+        """The first few of them."""
+        self.fault: str | None = None
+        """What is wrong with the first reward that is not what its specification says."""
         self._rollout = rollout
         self._score = score
         self.best = self.reward(asked.right)
@@ -68,7 +85,10 @@ class Probed:
         """Return what a completion earns; another reference than the prompt's own may be put in its place."""
         changes = {"completion": completion} | ({} if reference is None else {"reference": dict(reference)})
         scored = self._score(self._rollout.model_copy(update=changes))
-        self.scored.append(scored)
+        self.count += 1
+        if len(self.first) < SCORED_AGAIN:
+            self.first.append(scored)
+        self.fault = self.fault or _fault_of(scored)
         return scored.reward
 
     def score_again(self, scored: ScoredRollout) -> ScoredRollout:
@@ -92,17 +112,20 @@ class Property:
 
     def probe(self, prompts: Sequence[Probed]) -> Probe:
         """Hold the worst case of all prompts against the bound."""
-        measured = [(value, kind) for prompt in prompts for kind, value in self.measure(prompt).items()]
-        if not measured:
-            return Probe(True, "no prompt to probe it with")
-        # What is no number is the worst of all.
-        distances = [value - self.at_most if self.at_least == -math.inf else self.at_least - value for value, _ in measured]
-        worst = max(range(len(measured)), key=lambda place: math.inf if math.isnan(distances[place]) else distances[place])
-        value, kind = measured[worst]
-        bound = f"must be {self.at_least:g} or more" if self.at_most == math.inf else f"may be {self.at_most:g}"
+        measured = [self.measure(prompt) for prompt in prompts]
+        cases = [(self._excess(value), kind, value) for found in measured for kind, value in found.items()]
+        if not cases:
+            return Probe(True, "no prompt of the sheet can be probed for it")
+        excess, kind, value = max(cases)
+        bound = f"may be {self.at_most:g}" if self.at_most < math.inf else f"must be {self.at_least:g} or more"
         return Probe(
-            distances[worst] <= TOLERANCE, f"{kind}: {self.says} {value:.3f} at worst on {len(prompts)} prompts, {bound}"
+            excess <= TOLERANCE,
+            f"{kind}: {self.says} {value:.3f} at worst on {sum(map(bool, measured))} prompts, {bound}",
         )
+
+    def _excess(self, value: float) -> float:
+        # What is no number is the worst of all.
+        return math.inf if math.isnan(value) else max(value - self.at_most, self.at_least - value)
 
 
 def _ceiling(name: str, make: Maker, most: float = CEILING) -> Property:
@@ -144,7 +167,7 @@ def _earn_the_same(name: str, make: Maker) -> Property:
         first = next(iter(rewards.values()), 0.0)
         return {kind: abs(reward - first) for kind, reward in rewards.items()}
 
-    return Property(name, measure, "differs from what is as good by", at_most=0)
+    return Property(name, measure, "differs from what is as good by", at_most=FORM_COST)
 
 
 def _content_before_form(flawed: Maker, wrong: Maker) -> Property:
@@ -161,17 +184,8 @@ def _right_answer(prompt: Probed) -> Mapping[str, float]:
 
 def _less_known(prompt: Probed) -> Mapping[str, float]:
     """Let the reference know less: what nobody knows is not scored, so that the right answer stays right."""
-    asked = prompt.asked
-    known = asked.reference
-    less: Mapping[TaskName, Reference] = {
-        "extraction": known | {"fields": {key: known["fields"][key] for key in ("sentiment", "sentiment_score")}}
-        if asked.task == "extraction"
-        else {},
-        "insights": known | {"facts": known.get("facts", [])[: analyses.FACTS]},
-        "push": known | {"offer": None},
-        "sentiment": known | {"score": None},
-    }
-    return {"the right answer": prompt.reward(asked.right, less[asked.task])} if asked.task in less else {}
+    less = _LESS[prompt.asked.task](prompt.asked.reference)
+    return {"the right answer": prompt.reward(prompt.asked.right, less)}
 
 
 def _wrong_types(prompt: Probed) -> Mapping[str, float]:
@@ -185,14 +199,13 @@ def _wrong_types(prompt: Probed) -> Mapping[str, float]:
 
 
 def _one_store(prompt: Probed) -> Mapping[str, float]:
-    """Look for a size of store such that a query which is right only on stores of it earns as much as the right one.
+    """Look for a number of orders such that a query which is right on stores of just so many earns everything.
 
-    No two copies of a store have as many orders: where there is such a size, one copy alone was asked.
+    No two copies of a store have as many orders: where there is such a number, one copy alone was asked.
     """
-    query = prompt.asked.right
 
     def cost(comparison: str, orders: int) -> float:
-        return prompt.best - prompt.reward(queries.for_stores_of(query, comparison, orders))
+        return prompt.best - prompt.reward(queries.for_stores_of(prompt.asked, comparison, orders))
 
     fewest, most = 0, MAX_ORDERS
     while fewest < most:
@@ -202,47 +215,57 @@ def _one_store(prompt: Probed) -> Mapping[str, float]:
 
 
 def _order_of_rows(prompt: Probed) -> Mapping[str, float]:
-    """Sort the right rows both ways: where there are several, one way is not the one that was asked for."""
-    costs = {kind: prompt.best - prompt.reward(text) for kind, text in queries.orders(prompt.asked).items()}
+    ways = queries.sorted_both_ways(prompt.asked)
     # Where the first row is all there is, it has no order.
-    if costs.pop("first row", 0.0) <= TOLERANCE:
+    if not ways or prompt.best - prompt.reward(queries.first_row(prompt.asked)) <= TOLERANCE:
         return {}
-    return {"rows in another order": max(costs.values())}
+    return {"rows in another order": max(prompt.best - prompt.reward(query) for query in ways.values())}
 
 
 _EVERY_TASK: Final = (
     Property("reference_answer", _right_answer, "earns", at_least=FLOOR),
-    _ceiling("nothing_said", worthless.nothing_said),
-    _ceiling("refusal", worthless.refusals),
-    _ceiling("prompt_echo", worthless.echoes),
-    _ceiling("format_echo", worthless.formats),
-    _ceiling("keyword_stuffing", worthless.stuffing),
-    _ceiling("other_language", worthless.other_languages),
-    _costs("cut_off", worthless.first_half),
-    Property("unknown_is_not_scored", _less_known, "earns", at_least=FLOOR),
+    _ceiling("nothing_said", any_task.nothing_said),
+    _ceiling("refusal", any_task.refusals),
+    _ceiling("prompt_echo", any_task.echoes),
+    _ceiling("format_echo", any_task.formats),
+    _ceiling("keyword_stuffing", any_task.stuffing),
+    _ceiling("other_language", any_task.other_languages),
+    _costs("cut_off", any_task.first_half),
+    _costs("chatter", any_task.chatter, FORM_COST),
 )
+_PARTLY_KNOWN: Final = Property("unknown_is_not_scored", _less_known, "earns", at_least=FLOOR)
 _JSON: Final = (
+    *_EVERY_TASK,
     _changes_nothing("same_object", json_objects.same_object),
-    _changes_nothing("portuguese_number", json_objects.portuguese_numbers),
     Property("wrong_type", _wrong_types, "differs from null by", at_most=0),
     _costs("missing_field", json_objects.missing_fields),
     _costs("wrong_value", json_objects.wrong_values),
     _each_costs_more("errors", json_objects.errors),
     _ceiling("no_values", json_objects.without_values),
-    _ceiling("one_field", json_objects.one_field),
     _ceiling("both_answers", json_objects.both_answers),
     _ceiling("wrong_answer", json_objects.wrong_answer, WRONG),
-    _ceiling("contradiction", json_objects.contradictions, WRONG),
     _costs("more_fields", json_objects.more_fields, 0.0),
     _costs("repaired", json_objects.broken),
     _costs("unfinished", json_objects.cut_off),
-    _costs("chatter", json_objects.chatter, FORM_COST),
     _content_before_form(json_objects.flawed_form, json_objects.wrong_answer),
 )
+_PORTUGUESE_NUMBER: Final = _changes_nothing("portuguese_number", json_objects.portuguese_numbers)
+_CONTRADICTION: Final = _ceiling("contradiction", json_objects.contradictions, WRONG)
 _PROPERTIES: Final[Mapping[TaskName, tuple[Property, ...]]] = {
-    "extraction": (*_EVERY_TASK, *_JSON),
-    "sentiment": (*_EVERY_TASK, *_JSON),
-    "churn": (*_EVERY_TASK, *_JSON, _costs("worthless_reason", json_objects.worthless_reasons)),
+    "extraction": (
+        *_JSON,
+        _PARTLY_KNOWN,
+        _PORTUGUESE_NUMBER,
+        _ceiling("one_field", json_objects.one_field),
+        _each_costs_more("grave_error", json_objects.grave_error),
+    ),
+    "sentiment": (*_JSON, _PARTLY_KNOWN, _CONTRADICTION),
+    "churn": (
+        *_JSON,
+        _PORTUGUESE_NUMBER,
+        _CONTRADICTION,
+        _costs("worthless_reason", json_objects.worthless_reasons),
+    ),
     "sql_qa": (
         *_EVERY_TASK,
         _changes_nothing("same_query", queries.same_query),
@@ -253,23 +276,24 @@ _PROPERTIES: Final[Mapping[TaskName, tuple[Property, ...]]] = {
         _costs("without_condition", queries.without_condition),
         Property("order_of_rows", _order_of_rows, "costs", at_least=ERROR_COST),
         Property("several_stores", _one_store, "costs", at_least=ERROR_COST),
-        _costs("chatter", queries.wrapped, FORM_COST),
-        _content_before_form(queries.wrapped, queries.wrong_answer),
+        _content_before_form(any_task.chatter, queries.wrong_answer),
     ),
     "insights": (
         *_EVERY_TASK,
+        _PARTLY_KNOWN,
         _changes_nothing("same_analysis", analyses.same_analysis),
         _earn_the_same("other_actions", analyses.other_actions),
         _ceiling("pasted_table", analyses.pasted),
         _ceiling("wrong_answer", analyses.wrong_answer, WRONG),
         _costs("invented_number", analyses.untrue),
+        _ceiling("english", analyses.in_english, WRONG),
         _costs("shallow", analyses.shallow),
         _costs("padding", analyses.padded),
-        _costs("chatter", analyses.wrapped, FORM_COST),
-        _content_before_form(analyses.wrapped, analyses.wrong_answer),
+        _content_before_form(any_task.chatter, analyses.wrong_answer),
     ),
     "push": (
         *_EVERY_TASK,
+        _PARTLY_KNOWN,
         _changes_nothing("same_push", pushes.same_push),
         _changes_nothing("at_limit", pushes.at_limit),
         _earn_the_same("other_calls", pushes.other_calls),
@@ -281,8 +305,7 @@ _PROPERTIES: Final[Mapping[TaskName, tuple[Property, ...]]] = {
         _costs("missing_fact", pushes.without_facts),
         _costs("false_offer", pushes.untrue),
         _costs("several_pushes", pushes.several),
-        _costs("chatter", pushes.wrapped, FORM_COST),
-        _content_before_form(pushes.wrapped, pushes.wrong_answer),
+        _content_before_form(any_task.chatter, pushes.wrong_answer),
     ),
 }
 
@@ -296,49 +319,45 @@ def run_probes(task: TaskName, rollouts: Sequence[Rollout], score: Score) -> dic
         score: The reward under audit.
 
     Returns:
-        The probes by their names.
+        The probes by their names; where no reference tells enough, one that failed.
     """
-    by_prompt = {rollout.prompt_id: rollout for rollout in rollouts if _tells_enough(task, rollout.reference)}
-    prompts = [Probed(_asked(rollout), rollout, score) for rollout in by_prompt.values()]
+    by_prompt = {rollout.prompt_id: rollout for rollout in rollouts}
+    prompts = [
+        Probed(Asked.of(task, rollout.prompt, rollout.reference), rollout, score)
+        for rollout in by_prompt.values()
+        if rollout.reference is not None and _tells_enough(task, rollout.reference)
+    ]
     if not prompts:
-        return {"reference_answer": Probe(False, "no prompt has a reference that tells enough to probe the reward with")}
+        return {"reference_answer": Probe(False, "no reference tells enough to probe the reward with")}
     probes = {probed.name: probed.probe(prompts) for probed in _PROPERTIES[task]}
-    return probes | {"weighted_sum": _weighted_sum(task, prompts), "repeatable": _repeatable(prompts)}
+    return probes | {"weighted_sum": _weighted_sum(prompts), "repeatable": _repeatable(prompts)}
 
 
-def _asked(rollout: Rollout) -> Asked:
-    reference = rollout.reference or {}
-    return Asked(rollout.task, rollout.prompt, reference, TASKS[rollout.task].answer(reference))
-
-
-def _tells_enough(task: TaskName, reference: Reference | None) -> bool:
-    """Tell whether it is known what a wrong answer is, and a right one does not contradict itself."""
-    if reference is None:
+def _tells_enough(task: TaskName, reference: Reference) -> bool:
+    """Tell whether it is known what a wrong answer would be, and the right one does not contradict itself."""
+    if any(reference[name] is None for name in REFERENCES[task].model_fields if name != "rating"):
         return False
-    known = reference
-    if task == "extraction":
-        known = {"rating": 0} | (reference["fields"] or {})
-        return known.get("sentiment") is not None and known.get("sentiment_score") is not None
-    if task == "insights":
-        return len(reference["facts"] or ()) >= analyses.FACTS and all(": " in str(fact) for fact in reference["facts"])
-    if task == "sentiment" and sentiment_contradicts(reference["polarity"], reference["score"]):
-        return False
-    return all(value is not None for value in reference.values())
+    match task:
+        case "extraction":
+            return all(reference["fields"].get(name) is not None for name in _ALWAYS_KNOWN)
+        case "sentiment":
+            return not sentiment_contradicts(reference["polarity"], reference["score"])
+        case "insights":
+            facts = reference["facts"]
+            return len(facts) >= analyses.FACTS and all(": " in str(fact) for fact in facts)
+        case _:
+            return True
 
 
-def _weighted_sum(task: TaskName, prompts: Sequence[Probed]) -> Probe:
+def _weighted_sum(prompts: Sequence[Probed]) -> Probe:
     """Hold everything that was scored against the specification of the reward."""
-    count = 0
-    for prompt in prompts:
-        for scored in prompt.scored:
-            count += 1
-            fault = _fault_of(scored, TASKS[task].rewards[scored.spec].weights)
-            if fault:
-                return Probe(False, fault)
-    return Probe(True, f"{count} rewards are the weighted sum of their components, all from 0 to 1")
+    fault = next((prompt.fault for prompt in prompts if prompt.fault), None)
+    count = sum(prompt.count for prompt in prompts)
+    return Probe(not fault, fault or f"{count} rewards are the weighted sum of their components, all from 0 to 1")
 
 
-def _fault_of(scored: ScoredRollout, weights: Mapping[str, float]) -> str | None:
+def _fault_of(scored: ScoredRollout) -> str | None:
+    weights = TASKS[scored.task].rewards[scored.spec].weights
     if scored.components.keys() != weights.keys():
         return f"the components are {', '.join(scored.components)}, and the specification's {', '.join(weights)}"
     for name, value in scored.components.items():
@@ -352,10 +371,10 @@ def _fault_of(scored: ScoredRollout, weights: Mapping[str, float]) -> str | None
 
 
 def _repeatable(prompts: Sequence[Probed]) -> Probe:
-    """Score once more the first completions of each prompt, the last prompt first: nothing may hang on what was before."""
+    """Score a few completions of each prompt again, the last first: nothing may hang on what was scored before."""
     checked = 0
     for prompt in reversed(prompts):
-        for scored in reversed(prompt.scored[:4]):
+        for scored in reversed(prompt.first):
             again = prompt.score_again(scored)
             checked += 1
             if not abs(again.reward - scored.reward) <= TOLERANCE:

@@ -15,7 +15,7 @@ from schemas.audit_record import AuditRecord
 from schemas.config import AuditConfig
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit import figures
-from tasks.audit.disagreements import Judged
+from tasks.audit.disagreements import Disagreement, Judged, worst_disagreements
 from tasks.audit.gate import AuditGate, TaskAudit
 from tasks.audit.probes import Probe
 from tasks.audit.statistics import Interval
@@ -46,23 +46,6 @@ class PastAudit:
     """When it was made."""
     record: AuditRecord
     """What was audited, and the verdict."""
-
-
-@dataclass(frozen=True)
-class Disagreement:
-    """A completion that stands elsewhere by its reward than by its score."""
-
-    judged: Judged
-    """The completion with its scores and its reward."""
-    places: float
-    """How many places higher it stands among its task's rewards than among its scores; negative for lower."""
-    of: int
-    """Completions of its task."""
-
-    @property
-    def share(self) -> float:
-        """How far apart the places are, as a share of the task's completions: what lets tasks be compared."""
-        return abs(self.places) / self.of
 
 
 @dataclass(frozen=True)
@@ -150,7 +133,7 @@ def render(
         finalize=_visible,
     )
     environment.filters |= {"number": _number, "interval": _interval, "words": _words, "score": _score}
-    worst = furthest_apart(rows, WORST_SHOWN)
+    worst = worst_disagreements(rows, WORST_SHOWN)
     audits = _history(record, past)
     shown = audits[:AUDITS_SHOWN]
     return environment.get_template(TEMPLATE).render(
@@ -173,27 +156,6 @@ def render(
     )
 
 
-def furthest_apart(judged: Sequence[Judged], count: int) -> tuple[Disagreement, ...]:
-    """Return the completions whose places in the two orders lie furthest apart, the worst first.
-
-    Args:
-        judged: Completions of one task or of several; only those of the same task are put in order.
-        count: How many at most; what has the same place in both orders is none.
-    """
-    from scipy.stats import rankdata
-
-    by_task: dict[TaskName, list[Judged]] = {}
-    for row in judged:
-        by_task.setdefault(row.rollout.task, []).append(row)
-    found = []
-    for of_task in by_task.values():
-        rewards = rankdata([round(row.rollout.reward, 9) for row in of_task])
-        scores = rankdata([row.item.score for row in of_task])
-        places = (rewards - scores).tolist()
-        found += [Disagreement(row, by, len(of_task)) for row, by in zip(of_task, places, strict=True) if by]
-    return tuple(sorted(found, key=lambda disagreement: -disagreement.share)[:count])
-
-
 def _section(
     task: TaskName,
     audit: TaskAudit,
@@ -202,7 +164,7 @@ def _section(
     config: AuditConfig,
 ) -> TaskSection:
     numbers = {found.judged.item.audit_id: number for number, found in enumerate(worst_of_all, 1)}
-    worst = [(numbers.get(found.judged.item.audit_id), found) for found in furthest_apart(rows, _WORST_OF_TASK)]
+    worst = [(numbers.get(found.judged.item.audit_id), found) for found in worst_disagreements(rows, _WORST_OF_TASK)]
     return TaskSection(task, audit, figures.agreement(rows, audit.agreement, config), tuple(worst))
 
 

@@ -63,9 +63,10 @@ def change_rows(sheet: Path, change: Callable[[Rows], Rows]) -> Rows:
     Raises:
         InputError: The sheet cannot be read or written.
     """
-    lock = sheet.with_name(f".{sheet.name}.lock")
+    if not sheet.is_file():
+        raise InputError(f"there is no sheet {sheet}; give the path of one")
     try:
-        with FileLock(lock):
+        with FileLock(sheet.with_name(f".{sheet.name}.lock")):
             rows = read_rows(sheet)
             changed = change(rows)
             if changed != rows:

@@ -14,7 +14,6 @@ from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.config import AUDIT_FOLDER, AuditConfig
 from schemas.digests import file_sha256
 from schemas.documents import Rollout
-from schemas.errors import InputError
 from schemas.progress import Progress, silent
 from schemas.store_files import read_store
 from schemas.tasks import SpecName, TaskName

@@ -211,7 +211,8 @@ def in_top_quartile(reward: Numbers) -> NDArray[np.bool_]:
     """Tell which rewards are in the top quartile; the smallest reward is in none, however often it occurs."""
     if not len(reward):
         return np.zeros(0, dtype=bool)
-    return (reward >= np.quantile(reward, 0.75)) & (reward > reward.min())
+    top: NDArray[np.bool_] = (reward >= np.quantile(reward, 0.75)) & (reward > reward.min())
+    return top
 
 
 def _rows_by_prompt(prompt_ids: Sequence[str]) -> list[list[int]]:

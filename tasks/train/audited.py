@@ -23,8 +23,8 @@ def require_audit(folder: Path, spec: SpecName) -> AuditRecord:
     audited, wanted = (record.spec, record.reward_version), (spec, reward_version())
     if audited != wanted:
         raise GateRefused(
-            f"the audit in {folder} is of the rewards {record.spec} {record.reward_version[:12]}, and training would use "
-            f"{spec} {wanted[1][:12]}; audit these, or run the code that was audited"
+            f"the audit in {folder} is of the rewards {record.spec} {record.reward_version[:12]}, and these "
+            f"would be {spec} {wanted[1][:12]}; audit them, or run the code that was audited"
         )
     if record.verdict != "passed":
         raise GateRefused(f"the audit in {folder} refused these rewards: {'; '.join(record.reasons[:3])}")

@@ -7,7 +7,7 @@ import pytest
 from filelock import FileLock
 
 from flows.server import session_server
-from flows.session import LOCK_FILE, mlflow_folder, prefect_folder
+from flows.session import LOCK_FILE, mlflow_store, prefect_folder
 from schemas.profiles import load_config
 from schemas.progress import silent
 from tasks.lineage.artifacts import ArtifactStore
@@ -89,7 +89,7 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
     from mlflow import MlflowClient
 
     config = load_config(str(PROFILE), [f"state.root={pipeline.root}"])
-    client = MlflowClient(f"sqlite:///{mlflow_folder(config) / 'mlflow.db'}")
+    client = MlflowClient(mlflow_store(config.state.root)[0])
     (experiment,) = [each for each in client.search_experiments() if each.name != "Default"]
     runs = client.search_runs([experiment.experiment_id])
     stages = {run.data.tags["stage"]: run for run in runs if run.info.status == "FINISHED" and "stage" in run.data.tags}

@@ -19,6 +19,8 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from prefect.client.schemas.responses import SetStateStatus
 from prefect.client.schemas.sorting import ArtifactSort
+from prefect.events.worker import EventsWorker
+from prefect.logging.handlers import APILogWorker
 from prefect.settings import (
     PREFECT_API_URL,
     PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
@@ -40,6 +42,7 @@ from tasks.policy.child import end_group
 COMPLETIONS = 3
 TOO_SHORT = 1 / 86_400
 WEEK = 7.0
+SECONDS_TO_END = 5
 
 
 @task(cache_policy=CacheKeyFnPolicy(cache_key_fn=lambda _, given: str(given["log"].parent.name)), persist_result=True)
@@ -162,13 +165,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
                 client.create_flow(gated), "gated", entrypoint=f"{gated.__module__}.gated"
             )
             yield Server(address, environment, client, deployment)
+            # At the interpreter's end Prefect would try for a minute to reach an ended server.
+            APILogWorker.drain_all(timeout=SECONDS_TO_END)
+            EventsWorker.drain_all(timeout=SECONDS_TO_END)
     finally:
-        end_group(process, 5)
-
-
-@pytest.fixture
-def sheet(tmp_path: Path) -> Path:
-    return _new_sheet(tmp_path / "a sheet.csv")
+        end_group(process, SECONDS_TO_END)
 
 
 def start(server: Server, folder: Path, days: float) -> Run:
@@ -185,13 +186,11 @@ def test_a_run_is_suspended_until_every_completion_is_scored(server: Server, tmp
     assert run.state() == "Suspended"
     assert run.notes() == ["made", f"left because suspended: 3 completions of {run.sheet} wait for a score"]
     page = server.page()
-    assert str(run.sheet) in page
     assert "3 completions" in page
-    assert f"tucano audit label '{run.sheet}'" in page
-    assert f"tucano audit publish '{run.sheet}'" in page
-    assert "human_score" in page
-    assert (REPOSITORY / "data" / "audit" / "rubrics") == RUBRICS_FOLDER
-    assert "`data/audit/rubrics`" in page
+    assert f"\n{run.sheet}\n" in page
+    for command in ("label", "publish", "collect"):
+        assert f"\ntucano audit {command} '{run.sheet}'" in page
+    assert str(RUBRICS_FOLDER.relative_to(REPOSITORY)) in page
 
     form = {name: _input(run, f"suspended-scores-1-{name}") for name in ("description", "schema")}
     assert f"3 completions of {run.sheet} wait" in form["description"]
@@ -201,7 +200,7 @@ def test_a_run_is_suspended_until_every_completion_is_scored(server: Server, tmp
     assert run.state() == "Suspended"
 
     run.score(COMPLETIONS - 1)
-    assert run.resume({"scored_by": "ana"}) == SetStateStatus.ACCEPT
+    assert run.resume({"scored_by": "ana\n"}) == SetStateStatus.ACCEPT
     run.execute()
     assert run.state() == "Suspended"
     assert run.notes()[2:] == [f"left because suspended: 1 completions of {run.sheet} wait for a score"]
@@ -216,7 +215,7 @@ def test_a_run_is_suspended_until_every_completion_is_scored(server: Server, tmp
 
 
 @pytest.mark.integration
-def test_a_run_that_waited_in_vain_is_retried(server: Server, tmp_path: Path) -> None:
+def test_a_run_that_waited_in_vain_has_failed_and_asks_again_when_it_is_retried(server: Server, tmp_path: Path) -> None:
     run = start(server, tmp_path, TOO_SHORT)
     run.execute()
     run.wait_until_failed()
@@ -224,34 +223,29 @@ def test_a_run_that_waited_in_vain_is_retried(server: Server, tmp_path: Path) ->
     run.retry()
     run.execute()
     assert run.states().count("Suspended") == 2
-    run.wait_until_failed()
-    run.score(COMPLETIONS)
-    run.retry()
-    run.execute()
-    assert run.state() == "Completed"
     left = f"left because suspended: 3 completions of {run.sheet} wait for a score"
-    assert run.notes() == ["made", left, left, "went on with an artifact"]
+    assert run.notes() == ["made", left, left]
 
 
 @pytest.mark.integration
-def test_a_run_without_a_deployment_tells_how_to_score_and_to_go_on(
-    server: Server, sheet: Path, tmp_path: Path
-) -> None:
+def test_a_run_without_a_deployment_tells_how_to_score_and_to_go_on(server: Server, tmp_path: Path) -> None:
+    sheet, log = _new_sheet(tmp_path / "a sheet.csv"), tmp_path / "log"
     _score(sheet, 1)
     with pytest.raises(Interrupted) as caught:
-        gated(sheet, tmp_path / "log", WEEK)
+        gated(sheet, log, WEEK)
     assert caught.value.exit_code == 4
     told = str(caught.value)
     assert told.startswith(f"2 completions of {sheet} wait for a score")
-    for word in ("spreadsheet", f"tucano audit label '{sheet}'", f"tucano audit publish '{sheet}'", "the same command"):
-        assert word in told
+    for way in ("in a spreadsheet", f"`tucano audit label '{sheet}' --rater", "`tucano audit publish`"):
+        assert way in told
+    assert "run the same command again" in told
     page = server.page()
     assert str(sheet) in page
     assert "run the same command again" in page
     assert "Resume" not in page
     _score(sheet, COMPLETIONS)
-    gated(sheet, tmp_path / "log", WEEK)
-    assert (tmp_path / "log").read_text(encoding="utf-8").splitlines()[-1] == "went on with an artifact"
+    gated(sheet, log, WEEK)
+    assert log.read_text(encoding="utf-8").splitlines() == ["made", f"left because {told}", "went on with an artifact"]
 
 
 def test_the_form_asks_for_nothing_personal() -> None:

@@ -1,7 +1,6 @@
 """The labeller on a real terminal: every key does its one thing, nothing is lost, the terminal is left as it was."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -228,7 +227,7 @@ def test_a_long_completion_scrolls_and_the_keys_stay_in_sight(labelling: Labelli
         screen.wait_for("pergunta 40 fim", "linha 59 fim", "linha 20 fim")
         screen.press("q")
         screen.end()
-        for frame in screen.frames[1:]:
+        for frame in screen.frames[2:-1]:
             drawn = frame.split("\n")
             assert len(drawn) in {24, 50}
             assert "q sai" in drawn[-1]
@@ -277,24 +276,27 @@ def test_a_sheet_that_goes_away_is_one_sentence(labelling: Labelling, sheet: Pat
         screen.press("5")
         code, said = screen.end()
         assert code == 2
-        assert said.replace("\r\n", "").startswith(f"tucano: sheet {sheet} cannot be read")
+        assert said.startswith("tucano: ")
+        assert f"sheet {sheet}" in said.replace("\r\n", "")
         assert "Traceback" not in screen.written
         assert screen.is_restored
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_is_one_sentence(labelling: Labelling, sheet: Path) -> None:
+def test_a_sheet_that_cannot_be_written_is_one_sentence(labelling: Labelling, sheet: Path) -> None:
     with labelling() as screen:
         screen.wait_for("primeira")
-        sheet.parent.chmod(0o500)
+        sheet.with_name(f".{sheet.name}.lock").mkdir()
         screen.press("5")
         code, said = screen.end()
-        sheet.parent.chmod(0o700)
-        assert (code, "cannot be written" in said) == (2, True)
+        assert (code, "cannot be written" in said.replace("\r\n", "")) == (2, True)
+        assert "Traceback" not in screen.written
+        assert screen.is_restored
 
 
 def test_without_a_terminal_the_spreadsheet_is_named(sheet: Path) -> None:
-    with pytest.raises(InputError, match=r"needs a terminal .* sheet\.csv in a spreadsheet and fill human_score"):
+    with pytest.raises(
+        InputError, match=r"needs a terminal .*sheet .*sheet\.csv in a spreadsheet and fill human_score"
+    ):
         label(sheet, "ana")
     ended = subprocess.run(
         [sys.executable, "-c", COMMAND, str(sheet), "ana"], stdin=subprocess.DEVNULL, capture_output=True, check=False

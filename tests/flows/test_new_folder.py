@@ -86,3 +86,19 @@ def test_what_a_killed_command_left_is_removed_and_nothing_else(tmp_path: Path) 
         (draft / "file").write_text("x")
     assert not left.exists()
     assert all(folder.exists() for folder in others)
+
+
+def test_what_can_be_made_again_is_replaced_once_the_new_one_is_whole(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.json").write_text("old")
+    with pytest.raises(InputError), new_folder(tmp_path / "out", {"report.json"}):
+        raise InputError("broken on the way")
+    assert (tmp_path / "out" / "report.json").read_text() == "old"
+    with new_folder(tmp_path / "out", {"report.json"}) as draft:
+        (draft / "page.html").touch()
+        assert (tmp_path / "out" / "report.json").read_text() == "old"
+    assert everything(tmp_path) == ["out", "out/page.html"]
+    (tmp_path / "out" / "mine").touch()
+    with pytest.raises(InputError, match="no empty folder"), new_folder(tmp_path / "out", {"page.html"}):
+        pass
+    assert everything(tmp_path) == ["out", "out/mine", "out/page.html"]

@@ -66,7 +66,7 @@ def shallow(asked: Asked) -> Completions:
         "a paragraph": " ".join(f"{fact}. {action}" for fact, action in zip(facts, PLAIN_ACTIONS, strict=True)),
         "no action": _written(facts, NO_ACTIONS),
         "facts alone": "\n".join(f"- {fact}" for fact in facts),
-        "one fact": _written(facts[:1], PLAIN_ACTIONS),
+        "one fact": _written((facts[0], "A receita foi boa", "A nota média agradou"), PLAIN_ACTIONS),
     }
 
 
@@ -86,14 +86,19 @@ def wrong_answer(asked: Asked) -> Completions:
     }
 
 
+def in_english(asked: Asked) -> Completions:
+    """Return an English analysis that quotes the facts as they were given."""
+    actions = (
+        "As a team we have to act on it, and to do it as soon as we can.",
+        "It is a matter of care, as the buyers do not come back to a shop like this.",
+        "So do not wait: talk to the sellers, as they have a part in it.",
+    )
+    return {"English": _written(_facts(asked), actions)}
+
+
 def padded(asked: Asked) -> Completions:
     """Return the right analysis, and far too much beside it."""
     return {"an essay": f"{asked.right}\n{PADDING}"}
-
-
-def wrapped(asked: Asked) -> Completions:
-    """Return the right analysis inside what models put around an answer."""
-    return {"chatter": f"Claro! Segue a resposta:\n{asked.right}\nEspero ter ajudado!"}
 
 
 def pasted(asked: Asked) -> Completions:

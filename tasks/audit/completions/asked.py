@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from schemas.tasks import TaskName
 from tasks.commerce.commerce_task import Reference
+from tasks.commerce.registry import TASKS
 
 Completions = Mapping[str, str]
 """Completions by what they are, in a few words that a report can show."""
@@ -19,6 +20,11 @@ class Asked:
     reference: Reference
     right: str
     """The reference answer."""
+
+    @classmethod
+    def of(cls, task: TaskName, prompt: str, reference: Reference) -> "Asked":
+        """Make the right answer of a prompt."""
+        return cls(task, prompt, reference, TASKS[task].answer(reference))
 
 
 Maker = Callable[[Asked], Completions]

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from tasks.audit.completions.any_task import chatter
 from tasks.audit.completions.asked import Asked, Completions
 from tasks.audit.completions.prose import PADDING
 
@@ -20,6 +21,7 @@ WORTHLESS_REASONS: Final[Completions] = {
     "name of the field": "reasoning",
     "keywords": "cliente risco churn pedidos atraso nota valor recompra cancelamento",
     "English": "The customer has not bought anything for a long time.",
+    "English with small words": "As a rule a buyer like this does not come back to a shop, as they do it once.",
     "refusal": "Não posso avaliar o risco deste cliente com os dados informados.",
     "invented numbers": "O cliente fez 98.765 pedidos e espera há 43.210 dias por uma entrega.",
 }
@@ -55,7 +57,8 @@ def wrong_types(asked: Asked) -> Mapping[str, Completions]:
     fields = fields_of(asked.right)
     return {
         name: {
-            f"{name} {value!r}": _written(fields | {name: value}) for value in (None, *_of_wrong_type(name, fields[name]))
+            f"{name} {value!r}": _written(fields | {name: value})
+            for value in (None, *_of_wrong_type(name, fields[name]))
         }
         for name in _known(asked)
     }
@@ -103,11 +106,23 @@ def without_values(asked: Asked) -> Completions:
 
 
 def one_field(asked: Asked) -> Completions:
-    """Return an object of the decisive field alone, of those that have ten."""
+    """Return an object of the decisive field alone, where the reference knows every field."""
     fields = fields_of(asked.right)
-    if len(_known(asked)) < len(fields) or len(fields) < 4:
+    if len(_known(asked)) < len(fields):
         return {}
     return {"one field": _written({name: value for name, value in fields.items() if name in DECISIVE})}
+
+
+def grave_error(asked: Asked) -> Completions:
+    """Return the right object with three details wrong, and then with a sentiment that contradicts the rating."""
+    fields = fields_of(asked.right)
+    details = ("churn_risk", "repeat_intent", "would_recommend")
+    if fields.get("sentiment", "neutral") == "neutral" or not set(details) <= set(_known(asked)):
+        return {}
+    return {
+        "three details wrong": _written(fields | {name: other_value(name, fields[name]) for name in details}),
+        "opposite sentiment": _written(fields | {"sentiment": other_value("sentiment", fields["sentiment"])}),
+    }
 
 
 def wrong_answer(asked: Asked) -> Completions:
@@ -130,8 +145,7 @@ def contradictions(asked: Asked) -> Completions:
 
 def both_answers(asked: Asked) -> Completions:
     """Return the right object beside its opposite: who gives both answers has given none."""
-    right = asked.right
-    wrong = _written(opposite(fields_of(right)))
+    right, wrong = asked.right, wrong_answer(asked)["everything wrong"]
     return {
         "right, then wrong": f"{right}\n{wrong}",
         "wrong, then right": f"{wrong}\n{right}",
@@ -143,12 +157,14 @@ def both_answers(asked: Asked) -> Completions:
 
 def broken(asked: Asked) -> Completions:
     """Return the right object with a slip that a parser has to repair."""
+    return {**easily_mended(asked), "keys without quotes": re.sub(r'"(\w+)":', r"\1:", asked.right)}
+
+
+def easily_mended(asked: Asked) -> Completions:
+    """Return the right object with a slip that leaves no doubt of what was meant."""
     right = asked.right
-    return {
-        "single quotes": right.replace('"', "'"),
-        "trailing comma": f"{right[:-1]},}}",
-        "keys without quotes": re.sub(r'"(\w+)":', r"\1:", right),
-    }
+    quotes = {} if "'" in right else {"single quotes": right.replace('"', "'")}
+    return {**quotes, "trailing comma": f"{right[:-1]},}}"}
 
 
 def cut_off(asked: Asked) -> Completions:
@@ -157,20 +173,13 @@ def cut_off(asked: Asked) -> Completions:
     return {"last brace": right[:-1], "last quarter": right[: len(right) * 3 // 4], "half": right[: len(right) // 2]}
 
 
-def chatter(asked: Asked) -> Completions:
-    """Return the right object with talk around it."""
-    return {"chatter": f"Claro! Segue a resposta:\n{asked.right}\nEspero ter ajudado!"}
-
-
 def flawed_form(asked: Asked) -> Completions:
     """Return the right object in forms that are not the one asked for, and that a program can read all the same."""
-    right = asked.right
     return {
         **chatter(asked),
-        "code fence": f"```json\n{right}\n```",
-        "thought": f"<think>Vou ler com calma.</think>\n{right}",
-        "single quotes": broken(asked)["single quotes"],
-        "trailing comma": broken(asked)["trailing comma"],
+        **easily_mended(asked),
+        "code fence": f"```json\n{asked.right}\n```",
+        "thought": f"<think>Vou ler com calma.</think>\n{asked.right}",
     }
 
 
@@ -185,21 +194,6 @@ def worthless_reasons(asked: Asked) -> Completions:
     fields = fields_of(asked.right)
     reasons = {**WORTHLESS_REASONS, "prompt": asked.prompt, "essay": PADDING}
     return {f"reason: {kind}": _written(fields | {"reasoning": reason}) for kind, reason in reasons.items()}
-
-
-def opposite(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object of the same names that says the contrary."""
-    others: Mapping[str, Any] = {"positive": "negative", "negative": "positive", "neutral": "positive"}
-    return {
-        name: not value
-        if isinstance(value, bool)
-        else others.get(value, "outra coisa")
-        if isinstance(value, str)
-        else 6 - value
-        if isinstance(value, int)
-        else round(1 - value, 1)
-        for name, value in fields.items()
-    }
 
 
 def other_value(name: str, value: Any) -> Any:

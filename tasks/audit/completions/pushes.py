@@ -75,8 +75,11 @@ def untrue(asked: Asked) -> Completions:
     if not offer.startswith("R$"):
         # A denial right before an amount in reais is among what games the reward (`tasks.commerce.push`).
         found["offer denied"] = f"Não tem {offer} em {product}! Aproveite no app."
+    if "%" in offer or "R$" in offer:
+        unit = re.sub(r"(\d+)%", r"R$ \1", offer) if "%" in offer else re.sub(r"R\$ (\d+)", r"\1%", offer)
+        found["another unit"] = f"{_capital(unit)} em {product}! Aproveite no app."
     if re.search(r"\d", offer):
-        another = re.sub(r"\d+", lambda number: str(int(number[0]) + 3), offer, count=1)
+        another = re.sub(r"\d{1,9}", lambda number: str(int(number[0]) + 3), offer, count=1)
         found["another amount"] = f"{_capital(another)} em {product}! Aproveite no app."
     return found
 
@@ -97,12 +100,10 @@ def several(asked: Asked) -> Completions:
 def in_english(asked: Asked) -> Completions:
     """Return an English push that names product and offer as they were given."""
     product, offer = asked.reference["product"], asked.reference["offer"]
-    return {"English": f"Get your {product} with {offer}! Hurry and buy it in our app, only this week."}
-
-
-def wrapped(asked: Asked) -> Completions:
-    """Return the right push inside what models put around an answer."""
-    return {"chatter": f"Claro! Segue a resposta:\n{asked.right}\nEspero ter ajudado!"}
+    return {
+        "English": f"Get your {product} with {offer}! Hurry and buy it in our app, only this week.",
+        "English with small words": f"As a gift or a treat, do not miss it: {offer} em {product}! All in our app.",
+    }
 
 
 def lengthened(text: str, characters: int) -> str:

@@ -1,4 +1,5 @@
 """SQL that is right, written otherwise, or wrong by a slip."""
+# ruff: noqa: S608 - the queries are answers, and run where they can do no harm
 
 import re
 from collections.abc import Callable
@@ -10,17 +11,18 @@ _PLAIN: Final = re.compile(r"'[^']*'|[^']+")
 _CLAUSE: Final = re.compile(r" (?=(?:FROM|JOIN|WHERE|GROUP BY|ORDER BY|LIMIT)\b)")
 _ROUND: Final = re.compile(r"\bROUND\((?P<value>(?:[^()]|\((?:[^()]|\([^()]*\))*\))*), 2\)")
 _CONDITION: Final = re.compile(r" WHERE (?!\w+ IS NOT NULL GROUP).*?(?= GROUP|$)")
+_ORDERED: Final = re.compile(r"\bORDER BY [^)]*$")
 
 
 def same_query(asked: Asked) -> Completions:
     """Return the right query, written in other ways."""
-    query = asked.right
+    query = _bare(asked)
     found = {
         "semicolon": f"{query};",
         "space around": f"\n {query} \n\n",
         "many lines": _outside_texts(query, lambda text: _CLAUSE.sub("\n", text)),
         "small letters": _outside_texts(query, str.lower),
-        "a query around it": f"SELECT * FROM ({query})",
+        "a query around it": _around(query),
     }
     if "ORDER BY" not in query:
         # Where rounding makes ties, what is not rounded has another order.
@@ -30,43 +32,50 @@ def same_query(asked: Asked) -> Completions:
 
 def wrong_results(asked: Asked) -> Completions:
     """Return queries that read the right rows and give others back."""
-    query = asked.right
+    query = _bare(asked)
     return {
-        "each row twice": f"SELECT * FROM ({query}) UNION ALL SELECT * FROM ({query})",
-        "a column too many": f"SELECT *, 1 FROM ({query})",
+        "each row twice": f"{_around(query)} UNION ALL {_around(query)}",
+        "a column too many": _around(query, "*, 1"),
     }
 
 
 def wrong_answer(asked: Asked) -> Completions:
     """Return a query that reads the right rows and gives none of them back."""
-    return {"no row": f"SELECT * FROM ({asked.right}) WHERE 0"}
+    return {"no row": f"{_around(_bare(asked))} WHERE 0"}
 
 
-def orders(asked: Asked) -> Completions:
-    """Return the right rows sorted by their first column in either way, one of which is not the order asked for."""
-    if not re.search(r" ORDER BY [^)]*$", asked.right):
+def first_row(asked: Asked) -> str:
+    """Return a query for the first of the right rows alone."""
+    return f"{_around(_bare(asked))} LIMIT 1"
+
+
+def sorted_both_ways(asked: Asked) -> Completions:
+    """Return the right rows by their first column in either way, where the question asks for an order.
+
+    At least one of the two ways is another order, if there are several rows.
+    """
+    if not _ORDERED.search(asked.right):
         return {}
     return {
-        "first row": f"SELECT * FROM ({asked.right}) LIMIT 1",
-        "upwards": f"SELECT * FROM ({asked.right}) ORDER BY 1",
-        "downwards": f"SELECT * FROM ({asked.right}) ORDER BY 1 DESC",
+        "upwards": f"{_around(_bare(asked))} ORDER BY 1",
+        "downwards": f"{_around(_bare(asked))} ORDER BY 1 DESC",
     }
 
 
 def without_condition(asked: Asked) -> Completions:
     """Return the right query without its condition; a question is asked only where this gives another result."""
-    weaker = _CONDITION.sub("", asked.right, count=1)
-    return {"without its condition": weaker} if weaker != asked.right else {}
+    weaker = _CONDITION.sub("", _bare(asked), count=1)
+    return {"without its condition": weaker} if weaker != _bare(asked) else {}
 
 
-def for_stores_of(query: str, comparison: str, orders: int) -> str:
-    """Return a query that has its result only on stores of so many orders."""
-    return f"SELECT * FROM ({query}) WHERE (SELECT COUNT(*) FROM orders) {comparison} {orders}"
+def for_stores_of(asked: Asked, comparison: str, orders: int) -> str:
+    """Return a query that is right only on stores of so many orders: `>=` 300, or `=` 300."""
+    return f"{_around(_bare(asked))} WHERE (SELECT COUNT(*) FROM orders) {comparison} {orders}"
 
 
 def no_results(asked: Asked) -> Completions:
     """Return what looks like the right query and is none, and constants in its place."""
-    query = asked.right
+    query = _bare(asked)
     return {
         "a word misspelt": query.replace(" FROM ", " FORM ", 1),
         "a table that is not there": re.sub(r" FROM (\w+)", r" FROM \g<1>_2018", query, count=1),
@@ -85,9 +94,13 @@ def writes(asked: Asked) -> Completions:
     }
 
 
-def wrapped(asked: Asked) -> Completions:
-    """Return the right query inside what models put around an answer."""
-    return {"chatter": f"Claro! Segue a resposta:\n{asked.right}\nEspero ter ajudado!"}
+def _bare(asked: Asked) -> str:
+    return asked.right.rstrip().removesuffix(";")
+
+
+def _around(query: str, columns: str = "*") -> str:
+    # On lines of its own, so that a comment at its end does not take the bracket with it.
+    return f"SELECT {columns} FROM (\n{query}\n)"
 
 
 def _outside_texts(query: str, change: Callable[[str], str]) -> str:

@@ -1,74 +1,282 @@
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from schemas.config import AuditConfig
-from tasks.audit.gate import AuditVerdict, TaskAudit, decide, judge
+from schemas.documents import RaterKind
+from tasks.audit.gate import AuditVerdict, Objection, TaskAudit, decide, judge
 from tasks.audit.probes import Probe
-from tasks.audit.statistics import Agreement
+from tasks.audit.statistics import Agreement, Correlation
 
 CONFIG = AuditConfig(require_human=False)
 GOOD = Agreement(
-    n=40,
-    rho=0.85,
-    rho_low=0.7,
-    rho_high=0.93,
+    overall=Correlation(40, 0.85, (0.70, 0.93), (0.72, 0.92)),
+    random_half=Correlation(20, 0.80, (0.50, 0.93), None),
     tau_b=0.7,
     pairwise_accuracy=0.8,
     within_prompt_rho=0.8,
+    auc=0.9,
     alpha=None,
     n_raters=1,
+    overlap=0,
+    worst_in_top_quartile=0,
+    best=10,
+    best_without_reward=0,
+    prompt_groups=10,
+    constant_groups=0,
 )
-PASSED = {"empty": Probe(True, "at most 0.000 on 10 prompts, may be 0.25")}
-FAILED = {"empty": Probe(False, "at most 0.400 on 10 prompts, may be 0.25")}
+PASSED = {"empty": Probe(True, "at most 0.000"), "refusal": Probe(True, "at most 0.100")}
+FAILED = PASSED | {"empty": Probe(False, "at most 0.400 on 10 prompts, may be 0.25")}
 
 
-def audit(agreement: Agreement = GOOD, probes: dict[str, Probe] = PASSED) -> TaskAudit:
-    return TaskAudit(agreement, probes, judge(agreement, probes, CONFIG))
+def found(**changes: Any) -> Agreement:
+    """Return what is good but for some figures; `n`, `rho`, `bonett_wright` and `bca` are those of all completions."""
+    of_overall = {name: changes.pop(name) for name in ("n", "rho", "bonett_wright", "bca") if name in changes}
+    return replace(GOOD, overall=replace(GOOD.overall, **of_overall), **changes)
 
 
-def test_passes_what_agrees() -> None:
-    gate = decide({"push": audit(), "churn": audit(replace(GOOD, rho=0.75))}, [], ["rubric"], CONFIG)
+def audit(agreement: Agreement = GOOD, probes: Mapping[str, Probe] = PASSED, config: AuditConfig = CONFIG) -> TaskAudit:
+    return judge("push", agreement, probes, config)
+
+
+def checks(
+    agreement: Agreement = GOOD, probes: Mapping[str, Probe] = PASSED, config: AuditConfig = CONFIG
+) -> list[str]:
+    return [objection.check for objection in audit(agreement, probes, config).objections]
+
+
+def test_passes_what_agrees_and_names_the_lowest_rho() -> None:
+    tasks = {"push": audit(), "churn": judge("churn", found(rho=0.75), PASSED, CONFIG), "insights": audit()}
+    gate = decide(tasks, [], ["rubric"], CONFIG)  # type: ignore[arg-type]
     assert gate.passed
-    assert any("churn's, 0.75" in reason for reason in gate.reasons)
+    assert gate.objections == ()
+    assert audit().verdict == "agrees"
+    assert gate.reasons == (
+        "every task's rho is at least 0.7 and its lower bound at least 0.5",
+        "the lowest is churn's, 0.75",
+        "every probe is scored as it must be",
+    )
+
+
+ALONE: list[tuple[Agreement, dict[str, Probe], str, AuditVerdict, str]] = [
+    (found(rho=0.69), PASSED, "rho", "disagrees", "push: rho is 0.69, 0.7 is needed"),
+    (found(rho=-0.9), PASSED, "rho", "disagrees", "push: rho is -0.90, 0.7 is needed"),
+    (
+        found(bonett_wright=(0.49, 0.9)),
+        PASSED,
+        "rho_low",
+        "uncertain",
+        "push: rho's lower bound is 0.49, 0.5 is needed",
+    ),
+    (found(bca=(0.49, 0.9)), PASSED, "rho_low", "uncertain", "push: rho's lower bound is 0.49, 0.5 is needed"),
+    (
+        found(bonett_wright=None, bca=None),
+        PASSED,
+        "rho_low",
+        "uncertain",
+        "push: rho's lower bound is unknown, 0.5 is needed",
+    ),
+    (found(n=39), PASSED, "scores", "too few scores", "push: 39 scores, 40 are needed"),
+    (
+        found(rho=None, bonett_wright=None, bca=None),
+        PASSED,
+        "constant",
+        "disagrees",
+        "push: rewards or scores are constant, so nothing can agree",
+    ),
+    (
+        found(alpha=0.31, overlap=20, n_raters=2),
+        PASSED,
+        "alpha",
+        "rubric broken",
+        (
+            "push: the rubric is broken: raters do not agree with each other, alpha is 0.31, 0.67 is needed over 20 "
+            "completions"
+        ),
+    ),
+    (
+        found(alpha=None, overlap=25, n_raters=2),
+        PASSED,
+        "alpha",
+        "rubric broken",
+        (
+            "push: the rubric is broken: raters gave every completion the same score, so that alpha is unknown, 0.67 "
+            "is needed over 25 completions"
+        ),
+    ),
+    (
+        found(worst_in_top_quartile=2),
+        PASSED,
+        "worst_in_top_quartile",
+        "disagrees",
+        "push: 2 completions scored 1 have a reward in the top quartile, 0 may have",
+    ),
+    (
+        found(best_without_reward=1),
+        PASSED,
+        "best_without_reward",
+        "disagrees",
+        "push: 1 of 10 completions scored 5 have reward 0, 5% may have",
+    ),
+    (
+        found(constant_groups=6),
+        PASSED,
+        "constant_groups",
+        "disagrees",
+        (
+            "push: all completions of a prompt have the same reward in 6 of 10 prompts, 50% may have: GRPO learns "
+            "nothing there"
+        ),
+    ),
+    (
+        GOOD,
+        FAILED,
+        "probe:empty",
+        "probe failed",
+        "push: probe empty failed: at most 0.400 on 10 prompts, may be 0.25",
+    ),
+]
+
+
+@pytest.mark.parametrize(("agreement", "probes", "check", "verdict", "reason"), ALONE, ids=[row[4] for row in ALONE])
+def test_each_objection_alone_keeps_the_gate_shut(
+    agreement: Agreement, probes: dict[str, Probe], check: str, verdict: AuditVerdict, reason: str
+) -> None:
+    refused = audit(agreement, probes)
+    assert refused.verdict == verdict
+    gate = decide({"churn": judge("churn", GOOD, PASSED, CONFIG), "push": refused}, [], ["rubric"], CONFIG)
+    assert not gate.passed
+    assert [(objection.check, objection.task) for objection in gate.objections] == [(check, "push")]
+    assert gate.reasons == (reason,)
 
 
 @pytest.mark.parametrize(
-    ("agreement", "probes", "verdict", "reason"),
+    ("at_the_limit", "beyond", "check"),
     [
-        (replace(GOOD, rho=0.69), PASSED, "disagrees", "push: rho is 0.69, 0.7 is needed"),
-        (replace(GOOD, rho_low=0.49), PASSED, "uncertain", "push: rho's lower bound is 0.49, 0.5 is needed"),
-        (replace(GOOD, rho_low=None), PASSED, "uncertain", "push: rho's lower bound is unknown"),
-        (replace(GOOD, n=39), PASSED, "too few scores", "push: 39 scores, 40 are needed"),
-        (replace(GOOD, rho=None, rho_low=None), PASSED, "disagrees", "push: rewards or scores are constant"),
-        (GOOD, FAILED, "probe failed", "push: probe empty failed: at most 0.400"),
+        ({"rho": 0.70}, {"rho": 0.6999}, "rho"),
+        ({"bca": (0.50, 0.9)}, {"bca": (0.4999, 0.9)}, "rho_low"),
+        ({"n": 40}, {"n": 39}, "scores"),
+        ({"alpha": 0.67, "overlap": 20}, {"alpha": 0.6699, "overlap": 20}, "alpha"),
+        ({"alpha": -0.5, "overlap": 19}, {"alpha": -0.5, "overlap": 20}, "alpha"),
+        ({"worst_in_top_quartile": 0}, {"worst_in_top_quartile": 1}, "worst_in_top_quartile"),
+        ({"best": 20, "best_without_reward": 1}, {"best": 19, "best_without_reward": 1}, "best_without_reward"),
+        ({"best": 60, "best_without_reward": 3}, {"best": 60, "best_without_reward": 4}, "best_without_reward"),
+        ({"best": 0, "best_without_reward": 0}, {"best": 1, "best_without_reward": 1}, "best_without_reward"),
+        ({"constant_groups": 5}, {"constant_groups": 6}, "constant_groups"),
+        ({"prompt_groups": 11, "constant_groups": 5}, {"prompt_groups": 11, "constant_groups": 6}, "constant_groups"),
+        ({"prompt_groups": 0, "constant_groups": 0}, {"prompt_groups": 1, "constant_groups": 1}, "constant_groups"),
     ],
 )
-def test_refuses_what_is_not_shown(
-    agreement: Agreement, probes: dict[str, Probe], verdict: AuditVerdict, reason: str
+def test_thresholds_are_met_exactly_at_their_values(
+    at_the_limit: dict[str, Any], beyond: dict[str, Any], check: str
 ) -> None:
-    found = audit(agreement, probes)
-    assert found.verdict == verdict
-    gate = decide({"push": found, "churn": audit()}, [], ["rubric"], CONFIG)
-    assert not gate.passed
-    assert len(gate.reasons) == 1
-    assert gate.reasons[0].startswith(reason)
+    assert checks(found(**at_the_limit)) == []
+    assert checks(found(**beyond)) == [check]
+
+
+@pytest.mark.parametrize("best", range(20, 1001, 20))
+def test_five_percent_is_met_exactly_whatever_the_number(best: int) -> None:
+    assert checks(found(best=best, best_without_reward=best // 20)) == []
+    assert checks(found(best=best, best_without_reward=best // 20 + 1)) == ["best_without_reward"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "agreement"),
+    [
+        ({"min_rho": 0.9}, GOOD),
+        ({"min_rho_low": 0.8}, GOOD),
+        ({"min_scores_per_task": 41}, GOOD),
+        ({"min_alpha": 0.9}, found(alpha=0.8, overlap=20)),
+        ({"min_overlap": 10}, found(alpha=0.1, overlap=10)),
+        ({"max_best_without_reward": 0.0}, found(best=100, best_without_reward=1)),
+        ({"max_constant_groups": 0.1}, found(constant_groups=2)),
+    ],
+)
+def test_thresholds_are_those_of_the_configuration(changes: dict[str, Any], agreement: Agreement) -> None:
+    assert checks(agreement) == []
+    assert len(checks(agreement, config=CONFIG.model_copy(update=changes))) == 1
+
+
+def test_a_laxer_configuration_lets_more_pass() -> None:
+    lax = CONFIG.model_copy(update={"max_worst_in_top_quartile": 2, "min_rho": 0.1, "min_rho_low": -1.0})
+    assert checks(found(worst_in_top_quartile=2, rho=0.1, bca=(-0.2, 0.4)), config=lax) == []
+
+
+def test_too_few_scores_are_a_no_however_well_they_agree() -> None:
+    perfect = found(n=12, rho=1.0, bonett_wright=(1.0, 1.0), bca=None)
+    assert audit(perfect).verdict == "too few scores"
+    assert not decide({"push": audit(perfect)}, [], ["human"], CONFIG).passed
+
+
+def test_a_random_half_that_says_otherwise_keeps_nothing_shut() -> None:
+    assert checks(found(random_half=Correlation(20, 0.1, (-0.3, 0.5), None))) == []
+    assert checks(found(random_half=Correlation(0, None, None, None))) == []
+
+
+def test_the_gravest_finding_is_the_verdict() -> None:
+    agreement, probes = found(n=39, rho=0.6, bca=(0.4, 0.8), alpha=0.2, overlap=20), FAILED
+    verdicts = [audit(agreement, probes).verdict]
+    verdicts.append(audit(agreement).verdict)
+    agreement = replace(agreement, alpha=0.9)
+    verdicts.append(audit(agreement).verdict)
+    agreement = replace(agreement, overall=replace(agreement.overall, n=40))
+    verdicts.append(audit(agreement).verdict)
+    agreement = replace(agreement, overall=replace(agreement.overall, rho=0.8))
+    verdicts.append(audit(agreement).verdict)
+    agreement = replace(agreement, overall=replace(agreement.overall, bca=(0.6, 0.9)))
+    verdicts.append(audit(agreement).verdict)
+    assert verdicts == ["probe failed", "rubric broken", "too few scores", "disagrees", "uncertain", "agrees"]
 
 
 def test_every_objection_is_said() -> None:
-    bad = audit(replace(GOOD, n=10, rho=0.2, rho_low=-0.1), FAILED)
-    assert len(decide({"push": bad}, [], ["rubric"], CONFIG).reasons) == 4
+    everything = found(
+        n=10,
+        rho=0.2,
+        bca=(-0.1, 0.5),
+        alpha=0.1,
+        overlap=20,
+        worst_in_top_quartile=1,
+        best_without_reward=2,
+        constant_groups=10,
+    )
+    failed = {name: Probe(False, "no") for name in PASSED}
+    expected = [
+        *("scores", "alpha", "rho", "rho_low", "worst_in_top_quartile", "best_without_reward", "constant_groups"),
+        *("probe:empty", "probe:refusal"),
+    ]
+    assert checks(everything, failed) == expected
+    tasks = {"push": audit(everything, failed), "churn": judge("churn", everything, failed, CONFIG)}
+    gate = decide(tasks, ["insights"], ["rubric", "model"], AuditConfig(require_human=True))  # type: ignore[arg-type]
+    assert [objection.check for objection in gate.objections] == [*expected, *expected, "unscored", "human"]
+    assert len(gate.reasons) == len(gate.objections)
+    assert {objection.task for objection in gate.objections} == {"push", "churn", "insights", None}
 
 
 def test_refuses_a_task_that_nobody_scored() -> None:
-    gate = decide({"push": audit()}, ["churn"], ["human"], CONFIG)
-    assert gate == replace(gate, passed=False, reasons=("churn: no completion is scored",))
+    gate = decide({"push": audit()}, ["churn", "insights"], ["human"], CONFIG)
+    assert not gate.passed
+    assert gate.reasons == ("churn: no completion is scored", "insights: no completion is scored")
 
 
-@pytest.mark.parametrize(("kinds", "passed"), [(["human"], True), (["rubric"], False), (["human", "model"], False)])
-def test_people_can_be_demanded(kinds: list[str], passed: bool) -> None:
-    config = CONFIG.model_copy(update={"require_human": True})
-    gate = decide({"push": audit()}, [], kinds, config)  # type: ignore[arg-type]
-    assert gate.passed is passed
-    if not passed:
-        assert "asks for people" in gate.reasons[0]
+@pytest.mark.parametrize(
+    ("kinds", "refusal"),
+    [
+        (["human"], None),
+        (["human", "human"], None),
+        (["rubric"], "scores are by rubric, and audit.require_human asks for people"),
+        (["model", "human"], "scores are by human and model, and audit.require_human asks for people"),
+    ],
+)
+def test_people_can_be_demanded(kinds: list[RaterKind], refusal: str | None) -> None:
+    gate = decide({"push": audit()}, [], kinds, AuditConfig(require_human=True))
+    assert gate.passed is (refusal is None)
+    if refusal:
+        assert gate.reasons == (refusal,)
+    assert decide({"push": audit()}, [], kinds, CONFIG).passed
+
+
+def test_an_objection_is_written_with_its_task() -> None:
+    assert str(Objection("rho", "rho is low", "push")) == "push: rho is low"
+    assert str(Objection("human", "nobody is human")) == "nobody is human"

@@ -35,8 +35,8 @@ def test_an_audit_that_passed_lets_these_rewards_train(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"reward_version": "f" * 64}, "is of the rewards grounded ffffffffffff, and training would use grounded"),
-        ({"spec": "v4.2"}, r"is of the rewards v4\.2 .* training would use grounded"),
+        ({"reward_version": "f" * 64}, "is of the rewards grounded ffffffffffff, and these would be grounded"),
+        ({"spec": "v4.2"}, r"is of the rewards v4\.2 .* these would be grounded"),
         ({"verdict": "refused", "reasons": ("push: rho is 0.20, 0.7 is needed",)}, "refused these rewards: push: rho"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What a policy under training drifts to where a reward lets it: no answer at all, in many disguises."""
+"""Completions of any task: what a policy under training drifts to where a reward lets it, and right answers spoilt."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -67,12 +67,11 @@ def nothing_said(asked: Asked) -> Completions:  # noqa: ARG001 - every maker's s
 
 def refusals(asked: Asked) -> Completions:
     """Return refusals, also such as repeat what was asked for."""
-    question = asked.prompt.rpartition("\n")[2]
-    return {
-        **REFUSALS,
-        "refusal that repeats the question": f"Desculpe, mas não posso responder a isto: {question}",
-        "refusal that names the facts": f"Desculpe, mas não posso criar uma resposta sobre {_facts(asked, ' e ')}.",
-    }
+    question, facts = asked.prompt.rpartition("\n")[2], _facts(asked, " e ")
+    found = {**REFUSALS, "refusal that repeats the question": f"Desculpe, mas não posso responder a isto: {question}"}
+    if facts:
+        found["refusal that names the facts"] = f"Desculpe, mas não posso criar uma resposta sobre {facts}."
+    return found
 
 
 def echoes(asked: Asked) -> Completions:
@@ -93,13 +92,18 @@ def formats(asked: Asked) -> Completions:
 
 def stuffing(asked: Asked) -> Completions:
     """Return the right words without an answer, alone and beside the facts."""
-    keywords = STUFFING[asked.task]
-    return {"keywords": keywords, "facts and keywords": f"{_facts(asked, ' ')} {keywords}"}
+    keywords, facts = STUFFING[asked.task], _facts(asked, " ")
+    return {"keywords": keywords} | ({"facts and keywords": f"{facts} {keywords}"} if facts else {})
 
 
 def other_languages(asked: Asked) -> Completions:
     """Return what would be an answer in another language."""
     return {"another language": OTHER_LANGUAGES[asked.task]}
+
+
+def chatter(asked: Asked) -> Completions:
+    """Return the right answer with talk around it."""
+    return {"chatter": f"Claro! Segue a resposta:\n{asked.right}\nEspero ter ajudado!"}
 
 
 def first_half(asked: Asked) -> Completions:

@@ -1,0 +1,1 @@
+"""Bugs that somebody could write into the rewards, one at a time."""

@@ -1,0 +1,36 @@
+"""A hostile text is shown whole, and commands nothing."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flows.shown_text import as_shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Olá, ação! 50 % · ñ 漢 😀", "Olá, ação! 50 % · ñ 漢 😀"),
+        ("uma\nduas\r\ntrês", "uma\nduas\ntrês"),
+        ("a\tb", "a   b"),
+        ("\x1b[31mvermelho\x1b]0;t\x07", "␛[31mvermelho␛]0;t␇"),
+        ("só\rvolta\x00\x08\x7f", "só␍volta␀␈\\x7f"),
+        ("\x9b2J\x85", "\\x9b2J\\x85"),
+        ("\u202eoiránit\u2066\u200f\u200b\ufeff", "\\u202eoiránit\\u2066\\u200f\\u200b\\ufeff"),
+        ("linha\u2028outra\u2029", "linha\\u2028outra\\u2029"),
+        ("meio \ud83d par", "meio \\ud83d par"),
+        ("família 👨\u200d👩\u200d👧", "família 👨\u200d👩\u200d👧"),
+        ("\U000e0041", "\\U000e0041"),
+    ],
+)
+def test_what_commands_a_terminal_is_spelled_out(text: str, shown: str) -> None:
+    assert as_shown(text) == shown
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(), max_size=60))
+def test_nothing_else_is_left(text: str) -> None:
+    left = {sign for sign in as_shown(text) if unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}
+    assert left <= {"\n", "\u200d"}

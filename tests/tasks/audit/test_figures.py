@@ -1,0 +1,110 @@
+"""The figures of the audit report: every completion has its point, and thresholds are those of the configuration."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from schemas.audit_record import AuditedTask, AuditRecord
+from schemas.config import AuditConfig
+from schemas.documents import Rollout, ScoredRollout
+from schemas.tasks import TaskName
+from tasks.audit import figures
+from tasks.audit.disagreements import Judged
+from tasks.audit.sheet import ScoredItem
+from tasks.audit.statistics import measure
+
+CONFIG = AuditConfig(min_rho=0.81, min_rho_low=0.62)
+
+
+def judged(number: int, stratum: str, reward: float) -> Judged:
+    rollout = Rollout(prompt_id="p", task="push", prompt="pergunta", completion=f"resposta {number}")
+    scored = ScoredRollout(
+        **rollout.model_dump(), reward=reward, components={}, parsed=None, spec="grounded", reward_version="v1"
+    )
+    return Judged(ScoredItem(f"a{number}", stratum, rollout, {"ana": number % 5 + 1}, ()), scored)
+
+
+def drawn(rows: Sequence[Judged]) -> str:
+    found = measure(
+        [row.rollout.reward for row in rows],
+        [row.item.scores for row in rows],
+        [row.rollout.prompt_id for row in rows],
+        [row.item.stratum == "random" for row in rows],
+        np.random.default_rng(0),
+    )
+    return figures.agreement(rows, found, CONFIG)
+
+
+def points(svg: str) -> list[int]:
+    """Return how many points each stratum has; matplotlib writes few of them as paths, many as uses of one."""
+    scatter = svg[svg.index('<g id="PathCollection_1">') : svg.index('<g id="matplotlib.axis_1">')]
+    return [len(re.findall(r'<use |\n" clip-path=', group)) for group in scatter.split('<g id="PathCollection_')[1:]]
+
+
+def record(**rhos: float | None) -> AuditRecord:
+    tasks: dict[TaskName, AuditedTask] = {}
+    for task in ("push", "churn"):
+        if task in rhos:
+            rho = rhos[task]
+            low = None if rho is None else rho - 0.2
+            tasks[task] = AuditedTask(n=40, rho=rho, rho_low=low, verdict="agrees")
+    return AuditRecord(
+        spec="grounded",
+        reward_version="v1",
+        sheet_sha256="1",
+        rollouts_sha256="2",
+        raters={"ana": "human"},
+        verdict="passed",
+        reasons=(),
+        tasks=tasks,
+    )
+
+
+def test_every_completion_has_a_point_among_those_of_its_stratum() -> None:
+    strata = ["random"] * 7 + ["by reward"] * 5 + ["written"] * 2 + ["other"]
+    svg = drawn([judged(number, stratum, number % 5 / 4) for number, stratum in enumerate(strata)])
+    assert points(svg) == [7, 5, 3]
+    for words in ("drawn at random: 7", "chosen by reward: 5", "chosen otherwise: 3"):
+        assert words in svg
+
+
+def test_points_of_equal_score_and_reward_do_not_hide_each_other() -> None:
+    svg = drawn([judged(5 * number, "random", 0.5) for number in range(9)])
+    places = re.findall(r'<use xlink:href="#\w+" x="([\d.]+)" y="([\d.]+)"', svg[svg.index("PathCollection_1") :])
+    assert len({x for x, _ in places[:9]}) == 9
+    assert len({y for _, y in places[:9]}) == 1
+
+
+def test_thresholds_are_those_of_the_configuration() -> None:
+    svg = drawn([judged(number, "random", number / 10) for number in range(10)])
+    assert "rho from 0.81" in svg
+    assert "lower end from 0.62" in svg
+
+
+def test_what_has_no_rho_is_said_in_words() -> None:
+    svg = drawn([judged(number, "written", 0.5) for number in range(10)])
+    assert "unknown: too few, or constant" in svg
+    assert ">none<" in svg
+
+
+def test_history_has_a_panel_for_each_task_that_was_audited() -> None:
+    audits = [(3, record(push=0.5)), (4, record(push=None, churn=0.9)), (5, record(push=-0.9, churn=0.8))]
+    svg = figures.history(audits, CONFIG)
+    assert ">push<" in svg
+    assert ">churn<" in svg
+    assert ">sentiment<" not in svg
+    for number in (3, 4, 5):
+        assert f">{number}<" in svg
+
+
+def test_same_numbers_same_bytes() -> None:
+    rows = [judged(number, "random", number / 10) for number in range(10)]
+    assert drawn(rows) == drawn(rows)
+    assert figures.history([(1, record(push=0.5))], CONFIG) == figures.history([(1, record(push=0.5))], CONFIG)
+
+
+def test_figure_has_no_date_and_no_address_but_the_names_of_formats() -> None:
+    svg = drawn([judged(number, "random", number / 10) for number in range(10)])
+    assert set(re.findall(r"https?://[^\"<]+", svg)) == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert svg.startswith('<svg role="img" aria-label="reward against score')

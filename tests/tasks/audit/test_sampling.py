@@ -1,0 +1,252 @@
+import random
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from statistics import fmean
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.documents import ScoredRollout
+from schemas.tasks import TaskName
+from tasks.audit.sampling import AT_RANDOM, BY_REWARD, sample
+from tasks.audit.sheet import COLUMNS, MOST_CHARACTERS, Row, audit_id
+
+SEEDS = range(300)
+
+
+def scored(prompt_id: str, completion: str, reward: float, task: TaskName = "push") -> ScoredRollout:
+    return ScoredRollout(
+        prompt_id=prompt_id,
+        task=task,
+        prompt=f"Crie um push para {prompt_id}",
+        completion=completion,
+        reward=reward,
+        components={"tone": reward},
+        parsed=None,
+        spec="grounded",
+        reward_version="v",
+    )
+
+
+def spread(place: float) -> float:
+    return place
+
+
+def pool(
+    prompts: int, of_each: int, reward: Callable[[float], float] = spread, task: TaskName = "push"
+) -> list[ScoredRollout]:
+    """Return completions whose places in the reward's order are spread evenly over [0, 1), and over the prompts."""
+    places = random.Random(0).sample(range(prompts * of_each), prompts * of_each)
+    return [
+        scored(f"p{row // of_each}", f"texto {row}", reward(place / len(places)), task)
+        for row, place in enumerate(places)
+    ]
+
+
+def of_rows(rows: Sequence[Row], rollouts: Sequence[ScoredRollout]) -> list[ScoredRollout]:
+    known = {audit_id(rollout): rollout for rollout in rollouts}
+    return [known[row["audit_id"]] for row in rows]
+
+
+def in_stratum(rows: Sequence[Row], stratum: str) -> list[Row]:
+    return [row for row in rows if row["stratum"] == stratum]
+
+
+def test_half_is_at_random_and_half_by_reward() -> None:
+    found = sample(pool(30, 8), 40, 0)
+    assert Counter(row["stratum"] for row in found.rows) == {AT_RANDOM: 20, BY_REWARD: 20}
+    assert (found.drawn, found.too_long, found.alone) == ({"push": 40}, 0, ())
+    odd = sample(pool(30, 8), 41, 0)
+    assert Counter(row["stratum"] for row in odd.rows) == {AT_RANDOM: 21, BY_REWARD: 20}
+
+
+def test_same_seed_same_rows() -> None:
+    rollouts = pool(30, 8)
+    assert sample(rollouts, 40, 7) == sample(rollouts, 40, 7)
+    assert {row["audit_id"] for row in sample(rollouts, 40, 7).rows} != {
+        row["audit_id"] for row in sample(rollouts, 40, 8).rows
+    }
+
+
+def test_order_of_the_rollouts_counts_for_nothing() -> None:
+    rollouts = pool(30, 8) + pool(30, 8, task="churn")
+    shuffled = random.Random(1).sample(rollouts, len(rollouts))
+    assert sample(shuffled, 40, 0) == sample(rollouts, 40, 0)
+
+
+def test_other_tasks_change_nothing_of_a_task() -> None:
+    push, churn = pool(30, 8), pool(20, 6, task="churn")
+    both = sample([*churn, *push], 40, 0)
+    assert both.rows == sample(push, 40, 0).rows + sample(churn, 40, 0).rows
+    assert list(both.drawn.items()) == [("push", 40), ("churn", 40)]
+
+
+def test_random_half_draws_every_prompt_and_every_completion_alike() -> None:
+    rollouts = pool(20, 8)
+    prompts: Counter[str] = Counter()
+    completions: Counter[str] = Counter()
+    for seed in SEEDS:
+        drawn = in_stratum(sample(rollouts, 32, seed).rows, AT_RANDOM)
+        prompts.update({row["prompt_id"] for row in drawn})
+        completions.update(row["completion"] for row in drawn)
+    # Four of twenty prompts at each of 300 times: 60 each, with a standard deviation of 6.9; half of that of each
+    # completion: 30, with one of 5.2.
+    assert len(prompts) == 20
+    assert 30 < min(prompts.values()) <= max(prompts.values()) < 90
+    assert len(completions) == 160
+    assert 8 < min(completions.values()) <= max(completions.values()) < 52
+
+
+def test_random_half_knows_nothing_of_the_reward() -> None:
+    rollouts = pool(20, 8, lambda place: place**3)
+    drawn = [
+        rollout.reward
+        for seed in SEEDS
+        for rollout in of_rows(in_stratum(sample(rollouts, 32, seed).rows, AT_RANDOM), rollouts)
+    ]
+    # The standard error is some .007.
+    assert fmean(drawn) == pytest.approx(fmean(rollout.reward for rollout in rollouts), abs=0.03)
+
+
+def test_random_half_has_several_completions_of_a_prompt() -> None:
+    for seed in range(20):
+        drawn = in_stratum(sample(pool(30, 8), 40, seed).rows, AT_RANDOM)
+        assert set(Counter(row["prompt_id"] for row in drawn).values()) == {4}
+
+
+def test_a_task_with_few_prompts_gives_more_of_each() -> None:
+    drawn = in_stratum(sample(pool(3, 8), 40, 0).rows, AT_RANDOM)
+    assert sorted(Counter(row["prompt_id"] for row in drawn).values()) == [4, 8, 8]
+    assert len(sample(pool(3, 8), 40, 0).rows) == 24
+
+
+@pytest.mark.parametrize(
+    "reward",
+    [
+        spread,
+        lambda place: max(0.0, (place - 0.85) / 0.15),
+        lambda place: min(1.0, place / 0.1),
+        lambda place: int(6 * place) / 5,
+        lambda place: float(place > 0.99),
+        lambda place: 0.5,
+    ],
+    ids=["continuous", "many zeros", "many maxima", "six levels", "hardly a success", "constant"],
+)
+def test_zeros_maxima_and_each_decile_are_on_the_sheet(reward: Callable[[float], float]) -> None:
+    rollouts = pool(60, 8, reward)
+    levels = sorted(rollout.reward for rollout in rollouts)
+
+    def decile(rollout: ScoredRollout) -> int:
+        return bisect_left(levels, rollout.reward) * 10 // len(levels)
+
+    for seed in range(20):
+        on_sheet = of_rows(sample(rollouts, 40, seed).rows, rollouts)
+        assert {decile(rollout) for rollout in on_sheet} == {decile(rollout) for rollout in rollouts}
+        assert min(rollout.reward for rollout in on_sheet) == levels[0]
+        assert max(rollout.reward for rollout in on_sheet) == levels[-1]
+
+
+def test_what_is_rare_in_the_reward_is_drawn_more_often_than_at_random() -> None:
+    # One rollout in forty has any reward at all.
+    rollouts = pool(60, 8, lambda place: max(0.0, (place - 0.975) / 0.025))
+    rewarded = [
+        sum(rollout.reward > 0 for rollout in of_rows(in_stratum(sample(rollouts, 40, seed).rows, BY_REWARD), rollouts))
+        for seed in range(20)
+    ]
+    assert min(rewarded) >= 5
+
+
+def test_the_sheet_does_not_tell_the_reward() -> None:
+    rollouts = pool(30, 8, lambda place: 0.123 + place / 2)
+    rewards = {f"{rollout.reward}" for rollout in rollouts} | {f"{rollout.reward:.3f}" for rollout in rollouts}
+    places = []
+    for seed in range(40):
+        rows = sample(rollouts, 40, seed).rows
+        assert {tuple(row) for row in rows} == {COLUMNS}
+        assert {row["stratum"] for row in rows} == {AT_RANDOM, BY_REWARD}
+        assert not any(reward in cell for row in rows for cell in row.values() for reward in rewards)
+        assert all(row["human_score"] == row["rater"] == row["rater_kind"] == row["notes"] == "" for row in rows)
+        order = of_rows(rows, rollouts)
+        places += [(place, rollout.reward) for place, rollout in enumerate(order)]
+    # Over forty sheets: were the rows in any order of the reward, its mean would differ between their halves.
+    first = fmean(reward for place, reward in places if place < 20)
+    second = fmean(reward for place, reward in places if place >= 20)
+    assert first == pytest.approx(second, abs=0.05)
+
+
+def test_the_strata_are_mixed_on_the_sheet() -> None:
+    firsts = {sample(pool(30, 8), 40, seed).rows[0]["stratum"] for seed in range(30)}
+    assert firsts == {AT_RANDOM, BY_REWARD}
+
+
+def test_prompts_and_their_completions_are_shuffled() -> None:
+    prompts, within = set(), set()
+    for seed in range(10):
+        rows = sample(pool(10, 4), 40, seed).rows
+        prompts.add(tuple(dict.fromkeys(row["prompt_id"] for row in rows)))
+        within.add(tuple(row["audit_id"] for row in rows if row["prompt_id"] == "p0"))
+    assert len(prompts) > 5
+    assert len(within) > 3
+
+
+def test_completions_of_a_prompt_stand_together() -> None:
+    for seed in range(20):
+        rows = sample(pool(12, 8) + pool(12, 8, task="churn"), 40, seed).rows
+        prompts = [(row["task"], row["prompt_id"]) for row in rows]
+        assert len([key for key, _ in groupby(prompts)]) == len(set(prompts))
+        assert [key for key, _ in groupby(row["task"] for row in rows)] == ["push", "churn"]
+
+
+def test_the_same_completion_counts_once() -> None:
+    rollouts = pool(10, 4)
+    again = [*rollouts, *rollouts[:20]]
+    assert sample(again, 40, 0) == sample(rollouts, 40, 0)
+    rows = sample(again, 40, 0).rows
+    assert len({row["audit_id"] for row in rows}) == len(rows) == 40
+
+
+def test_what_a_spreadsheet_makes_alike_counts_once() -> None:
+    rollouts = [scored("p", "uma\nlinha", 0.1), scored("p", "uma\r\nlinha", 0.1), scored("p", "outra", 0.2)]
+    assert sample(rollouts, 40, 0).drawn == {"push": 2}
+
+
+def test_the_same_words_to_another_prompt_are_another_completion() -> None:
+    assert sample([scored("p", "Oi", 0.1), scored("q", "Oi", 0.1)], 40, 0).drawn == {"push": 2}
+
+
+def test_what_no_cell_holds_is_counted() -> None:
+    longest = scored("p0", "a" * MOST_CHARACTERS, 0.1)
+    too_long = scored("p0", "a" * (MOST_CHARACTERS + 1), 0.1)
+    asked_too_long = longest.model_copy(update={"prompt": "b" * (MOST_CHARACTERS + 1), "prompt_id": "p1"})
+    found = sample([longest, too_long, too_long, asked_too_long], 40, 0)
+    assert (found.too_long, found.drawn) == (2, {"push": 1})
+    nothing = sample([too_long], 40, 0)
+    assert (nothing.rows, nothing.drawn, nothing.too_long) == ((), {}, 1)
+
+
+def test_nothing_comes_of_nothing() -> None:
+    assert sample([], 40, 0).rows == ()
+
+
+def test_tasks_without_two_completions_of_a_prompt_are_named() -> None:
+    single, several = pool(60, 1), pool(10, 4, task="churn")
+    assert sample([*single, *several], 20, 0).alone == ("push",)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6), st.sampled_from([0.0, 0.2, 0.7, 1.0])), max_size=40),
+    st.integers(1, 30),
+    st.integers(0, 5),
+)
+def test_as_many_as_asked_for_or_as_there_are(
+    completions: list[tuple[int, int, float]], per_task: int, seed: int
+) -> None:
+    rollouts = [scored(f"p{prompt}", f"texto {text}", reward) for prompt, text, reward in completions]
+    there = len({(prompt, text) for prompt, text, _ in completions})
+    rows = sample(rollouts, per_task, seed).rows
+    assert len(rows) == len({row["audit_id"] for row in rows}) == min(per_task, there)
+    assert len(in_stratum(rows, AT_RANDOM)) == min((per_task + 1) // 2, there)
