@@ -156,6 +156,14 @@ def test_a_persons_newest_answer_counts(audit: Audit) -> None:
     assert audit.scores() == [("p0", "3", "mlflow-1", "human", ""), *BLANK[1:]]
 
 
+def test_an_answer_that_somebody_else_overrode_does_not_count(audit: Audit) -> None:
+    audit.publish()
+    wrong = audit.answer(0, TWO, "ana@example.com")
+    audit.answer(0, FIVE, "bia@example.com", overrides=wrong)
+    assert audit.collect() == Collected(answers=1, raters=1, unscored=2, not_by_people=0)
+    assert audit.scores() == [("p0", "5", "mlflow-2", "human", ""), *BLANK[1:]]
+
+
 def test_pseudonyms_outlast_answers_and_are_not_given_twice(audit: Audit) -> None:
     from mlflow.tracing.client import TracingClient
 

@@ -37,7 +37,7 @@ HOSTILE = [
 
 
 def completion(number: int, text: str = "Compre já", task: str = "push") -> Completion:
-    return Completion(f"{number:03}e45678901", task, f"Pedido {number}\nem duas linhas", text)
+    return Completion(f"{number:012}", task, f"Pedido {number}\nem duas linhas", text)
 
 
 COMPLETIONS = tuple(completion(number, text) for number, text in enumerate(HOSTILE))
