@@ -1,10 +1,10 @@
 """What the audit's gate lets pass, whether rho's intervals hold what they say, and how long an audit takes.
 
 Simulated raters: a task's audit with 40 scores, of completions whose true rho is known, for four shapes of rewards.
-Limits, on all shapes together: at a true rho of .85 the gate passes 95 % of the audits or more, at .50 at most 10 %, and
-the stated interval holds the true rho in 93 to 97 % of them. Each shape alone may miss them by two standard errors.
-For information: other true rhos, six such tasks at once, completions of a prompt that resemble each other, sheets drawn
-by reward, and how often two raters are told that their rubric is broken.
+Limits, on all shapes together: at a true rho of .85 the gate passes 95 % of the audits or more, at .50 at most 10 %,
+and the stated interval holds the true rho in 93 to 97 % of them. Each shape by itself is held to the same limits, give
+or take two standard errors. Without a limit: other true rhos, six such tasks at once, completions of a prompt that
+resemble each other, sheets drawn by reward, and how often two raters are told that their rubric is broken.
 
 Time: an audit of 300 scored completions, probes, report and imports included, in under 10 seconds.
 """
@@ -40,7 +40,7 @@ OTHERS: Final = (0.60, 0.70, 0.95)
 PROMPT_SHARE: Final = 0.5
 OTHER_SHEETS: Final[Mapping[str, tuple[float, bool]]] = {
     "prompts differ": (PROMPT_SHARE, False),
-    "drawn, prompts differ": (PROMPT_SHARE, True),
+    "drawn, they differ": (PROMPT_SHARE, True),
 }
 """Sheets that are not forty independent rows, of continuous rewards."""
 FEWER: Final = 5
@@ -126,11 +126,7 @@ def _rows(outcomes: Outcomes, rho: float) -> dict[str, Sequence[Outcome]]:
 
 
 def _print_passes(outcomes: Outcomes, audits: int) -> None:
-    error = 100 * _error(MIN_PASS, audits)
-    title = f"Share of audits that the gate passes, by true rho; {audits:,} audits a shape at .50 and .85, standard\n"
-    table = _table(
-        f"{title}error at 95 % {error:.1f} points ({100 * _error(MIN_PASS, audits // FEWER):.1f} elsewhere)", "rewards"
-    )
+    table = _table("Audits that the gate passes, by true rho", "rewards")
     rhos = sorted((*HELD, *OTHERS))
     for rho in rhos:
         table.add_column(f"{rho:.2f}", justify="right")
@@ -140,10 +136,15 @@ def _print_passes(outcomes: Outcomes, audits: int) -> None:
     table.add_row("six tasks, all pass", *(_percent(_passed(by_rho[rho]["all four"]) ** 6) for rho in rhos))
     table.add_row("mean rho found", *(f"{fmean(each.rho for each in by_rho[rho]['all four']):.3f}" for rho in rhos))
     Console(width=100).print(table)
+    errors = [100 * _error(MIN_PASS, count) for count in (audits, audits // FEWER)]
+    print(
+        f"{audits:,} audits of each shape at {HELD[0]:.2f} and {HELD[1]:.2f}, {audits // FEWER:,} elsewhere: standard "
+        f"errors at 95 % of {errors[0]:.1f} and {errors[1]:.1f}\npercentage points.\n"
+    )
 
 
 def _print_coverage(outcomes: Outcomes) -> None:
-    table = _table("Share of audits whose 95 % interval holds the true rho", "rewards")
+    table = _table("Audits whose 95 % interval holds the true rho", "rewards")
     for rho in HELD:
         for name in INTERVALS:
             table.add_column(f"{rho:.2f}\n{name}", justify="right")
@@ -155,7 +156,7 @@ def _print_coverage(outcomes: Outcomes) -> None:
 
 def _print_objections(outcomes: Outcomes) -> None:
     rho = HELD[-1]
-    table = _table(f"Share of audits that a check objects to, at a true rho of {rho:.2f}", "rewards")
+    table = _table(f"Audits that a check objects to, at a true rho of {rho:.2f}", "rewards")
     for check in CHECKS:
         table.add_column(check.replace("_", " "), justify="right")
     for name, each in _rows(outcomes, rho).items():
@@ -165,7 +166,7 @@ def _print_objections(outcomes: Outcomes) -> None:
 
 def _print_alphas(audits: int) -> None:
     config = AuditConfig()
-    table = _table(f"Two raters: share of audits with alpha below {config.min_alpha}, 'rubric broken'", "true alpha")
+    table = _table(f"Two raters: audits with alpha below {config.min_alpha}", "true alpha")
     for overlap in OVERLAPS:
         table.add_column(f"{overlap} completions", justify="right")
         table.add_column("mean alpha", justify="right")
@@ -238,7 +239,7 @@ def _time() -> list[str]:
         walls.append(time.perf_counter() - started)
         processors.append(json.loads(child.stdout)["processor_seconds"])
     shutil.rmtree(FOLDER)
-    table = _table(f"Audit of {completions} completions in {rows} scored rows, imports included", "run")
+    table = _table(f"Audit of {completions} completions, {rows} scores", "run")
     for name in ("seconds", "of one processor", "at most"):
         table.add_column(name, justify="right")
     for number, (wall, processor) in enumerate(zip(walls, processors, strict=True), 1):

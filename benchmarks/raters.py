@@ -141,7 +141,7 @@ def _audit(scenario: Scenario, correlation: float, scores: int, rng: np.random.G
     places = _places(prompts * per_prompt, correlation, scenario.prompt_share, per_prompt, rng)
     rewards, given = SHAPES[scenario.shape](places[0]), _scored(places[1])
     prompt_ids = [f"p{row // per_prompt}" for row in range(len(rewards))]
-    rows = {row: True for row in range(scores)}
+    rows = dict.fromkeys(range(scores), True)
     if scenario.drawn:
         rows = _drawn(rewards, prompt_ids, scores, int(rng.integers(2**31)))
     chosen = list(rows)
@@ -179,7 +179,7 @@ def _places(
 
 
 def _scored(places: Numbers) -> Numbers:
-    return 1.0 + np.searchsorted(np.cumsum(SHARES)[:-1], places)
+    return np.searchsorted(np.cumsum(SHARES)[:-1], places).astype(np.float64) + 1
 
 
 def _drawn(rewards: Numbers, prompt_ids: list[str], scores: int, seed: int) -> dict[int, bool]:

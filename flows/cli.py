@@ -38,7 +38,6 @@ OPTIONS_OF_THEIR_OWN = {
 }
 """Settings that `tucano synthesize` takes as options only, so that what it says it makes is what it makes."""
 UNDONE = "interrupted, and nothing was written; run the same command again"
-BYTES_NEEDED = 1_000_000_000
 DISK_ERRORS = {errno.ENOSPC, errno.EACCES, errno.EPERM, errno.EROFS, errno.EDQUOT}
 
 Profile = Annotated[str, typer.Option(help="A profile of infra/profiles, or a path to a TOML file.")]
@@ -59,7 +58,7 @@ def retrain(
 ) -> None:
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
     from flows.console import print_retraining, say
-    from flows.session import session
+    from flows.session import BYTES_NEEDED, session
     from schemas.profiles import load_config
 
     config = load_config(profile, overrides)
@@ -207,7 +206,7 @@ def _workers(config: "Config") -> Iterator["MapShards"]:
         yield in_processes(config.curate.workers)
         return
     from flows.interruption import interruptible
-    from flows.session import session
+    from flows.session import BYTES_NEEDED, session
 
     # A session's own sentence promises that what was done is kept.
     with session(config, bytes_needed=BYTES_NEEDED), interruptible(UNDONE):

@@ -33,7 +33,7 @@ class ScoresDone(RunInput):
     """The pseudonym of whoever says so, no name or e-mail: lower-case letters without accents, digits and hyphens."""
 
 
-def wait_for_scores(sheet: Path, unscored: int, days: float) -> None:
+def wait_for_scores(sheet: Path, unscored: int, days: float, state: Path) -> None:
     """Wait until people have scored a sheet, without a process that waits.
 
     A run of a deployment is suspended. Resumed, it runs its flow again from the top, where finished stages are skipped,
@@ -44,6 +44,7 @@ def wait_for_scores(sheet: Path, unscored: int, days: float) -> None:
         sheet: The sheet.
         unscored: How many of its completions wait for a score.
         days: How long a suspended run waits; then Prefect fails it, and to retry it is to go on from here.
+        state: The state folder: it holds the MLflow store that the sheet is published to.
 
     Raises:
         Interrupted: The run has no deployment, so that nobody could resume it: the same command goes on.
@@ -51,7 +52,7 @@ def wait_for_scores(sheet: Path, unscored: int, days: float) -> None:
     """
     waiting = f"{unscored} completions of {sheet} wait for a score"
     if deployment.id is None:
-        _show(sheet, unscored, "Then run the same command again: it goes on from here.")
+        _show(sheet, state, unscored, "Then run the same command again: it goes on from here.")
         raise Interrupted(
             f"{waiting}; score them in a spreadsheet, with `{_label(sheet)}`, or in MLflow's review queue, where "
             "`tucano audit publish` puts them, and run the same command again, which goes on from here"
@@ -63,6 +64,7 @@ def wait_for_scores(sheet: Path, unscored: int, days: float) -> None:
     until = datetime.now(UTC) + timedelta(days=days)
     _show(
         sheet,
+        state,
         unscored,
         f"Then press *Resume* on the run's page and fill in its form, before {until:%Y-%m-%d %H:%M} UTC. Later the run "
         "has failed: press *Retry*, or run it again with the same parameters, and it goes on from here.",
@@ -102,9 +104,9 @@ def _key(number: int) -> str:
     return f"scores-{number}"
 
 
-def _show(sheet: Path, unscored: int, go_on: str) -> None:
+def _show(sheet: Path, state: Path, unscored: int, go_on: str) -> None:
     """Say on the run's page where the sheet is, how it is scored and what comes then."""
-    file = shlex.quote(str(sheet))
+    published = f"{shlex.quote(str(sheet))} --state {shlex.quote(str(state))}"
     create_markdown_artifact(
         key=SHEET_ARTIFACT,
         markdown=f"""\
@@ -123,8 +125,8 @@ What each score means is written in `{RUBRICS_FOLDER.relative_to(REPOSITORY)}`. 
 ```
 {_label(sheet)}
 
-tucano audit publish {file}
-tucano audit collect {file}
+tucano audit publish {published}
+tucano audit collect {published}
 ```
 
 {go_on}

@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from prefect import flow, get_run_logger
-from prefect.runtime import flow_run
+from prefect.runtime import deployment, flow_run
 
 from flows.audit import audit
 from flows.base import base
@@ -15,6 +15,7 @@ from flows.curate import curate
 from flows.evaluate import evaluate, read_report
 from flows.promote import promote, read_decision
 from flows.scores import known_scores, people_scores
+from flows.session import BYTES_NEEDED, state_folder
 from flows.stage import StageResult, open_recorder, open_store
 from flows.synthesize import synthesize
 from flows.train import train
@@ -39,18 +40,28 @@ class Retraining:
 
 
 def run_name() -> str:
-    """Name a run by what it is: the day and the seed."""
+    """Name a run by what it is: the day on which it was to start, however often it is resumed, and the seed."""
     config: Config = flow_run.parameters["config"]
-    return f"retrain-{datetime.now(UTC):%Y-%m-%d}-seed{config.seed}"
+    return f"retrain-{flow_run.scheduled_start_time:%Y-%m-%d}-seed{config.seed}"
 
 
-@flow(name="retrain", flow_run_name=run_name, validate_parameters=False)
+@flow(name="retrain", flow_run_name=run_name)
 def retrain(config: Config, *, fresh: bool = False) -> Retraining:
     """Retrain a model: synthesize, curate, audit, base, train, evaluate, promote.
 
     The audit comes first of all that costs, where people have scored these rewards; where they have not, they are
     given completions of the base policy, and the audit follows it.
     """
+    with _alone(config):
+        return _retrain(config, fresh=fresh)
+
+
+def _alone(config: Config) -> AbstractContextManager[None]:
+    """Hold the state folder where no command does: in a run of a deployment, until it ends or is suspended."""
+    return nullcontext() if deployment.id is None else state_folder(config, bytes_needed=BYTES_NEEDED)
+
+
+def _retrain(config: Config, *, fresh: bool) -> Retraining:
     started = time.monotonic()
     recorder = open_recorder(config)
     recorder.end_abandoned()

@@ -47,7 +47,7 @@ def people_scores(
         _hand_out(drawn.path, folder)
     files = files_of(folder)
     while unscored := _unscored(files):
-        wait_for_scores(files.sheet, unscored, config.audit.days_to_score)
+        wait_for_scores(files.sheet, unscored, config.audit.days_to_score, config.state.root.resolve())
     return files
 
 

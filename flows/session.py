@@ -14,6 +14,7 @@ from flows.server import reachable, session_server
 from schemas.config import Config
 from schemas.errors import InputError, Interrupted, TucanoError
 
+BYTES_NEEDED = 1_000_000_000
 BYTES_OF_A_FULL_DISK = 20_000_000
 LOCK_FILE = "retrain.lock"
 UI_FILE = "ui.json"
@@ -56,6 +57,29 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
         Interrupted: Ctrl-C or SIGTERM ended the block.
     """
     root = config.state.root
+    with state_folder(config, bytes_needed=bytes_needed):
+        configure_prefect(root)
+        with ExitStack() as stack:
+            stack.enter_context(_interruptible())
+            if "PREFECT_API_URL" in os.environ:
+                _prove_reachable(os.environ["PREFECT_API_URL"])
+            else:
+                os.environ["PREFECT_API_URL"] = stack.enter_context(session_server(root / "prefect.log"))
+                stack.callback(os.environ.pop, "PREFECT_API_URL")
+                stack.enter_context(_without_heartbeats())
+                _crash_abandoned_runs()
+                stack.callback(_drain_prefect)
+            yield
+
+
+@contextmanager
+def state_folder(config: Config, *, bytes_needed: int) -> Iterator[None]:
+    """Hold the state folder alone, for whoever works in it: a command, or a run of a deployment.
+
+    Raises:
+        InputError: It cannot be written, its disk is nearly full, or another run holds it.
+    """
+    root = config.state.root
     _prove_writable(root)
     free = shutil.disk_usage(root).free
     if free < bytes_needed:
@@ -72,18 +96,7 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
             "with --set state.root=FOLDER"
         ) from None
     try:
-        configure_prefect(root)
-        with ExitStack() as stack:
-            stack.enter_context(_interruptible())
-            if "PREFECT_API_URL" in os.environ:
-                _prove_reachable(os.environ["PREFECT_API_URL"])
-            else:
-                os.environ["PREFECT_API_URL"] = stack.enter_context(session_server(root / "prefect.log"))
-                stack.callback(os.environ.pop, "PREFECT_API_URL")
-                stack.enter_context(_without_heartbeats())
-                _crash_abandoned_runs()
-                stack.callback(_drain_prefect)
-            yield
+        yield
     except Exception as error:
         if getattr(error, "exit_code", TucanoError.exit_code) != TucanoError.exit_code:
             raise

@@ -322,7 +322,7 @@ class AuditConfig(Section):
     """Completions of each task on a sheet that is sampled: half at random, half by strata of the reward."""
     completions_per_prompt: int = Field(default=8, ge=2)
     """Completions that the policy gives each prompt that is sampled, at temperature 1."""
-    days_to_score: float = Field(default=7, gt=0)
+    days_to_score: float = Field(default=7, gt=0, le=365)
     """How long a suspended run waits for people; then it fails, and the same command goes on."""
     min_scores_per_task: int = Field(default=40, ge=5)
     """Fewer scored completions than this are a no."""

@@ -34,6 +34,8 @@ ERROR_COST: Final = 0.05
 """The least that an error costs for which a person would take off a point."""
 FORM_COST: Final = 0.04
 """The least that a slip of form costs, such as chatter around an answer: seen by GRPO, small beside any error."""
+AS_GOOD: Final = 0.10
+"""The most by which answers differ that people would score alike: less than half a point of the five."""
 TOLERANCE: Final = 1e-6
 """Differences below are those of floating point."""
 SCORED_AGAIN: Final = 4
@@ -117,11 +119,15 @@ class Property:
         if not cases:
             return Probe(True, "no prompt of the sheet can be probed for it")
         excess, kind, value = max(cases)
-        bound = f"may be {self.at_most:g}" if self.at_most < math.inf else f"must be {self.at_least:g} or more"
         return Probe(
             excess <= TOLERANCE,
-            f"{kind}: {self.says} {value:.3f} at worst on {sum(map(bool, measured))} prompts, {bound}",
+            f"{kind}: {self.says} {value:.3f} at worst on {sum(map(bool, measured))} prompts, must be {self._bounds()}",
         )
+
+    def _bounds(self) -> str:
+        if self.at_least == self.at_most:
+            return f"{self.at_most:g}"
+        return f"{self.at_least:g} or more" if self.at_most == math.inf else f"{self.at_most:g} or less"
 
     def _excess(self, value: float) -> float:
         # What is no number is the worst of all.
@@ -135,11 +141,15 @@ def _ceiling(name: str, make: Maker, most: float = CEILING) -> Property:
     return Property(name, measure, "earns", at_most=most)
 
 
-def _costs(name: str, make: Maker, least: float = ERROR_COST) -> Property:
+def _costs(name: str, make: Maker, least: float = ERROR_COST, most: float = math.inf) -> Property:
     def measure(prompt: Probed) -> Mapping[str, float]:
         return {kind: prompt.best - prompt.reward(text) for kind, text in make(prompt.asked).items()}
 
-    return Property(name, measure, "costs", at_least=least)
+    return Property(name, measure, "costs", least, most)
+
+
+def _changes_nothing(name: str, make: Maker) -> Property:
+    return _costs(name, make, 0.0, 0.0)
 
 
 def _each_costs_more(name: str, make: Maker, least: float = ERROR_COST) -> Property:
@@ -154,20 +164,13 @@ def _each_costs_more(name: str, make: Maker, least: float = ERROR_COST) -> Prope
     return Property(name, measure, "earns less than what is better, by", at_least=least)
 
 
-def _changes_nothing(name: str, make: Maker) -> Property:
-    def measure(prompt: Probed) -> Mapping[str, float]:
-        return {kind: abs(prompt.best - prompt.reward(text)) for kind, text in make(prompt.asked).items()}
-
-    return Property(name, measure, "differs from the right answer by", at_most=0)
-
-
 def _earn_the_same(name: str, make: Maker) -> Property:
     def measure(prompt: Probed) -> Mapping[str, float]:
         rewards = {kind: prompt.reward(text) for kind, text in make(prompt.asked).items()}
         first = next(iter(rewards.values()), 0.0)
         return {kind: abs(reward - first) for kind, reward in rewards.items()}
 
-    return Property(name, measure, "differs from what is as good by", at_most=FORM_COST)
+    return Property(name, measure, "differs from what is as good by", at_most=AS_GOOD)
 
 
 def _content_before_form(flawed: Maker, wrong: Maker) -> Property:
@@ -178,14 +181,21 @@ def _content_before_form(flawed: Maker, wrong: Maker) -> Property:
     return Property("content_before_form", measure, "earns more than a wrong answer in good form, by", ERROR_COST)
 
 
-def _right_answer(prompt: Probed) -> Mapping[str, float]:
-    return {"the right answer": prompt.best}
-
-
 def _less_known(prompt: Probed) -> Mapping[str, float]:
     """Let the reference know less: what nobody knows is not scored, so that the right answer stays right."""
-    less = _LESS[prompt.asked.task](prompt.asked.reference)
-    return {"the right answer": prompt.reward(prompt.asked.right, less)}
+    return {"the right answer": prompt.reward(prompt.asked.right, _less(prompt.asked))}
+
+
+def _wrong_by_what_is_known(make: Maker) -> Property:
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        less = _less(prompt.asked)
+        return {kind: prompt.reward(text, less) for kind, text in make(prompt.asked).items()}
+
+    return Property("known_part_counts", measure, "earns", at_most=WRONG)
+
+
+def _less(asked: Asked) -> Reference:
+    return _LESS[asked.task](asked.reference)
 
 
 def _wrong_types(prompt: Probed) -> Mapping[str, float]:
@@ -223,7 +233,7 @@ def _order_of_rows(prompt: Probed) -> Mapping[str, float]:
 
 
 _EVERY_TASK: Final = (
-    Property("reference_answer", _right_answer, "earns", at_least=FLOOR),
+    Property("reference_answer", lambda prompt: {"the right answer": prompt.best}, "earns", at_least=FLOOR),
     _ceiling("nothing_said", any_task.nothing_said),
     _ceiling("refusal", any_task.refusals),
     _ceiling("prompt_echo", any_task.echoes),
@@ -256,10 +266,17 @@ _PROPERTIES: Final[Mapping[TaskName, tuple[Property, ...]]] = {
         *_JSON,
         _PARTLY_KNOWN,
         _PORTUGUESE_NUMBER,
+        _wrong_by_what_is_known(json_objects.wrong_answer),
+        _costs("same_complaint", json_objects.same_complaint, 0.0, FORM_COST),
         _ceiling("one_field", json_objects.one_field),
         _each_costs_more("grave_error", json_objects.grave_error),
     ),
-    "sentiment": (*_JSON, _PARTLY_KNOWN, _CONTRADICTION),
+    "sentiment": (
+        *_JSON,
+        _PARTLY_KNOWN,
+        _wrong_by_what_is_known(json_objects.wrong_answer),
+        _CONTRADICTION,
+    ),
     "churn": (
         *_JSON,
         _PORTUGUESE_NUMBER,
@@ -282,10 +299,10 @@ _PROPERTIES: Final[Mapping[TaskName, tuple[Property, ...]]] = {
         *_EVERY_TASK,
         _PARTLY_KNOWN,
         _changes_nothing("same_analysis", analyses.same_analysis),
-        _earn_the_same("other_actions", analyses.other_actions),
+        _earn_the_same("other_words", analyses.other_words),
         _ceiling("pasted_table", analyses.pasted),
         _ceiling("wrong_answer", analyses.wrong_answer, WRONG),
-        _costs("invented_number", analyses.untrue),
+        _costs("untrue_number", analyses.untrue),
         _ceiling("english", analyses.in_english, WRONG),
         _costs("shallow", analyses.shallow),
         _costs("padding", analyses.padded),
@@ -294,6 +311,7 @@ _PROPERTIES: Final[Mapping[TaskName, tuple[Property, ...]]] = {
     "push": (
         *_EVERY_TASK,
         _PARTLY_KNOWN,
+        _wrong_by_what_is_known(pushes.wrong_answer),
         _changes_nothing("same_push", pushes.same_push),
         _changes_nothing("at_limit", pushes.at_limit),
         _earn_the_same("other_calls", pushes.other_calls),

@@ -108,7 +108,8 @@ class Recorder:
     def pipeline(self, name: str, tags: Mapping[str, str]) -> Iterator[str]:
         """Record a run of the whole pipeline while the block runs; gives the run's id.
 
-        It ends as finished, as killed where it was interrupted, or as failed, with the reason in the tag `ended_by`.
+        It ends as finished, as killed where it was interrupted or suspended, or as failed, with the reason in the tag
+        `ended_by`.
         """
         run_id = self._start(name, tags)
         with self._ended(run_id):
@@ -227,8 +228,9 @@ class Recorder:
 
         # Signals and Ctrl-C arrive as exceptions that are no `Exception`.
         interrupted = isinstance(error, Interrupted) or not isinstance(error, Exception)
-        # Only our own sentences are fit to be kept: another error's text may quote a row.
-        reason = str(error) if isinstance(error, TucanoError) else type(error).__name__
+        # Only our own sentences are fit to be kept: another error's text may quote a row. A suspension's is its cause.
+        told = error if isinstance(error, TucanoError) else error.__cause__
+        reason = str(told) if isinstance(told, TucanoError) else type(error).__name__
         try:
             self._client.set_tag(run_id, "ended_by", reason)
             self._client.set_terminated(run_id, "KILLED" if interrupted else "FAILED")

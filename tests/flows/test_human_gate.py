@@ -62,7 +62,7 @@ def gated(sheet: Path, log: Path, days: float) -> None:
     artifact = earlier(log)
     while unscored := sum(not is_scored(row) for row in read_rows(sheet)):
         try:
-            wait_for_scores(sheet, unscored, days)
+            wait_for_scores(sheet, unscored, days, sheet.parent)
         except BaseException as error:
             _note(log, f"left because {error.__cause__ or error}")
             raise

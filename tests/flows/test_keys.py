@@ -2,13 +2,16 @@
 
 import os
 import pty
+import select
 import sys
 import termios
 from collections.abc import Iterator
 
 import pytest
 
-from flows.keys import Key, Keys, keys_of
+from flows.keys import Key, keys_of
+
+LONG = 30.0
 
 
 @pytest.fixture
@@ -17,13 +20,6 @@ def ends() -> Iterator[tuple[int, int]]:
     yield master, slave
     os.close(slave)
     os.close(master)
-
-
-def read_all(keys: Keys) -> list[Key]:
-    read = []
-    while (key := keys.read(0.3)) != Key("nothing"):
-        read.append(key)
-    return read
 
 
 @pytest.mark.parametrize(
@@ -45,7 +41,8 @@ def test_keys_are_named(ends: tuple[int, int], typed: str, expected: list[Key]) 
     master, slave = ends
     with keys_of(slave, sys.stdout) as keys:
         os.write(master, typed.encode())
-        assert read_all(keys) == expected
+        assert [keys.read(LONG) for _ in expected] == expected
+        assert keys.read(0) == Key("nothing")
 
 
 @pytest.mark.parametrize("typed", ["\x1b5", "\x1b[15~", "\x1b[1;5C", "\x1b[5", "\x1b[5\x03", "\x01", "\x1a", "\x1c"])
@@ -53,7 +50,9 @@ def test_what_has_no_name_is_no_key(ends: tuple[int, int], typed: str) -> None:
     master, slave = ends
     with keys_of(slave, sys.stdout) as keys:
         os.write(master, typed.encode())
-        assert keys.read(0.3) == Key("nothing")
+        # Had it been taken for a signal, there would be nothing to read.
+        assert select.select([slave], [], [], LONG)[0]
+        assert keys.read(LONG) == Key("nothing")
         os.write(master, b"s")
         assert keys.read() == Key("text", "s")
 
@@ -61,15 +60,18 @@ def test_what_has_no_name_is_no_key(ends: tuple[int, int], typed: str) -> None:
 def test_a_letter_may_come_byte_by_byte(ends: tuple[int, int]) -> None:
     master, slave = ends
     with keys_of(slave, sys.stdout) as keys:
+        read = []
         for byte in "ã".encode():
             os.write(master, bytes([byte]))
-            key = keys.read(0.01)
-        assert key == Key("text", "ã")
+            assert select.select([slave], [], [], LONG)[0]
+            read.append(keys.read(0))
+        assert read == [Key("nothing"), Key("text", "ã")]
 
 
 def test_what_was_typed_before_anything_was_shown_is_dropped(ends: tuple[int, int]) -> None:
     master, slave = ends
     os.write(master, b"5\n1\n")
+    assert select.select([slave], [], [], LONG)[0]
     with keys_of(slave, sys.stdout) as keys:
         assert keys.read(0.1) == Key("nothing")
 
@@ -83,13 +85,14 @@ def test_a_new_size_is_told_once(ends: tuple[int, int]) -> None:
         assert (keys.size, keys.read(0)) == ((132, 50), Key("nothing"))
 
 
-def test_a_closed_terminal_is_the_end_of_the_input() -> None:
+@pytest.mark.parametrize("end", ["slave", "master"])
+def test_a_terminal_that_is_gone_is_the_end_of_the_input(end: str) -> None:
     master, slave = pty.openpty()
-    with keys_of(slave, sys.stdout) as keys:
-        os.write(master, b"")
-        os.close(master)
-        assert [keys.read(), keys.read()] == [Key("end of input")] * 2
-    os.close(slave)
+    read, closed = (slave, master) if end == "slave" else (master, slave)
+    with keys_of(read, sys.stdout) as keys:
+        os.close(closed)
+        assert [keys.read(LONG), keys.read(LONG)] == [Key("end of input")] * 2
+    os.close(read)
 
 
 @pytest.mark.parametrize("failure", [None, KeyboardInterrupt])

@@ -38,6 +38,7 @@ OTHER_ACTIONS: Final[Mapping[str, tuple[str, str, str]]] = {
     ),
 }
 """Ways to say what to do, each of three different verbs."""
+_NUMBER: Final = re.compile(r"\d[\d.,]*\d|\d")
 NO_ACTIONS: Final = ("O grupo se destaca entre os demais.", "É um ponto que chama atenção.", "O número fala por si.")
 
 
@@ -53,10 +54,15 @@ def same_analysis(asked: Asked) -> Completions:
     }
 
 
-def other_actions(asked: Asked) -> Completions:
-    """Return analyses of the same facts that recommend in other words; equally good."""
+def other_words(asked: Asked) -> Completions:
+    """Return analyses of the same facts in other words; equally good."""
     facts = _facts(asked)
-    return {kind: _written(facts, actions) for kind, actions in {"plain": PLAIN_ACTIONS, **OTHER_ACTIONS}.items()}
+    behind = [f"{statement} em {row}" for row, _, statement in (fact.partition(": ") for fact in facts)]
+    return {
+        "plain": _written(facts, PLAIN_ACTIONS),
+        "rows behind their numbers": _written(behind, PLAIN_ACTIONS),
+        **{kind: _written(facts, actions) for kind, actions in OTHER_ACTIONS.items()},
+    }
 
 
 def shallow(asked: Asked) -> Completions:
@@ -71,8 +77,10 @@ def shallow(asked: Asked) -> Completions:
 
 
 def untrue(asked: Asked) -> Completions:
-    """Return the right analysis with one number that no row of the table says."""
-    return {"an invented number": asked.right.replace("\n- ", "\n- 777,7%: ", 1)}
+    """Return the right facts with one number that no row of the table says, or with those of other columns."""
+    found = {"an invented number": asked.right.replace("\n- ", "\n- 777,7%: ", 1)}
+    moved = [_of_another_column(fact, list(map(str, asked.reference["facts"]))) for fact in _facts(asked)]
+    return found | ({"numbers of other columns": _written(moved, PLAIN_ACTIONS)} if all(moved) else {})
 
 
 def wrong_answer(asked: Asked) -> Completions:
@@ -80,7 +88,7 @@ def wrong_answer(asked: Asked) -> Completions:
     facts = _facts(asked)
     swapped = _swapped(facts, set(map(str, asked.reference["facts"])))
     return {
-        "invented numbers": re.sub(r"\d[\d.,]*\d|\d", "777,7", asked.right),
+        "invented numbers": _NUMBER.sub("777,7", asked.right),
         "no numbers": _written(("A receita foi boa", "Houve atrasos", "A nota média agradou"), PLAIN_ACTIONS),
         **({"numbers of other rows": _written(swapped, PLAIN_ACTIONS)} if swapped else {}),
     }
@@ -132,6 +140,14 @@ def _swapped(facts: Sequence[str], true: set[str]) -> list[str]:
             return []
         swapped.append(false)
     return swapped
+
+
+def _of_another_column(fact: str, facts: Sequence[str]) -> str:
+    """Give a statement the number of another statement of its row; nothing where there is none."""
+    row, _, statement = fact.partition(": ")
+    others = (other.partition(": ")[2] for other in facts if other.startswith(f"{row}: ") and other != fact)
+    number = next((found[0] for found in map(_NUMBER.search, others) if found and found[0] not in statement), "")
+    return f"{row}: {_NUMBER.sub(number, statement, count=1)}" if number and _NUMBER.search(statement) else ""
 
 
 def _states_in_full(text: str) -> str:

@@ -17,6 +17,22 @@ SENTIMENTS: Final = ("sentiment", "polarity")
 FREE_TEXTS: Final = ("main_complaint", "reasoning")
 DECISIVE: Final = ("sentiment", "polarity", "churn")
 """The field that an answer stands or falls by."""
+IN_OTHER_WORDS: Final[Mapping[str, str]] = {
+    "atraso na entrega": "a entrega demorou demais",
+    "produto não entregue": "o pedido nunca chegou",
+    "pedido cancelado": "cancelaram a compra",
+    "produto com defeito": "o item veio quebrado",
+    "produto errado": "mandaram outro modelo",
+    "produto diferente do anúncio": "não é como na foto",
+    "baixa qualidade": "o acabamento é ruim",
+    "pedido incompleto": "faltou um item",
+    "vendedor não responde": "ninguém dá retorno",
+    "embalagem ruim": "a caixa veio amassada",
+    "dificuldade na troca": "não consegue devolver",
+    "preço alto": "achou muito caro",
+    "compra errada": "comprou e se arrependeu",
+}
+"""Complaints as a reference names them, and in words of one's own."""
 WORTHLESS_REASONS: Final[Completions] = {
     "name of the field": "reasoning",
     "keywords": "cliente risco churn pedidos atraso nota valor recompra cancelamento",
@@ -76,11 +92,24 @@ def missing_fields(asked: Asked) -> Completions:
 def wrong_values(asked: Asked) -> Completions:
     """Return the right object with one field of the right type and another value, for each that counts."""
     fields = fields_of(asked.right)
-    return {
+    found = {
         f"another {name}": _written(fields | {name: other_value(name, fields[name])})
         for name in _known(asked)
         if name != "reasoning"
     }
+    if "main_complaint" in _known(asked):
+        several = ", ".join(dict.fromkeys((*list(IN_OTHER_WORDS)[:4], fields["main_complaint"])))
+        found["several complaints"] = _written(fields | {"main_complaint": several})
+    return found
+
+
+def same_complaint(asked: Asked) -> Completions:
+    """Return the right object with the complaint in other words."""
+    fields = fields_of(asked.right)
+    complaint = fields.get("main_complaint", "")
+    if complaint not in IN_OTHER_WORDS or "main_complaint" not in _known(asked):
+        return {}
+    return {"other words": _written(fields | {"main_complaint": IN_OTHER_WORDS[complaint]})}
 
 
 def errors(asked: Asked) -> Completions:

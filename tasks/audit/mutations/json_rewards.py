@@ -53,6 +53,12 @@ EXTRACTION: Final = (
         (edit("complaints:same_complaint", ("    known = wanted", "    return 1.0\n    known = wanted")),),
     ),
     Mutant(
+        "extraction: narrow list of complaints",
+        "A complaint in other words than the reference's is wrong.",
+        ("extraction",),
+        (edit("complaints:same_complaint", ("OTHER_WORDS if wanted in named else 0.0", "0.0")),),
+    ),
+    Mutant(
         "extraction: missing fields are free",
         "Values are averaged over the fields that the answer gives.",
         ("extraction",),

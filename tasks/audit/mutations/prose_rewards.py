@@ -115,6 +115,12 @@ INSIGHTS: Final = (
         ),
     ),
     Mutant(
+        "insights: columns unchecked",
+        "A number of the right row is right whatever it is said to measure.",
+        ("insights",),
+        (edit("quotations:_grade", ("share * (0.4 + 0.6 * near)", "share")),),
+    ),
+    Mutant(
         "insights: invented numbers are free",
         "Numbers that the table does not have cost nothing.",
         ("insights",),

@@ -95,6 +95,12 @@ TOTALS: Final = (
     ),
     Mutant("best component only", "The best component is the reward.", A_FEW, _total(_SUM, "max(components.values())")),
     Mutant(
+        "unknown is full marks",
+        "What the reference does not know earns everything.",
+        ("sentiment",),
+        (edit("commerce_task:fill_unknown", ("min(mean, 1.0) if value is None", "1.0 if value is None")),),
+    ),
+    Mutant(
         "no number",
         "A text without words earns NaN.",
         ("insights", "push", "churn"),

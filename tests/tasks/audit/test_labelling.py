@@ -211,6 +211,8 @@ def test_a_note_that_stands_in_the_raters_unscored_row_is_not_lost(sheet: Path) 
     labelling.score(2)
     assert read_rows(sheet)[0]["notes"] == "já vi"
     assert len(read_rows(sheet)) == len(ROLLOUTS)
+    labelling.undo()
+    assert labelling.note == "já vi"
 
 
 def test_what_a_spreadsheet_changed_meanwhile_stays(sheet: Path) -> None:

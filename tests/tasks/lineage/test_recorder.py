@@ -127,6 +127,13 @@ def test_a_reused_stage_is_noted_on_the_pipeline(recorder: Recorder, client: Any
     assert client.get_run(pipeline).data.tags["reused.curate"] == DATASET.sha256
 
 
+def suspension() -> BaseException:
+    """Prefect's signal of a suspended run, as the human gate raises it."""
+    signal = KeyboardInterrupt()
+    signal.__cause__ = Interrupted("suspended: 3 completions wait")
+    return signal
+
+
 @pytest.mark.parametrize(
     ("error", "status", "reason"),
     [
@@ -135,6 +142,7 @@ def test_a_reused_stage_is_noted_on_the_pipeline(recorder: Recorder, client: Any
         (ValueError("row 7: maria@example.com"), "FAILED", "ValueError"),
         (Interrupted("killed; run again"), "KILLED", "killed; run again"),
         (KeyboardInterrupt(), "KILLED", "KeyboardInterrupt"),
+        (suspension(), "KILLED", "suspended: 3 completions wait"),
     ],
 )
 def test_how_a_run_ended_is_told(
