@@ -40,9 +40,10 @@ OTHERS: Final = (0.60, 0.70, 0.95)
 PROMPT_SHARE: Final = 0.5
 OTHER_SHEETS: Final[Mapping[str, tuple[float, bool]]] = {
     "prompts differ": (PROMPT_SHARE, False),
-    "drawn, they differ": (PROMPT_SHARE, True),
+    "drawn by reward": (PROMPT_SHARE, True),
 }
-"""Sheets that are not forty independent rows, of continuous rewards."""
+"""Sheets that are not forty independent rows, of continuous rewards: what share of a completion's worth is its
+prompt's, and whether the sheet is drawn as `tucano audit sheet` does."""
 FEWER: Final = 5
 """Of what has no limit, so many times fewer audits."""
 CHUNK: Final = 100
@@ -50,7 +51,7 @@ PROCESSES: Final = 2
 STATED: Final = "wider"
 """The interval that a limit holds: from `rho_low` to `rho_high`."""
 INTERVALS: Final = ("Bonett-Wright", "BCa", "wider")
-CHECKS: Final = ("rho", "rho_low", "worst_in_top_quartile", "best_without_reward", "constant_groups")
+CHECKS: Final = ("rho", "rho_low", "within_prompt", "worst_in_top_quartile", "best_without_reward")
 MIN_PASS: Final = 0.95
 MAX_PASS: Final = 0.10
 COVERAGE: Final = (0.93, 0.97)

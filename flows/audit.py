@@ -13,10 +13,12 @@ from flows.session import artifacts_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.config import Config
-from schemas.errors import GateRefused
+from schemas.errors import GateRefused, Interrupted
+from schemas.progress import Progress
 from tasks.audit import stage as audit_stage
 from tasks.audit.sheet import named
 from tasks.audit.stage import AuditFiles
+from tasks.lineage.recorder import StageRun
 from tasks.lineage.source import file_digests
 
 REPORTS = ("report.html", "report.json")
@@ -29,21 +31,29 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
     Raises:
         GateRefused: The rewards do not agree with the scores well enough; the audit is kept all the same.
     """
-    # How a sheet comes about does not decide what its audit says.
-    settings = config.audit.model_dump(
-        mode="json",
-        exclude={"sheet", "rollouts", "store", "scores_per_task", "completions_per_prompt", "days_to_score"},
-    )
-    read = [files.sheet, files.rollouts, *sorted(files.store.glob("*.csv"))]
+    sheet, rollouts = (file_digests([file]) for file in (files.sheet, files.rollouts))
+
+    def work(output: Path, progress: Progress, _: StageRun) -> None:
+        audit_stage.run(
+            files, config.audit, config.rewards.spec, output, past_audits(artifacts_folder(config)), progress
+        )
+        if read_audit_record(output).sheet_sha256 not in sheet.values():
+            raise Interrupted(f"the sheet {files.sheet} was changed in these seconds; run the same command again")
+
     stage = Stage(
         name="audit",
         kind="audit",
         sources=("schemas", "tasks.commerce", "tasks.audit", "data/lexicons", "data/wordings"),
-        config_digest=config_digest(settings, config.rewards.spec, file_digests(read)),
-        inputs={},
-        work=lambda output, progress, _run: audit_stage.run(
-            files, config.audit, config.rewards.spec, output, past_audits(artifacts_folder(config)), progress
+        config_digest=config_digest(
+            config.audit.thresholds(),
+            config.audit.raters,
+            config.rewards.spec,
+            sheet,
+            rollouts,
+            file_digests(sorted(files.store.glob("*.csv"))),
         ),
+        inputs={},
+        work=work,
         summary=_figures,
         reports=REPORTS,
     )
@@ -53,8 +63,9 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
     unaudited = sorted(task for task, count in config.synthesize.counts.items() if count and task not in record.tasks)
     if unaudited:
         raise GateRefused(
-            f"the audit sheet {files.sheet} has no scores of {', '.join(unaudited)}; score these tasks too, or "
-            "train without them with --set synthesize.counts.TASK=0"
+            f"the audit sheet {files.sheet} has no scores of {', '.join(unaudited)}; score these tasks too (if a run "
+            "drew the sheet, move its folder away, and the next run draws one of all tasks), or train without them "
+            "with --set synthesize.counts.TASK=0"
         )
     if record.verdict != "passed":
         raise GateRefused(f"the reward audit says no: {named(record.reasons)}; see {result.path / REPORTS[0]}")

@@ -11,14 +11,17 @@ from prefect import flow
 from flows.session import work_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.config import Config
+from schemas.errors import InputError
 from schemas.progress import Progress
 from tasks.audit.new_sheet import make_sheet
 from tasks.audit.rollouts import RolloutRequest
-from tasks.audit.sampling import OF_ONE_PROMPT
 from tasks.audit.sheet import read_rows
 from tasks.audit.stage import files_of
 from tasks.lineage.recorder import StageRun
 from tasks.policy.child import run_child
+
+SCORES_A_PROMPT = 2
+"""Scores on a sheet for each prompt that is answered: the other answers leave a choice, and many are alike."""
 
 
 @flow(name="sheet", validate_parameters=False)
@@ -34,7 +37,7 @@ def sheet(
             base=base.path,
             load_in_4bit=config.train.load_in_4bit,
             dataset=dataset.path,
-            prompts_per_task=math.ceil(config.audit.scores_per_task / OF_ONE_PROMPT),
+            prompts_per_task=math.ceil(config.audit.scores_per_task / SCORES_A_PROMPT),
             completions_per_prompt=config.audit.completions_per_prompt,
             max_tokens=config.train.max_completion_tokens,
             batch_size=config.evaluate.batch_size,
@@ -48,7 +51,7 @@ def sheet(
             interpreter=config.train.interpreter,
             progress=progress,
         )
-        make_sheet(
+        sample = make_sheet(
             files.rollouts,
             config.rewards.spec,
             files.store,
@@ -57,6 +60,13 @@ def sheet(
             files.sheet,
             progress,
         )
+        needed = config.audit.min_scores_per_task
+        few = [f"{count} of {task}" for task, count in sample.drawn.items() if count < needed]
+        if few:
+            raise InputError(
+                f"the base policy gave too few different completions for a sheet: {', '.join(few)}, and {needed} are "
+                "needed; ask for more of each prompt with --set audit.completions_per_prompt=N"
+            )
 
     stage = Stage(
         name="sheet",

@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
@@ -48,6 +48,8 @@ class Stage:
     """Reads the artifact's key figures for Prefect's page and the terminal."""
     reports: tuple[str, ...] = ()
     """Files of the artifact that MLflow shows with the run."""
+    permits: Mapping[str, ArtifactRecord] = field(default_factory=dict)
+    """Artifacts that let the stage start, and decide nothing of what it makes: recorded as inputs, and in no key."""
 
     @property
     def code_version(self) -> str:
@@ -102,7 +104,9 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
     run_id = flow_run.get_id()
     with (
         store.draft() as draft,
-        open_recorder(config).stage(pipeline_run, stage.name, stage.inputs, _tags(stage)) as mlflow_run,
+        open_recorder(config).stage(
+            pipeline_run, stage.name, {**stage.inputs, **stage.permits}, _tags(stage)
+        ) as mlflow_run,
         _watched(stage.name) as progress,
     ):
         stage.work(draft, progress, mlflow_run)
@@ -112,7 +116,7 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
             stage=stage.name,
             code_version=stage.code_version,
             config_digest=stage.config_digest,
-            inputs={role: record.sha256 for role, record in stage.inputs.items()},
+            inputs={role: record.sha256 for role, record in {**stage.inputs, **stage.permits}.items()},
             prefect_run_id=run_id,
             mlflow_run_id=mlflow_run.run_id,
         )

@@ -29,7 +29,11 @@ def train(
     *,
     fresh: bool = False,
 ) -> StageResult:
-    """Train the adapter; the audit that let it start is one of its inputs."""
+    """Train the adapter.
+
+    The audit that lets it start is recorded with it, and does not decide what comes out: where somebody adds a note to
+    the sheet, training goes on from its checkpoints.
+    """
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
         training = f"train-{stage.key[:16]}"
@@ -85,8 +89,8 @@ def train(
             "prompts": prompts.record,
             "dataset": dataset.record,
             "base": base.record,
-            "audit": audit.record,
         },
+        permits={"audit": audit.record},
         work=work,
         summary=_figures,
         reports=(SUMMARY_FILE,),

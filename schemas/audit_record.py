@@ -1,4 +1,4 @@
-"""What an audit says of itself: what exactly was audited, by whom, and the verdict. Training reads it before it starts."""
+"""What an audit says of itself: what was audited, by whom, and the verdict. Training reads it before it starts."""
 
 from pathlib import Path
 from typing import Final, Literal
@@ -15,7 +15,7 @@ AUDIT_RECORD_FILE: Final = "audit.json"
 class AuditedTask(BaseModel):
     """One task's figures, as the history of audits shows them."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     n: int
     """Scored completions."""
@@ -30,7 +30,8 @@ class AuditedTask(BaseModel):
 class AuditRecord(BaseModel):
     """The identities and the verdict of one audit."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Audits are kept for good: a later one may know more.
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     spec: SpecName
     """The reward specification."""
@@ -46,6 +47,8 @@ class AuditRecord(BaseModel):
     """Whether training may start."""
     reasons: tuple[str, ...]
     """Why, in words."""
+    thresholds: dict[str, float]
+    """What the gate asked for, by the names of the configuration; `require_human` is 1 or 0."""
     tasks: dict[TaskName, AuditedTask]
     """The figures of each task."""
 

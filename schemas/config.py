@@ -330,6 +330,8 @@ class AuditConfig(Section):
     """Smallest Spearman rho of a task."""
     min_rho_low: float = Field(default=0.50, ge=-1, le=1)
     """Smallest lower bound of a task's rho: the smaller of Bonett-Wright's and BCa's."""
+    min_within_prompt_rho: float = Field(default=0.0, ge=-1, le=1)
+    """Smallest mean rho among completions of one prompt, where it is known: below 0, GRPO would train backwards."""
     min_alpha: float = Field(default=0.67, ge=-1, le=1)
     """Smallest ordinal Krippendorff alpha between raters, where enough completions have two; below, the rubric is
     broken."""
@@ -341,6 +343,13 @@ class AuditConfig(Section):
     """Largest share of the completions scored 5 whose reward is 0."""
     max_constant_groups: float = Field(default=0.5, ge=0, le=1)
     """Largest share of prompts with several completions whose rewards are all the same: GRPO learns nothing there."""
+
+    def thresholds(self) -> dict[str, float]:
+        """Return what decides the gate's verdict."""
+        deciding = self.model_dump(include={"require_human"}) | {
+            name: value for name, value in self.model_dump().items() if name.startswith(("min_", "max_"))
+        }
+        return {name: float(value) for name, value in deciding.items()}
 
     @model_validator(mode="after")
     def _sheet_and_rollouts_belong_together(self) -> "AuditConfig":

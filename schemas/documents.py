@@ -3,9 +3,10 @@
 What must hold from row to row is in `schemas.rollout_tables`, `schemas.sheet_table` and `schemas.log_table`.
 """
 
+import re
 from typing import Any, Final, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from schemas.faults import first_fault
 from schemas.references import Share, Stars, check_reference
@@ -13,6 +14,7 @@ from schemas.tasks import SpecName, TaskName
 
 RaterKind = Literal["human", "rubric", "model"]
 
+_PSEUDONYM: Final = re.compile(r"\w[\w.\- ]{0,39}")
 _LARGEST: Final = 2**63 - 1
 """Of the whole numbers that a table's column holds."""
 
@@ -76,7 +78,7 @@ class PairedScore(BaseModel):
 
 
 class SheetItem(BaseModel):
-    """A completion on the audit sheet (DESIGN: Documents), as whoever scores sees it: the reward is never in the sheet."""
+    """A completion on the audit sheet (DESIGN: Documents), as whoever scores sees it: the reward is never there."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -100,11 +102,24 @@ class SheetRow(SheetItem):
     human_score: int = Field(ge=1, le=5)
     """1 (useless) to 5 (faultless), whoever scored."""
     rater: str = Field(min_length=1)
-    """Who scored, by a pseudonym."""
+    """Who scored, by a pseudonym; in small letters, so that nobody is two raters by a slip."""
     rater_kind: RaterKind
     """Whether a person, a written rubric or a model stands behind the score."""
     notes: str
     """Anything the rater wanted to say."""
+
+    @field_validator("rater", "rater_kind", mode="before")
+    @classmethod
+    def _is_written_in_one_way(cls, value: object) -> object:
+        return value.strip().lower() if isinstance(value, str) else value
+
+    @field_validator("rater")
+    @classmethod
+    def _rater_is_a_pseudonym(cls, rater: str) -> str:
+        # It is shown on pages and kept with the audit: no address, and nothing that a page would read as markup.
+        if not _PSEUDONYM.fullmatch(rater):
+            raise ValueError("must be a pseudonym of up to 40 letters, digits, dots, hyphens and spaces, no address")
+        return rater
 
 
 class LoggedAnswer(BaseModel):

@@ -80,6 +80,8 @@ def decide(
     """
     objections = [objection for audit in tasks.values() for objection in audit.objections]
     objections += [Objection("unscored", "no completion is scored", task) for task in unscored]
+    if not tasks:
+        objections.append(Objection("unscored", "no completion is scored at all"))
     kinds = sorted(set(rater_kinds))
     if config.require_human and kinds != ["human"]:
         objections.append(
@@ -98,7 +100,7 @@ def _of_scores(task: TaskName, agreement: Agreement, config: AuditConfig) -> lis
     if agreement.overlap >= config.min_overlap and (alpha is None or alpha < config.min_alpha):
         found = "raters gave every completion the same score, so that alpha is unknown"
         if alpha is not None:
-            found = f"raters do not agree with each other, alpha is {alpha:.2f}"
+            found = f"raters do not agree with each other, alpha is {alpha:.3f}"
         text = f"the rubric is broken: {found}, {config.min_alpha:g} is needed over {agreement.overlap} completions"
         objections.append(Objection("alpha", text, task))
     return objections
@@ -107,15 +109,21 @@ def _of_scores(task: TaskName, agreement: Agreement, config: AuditConfig) -> lis
 def _of_rewards(task: TaskName, agreement: Agreement, config: AuditConfig) -> list[Objection]:
     """Say where the rewards go other ways than the scores."""
     objections = []
+    if agreement.no_numbers:
+        objections.append(Objection("no_numbers", f"{agreement.no_numbers} rewards are no finite number", task))
     rho, low = agreement.overall.rho, agreement.overall.rho_low
     if rho is None:
         objections.append(Objection("constant", "rewards or scores are constant, so nothing can agree", task))
-    elif rho < config.min_rho:
-        objections.append(Objection("rho", f"rho is {rho:.2f}, {config.min_rho:g} is needed", task))
+    elif not rho >= config.min_rho:
+        objections.append(Objection("rho", f"rho is {rho:.3f}, {config.min_rho:g} is needed", task))
     if rho is not None and (low is None or low < config.min_rho_low):
-        shown = "unknown" if low is None else f"{low:.2f}"
+        shown = "unknown" if low is None else f"{low:.3f}"
         text = f"rho's lower bound is {shown}, {config.min_rho_low:g} is needed"
         objections.append(Objection("rho_low", text, task))
+    within = agreement.within_prompt_rho
+    if within is not None and not within >= config.min_within_prompt_rho:
+        text = f"rho within a prompt, which GRPO uses, is {within:.3f}, {config.min_within_prompt_rho:g} is needed"
+        objections.append(Objection("within_prompt", text, task))
     if agreement.worst_in_top_quartile > config.max_worst_in_top_quartile:
         text = (
             f"{agreement.worst_in_top_quartile} completions scored 1 have a reward in the top quartile, "
@@ -147,10 +155,11 @@ def _of_probes(task: TaskName, probes: Mapping[str, Probe]) -> list[Objection]:
 
 def _verdict(checks: set[str]) -> AuditVerdict:
     """Say in a few words what is known of one task's reward; the gravest finding counts."""
+    if "alpha" in checks:
+        # Then the scores say nothing of the rewards.
+        return "rubric broken"
     if any(check.startswith("probe:") for check in checks):
         return "probe failed"
-    if "alpha" in checks:
-        return "rubric broken"
     if "scores" in checks:
         return "too few scores"
     if checks - {"rho_low"}:
@@ -164,4 +173,9 @@ def _in_favour(tasks: Mapping[TaskName, TaskAudit], config: AuditConfig) -> tupl
         f"every task's rho is at least {config.min_rho:g} and its lower bound at least {config.min_rho_low:g}",
         f"the lowest is {lowest}'s, {tasks[lowest].agreement.overall.rho:.2f}",
         "every probe is scored as it must be",
+        *(
+            f"{task}: no prompt has several completions, so that what GRPO compares was not measured"
+            for task, audit in tasks.items()
+            if not audit.agreement.prompt_groups
+        ),
     )

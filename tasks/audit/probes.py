@@ -112,12 +112,12 @@ class Property:
     at_least: float = -math.inf
     at_most: float = math.inf
 
-    def probe(self, prompts: Sequence[Probed]) -> Probe:
-        """Hold the worst case of all prompts against the bound."""
+    def probe(self, prompts: Sequence[Probed]) -> Probe | None:
+        """Hold the worst case of all prompts against the bound; None where no prompt can be probed for it."""
         measured = [self.measure(prompt) for prompt in prompts]
         cases = [(self._excess(value), kind, value) for found in measured for kind, value in found.items()]
         if not cases:
-            return Probe(True, "no prompt of the sheet can be probed for it")
+            return None
         excess, kind, value = max(cases)
         return Probe(
             excess <= TOLERANCE,
@@ -164,13 +164,13 @@ def _each_costs_more(name: str, make: Maker, least: float = ERROR_COST) -> Prope
     return Property(name, measure, "earns less than what is better, by", at_least=least)
 
 
-def _earn_the_same(name: str, make: Maker) -> Property:
+def _earn_the_same(name: str, make: Maker, most: float) -> Property:
     def measure(prompt: Probed) -> Mapping[str, float]:
         rewards = {kind: prompt.reward(text) for kind, text in make(prompt.asked).items()}
         first = next(iter(rewards.values()), 0.0)
         return {kind: abs(reward - first) for kind, reward in rewards.items()}
 
-    return Property(name, measure, "differs from what is as good by", at_most=AS_GOOD)
+    return Property(name, measure, "differs from what is as good by", at_most=most)
 
 
 def _content_before_form(flawed: Maker, wrong: Maker) -> Property:
@@ -299,7 +299,7 @@ _PROPERTIES: Final[Mapping[TaskName, tuple[Property, ...]]] = {
         *_EVERY_TASK,
         _PARTLY_KNOWN,
         _changes_nothing("same_analysis", analyses.same_analysis),
-        _earn_the_same("other_words", analyses.other_words),
+        _earn_the_same("other_words", analyses.other_words, AS_GOOD),
         _ceiling("pasted_table", analyses.pasted),
         _ceiling("wrong_answer", analyses.wrong_answer, WRONG),
         _costs("untrue_number", analyses.untrue),
@@ -314,7 +314,7 @@ _PROPERTIES: Final[Mapping[TaskName, tuple[Property, ...]]] = {
         _wrong_by_what_is_known(pushes.wrong_answer),
         _changes_nothing("same_push", pushes.same_push),
         _changes_nothing("at_limit", pushes.at_limit),
-        _earn_the_same("other_calls", pushes.other_calls),
+        _earn_the_same("other_calls", pushes.other_calls, FORM_COST),
         _ceiling("english", pushes.in_english, WRONG),
         _ceiling("wrong_answer", pushes.wrong_answer, WRONG),
         _costs("no_call", pushes.no_call, FORM_COST),
@@ -347,7 +347,7 @@ def run_probes(task: TaskName, rollouts: Sequence[Rollout], score: Score) -> dic
     ]
     if not prompts:
         return {"reference_answer": Probe(False, "no reference tells enough to probe the reward with")}
-    probes = {probed.name: probed.probe(prompts) for probed in _PROPERTIES[task]}
+    probes = {probed.name: probe for probed in _PROPERTIES[task] if (probe := probed.probe(prompts)) is not None}
     return probes | {"weighted_sum": _weighted_sum(prompts), "repeatable": _repeatable(prompts)}
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit.sheet import MOST_CHARACTERS, as_row, audit_id
+from tasks.audit.sheet import as_row, audit_id, fits
 
 AT_RANDOM: Final = "random"
 BY_REWARD: Final = "by reward"
@@ -67,7 +67,7 @@ def sample(rollouts: Sequence[ScoredRollout], per_task: int, seed: int) -> Sampl
 
 
 def _is_readable(rollout: Rollout) -> bool:
-    return max(len(rollout.prompt), len(rollout.completion)) <= MOST_CHARACTERS
+    return fits(rollout.prompt) and fits(rollout.completion)
 
 
 def _at_random(pool: Mapping[str, ScoredRollout], count: int, generator: random.Random) -> list[str]:

@@ -85,4 +85,5 @@ def _place_of(rows: Rows, audit_id: str, rater: str) -> int | None:
 
 
 def _is_blank(row: Row) -> bool:
-    return not any(row[column].strip() for column in _NOT_SCORED)
+    # Who fills in a sheet by hand begins with a column that is the same in all rows.
+    return not row["human_score"].strip() and not row["rater"].strip()

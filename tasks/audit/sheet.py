@@ -9,11 +9,12 @@ import hashlib
 import io
 import os
 import re
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -27,12 +28,17 @@ from schemas.tasks import TASK_NAMES, TaskName
 COLUMNS: Final = tuple(SheetRow.model_fields)
 """The sheet's columns in their order (DESIGN: Documents)."""
 MOST_CHARACTERS: Final = 32_000
-"""A spreadsheet's cell holds 32,767; a longer text comes back cut off."""
+"""A spreadsheet's cell holds 32,767 units of UTF-16; a longer text comes back cut off."""
 
 _MOST_NAMED: Final = 5
 # Where the CSV reader puts the cells beyond the last column.
 _SURPLUS: Final = "surplus"
-_FORMULA: Final = re.compile(r"\A'*(?=[=+\-@\t])")
+# What is a number in a spreadsheet too.
+_NUMBERS: Final = ("human_score",)
+# What a spreadsheet takes for a formula, a number, a date or a truth value, and changes.
+_CHANGED: Final = re.compile(
+    r"\A'*(?=[=+\-@\t]|(?=[^\n]*\d)[\d.,:/%eER$ \-]+\Z|\s*(?:true|false|verdadeiro|falso)\s*\Z)", re.IGNORECASE
+)
 _NO_CELL_HOLDS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 Row = Mapping[str, str]
@@ -70,6 +76,8 @@ class ScoredSheet:
     """What each rater is."""
     unscored: tuple[TaskName, ...]
     """Tasks that the rollouts have and the sheet has not."""
+    siblings: tuple[Rollout, ...]
+    """All rollouts of the sheet's prompts: what a policy answers alike again and again is on the sheet but once."""
 
     @property
     def tasks(self) -> tuple[TaskName, ...]:
@@ -84,13 +92,21 @@ class ScoredSheet:
 def as_kept(text: str) -> str:
     """Return a text as it comes back from a spreadsheet: what no cell holds is marked, lines end in one way."""
     plain = _NO_CELL_HOLDS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return _FORMULA.sub("", plain, count=1)
+    return _CHANGED.sub("", plain, count=1)
+
+
+def fits(text: str) -> bool:
+    """Tell whether a spreadsheet's cell holds a text."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2 <= MOST_CHARACTERS
 
 
 def audit_id(rollout: Rollout | SheetItem) -> str:
-    """Return the identity of a completion, which tells an edited one: twelve digits of its sha256."""
+    """Return the identity of a completion, which tells an edited one: a letter and eleven digits of its sha256.
+
+    Without the letter a spreadsheet would take one identity in two hundred for a number.
+    """
     parts = (rollout.task, rollout.prompt_id, as_kept(rollout.prompt), as_kept(rollout.completion))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+    return f"a{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:11]}"
 
 
 def as_row(rollout: Rollout, stratum: str) -> dict[str, str]:
@@ -111,13 +127,17 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS)
     writer.writeheader()
-    writer.writerows({name: _as_cell(row[name]) for name in COLUMNS} for row in rows)
+    writer.writerows({name: row[name] if name in _NUMBERS else _as_cell(row[name]) for name in COLUMNS} for row in rows)
+    # A sheet that is shared by a link stays shared, and by the same people.
+    path = path.resolve()
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         with draft.open("w", encoding="utf-8-sig", newline="") as file:
             file.write(text.getvalue())
             file.flush()
             os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, draft)
         draft.replace(path)
     except BaseException:
         draft.unlink(missing_ok=True)
@@ -130,12 +150,12 @@ def read_rows(path: Path) -> tuple[Row, ...]:
     Raises:
         InputError: The file cannot be read, its columns are not the sheet's, or rows are torn or have no completion.
     """
-    cells: list[dict[str, str]] = []
+    cells: list[dict[str, Any]] = []
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, restkey=_SURPLUS, strict=True)
             _check_columns(path, tuple(reader.fieldnames or ()))
-            cells.extend(reader)
+            cells.extend(map(_whole, reader))
     except UnicodeDecodeError:
         raise InputError(
             f"sheet {path} cannot be read: {first_csv_fault(path) or 'it is not UTF-8'}; save it as UTF-8 CSV"
@@ -144,24 +164,14 @@ def read_rows(path: Path) -> tuple[Row, ...]:
         raise InputError(f"sheet {path}: row {len(cells) + 2} is no CSV ({error}); save it as CSV again") from None
     except OSError as error:
         raise InputError(f"sheet {path} cannot be read: {error}") from None
+    while cells and not any(cells[-1].values()):
+        cells.pop()
     if not cells:
         raise InputError(f"sheet {path} has no rows; score at least one completion")
-    faults = []
-    for number, row in enumerate(cells, 2):
-        if _SURPLUS in row:
-            faults.append(f"row {number}: it has more cells than the header")
-        elif None in row.values():
-            faults.append(f"row {number}: it has fewer cells than the header")
-        else:
-            try:
-                SheetItem.model_validate(row)
-            except ValidationError as error:
-                faults.append(f"row {number}: {first_fault(error)}")
+    faults = [f"row {number}: {fault}" for number, row in enumerate(cells, 2) if (fault := _fault(row))]
     if faults:
         raise InputError(f"sheet {path}: {named(faults)}; correct it")
-    return tuple(
-        {name: row[name] if name == "human_score" else as_kept(row[name]) for name in COLUMNS} for row in cells
-    )
+    return tuple({name: row[name] if name in _NUMBERS else as_kept(row[name]) for name in COLUMNS} for row in cells)
 
 
 def is_scored(row: Row) -> bool:
@@ -191,10 +201,12 @@ def read_scored_sheet(path: Path, rollouts: Sequence[Rollout], raters: Sequence[
     rows = _validated(path, cells)
     _check_raters(path, rows, raters)
     matched = match_rollouts(path, rows, rollouts)
+    prompts = {(row.task, row.prompt_id) for row in rows}
     return ScoredSheet(
-        _by_completion(rows, matched),
+        _by_completion(path, rows, matched),
         {row.rater: row.rater_kind for row in rows},
         tuple(task for task in TASK_NAMES if task in {rollout.task for rollout in rollouts} - {r.task for r in rows}),
+        tuple(rollout for rollout in rollouts if (rollout.task, rollout.prompt_id) in prompts),
     )
 
 
@@ -237,7 +249,29 @@ def named(items: Sequence[str]) -> str:
 
 
 def _as_cell(text: str) -> str:
-    return f"'{text}" if _FORMULA.match(text) else text
+    return f"'{text}" if _CHANGED.match(text) else text
+
+
+def _fault(row: Mapping[str, Any]) -> str | None:
+    if _SURPLUS in row:
+        return "it has more cells than the header"
+    if None in row.values():
+        return "it has fewer cells than the header"
+    try:
+        SheetItem.model_validate(row)
+    except ValidationError as error:
+        return first_fault(error)
+    return None
+
+
+def _whole(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row as it was before a spreadsheet left out the empty cells at its end, or added some."""
+    row = {name: cell for name, cell in row.items() if name}
+    if not any(row.get(_SURPLUS) or ()):
+        row.pop(_SURPLUS, None)
+    if row.get("notes") is None:
+        row["notes"] = ""
+    return row
 
 
 def _check_columns(path: Path, columns: Sequence[str]) -> None:
@@ -247,6 +281,8 @@ def _check_columns(path: Path, columns: Sequence[str]) -> None:
             "as CSV separated by commas"
         )
     missing = [column for column in COLUMNS if column not in columns]
+    while columns and not columns[-1]:
+        columns = columns[:-1]
     if missing:
         raise InputError(
             f"sheet {path}, row 1, lacks the columns {', '.join(missing)}; save it with all columns, as CSV separated "
@@ -276,7 +312,8 @@ def _validated(path: Path, cells: Sequence[Row]) -> tuple[SheetRow, ...]:
 
 
 def _check_raters(path: Path, rows: Sequence[SheetRow], raters: Sequence[str]) -> None:
-    unknown = [f"row {number}" for number, row in enumerate(rows, 2) if raters and row.rater not in raters]
+    known = {rater.strip().lower() for rater in raters}
+    unknown = [f"row {number}" for number, row in enumerate(rows, 2) if known and row.rater not in known]
     if unknown:
         raise InputError(
             f"sheet {path}: the rater of {named(unknown)} is not among audit.raters, which names "
@@ -284,17 +321,26 @@ def _check_raters(path: Path, rows: Sequence[SheetRow], raters: Sequence[str]) -
         )
 
 
-def _by_completion(rows: Sequence[SheetRow], rollouts: Sequence[Rollout]) -> tuple[ScoredItem, ...]:
-    grouped: dict[str, list[tuple[SheetRow, Rollout]]] = {}
-    for row, rollout in zip(rows, rollouts, strict=True):
-        grouped.setdefault(row.audit_id, []).append((row, rollout))
+def _by_completion(path: Path, rows: Sequence[SheetRow], rollouts: Sequence[Rollout]) -> tuple[ScoredItem, ...]:
+    """Put the scores of each completion together: it counts once, by its text, whatever ids its rows have."""
+    grouped: dict[str, list[tuple[int, SheetRow, Rollout]]] = {}
+    for number, (row, rollout) in enumerate(zip(rows, rollouts, strict=True), 2):
+        grouped.setdefault(audit_id(rollout), []).append((number, row, rollout))
+    faults = []
+    for scored in grouped.values():
+        first: dict[str, SheetRow] = {}
+        for number, row, _ in scored:
+            if first.setdefault(row.rater, row).human_score != row.human_score:
+                faults.append(f"row {number}: its rater gave the same completion another score in an earlier row")
+    if faults:
+        raise InputError(f"sheet {path}: {named(faults)}; leave one of them")
     return tuple(
         ScoredItem(
             identity,
-            scored[0][0].stratum,
-            scored[0][1],
-            {row.rater: row.human_score for row, _ in scored},
-            tuple(row.notes for row, _ in scored if row.notes),
+            scored[0][1].stratum,
+            scored[0][2],
+            {row.rater: row.human_score for _, row, _ in scored},
+            tuple(row.notes for _, row, _ in scored if row.notes),
         )
         for identity, scored in grouped.items()
     )

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -14,6 +15,7 @@ from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.config import AUDIT_FOLDER, AuditConfig
 from schemas.digests import file_sha256
 from schemas.documents import Rollout
+from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress, silent
 from schemas.store_files import read_store
 from schemas.tasks import SpecName, TaskName
@@ -31,7 +33,7 @@ SHEET_FILE: Final = "sheet.csv"
 ROLLOUTS_FILE: Final = "rollouts.jsonl"
 STORE_FOLDER: Final = "store"
 REPORT_FILE: Final = "report.json"
-FILES: Final = frozenset({SHEET_FILE, REPORT_FILE, REPORT_PAGE, AUDIT_RECORD_FILE})
+FILES: Final = frozenset({SHEET_FILE, ROLLOUTS_FILE, REPORT_FILE, REPORT_PAGE, AUDIT_RECORD_FILE})
 """What an audit writes."""
 
 # The bootstrap is all that is random here; a fixed seed makes the audit of a sheet and a reward one and the same.
@@ -94,7 +96,7 @@ def run(
     past: Sequence[PastAudit] = (),
     progress: Progress = silent,
 ) -> Audit:
-    """Audit the rewards; write `report.json`, `report.html`, `audit.json` and a copy of the sheet.
+    """Audit the rewards; write `report.json`, `report.html`, `audit.json`, and a copy of the sheet and its rollouts.
 
     Args:
         files: The sheet, its rollouts and store.
@@ -106,11 +108,14 @@ def run(
 
     Raises:
         InputError: Sheet, rollouts or store cannot be read or do not belong together.
+        Interrupted: Sheet or rollouts were changed meanwhile.
     """
+    digests = _digests(files)
     sheet, score = read_files(files, config, spec)
     audit = audit_rewards(sheet, score, config, progress)
-    record = _record(audit, sheet, files, spec)
-    shutil.copyfile(files.sheet, output / SHEET_FILE)
+    # Somebody may still be at work on the sheet.
+    _keep(files, output, digests)
+    record = _record(audit, sheet, digests, spec, config)
     _write_json(audit.report(), output / REPORT_FILE)
     _write_json(record.model_dump(mode="json"), output / AUDIT_RECORD_FILE)
     write_page(audit.tasks, audit.gate, audit.judged, record, past, config, output)
@@ -148,12 +153,17 @@ def audit_rewards(sheet: ScoredSheet, score: Score, config: AuditConfig, progres
     for done, task in enumerate(sheet.tasks):
         progress(done, len(sheet.tasks), task)
         judged = [Judged(item, score(item.rollout)) for item in sheet.of_task(task)]
+        groups: defaultdict[str, list[float]] = defaultdict(list)
+        for rollout in sheet.siblings:
+            if rollout.task == task:
+                groups[rollout.prompt_id].append(score(rollout).reward)
         agreement = measure(
             [row.rollout.reward for row in judged],
             [row.item.scores for row in judged],
             [row.rollout.prompt_id for row in judged],
             [row.item.stratum == AT_RANDOM for row in judged],
             np.random.default_rng(_SEED),
+            list(groups.values()),
         )
         probes = run_probes(task, [row.item.rollout for row in judged], score)
         tasks[task] = judge(task, agreement, probes, config)
@@ -178,15 +188,35 @@ def _figures(agreement: Agreement) -> dict[str, Any]:
     return {**overall, **figures, "random_half": random_half}
 
 
-def _record(audit: Audit, sheet: ScoredSheet, files: AuditFiles, spec: SpecName) -> AuditRecord:
+def _digests(files: AuditFiles) -> tuple[str, str]:
+    try:
+        return file_sha256(files.sheet), file_sha256(files.rollouts)
+    except OSError as error:
+        raise InputError(f"{error.filename} cannot be read: {error.strerror}; give a file that you may read") from None
+
+
+def _keep(files: AuditFiles, output: Path, digests: tuple[str, str]) -> None:
+    """Copy the sheet and its rollouts, which must still be those that were audited."""
+    shutil.copyfile(files.sheet, output / SHEET_FILE)
+    shutil.copyfile(files.rollouts, output / ROLLOUTS_FILE)
+    if _digests(files_of(output)) != digests:
+        raise Interrupted(
+            f"the sheet {files.sheet} or its rollouts were changed while they were audited; run the same command again"
+        )
+
+
+def _record(
+    audit: Audit, sheet: ScoredSheet, digests: tuple[str, str], spec: SpecName, config: AuditConfig
+) -> AuditRecord:
     return AuditRecord(
         spec=spec,
         reward_version=registry.reward_version(),
-        sheet_sha256=file_sha256(files.sheet),
-        rollouts_sha256=file_sha256(files.rollouts),
+        sheet_sha256=digests[0],
+        rollouts_sha256=digests[1],
         raters=dict(sorted(sheet.rater_kinds.items())),
         verdict="passed" if audit.gate.passed else "refused",
         reasons=audit.gate.reasons,
+        thresholds=config.thresholds(),
         tasks={
             task: AuditedTask(
                 n=found.agreement.overall.n,

@@ -72,15 +72,17 @@ class Agreement:
     overlap: int
     """Completions with two raters or more."""
     worst_in_top_quartile: int
-    """Completions scored 1 whose reward is in the top quartile."""
+    """Completions that half of their raters or more scored 1, and whose reward is in the top quartile."""
     best: int
-    """Completions scored 5."""
+    """Completions that half of their raters or more scored 5."""
     best_without_reward: int
     """Those of them whose reward is 0."""
     prompt_groups: int
-    """Prompts with several completions."""
+    """Prompts of the sheet with several rollouts, on the sheet or not."""
     constant_groups: int
     """Those of them whose rewards are all the same."""
+    no_numbers: int
+    """Rewards that are no finite number; they count as 0 in all other figures."""
 
 
 def measure(
@@ -89,6 +91,7 @@ def measure(
     prompt_ids: Sequence[str],
     at_random: Sequence[bool],
     rng: np.random.Generator,
+    groups: Sequence[Sequence[float]] | None = None,
 ) -> Agreement:
     """Compute every number of one task's agreement.
 
@@ -98,20 +101,23 @@ def measure(
         prompt_ids: Which prompt each completion answers.
         at_random: Whether it was drawn at random.
         rng: Source of the bootstrap's randomness.
+        groups: The rewards of all rollouts of each prompt, where there are more than these completions.
     """
-    reward = np.round(np.array(rewards, dtype=float), _DECIMALS)
+    raw = np.array(rewards, dtype=np.float64)
+    reward: Numbers = np.nan_to_num(raw, nan=0.0, posinf=0.0, neginf=0.0).round(_DECIMALS)
     score = np.array([fmean(given.values()) for given in scores])
     chosen = np.array(at_random, dtype=bool)
-    groups = [rows for rows in _rows_by_prompt(prompt_ids) if len(rows) > 1]
+    by_prompt = _rows_by_prompt(prompt_ids)
+    known = [reward[rows].tolist() for rows in by_prompt] if groups is None else groups
+    several = [group for group in known if len(group) > 1]
     overall = correlation(reward, score, rng)
-    # The mean of several raters is 1 or 5 where it is nearer to it than to any other score.
-    worst, best = score < 1.5, score > 4.5
+    worst, best = _half_say(scores, 1), _half_say(scores, 5)
     return Agreement(
         overall=overall,
         random_half=overall if chosen.all() else correlation(reward[chosen], score[chosen], rng),
         tau_b=_tau_b(reward, score) if overall.rho is not None else None,
         pairwise_accuracy=pairwise_accuracy(reward, score),
-        within_prompt_rho=_within_prompt_rho(reward, score, groups),
+        within_prompt_rho=_within_prompt_rho(reward, score, by_prompt),
         auc=auc(reward, score >= 4),
         alpha=krippendorff_alpha(scores),
         n_raters=len({rater for given in scores for rater in given}),
@@ -119,8 +125,9 @@ def measure(
         worst_in_top_quartile=int(np.sum(worst & in_top_quartile(reward))),
         best=int(np.sum(best)),
         best_without_reward=int(np.sum(best & (reward == 0))),
-        prompt_groups=len(groups),
-        constant_groups=sum(bool(np.ptp(reward[rows]) == 0) for rows in groups),
+        prompt_groups=len(several),
+        constant_groups=sum(bool(np.ptp(np.round(group, _DECIMALS)) == 0) for group in several),
+        no_numbers=int(np.sum(~np.isfinite(raw))),
     )
 
 
@@ -213,6 +220,11 @@ def in_top_quartile(reward: Numbers) -> NDArray[np.bool_]:
         return np.zeros(0, dtype=bool)
     top: NDArray[np.bool_] = (reward >= np.quantile(reward, 0.75)) & (reward > reward.min())
     return top
+
+
+def _half_say(scores: Sequence[Mapping[str, int]], wanted: int) -> NDArray[np.bool_]:
+    """Tell of which completions half of the raters or more say the wanted score."""
+    return np.array([2 * sum(score == wanted for score in given.values()) >= len(given) for given in scores])
 
 
 def _rows_by_prompt(prompt_ids: Sequence[str]) -> list[list[int]]:

@@ -64,7 +64,8 @@ class GrpoRequest(BaseModel):
 def main(request_file: Path, channel: Channel) -> None:
     """Train, going on from the newest mirrored checkpoint that verifies, and write the chosen adapter."""
     request = GrpoRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
-    audit = require_audit(request.audit, request.spec)
+    training_rows = read_prompts(request.dataset / "data" / "train.parquet")
+    audit = require_audit(request.audit, request.spec, {row.task for row in training_rows})
     work = request_file.parent / WORK_FOLDER
     channel.progress(0, request.config.max_steps, "loading torch and TRL")
 
@@ -97,7 +98,7 @@ def main(request_file: Path, channel: Channel) -> None:
         model=model,
         reward_funcs=functions,
         args=_arguments(request, work, weights),
-        train_dataset=_as_training_set(read_prompts(request.dataset / "data" / "train.parquet")),
+        train_dataset=_as_training_set(training_rows),
         processing_class=tokenizer,
         peft_config=LoraConfig(
             r=request.config.lora.rank,

@@ -51,7 +51,7 @@ def test_a_refusal_shows_reasons_and_disagreements_and_ends_with_3(tmp_path: Pat
     ended = check(SHIPPED.sheet, tmp_path / "report", "--spec", "v4.2")
     assert ended.returncode == 3
     assert "refused: training must not start" in ended.stderr
-    assert re.search(r"- push: rho is 0\.\d\d, 0\.7 is needed", ended.stderr)
+    assert re.search(r"- push: rho is 0\.\d{3}, 0\.7 is needed", ended.stderr)
     assert "worst disagreements" in ended.stderr
     assert json.loads((tmp_path / "report" / "audit.json").read_text(encoding="utf-8"))["verdict"] == "refused"
 

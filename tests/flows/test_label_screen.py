@@ -75,6 +75,27 @@ def test_all_of_a_long_text_can_be_reached(labelling: Labelling, size: tuple[int
     assert seen == set(words)
 
 
+def test_a_text_is_broken_anew_where_the_terminal_becomes_narrower(labelling: Labelling) -> None:
+    words = [f"w{number}." for number in range(60)]
+    screen, console = opened()
+    screen.show(Shown("a", "push", "p", " ".join(words)), same_prompt=False)
+    for size in ((110, 30), (40, 30)):
+        text = " ".join(drawn(screen, console, labelling, size))
+        assert [word for word in words if word not in text] == []
+
+
+def test_the_only_text_that_does_not_fit_scrolls_at_once(labelling: Labelling) -> None:
+    screen, console = opened()
+    long = "\n".join(f"linha {number}." for number in range(60))
+    for prompt, completion in ((long, "curta"), ("curto", long)):
+        screen.show(Shown("a", "push", prompt, completion), same_prompt=False)
+        assert "linha 40." not in "\n".join(drawn(screen, console, labelling, (80, 24)))
+        screen.scrolling.scroll(30)
+        text = "\n".join(drawn(screen, console, labelling, (80, 24)))
+        assert "linha 40." in text
+        assert "Tab" not in text
+
+
 def test_the_keys_and_the_scale_fit_eighty_columns(labelling: Labelling) -> None:
     screen, console = opened()
     screen.show(Shown("a", "push", "p", "c"), same_prompt=False)

@@ -38,8 +38,9 @@ OTHER_ACTIONS: Final[Mapping[str, tuple[str, str, str]]] = {
     ),
 }
 """Ways to say what to do, each of three different verbs."""
-_NUMBER: Final = re.compile(r"\d[\d.,]*\d|\d")
 NO_ACTIONS: Final = ("O grupo se destaca entre os demais.", "É um ponto que chama atenção.", "O número fala por si.")
+
+_NUMBER: Final = re.compile(r"\d[\d.,]*\d|\d")
 
 
 def same_analysis(asked: Asked) -> Completions:

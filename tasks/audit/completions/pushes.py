@@ -21,7 +21,7 @@ def same_push(asked: Asked) -> Completions:
         "space around": f"\n {right} \n\n",
         "capitals": right.upper(),
         "small letters": right.lower(),
-        "without accents": right.translate(str.maketrans("áàâãéêíóôõúçÁÀÂÃÉÊÍÓÔÕÚÇ", "aaaaeeiooouçAAAAEEIOOOUÇ")),
+        "without accents": right.translate(str.maketrans("áàâãéêíóôõúçÁÀÂÃÉÊÍÓÔÕÚÇ", "aaaaeeioooucAAAAEEIOOOUC")),
         "emoji at the end": f"{right} {FAMILY}",
     }
 

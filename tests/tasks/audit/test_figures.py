@@ -57,6 +57,7 @@ def record(**rhos: float | None) -> AuditRecord:
         raters={"ana": "human"},
         verdict="passed",
         reasons=(),
+        thresholds={},
         tasks=tasks,
     )
 

@@ -26,6 +26,7 @@ GOOD = Agreement(
     best_without_reward=0,
     prompt_groups=10,
     constant_groups=0,
+    no_numbers=0,
 )
 PASSED = {"empty": Probe(True, "at most 0.000"), "refusal": Probe(True, "at most 0.100")}
 FAILED = PASSED | {"empty": Probe(False, "at most 0.400 on 10 prompts, may be 0.25")}
@@ -61,16 +62,16 @@ def test_passes_what_agrees_and_names_the_lowest_rho() -> None:
 
 
 ALONE: list[tuple[Agreement, dict[str, Probe], str, AuditVerdict, str]] = [
-    (found(rho=0.69), PASSED, "rho", "disagrees", "push: rho is 0.69, 0.7 is needed"),
-    (found(rho=-0.9), PASSED, "rho", "disagrees", "push: rho is -0.90, 0.7 is needed"),
+    (found(rho=0.69), PASSED, "rho", "disagrees", "push: rho is 0.690, 0.7 is needed"),
+    (found(rho=-0.9), PASSED, "rho", "disagrees", "push: rho is -0.900, 0.7 is needed"),
     (
         found(bonett_wright=(0.49, 0.9)),
         PASSED,
         "rho_low",
         "uncertain",
-        "push: rho's lower bound is 0.49, 0.5 is needed",
+        "push: rho's lower bound is 0.490, 0.5 is needed",
     ),
-    (found(bca=(0.49, 0.9)), PASSED, "rho_low", "uncertain", "push: rho's lower bound is 0.49, 0.5 is needed"),
+    (found(bca=(0.49, 0.9)), PASSED, "rho_low", "uncertain", "push: rho's lower bound is 0.490, 0.5 is needed"),
     (
         found(bonett_wright=None, bca=None),
         PASSED,
@@ -92,7 +93,7 @@ ALONE: list[tuple[Agreement, dict[str, Probe], str, AuditVerdict, str]] = [
         "alpha",
         "rubric broken",
         (
-            "push: the rubric is broken: raters do not agree with each other, alpha is 0.31, 0.67 is needed over 20 "
+            "push: the rubric is broken: raters do not agree with each other, alpha is 0.310, 0.67 is needed over 20 "
             "completions"
         ),
     ),
@@ -218,8 +219,8 @@ def test_a_random_half_that_says_otherwise_keeps_nothing_shut() -> None:
 def test_the_gravest_finding_is_the_verdict() -> None:
     agreement, probes = found(n=39, rho=0.6, bca=(0.4, 0.8), alpha=0.2, overlap=20), FAILED
     verdicts = [audit(agreement, probes).verdict]
-    verdicts.append(audit(agreement).verdict)
     agreement = replace(agreement, alpha=0.9)
+    verdicts.append(audit(agreement, probes).verdict)
     verdicts.append(audit(agreement).verdict)
     agreement = replace(agreement, overall=replace(agreement.overall, n=40))
     verdicts.append(audit(agreement).verdict)
@@ -227,7 +228,7 @@ def test_the_gravest_finding_is_the_verdict() -> None:
     verdicts.append(audit(agreement).verdict)
     agreement = replace(agreement, overall=replace(agreement.overall, bca=(0.6, 0.9)))
     verdicts.append(audit(agreement).verdict)
-    assert verdicts == ["probe failed", "rubric broken", "too few scores", "disagrees", "uncertain", "agrees"]
+    assert verdicts == ["rubric broken", "probe failed", "too few scores", "disagrees", "uncertain", "agrees"]
 
 
 def test_every_objection_is_said() -> None:
@@ -280,3 +281,25 @@ def test_people_can_be_demanded(kinds: list[RaterKind], refusal: str | None) -> 
 def test_an_objection_is_written_with_its_task() -> None:
     assert str(Objection("rho", "rho is low", "push")) == "push: rho is low"
     assert str(Objection("human", "nobody is human")) == "nobody is human"
+
+
+def test_rewards_that_run_backwards_within_a_prompt_are_refused() -> None:
+    assert checks(found(within_prompt_rho=-0.01)) == ["within_prompt"]
+    assert checks(found(within_prompt_rho=0.0)) == []
+    assert checks(found(within_prompt_rho=None)) == []
+
+
+def test_a_reward_that_is_no_number_is_refused() -> None:
+    assert checks(found(no_numbers=1)) == ["no_numbers"]
+
+
+def test_nothing_scored_is_no_permission() -> None:
+    gate = decide({}, [], [], CONFIG)
+    assert not gate.passed
+    assert gate.reasons == ("no completion is scored at all",)
+
+
+def test_what_was_not_measured_is_said() -> None:
+    gate = decide({"push": audit(found(prompt_groups=0))}, [], ["rubric"], CONFIG)
+    assert gate.passed
+    assert "push: no prompt has several completions" in gate.reasons[-1]

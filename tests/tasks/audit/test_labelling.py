@@ -241,7 +241,8 @@ def test_two_raters_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from tasks.audit.labelling import Labelling\n"
         "labelling = Labelling(Path(sys.argv[1]), sys.argv[2]); print('ready', flush=True); input()\n"
-        "while labelling.current: labelling.score(4)"
+        "while labelling.current: labelling.score(4)\n"
+        "print(labelling.scored_now)"
     )
     raters = [
         subprocess.Popen(
@@ -253,7 +254,11 @@ def test_two_raters_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     for process in raters:
-        process.communicate("\n")
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    # A score that was overwritten would have to be given again.
+    assert [process.communicate()[0] for process in raters] == ["60\n"] * 3
     assert [process.returncode for process in raters] == [0, 0, 0]
     rows = read_rows(sheet)
     assert [row["completion"] for row in rows] == [rollout.completion for rollout in many for _ in range(3)]

@@ -100,9 +100,7 @@ def test_progress_tells_of_each_mutant(files: Files) -> None:
 def test_rewards_that_do_not_pass_are_refused(files: Files) -> None:
     sheet, score = files
     strict = CONFIG.model_copy(update={"min_rho": 1.0})
-    with pytest.raises(
-        InputError, match=r"do not pass the audit as they are \(sentiment: rho is 0\.\d\d, 1 is needed\)"
-    ):
+    with pytest.raises(InputError, match=r"do not pass the audit as they are \(sentiment: rho .+\)"):
         run_mutants(only(sheet, "sentiment"), score, strict, [HARMLESS])
 
 

@@ -97,6 +97,7 @@ def audited(
         raters=dict(raters),
         verdict="passed" if gate.passed else "refused",
         reasons=gate.reasons,
+        thresholds={},
         tasks={
             task: AuditedTask(
                 n=found.agreement.overall.n,
@@ -119,6 +120,7 @@ def past_audit(day: int, version: str, rho: float | None = 0.61, low: float | No
         raters={"bia": "human", "modelo": "model"},
         verdict="refused",
         reasons=("push: rho is low",),
+        thresholds={},
         tasks={"push": AuditedTask(n=40, rho=rho, rho_low=low, verdict="disagrees")},
     )
     return PastAudit(datetime(2025, 1, day, 12, 30, tzinfo=UTC), record)

@@ -206,3 +206,54 @@ def test_a_sheet_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> No
         write_rows(tmp_path / "sheet.csv", [cells(2), {"audit_id": "torn"}])
     assert (tmp_path / "sheet.csv").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["sheet.csv"]
+
+
+def test_a_completion_counts_once_whatever_its_rows_are_called(tmp_path: Path) -> None:
+    """The historic way to forty scores: ten completions, each pasted four times under other ids."""
+    rows = [cells(1, audit_id=f"x{copy}") for copy in range(4)]
+    sheet = read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS)
+    assert len(sheet.items) == 1
+    contrary = [cells(1), cells(1, audit_id="x1", human_score="1")]
+    with pytest.raises(InputError, match="row 3: its rater gave the same completion another score"):
+        read_scored_sheet(write(tmp_path / "sheet.csv", contrary), ROLLOUTS)
+
+
+@pytest.mark.parametrize("text", ["0.50", "1.234,56", "TRUE", "falso", "10/12/2018", "2018-01-02", "R$ 10,00", "80%"])
+def test_what_a_spreadsheet_would_change_is_kept_as_text(tmp_path: Path, text: str) -> None:
+    write_rows(tmp_path / "sheet.csv", [as_row(rollout(1, text), "random") | {"human_score": "3"}])
+    with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["completion"] == f"'{text}"
+    assert row["human_score"] == "3"
+    assert row["audit_id"][0].isalpha()
+    assert read_rows(tmp_path / "sheet.csv")[0]["completion"] == text
+
+
+def test_empty_cells_that_a_spreadsheet_leaves_out_or_adds_change_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path / "sheet.csv", [cells(1), cells(2)])
+    path.write_bytes(path.read_bytes().replace(b"human,\r\n", b"human\r\n"))
+    assert len(read_scored_sheet(path, ROLLOUTS).items) == 2
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        wide = [[*row, "", ""] for row in csv.reader(file)]
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        csv.writer(file).writerows([*wide, [""] * 12, [""] * 12])
+    assert len(read_rows(path)) == 2
+
+
+def test_nobody_is_two_raters_by_a_slip_and_no_rater_is_an_address(tmp_path: Path) -> None:
+    rows = [cells(1, rater="Ana "), cells(2, rater="ana", rater_kind=" Human")]
+    assert read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS).rater_kinds == {"ana": "human"}
+    for name in ("maria@loja.com.br", "![x](http://x)", "x" * 41, "<b>"):
+        with pytest.raises(InputError, match="row 2: rater: must be a pseudonym") as caught:
+            read_scored_sheet(write(tmp_path / "sheet.csv", [cells(1, rater=name)]), ROLLOUTS)
+        assert name not in str(caught.value)
+
+
+def test_a_shared_sheet_stays_shared(tmp_path: Path) -> None:
+    write_rows(tmp_path / "sheet.csv", [cells(1)])
+    (tmp_path / "sheet.csv").chmod(0o664)
+    (tmp_path / "link.csv").symlink_to(tmp_path / "sheet.csv")
+    write_rows(tmp_path / "link.csv", [cells(2)])
+    assert (tmp_path / "link.csv").is_symlink()
+    assert read_rows(tmp_path / "sheet.csv")[0]["prompt_id"] == "p2"
+    assert (tmp_path / "sheet.csv").stat().st_mode & 0o777 == 0o664

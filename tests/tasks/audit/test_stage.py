@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from schemas.audit_record import read_audit_record
 from schemas.config import AuditConfig
 from schemas.documents import Rollout, ScoredRollout
-from schemas.errors import InputError
+from schemas.errors import InputError, Interrupted
 from schemas.tasks import TASK_NAMES
+from tasks.audit import stage
 from tasks.audit.sheet import ScoredSheet, read_rows
 from tasks.audit.stage import FILES, Audit, AuditFiles, audit_rewards, read_files, run, shipped_files
 from tasks.commerce import registry
@@ -162,3 +164,30 @@ def test_a_sheet_without_sql_needs_no_store(tmp_path: Path) -> None:
 def test_a_store_that_the_questions_are_not_about_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="absent"):
         read_files(replace(shipped_files(), store=tmp_path / "absent"), CONFIG, "grounded")
+
+
+def test_a_sheet_that_is_changed_while_it_is_audited_gets_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_bytes(shipped_files().sheet.read_bytes())
+    genuine = stage.audit_rewards
+
+    def meanwhile(*arguments: Any) -> Audit:
+        sheet.write_bytes(sheet.read_bytes() + b"\r\n")
+        return genuine(*arguments)
+
+    monkeypatch.setattr(stage, "audit_rewards", meanwhile)
+    (tmp_path / "output").mkdir()
+    with pytest.raises(Interrupted, match=r"sheet\.csv or its rollouts were changed while they were audited"):
+        run(replace(shipped_files(), sheet=sheet), CONFIG, "grounded", tmp_path / "output")
+    assert not (tmp_path / "output" / "audit.json").exists()
+
+
+def test_prompts_that_are_always_answered_alike_are_counted(shipped: tuple[ScoredSheet, Score]) -> None:
+    sheet, score = shipped
+    alike = [item.rollout for item in sheet.of_task("sentiment") for _ in range(3)]
+    only = {rollout.prompt_id: rollout for rollout in alike}
+    siblings = tuple(only[rollout.prompt_id] for rollout in alike)
+    found = audit_rewards(replace(sentiment(sheet), siblings=siblings), score, CONFIG)
+    assert "constant_groups" in {objection.check for objection in found.gate.objections}

@@ -1,4 +1,5 @@
 import json
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -260,15 +261,16 @@ def test_a_completion_counts_once_with_the_mean_score_of_its_raters() -> None:
     [
         ({"a": 1}, 1, 0),
         ({"a": 1, "b": 1, "c": 2}, 1, 0),
-        ({"a": 1, "b": 2}, 0, 0),
+        ({"a": 1, "b": 2}, 1, 0),
+        ({"a": 1, "b": 2, "c": 2}, 0, 0),
         ({"a": 2}, 0, 0),
         ({"a": 5}, 0, 1),
         ({"a": 5, "b": 5, "c": 4}, 0, 1),
-        ({"a": 5, "b": 4}, 0, 0),
-        ({"a": 1, "b": 5}, 0, 0),
+        ({"a": 5, "b": 4}, 0, 1),
+        ({"a": 1, "b": 5}, 1, 1),
     ],
 )
-def test_raters_means_count_as_worst_or_best_where_they_are_nearest(
+def test_half_of_the_raters_make_a_completion_the_worst_or_the_best(
     given: dict[str, int], worst: int, best: int
 ) -> None:
     scores: list[dict[str, int]] = [{"a": 3}, {"a": 3}, {"a": 2}, given]
@@ -432,3 +434,21 @@ def test_one_side_nearly_constant_still_has_an_interval() -> None:
     interval = bca(rewards, scores, generator())
     assert interval is not None
     assert -1 <= interval[0] <= (spearman(rewards, scores) or 0) <= interval[1] <= 1
+
+
+def test_a_reward_that_is_no_number_is_counted_and_earns_nothing() -> None:
+    rewards = [0.1, math.nan, 0.3, math.inf, 0.5]
+    found = measure(rewards, by_one([1, 2, 3, 4, 5]), ["p"] * 5, [True] * 5, generator())
+    as_zero = measure([0.1, 0.0, 0.3, 0.0, 0.5], by_one([1, 2, 3, 4, 5]), ["p"] * 5, [True] * 5, generator())
+    assert found.no_numbers == 2
+    assert found == replace(as_zero, no_numbers=2)
+
+
+def test_constant_groups_are_those_of_all_rollouts() -> None:
+    """Equal completions are on the sheet but once, so that the sheet alone would show no constant group."""
+    rewards, scores = [0.1, 0.2, 0.3, 0.4], by_one([1, 2, 3, 4])
+    on_sheet = measure(rewards, scores, ["a", "b", "c", "c"], [True] * 4, generator())
+    assert (on_sheet.prompt_groups, on_sheet.constant_groups) == (1, 0)
+    groups = [[0.1] * 8, [0.2] * 8, [0.3, 0.4], [0.9]]
+    whole = measure(rewards, scores, ["a", "b", "c", "c"], [True] * 4, generator(), groups)
+    assert (whole.prompt_groups, whole.constant_groups) == (3, 2)

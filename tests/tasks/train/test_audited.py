@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from schemas.audit_record import AUDIT_RECORD_FILE, AuditRecord
+from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.errors import GateRefused, InputError
 from tasks.commerce.registry import reward_version
 from tasks.train.audited import require_audit
@@ -18,7 +18,8 @@ RECORD = AuditRecord(
     raters={"ana": "human"},
     verdict="passed",
     reasons=("every probe is scored as it must be",),
-    tasks={},
+    thresholds={"min_rho": 0.7},
+    tasks={"push": AuditedTask(n=40, rho=0.9, rho_low=0.8, verdict="agrees")},
 )
 
 
@@ -29,7 +30,7 @@ def audited(folder: Path, **changes: Any) -> Path:
 
 
 def test_an_audit_that_passed_lets_these_rewards_train(tmp_path: Path) -> None:
-    assert require_audit(audited(tmp_path), "grounded") == RECORD
+    assert require_audit(audited(tmp_path), "grounded", ["push"]) == RECORD
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_an_audit_that_passed_lets_these_rewards_train(tmp_path: Path) -> None:
 )
 def test_other_rewards_or_a_refusal_stop_it(tmp_path: Path, changes: dict[str, Any], complaint: str) -> None:
     with pytest.raises(GateRefused, match=complaint):
-        require_audit(audited(tmp_path, **changes), "grounded")
+        require_audit(audited(tmp_path, **changes), "grounded", ["push"])
 
 
 @pytest.mark.parametrize("content", [None, "", "{}", '{"verdict": "passed"}', "\x00"])
@@ -50,4 +51,9 @@ def test_no_audit_is_no_permission(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / AUDIT_RECORD_FILE).write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=r"audit\.json is no record of a reward audit; audit the rewards again"):
-        require_audit(tmp_path, "grounded")
+        require_audit(tmp_path, "grounded", ["push"])
+
+
+def test_a_task_that_nobody_audited_is_not_trained(tmp_path: Path) -> None:
+    with pytest.raises(GateRefused, match="says nothing of churn, insights; audit these tasks' rewards too"):
+        require_audit(audited(tmp_path), "grounded", ["push", "insights", "churn"])
