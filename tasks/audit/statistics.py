@@ -27,7 +27,7 @@ class Correlation:
     rho: float | None
     """The correlation."""
     bonett_wright: Interval | None
-    """Its 95 % interval by Bonett and Wright's formula."""
+    """Its 95 % interval by Bonett and Wright's formula, which takes completions for independent, as the next does."""
     bca: Interval | None
     """Its 95 % interval by the bias-corrected and accelerated bootstrap."""
 
