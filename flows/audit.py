@@ -9,6 +9,7 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from flows.past_audits import past_audits
+from flows.scores import drawn_sheet
 from flows.session import artifacts_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.audit_record import AuditRecord, read_audit_record
@@ -38,7 +39,7 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
             files, config.audit, config.rewards.spec, output, past_audits(artifacts_folder(config)), progress
         )
         if read_audit_record(output).sheet_sha256 not in sheet.values():
-            raise Interrupted(f"the sheet {files.sheet} was changed in these seconds; run the same command again")
+            raise Interrupted(f"the sheet {files.sheet} was changed while the run read it; run the same command again")
 
     stage = Stage(
         name="audit",
@@ -54,6 +55,7 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
         ),
         inputs={},
         work=work,
+        permits={"sheet": drawn} if (drawn := drawn_sheet(config, files)) else {},
         summary=_figures,
         reports=REPORTS,
     )

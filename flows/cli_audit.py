@@ -24,7 +24,9 @@ Sheet = Annotated[Path, typer.Argument(help="The audit sheet, a CSV file.")]
 Spec = Annotated[SpecName, typer.Option(help="The reward specification.")]
 Store = Annotated[
     Path | None,
-    typer.Option(help="Folder of the store that sql_qa's questions are about; `store` beside the rollouts if there."),
+    typer.Option(
+        help="Folder of the store that sql_qa's questions are about; by default `store` beside the rollouts, else the shipped one."
+    ),
 ]
 State = Annotated[Path, typer.Option(help="The state folder.")]
 Profile = Annotated[str, typer.Option(help="A profile of infra/profiles, or a path to a TOML file.")]
@@ -152,7 +154,7 @@ def mutants(
         caught = {result.mutant.name: list(result.checks) for result in report.results}
         typer.echo(json.dumps({"share_caught": report.share_caught, "caught_by": caught}, ensure_ascii=False))
     if report.share_caught < SHARE_TO_CATCH:
-        say(f"{SHARE_TO_CATCH:.0%} is needed")
+        say(f"{SHARE_TO_CATCH:.0%} is needed; add a probe for each bug that the table marks NOTHING")
         raise typer.Exit(3)
 
 

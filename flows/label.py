@@ -110,7 +110,7 @@ class _Session:
 
     def _give(self, score: int) -> None:
         self._labelling.score(score)
-        self._show(f"nota {score} guardada · u desfaz")
+        self._show(f"nota {score} salva · u desfaz")
 
     def _undo(self) -> None:
         if self._labelling.undo():
@@ -142,7 +142,9 @@ class _Session:
         notes = self._labelling.notes_without_score
         self._over = warned or not notes
         self._warned = True
-        self._screen.message = f"{_notes(notes)} sem nota se perde ao sair: dê a nota, ou q de novo"
+        self._screen.message = (
+            f"{_notes(notes)} sem nota {'se perde' if notes == 1 else 'se perdem'} ao sair: dê a nota, ou q de novo"
+        )
 
     def _scroll(self, key: Key) -> None:
         pane = self._screen.scrolling
@@ -181,7 +183,7 @@ def _farewell(labelling: Labelling) -> str:
     pace = f", {labelling.seconds_each:.0f} s cada" if labelling.seconds_each is not None else ""
     now = f"{labelling.scored_now} nesta sessão{pace}"
     if labelling.left:
-        return f"faltam {labelling.left} de {labelling.total} ({now}); o mesmo comando continua daqui"
+        return f"{'falta' if labelling.left == 1 else 'faltam'} {labelling.left} de {labelling.total} ({now}); o mesmo comando continua daqui"
     return f"pronto: {_answers(labelling.total)} com nota de {labelling.rater} ({now})"
 
 

@@ -19,8 +19,8 @@ from rich.segment import Segment, SegmentLines
 from rich.table import Table
 from rich.text import Text
 
-from flows.shown_text import as_shown
 from flows.typed_line import TypedLine
+from schemas.shown_text import as_shown
 from tasks.audit.labelling import Labelling, Shown
 from tasks.commerce.push import graphemes
 
@@ -40,7 +40,7 @@ KEYS: Final = (
     ("q", "sai"),
 )
 KEYS_OF_THE_RUBRIC: Final = (("?", "volta à resposta"), ("espaço ↑ ↓", "rola"), ("q", "sai"))
-KEYS_OF_A_NOTE: Final = (("Enter", "guarda a anotação"), ("Esc", "desiste"))
+KEYS_OF_A_NOTE: Final = (("Enter", "salva a anotação"), ("Esc", "desiste"))
 KEYS_AT_THE_END: Final = (("u", "desfaz a última nota"), ("outra tecla", "sai"))
 
 _COLUMNS_FOR_TWO: Final = 120
@@ -138,7 +138,7 @@ class LabelScreen:
     def show(self, shown: Shown, *, same_prompt: bool) -> None:
         """Take another completion, from its first line on."""
         self._rubric = None
-        prompt = Pane("Pedido, o mesmo de antes" if same_prompt else "Pedido", _hostile(shown.prompt))
+        prompt = Pane("Instrução, a mesma de antes" if same_prompt else "Instrução", _hostile(shown.prompt))
         blank = Text("(resposta vazia)", style="italic bright_black")
         length = graphemes(shown.completion.strip())
         title = f"Resposta, {length} {'caractere' if length == 1 else 'caracteres'}"

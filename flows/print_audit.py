@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from flows.console import print_table, say
-from flows.shown_text import as_shown
+from schemas.shown_text import as_shown
 from tasks.audit.disagreements import Judged, worst_disagreements
 
 if TYPE_CHECKING:

@@ -67,27 +67,23 @@ def _retrain(config: Config, *, fresh: bool) -> Retraining:
     recorder.end_abandoned()
     open_store(config).clean_drafts()
     tags = {"seed": str(config.seed), "config_digest": config.digest(), "reward_version": reward_version()}
+    stages: dict[str, StageResult] = {}
     with recorder.pipeline(run_name(), tags) as run:
-        prompts = synthesize(config, run, fresh=fresh)
-        dataset = curate(config, run, prompts, fresh=fresh)
+        stages["synthesize"] = prompts = synthesize(config, run, fresh=fresh)
+        stages["curate"] = dataset = curate(config, run, prompts, fresh=fresh)
         scored = known_scores(config)
-        audited = audit(config, run, scored, fresh=fresh) if scored else None
-        base_model = base(config, run, dataset, fresh=fresh)
-        if audited is None:
+        if scored is not None:
+            stages["audit"] = audit(config, run, scored, fresh=fresh)
+        stages["base"] = base_model = base(config, run, dataset, fresh=fresh)
+        if scored is None:
             scored = people_scores(config, run, prompts, dataset, base_model)
-            audited = audit(config, run, scored, fresh=fresh)
-        policy = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
-        evaluation = evaluate(config, run, prompts, dataset, base_model, audited, policy, fresh=fresh)
-        promotion = promote(config, run, policy, evaluation, fresh=fresh)
-    stages = {
-        "synthesize": prompts,
-        "curate": dataset,
-        "audit": audited,
-        "base": base_model,
-        "train": policy,
-        "evaluate": evaluation,
-        "promote": promotion,
-    }
+            stages["audit"] = audit(config, run, scored, fresh=fresh)
+        audited = stages["audit"]
+        stages["train"] = policy = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
+        stages["evaluate"] = evaluation = evaluate(
+            config, run, prompts, dataset, base_model, audited, policy, fresh=fresh
+        )
+        stages["promote"] = promotion = promote(config, run, policy, evaluation, fresh=fresh)
     champion = recorder.holder(config.promote.model_name, config.promote.alias)
     get_run_logger().info("done: %s", read_decision(promotion.path)["verdict"])
     return Retraining(

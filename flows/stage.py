@@ -49,7 +49,8 @@ class Stage:
     reports: tuple[str, ...] = ()
     """Files of the artifact that MLflow shows with the run."""
     permits: Mapping[str, ArtifactRecord] = field(default_factory=dict)
-    """Artifacts that let the stage start, and decide nothing of what it makes: recorded as inputs, and in no key."""
+    """Artifacts that let the stage start, or that its other inputs come from: recorded as inputs, but in no key, for
+    they decide nothing of what it makes."""
 
     @property
     def code_version(self) -> str:

@@ -305,7 +305,7 @@ class AuditConfig(Section):
     """The gate that rewards must pass before training.
 
     Where no sheet is set, the shipped one is audited if nobody asks for people; otherwise completions of the run's own
-    base policy are sampled, and the run waits until people have scored them.
+    base policy are sampled, and the run ends, or is suspended, until people have scored them.
     """
 
     sheet: Path | None = None
@@ -323,7 +323,7 @@ class AuditConfig(Section):
     completions_per_prompt: int = Field(default=8, ge=2)
     """Completions that the policy gives each prompt that is sampled, at temperature 1."""
     days_to_score: float = Field(default=7, gt=0, le=365)
-    """How long a suspended run waits for people; then it fails, and the same command goes on."""
+    """Days that a suspended run waits for people; then it fails, and a retry goes on from there."""
     min_scores_per_task: int = Field(default=40, ge=5)
     """Fewer scored completions than this are a no."""
     min_rho: float = Field(default=0.70, ge=-1, le=1)
@@ -345,7 +345,7 @@ class AuditConfig(Section):
     """Largest share of prompts with several completions whose rewards are all the same: GRPO learns nothing there."""
 
     def thresholds(self) -> dict[str, float]:
-        """Return what decides the gate's verdict."""
+        """Return what decides the gate's verdict: all settings that begin with `min_` or `max_`, and who must score."""
         deciding = self.model_dump(include={"require_human"}) | {
             name: value for name, value in self.model_dump().items() if name.startswith(("min_", "max_"))
         }
@@ -355,6 +355,15 @@ class AuditConfig(Section):
     def _sheet_and_rollouts_belong_together(self) -> "AuditConfig":
         if (self.sheet is None) != (self.rollouts is None):
             raise ValueError("sheet and rollouts belong together; set both or neither")
+        return self
+
+    @model_validator(mode="after")
+    def _a_sheet_that_is_drawn_has_scores_enough(self) -> "AuditConfig":
+        if self.scores_per_task < self.min_scores_per_task:
+            raise ValueError(
+                f"scores_per_task {self.scores_per_task} is below min_scores_per_task {self.min_scores_per_task}, so "
+                "that no sheet could pass; raise the first or lower the second"
+            )
         return self
 
 

@@ -14,7 +14,7 @@ from tasks.audit.mutations.parsing import PARSING
 from tasks.audit.mutations.prose_rewards import INSIGHTS, PROSE, PUSH
 from tasks.audit.mutations.sql_rewards import SQL
 from tasks.audit.mutations.totals import TOTALS
-from tasks.audit.probes import Score
+from tasks.audit.reward import RewardFunction
 from tasks.audit.sheet import ScoredSheet
 from tasks.audit.stage import audit_rewards
 
@@ -71,7 +71,7 @@ class MutantReport:
 
 def run_mutants(
     sheet: ScoredSheet,
-    score: Score,
+    score: RewardFunction,
     config: AuditConfig,
     mutants: Sequence[Mutant] = MUTANTS,
     progress: Progress = silent,

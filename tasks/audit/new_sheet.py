@@ -4,12 +4,10 @@ from pathlib import Path
 
 from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.store_files import read_store
 from schemas.tasks import SpecName
+from tasks.audit.reward import reward_of
 from tasks.audit.sampling import Sample, sample
 from tasks.audit.sheet import write_rows
-from tasks.commerce.registry import score_rollout
-from tasks.commerce.sandbox import Databases
 
 
 def make_sheet(
@@ -34,12 +32,10 @@ def make_sheet(
     if sheet.exists():
         raise InputError(f"{sheet} exists and may hold scores; give the name of a new file")
     read = read_rollouts(rollouts)
-    databases = None
-    if any(rollout.task == "sql_qa" for rollout in read):
-        databases = Databases.from_store(read_store(store))
+    reward = reward_of({rollout.task for rollout in read}, store, spec)
     scored = []
     for done, rollout in enumerate(read, 1):
-        scored.append(score_rollout(rollout, databases, spec))
+        scored.append(reward(rollout))
         progress(done, len(read), "rollouts scored")
     drawn = sample(scored, per_task, seed)
     if not drawn.rows:

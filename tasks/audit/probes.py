@@ -16,13 +16,11 @@ from schemas.references import REFERENCES
 from schemas.tasks import TaskName
 from tasks.audit.completions import analyses, any_task, json_objects, pushes, queries
 from tasks.audit.completions.asked import Asked, Maker
+from tasks.audit.reward import RewardFunction
 from tasks.commerce.commerce_task import Reference
 from tasks.commerce.json_fields import sentiment_contradicts
 from tasks.commerce.registry import TASKS
 from tasks.commerce.store_copies import MAX_ORDERS
-
-Score = Callable[[Rollout], ScoredRollout]
-"""The reward under audit."""
 
 CEILING: Final = 0.15
 """The most that a completion which says nothing may earn: under the weight of what any task is about."""
@@ -70,7 +68,7 @@ class Probed:
         score: The reward under audit.
     """
 
-    def __init__(self, asked: Asked, rollout: Rollout, score: Score) -> None:
+    def __init__(self, asked: Asked, rollout: Rollout, score: RewardFunction) -> None:
         self.asked = asked
         self.count = 0
         """Completions that were scored so far."""
@@ -94,7 +92,7 @@ class Probed:
         return scored.reward
 
     def score_again(self, scored: ScoredRollout) -> ScoredRollout:
-        """Score once more what was scored before."""
+        """RewardFunction once more what was scored before."""
         return self._score(
             self._rollout.model_copy(update={"completion": scored.completion, "reference": scored.reference})
         )
@@ -328,7 +326,7 @@ _PROPERTIES: Final[Mapping[TaskName, tuple[Property, ...]]] = {
 }
 
 
-def run_probes(task: TaskName, rollouts: Sequence[Rollout], score: Score) -> dict[str, Probe]:
+def run_probes(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunction) -> dict[str, Probe]:
     """Probe the reward of a task on each prompt whose reference tells enough.
 
     Args:

@@ -4,7 +4,6 @@ Texts of models, prompts and raters are hostile: all that the page prints is esc
 that turn the reading direction, are spelled out.
 """
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +12,7 @@ from typing import Any, Final
 
 from schemas.audit_record import AuditRecord
 from schemas.config import AuditConfig
+from schemas.shown_text import as_shown
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit import figures
 from tasks.audit.disagreements import Disagreement, Judged, worst_disagreements
@@ -32,10 +32,6 @@ _WORST_OF_TASK: Final = 3
 _LONGEST_SHOWN: Final = 900
 _LONGEST_NAME: Final = 40
 _REASONS_AT_ONCE: Final = 12
-# Controls, formats such as a change of direction, halves of surrogate pairs, separators of lines and paragraphs.
-_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# The last joins emoji.
-_HARMLESS: Final = frozenset("\n\t\u200d")
 
 
 @dataclass(frozen=True)
@@ -178,12 +174,7 @@ def _history(record: AuditRecord, past: Sequence[PastAudit]) -> list[HistoryLine
 
 def _visible(value: Any) -> Any:
     """Spell out the signs that nobody sees, in all that the template prints but markup."""
-    if not isinstance(value, str) or hasattr(value, "__html__") or value.isprintable():
-        return value
-    return "".join(
-        f"⟦U+{ord(sign):04X}⟧" if unicodedata.category(sign) in _UNSEEN and sign not in _HARMLESS else sign
-        for sign in value
-    )
+    return as_shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _number(value: float | None) -> str:

@@ -5,7 +5,6 @@ import shutil
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,20 +13,18 @@ import numpy as np
 from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.config import AUDIT_FOLDER, AuditConfig
 from schemas.digests import file_sha256
-from schemas.documents import Rollout
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress, silent
-from schemas.store_files import read_store
 from schemas.tasks import SpecName, TaskName
 from tasks.audit.disagreements import Judged
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
-from tasks.audit.probes import Score, run_probes
+from tasks.audit.probes import run_probes
 from tasks.audit.report import REPORT_PAGE, PastAudit, write_page
+from tasks.audit.reward import RewardFunction, reward_of
 from tasks.audit.sampling import AT_RANDOM
 from tasks.audit.sheet import ScoredSheet, read_scored_sheet
 from tasks.audit.statistics import Agreement, measure
 from tasks.commerce import registry
-from tasks.commerce.sandbox import Databases
 
 SHEET_FILE: Final = "sheet.csv"
 ROLLOUTS_FILE: Final = "rollouts.jsonl"
@@ -122,7 +119,7 @@ def run(
     return audit
 
 
-def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[ScoredSheet, Score]:
+def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[ScoredSheet, RewardFunction]:
     """Read a scored sheet, and make the reward that is held against it.
 
     Raises:
@@ -133,13 +130,10 @@ def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[
 
     rollouts = read_rollouts(files.rollouts)
     sheet = read_scored_sheet(files.sheet, rollouts, config.raters)
-    databases = None
-    if "sql_qa" in sheet.tasks:
-        databases = Databases.from_store(read_store(files.store))
-    return sheet, partial(_score, databases=databases, spec=spec)
+    return sheet, reward_of(sheet.tasks, files.store, spec)
 
 
-def audit_rewards(sheet: ScoredSheet, score: Score, config: AuditConfig, progress: Progress = silent) -> Audit:
+def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig, progress: Progress = silent) -> Audit:
     """Hold a reward against the scores of a sheet, and ask it about completions whose worth is known.
 
     Args:
@@ -171,11 +165,6 @@ def audit_rewards(sheet: ScoredSheet, score: Score, config: AuditConfig, progres
     gate = decide(tasks, sheet.unscored, sheet.rater_kinds.values(), config)
     progress(len(sheet.tasks), len(sheet.tasks), "tasks audited")
     return Audit(tasks, gate, tuple(everything))
-
-
-def _score(rollout: Rollout, databases: Databases | None, spec: SpecName) -> Any:
-    # By its module, so that a broken reward is the one that is asked.
-    return registry.score_rollout(rollout, databases, spec)
 
 
 def _figures(agreement: Agreement) -> dict[str, Any]:

@@ -162,7 +162,10 @@ def bonett_wright(rho: float, n: int) -> Interval | None:
 
 
 def bca(reward: Numbers, score: Numbers, rng: np.random.Generator) -> Interval | None:
-    """Return rho's 95 % BCa bootstrap interval, or None where leaving out any one row leaves rho as it is."""
+    """Return rho's 95 % BCa bootstrap interval, or None where leaving out any one row leaves rho as it is.
+
+    Efron (1987), "Better bootstrap confidence intervals".
+    """
     from scipy.stats import bootstrap
 
     left_out = [_rank_correlation(np.delete(reward, row), np.delete(score, row)) for row in range(len(reward))]

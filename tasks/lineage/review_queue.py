@@ -121,6 +121,7 @@ class ReviewStore:
 
     def __init__(self, tracking_uri: str, artifact_root: Path, experiment: str) -> None:
         """Open the store; arguments as in `Recorder`."""
+        # Makes the experiment where it is new.
         Recorder(tracking_uri, artifact_root, experiment)
 
         import mlflow

@@ -66,13 +66,13 @@ def test_scores_undo_notes_and_leaving(labelling: Labelling, sheet: Path) -> Non
     with labelling() as screen:
         screen.wait_for("1 de 3 · push", "primeira", "Resposta, 8 caracteres", "tarefa push: ? mostra a rubrica")
         screen.press("5")
-        screen.wait_for("2 de 3 · push · ", "segunda", "nota 5 guardada", "Pedido, o mesmo de antes")
+        screen.wait_for("2 de 3 · push · ", "segunda", "nota 5 salva", "Instrução, a mesma de antes")
         assert answers(sheet) == [("5", ""), ("", ""), ("", "")]
         screen.press("u")
         screen.wait_for("1 de 3 · push", "primeira", "desfeito")
         assert answers(sheet) == [("", "")] * 3
         screen.press("nà toa, açãou?5")
-        screen.wait_for("anotação: à toa, açãou?5", "Enter guarda a anotação")
+        screen.wait_for("anotação: à toa, açãou?5", "Enter salva a anotação")
         screen.press("\x7f\x7f\x7f\x1b[D\x1b[D\x1b[D\x1b[3~r\x1b[H¿\r")
         screen.wait_for("anotação: ¿à toa, arão", "q sai")
         screen.press("2")

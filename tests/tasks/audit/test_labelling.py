@@ -43,7 +43,7 @@ def sheet(tmp_path: Path) -> Path:
 
 def new_sheet(folder: Path) -> Path:
     path = folder / "sheet.csv"
-    write_rows(path, [as_row(rollout, "zeros") for rollout in ROLLOUTS])
+    write_rows(path, [as_row(rollout, "random") for rollout in ROLLOUTS])
     return path
 
 

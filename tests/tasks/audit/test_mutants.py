@@ -9,7 +9,7 @@ from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES
 from tasks.audit.mutants import MUTANTS, MutantReport, run_mutants
 from tasks.audit.mutations.breaking import Mutant, edit, forget, replace_attribute, replace_entry, wrap
-from tasks.audit.probes import Score
+from tasks.audit.reward import RewardFunction
 from tasks.audit.sheet import ScoredSheet
 from tasks.audit.stage import read_files, shipped_files
 from tasks.commerce import push
@@ -31,7 +31,7 @@ HISTORIC = (
 )
 HARMLESS = Mutant("nothing", "Nothing is broken.", ("sentiment",), ())
 
-Files = tuple[ScoredSheet, Score]
+Files = tuple[ScoredSheet, RewardFunction]
 
 
 @pytest.fixture(scope="module")

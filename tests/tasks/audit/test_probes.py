@@ -12,7 +12,8 @@ from schemas.references import REFERENCES
 from schemas.store import Store
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.mutants import MUTANTS
-from tasks.audit.probes import CEILING, FLOOR, Probe, Score, run_probes
+from tasks.audit.probes import CEILING, FLOOR, Probe, run_probes
+from tasks.audit.reward import RewardFunction
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
@@ -98,7 +99,7 @@ def prompts(store: Store) -> Prompts:
 
 
 @pytest.fixture(scope="module")
-def score(store: Store) -> Score:
+def score(store: Store) -> RewardFunction:
     databases = Databases.from_store(store)
     return lambda rollout: score_rollout(rollout, databases)
 
@@ -123,7 +124,7 @@ def failed(probes: Mapping[str, Probe]) -> set[str]:
     return {name for name, probe in probes.items() if not probe.passed}
 
 
-def earning(whole: Score, reward: Callable[[Rollout, float], float]) -> Score:
+def earning(whole: RewardFunction, reward: Callable[[Rollout, float], float]) -> RewardFunction:
     """Make a reward that is another, whatever its components say."""
 
     def score(asked: Rollout) -> ScoredRollout:
@@ -134,12 +135,12 @@ def earning(whole: Score, reward: Callable[[Rollout, float], float]) -> Score:
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
-def test_unbroken_rewards_pass(task: TaskName, prompts: Prompts, score: Score) -> None:
+def test_unbroken_rewards_pass(task: TaskName, prompts: Prompts, score: RewardFunction) -> None:
     probes = run_probes(task, prompts[task], score)
     assert {name: probes[name].detail for name in failed(probes)} == {}
 
 
-def test_unbroken_rewards_pass_where_a_real_store_knows_less(store: Store, score: Score) -> None:
+def test_unbroken_rewards_pass_where_a_real_store_knows_less(store: Store, score: RewardFunction) -> None:
     real = prompts_of(replace(store, review_causes=None, customer_hazards=None))
     assert not real["churn"]
     for task in TASK_NAMES:
@@ -149,20 +150,20 @@ def test_unbroken_rewards_pass_where_a_real_store_knows_less(store: Store, score
 
 @pytest.mark.parametrize(("task", "probe", "bug"), BY_BUG)
 def test_every_probe_is_turned_red_by_a_bug(
-    task: TaskName, probe: str, bug: str, prompts: Prompts, score: Score
+    task: TaskName, probe: str, bug: str, prompts: Prompts, score: RewardFunction
 ) -> None:
     mutant = next(mutant for mutant in MUTANTS if mutant.name == bug)
     with mutant.planted():
         assert probe in failed(run_probes(task, prompts[task], score))
 
 
-def test_no_probe_is_forgotten(prompts: Prompts, score: Score) -> None:
+def test_no_probe_is_forgotten(prompts: Prompts, score: RewardFunction) -> None:
     probes = {name for task in TASK_NAMES for name in run_probes(task, prompts[task], score)}
     assert probes == {probe for _, probe, _ in BY_BUG}
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
-def test_constant_rewards_fail(task: TaskName, prompts: Prompts, score: Score) -> None:
+def test_constant_rewards_fail(task: TaskName, prompts: Prompts, score: RewardFunction) -> None:
     everything = failed(run_probes(task, prompts[task], earning(score, lambda *_: 1.0)))
     nothing = failed(run_probes(task, prompts[task], earning(score, lambda *_: 0.0)))
     assert {"nothing_said", "refusal", "prompt_echo", "format_echo", "keyword_stuffing", "cut_off"} <= everything
@@ -171,7 +172,7 @@ def test_constant_rewards_fail(task: TaskName, prompts: Prompts, score: Score) -
     assert "nothing_said" not in nothing
 
 
-def test_what_meets_its_bound_passes(prompts: Prompts, score: Score) -> None:
+def test_what_meets_its_bound_passes(prompts: Prompts, score: RewardFunction) -> None:
     def at_bounds(asked: Rollout, reward: float) -> float:
         return FLOOR if reward == 1 else CEILING
 
@@ -181,7 +182,7 @@ def test_what_meets_its_bound_passes(prompts: Prompts, score: Score) -> None:
     assert probes["refusal"].detail.endswith(f"earns 0.150 at worst on {PROMPTS} prompts, must be 0.15 or less")
 
 
-def test_the_worst_prompt_counts_and_is_told(prompts: Prompts, score: Score) -> None:
+def test_the_worst_prompt_counts_and_is_told(prompts: Prompts, score: RewardFunction) -> None:
     last = prompts["push"][-1]
 
     def kind_to_silence(asked: Rollout, reward: float) -> float:
@@ -192,7 +193,7 @@ def test_the_worst_prompt_counts_and_is_told(prompts: Prompts, score: Score) -> 
     assert probe.detail == f"nothing: earns 0.625 at worst on {PROMPTS} prompts, must be 0.15 or less"
 
 
-def test_what_is_no_number_fails_wherever_it_comes_up(prompts: Prompts, score: Score) -> None:
+def test_what_is_no_number_fails_wherever_it_comes_up(prompts: Prompts, score: RewardFunction) -> None:
     broken = earning(score, lambda asked, reward: reward if asked.completion else float("nan"))
     assert failed(run_probes("sentiment", prompts["sentiment"], broken)) == {
         "nothing_said",
@@ -201,7 +202,7 @@ def test_what_is_no_number_fails_wherever_it_comes_up(prompts: Prompts, score: S
     }
 
 
-def test_details_tell_nothing_of_prompts_and_answers(prompts: Prompts, score: Score) -> None:
+def test_details_tell_nothing_of_prompts_and_answers(prompts: Prompts, score: RewardFunction) -> None:
     secret = "Maria da Silva, 529.982.247-25"
     told = [
         one.model_copy(
@@ -213,7 +214,7 @@ def test_details_tell_nothing_of_prompts_and_answers(prompts: Prompts, score: Sc
         assert "Maria" not in str(run_probes("insights", told, broken))
 
 
-def test_each_prompt_is_probed_once(prompts: Prompts, score: Score) -> None:
+def test_each_prompt_is_probed_once(prompts: Prompts, score: RewardFunction) -> None:
     asked: list[str] = []
 
     def counted(one: Rollout) -> ScoredRollout:
@@ -227,14 +228,14 @@ def test_each_prompt_is_probed_once(prompts: Prompts, score: Score) -> None:
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
-def test_prompts_whose_reference_tells_nothing_prove_nothing(task: TaskName, score: Score) -> None:
+def test_prompts_whose_reference_tells_nothing_prove_nothing(task: TaskName, score: RewardFunction) -> None:
     unknown = dict.fromkeys(REFERENCES[task].model_fields)
     for blind in (rollout(task, "p", None), rollout(task, "p", unknown)):
         assert failed(run_probes(task, [blind], score)) == {"reference_answer"}
     assert failed(run_probes(task, [], score)) == {"reference_answer"}
 
 
-def test_references_that_contradict_themselves_are_passed_over(prompts: Prompts, score: Score) -> None:
+def test_references_that_contradict_themselves_are_passed_over(prompts: Prompts, score: RewardFunction) -> None:
     odd = rollout("sentiment", "odd", {"polarity": "positive", "score": 1})
     assert failed(run_probes("sentiment", [*prompts["sentiment"], odd], score)) == set()
 
@@ -247,7 +248,7 @@ def test_references_that_contradict_themselves_are_passed_over(prompts: Prompts,
         "WITH d AS (SELECT order_id FROM orders WHERE order_status = 'delivered') SELECT COUNT(*) FROM d",
     ],
 )
-def test_queries_may_end_and_begin_in_any_way(sql: str, score: Score) -> None:
+def test_queries_may_end_and_begin_in_any_way(sql: str, score: RewardFunction) -> None:
     assert failed(run_probes("sql_qa", [rollout("sql_qa", "Quantos?", {"sql": sql})], score)) == set()
 
 
@@ -258,7 +259,7 @@ TEXT: Final = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(product=TEXT, offer=TEXT, facts=st.lists(TEXT.map(lambda text: f"{text}: {text}") | TEXT, max_size=5))
-def test_no_reference_makes_probes_raise(product: str, offer: str, facts: list[str], score: Score) -> None:
+def test_no_reference_makes_probes_raise(product: str, offer: str, facts: list[str], score: RewardFunction) -> None:
     for task, reference in {
         "push": {"product": product, "offer": offer},
         "insights": {"facts": [*facts, 1, 2.5]},
@@ -269,7 +270,7 @@ def test_no_reference_makes_probes_raise(product: str, offer: str, facts: list[s
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(complaint=TEXT, risk=st.floats(0, 1), known=st.sets(st.sampled_from(["main_complaint", "churn_risk"])))
-def test_no_complaint_makes_probes_raise(complaint: str, risk: float, known: set[str], score: Score) -> None:
+def test_no_complaint_makes_probes_raise(complaint: str, risk: float, known: set[str], score: RewardFunction) -> None:
     values = {"sentiment": "negative", "sentiment_score": 1, "main_complaint": complaint, "churn_risk": risk}
     fields = {name: value for name, value in values.items() if name in known or name.startswith("sentiment")}
     reference = {"rating": 1, "fields": fields}

@@ -208,14 +208,14 @@ def test_page_fetches_nothing(hostile: str) -> None:
 @pytest.mark.parametrize(
     ("sign", "shown"),
     [
-        ("\u202e", "⟦U+202E⟧"),
-        ("\u2066", "⟦U+2066⟧"),
-        ("\u200b", "⟦U+200B⟧"),
-        ("\u2028", "⟦U+2028⟧"),
-        ("\x1b", "⟦U+001B⟧"),
-        ("\x00", "⟦U+0000⟧"),
-        ("\ud800", "⟦U+D800⟧"),
-        ("\U000e0041", "⟦U+E0041⟧"),
+        ("\u202e", r"\u202e"),
+        ("\u2066", r"\u2066"),
+        ("\u200b", r"\u200b"),
+        ("\u2028", r"\u2028"),
+        ("\x1b", "␛"),
+        ("\x00", "␀"),
+        ("\ud800", r"\ud800"),
+        ("\U000e0041", r"\ue0041"),
     ],
 )
 def test_signs_that_nobody_sees_are_spelled_out(tmp_path: Path, sign: str, shown: str) -> None:
@@ -234,7 +234,7 @@ def test_signs_that_nobody_sees_are_spelled_out_wherever_they_come_from() -> Non
     ]
     page = audited(rows, {text: Probe(False, text)}, {text: "human"}).page([past_audit(1, sign)])
     assert sign not in page
-    assert page.count("⟦U+202E⟧") >= 9
+    assert page.count(r"\u202e") >= 9
 
 
 def test_lines_and_emoji_stay_as_they_are() -> None:

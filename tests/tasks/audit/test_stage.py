@@ -16,6 +16,7 @@ from schemas.documents import Rollout, ScoredRollout
 from schemas.errors import InputError, Interrupted
 from schemas.tasks import TASK_NAMES
 from tasks.audit import stage
+from tasks.audit.reward import RewardFunction
 from tasks.audit.sheet import ScoredSheet, read_rows
 from tasks.audit.stage import FILES, Audit, AuditFiles, audit_rewards, read_files, run, shipped_files
 from tasks.commerce import registry
@@ -36,8 +37,6 @@ FIRST_FIELDS = [
     "n_raters",
 ]
 
-Score = Callable[[Rollout], ScoredRollout]
-
 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -50,7 +49,7 @@ def result(output: Path) -> Audit:
 
 
 @pytest.fixture(scope="module")
-def shipped() -> tuple[ScoredSheet, Score]:
+def shipped() -> tuple[ScoredSheet, RewardFunction]:
     return read_files(shipped_files(), CONFIG, "grounded")
 
 
@@ -58,7 +57,7 @@ def sentiment(sheet: ScoredSheet) -> ScoredSheet:
     return replace(sheet, items=sheet.of_task("sentiment"))
 
 
-def rewarded(score: Score, change: Callable[[float], float]) -> Score:
+def rewarded(score: RewardFunction, change: Callable[[float], float]) -> RewardFunction:
     def changed(rollout: Rollout) -> ScoredRollout:
         scored = score(rollout)
         return scored.model_copy(update={"reward": change(scored.reward)})
@@ -117,13 +116,13 @@ def test_the_same_sheet_gives_the_same_bytes(output: Path, result: Audit, tmp_pa
         assert (tmp_path / name).read_bytes() == (output / name).read_bytes(), name
 
 
-def test_constant_rewards_are_caught(shipped: tuple[ScoredSheet, Score]) -> None:
+def test_constant_rewards_are_caught(shipped: tuple[ScoredSheet, RewardFunction]) -> None:
     sheet, score = shipped
     gate = audit_rewards(sentiment(sheet), rewarded(score, lambda _: 0.5), CONFIG).gate
     assert {"constant", "constant_groups"} <= {objection.check for objection in gate.objections}
 
 
-def test_inverted_rewards_are_caught(shipped: tuple[ScoredSheet, Score]) -> None:
+def test_inverted_rewards_are_caught(shipped: tuple[ScoredSheet, RewardFunction]) -> None:
     sheet, score = shipped
     found = audit_rewards(sentiment(sheet), rewarded(score, lambda reward: 1 - reward), CONFIG)
     checks = {objection.check for objection in found.gate.objections}
@@ -132,17 +131,17 @@ def test_inverted_rewards_are_caught(shipped: tuple[ScoredSheet, Score]) -> None
     assert (found.tasks["sentiment"].agreement.overall.rho or 0) < 0
 
 
-def test_v42_is_refused_for_it_pays_what_people_reject(shipped: tuple[ScoredSheet, Score], tmp_path: Path) -> None:
+def test_v42_is_refused_for_it_pays_what_people_reject(
+    shipped: tuple[ScoredSheet, RewardFunction], tmp_path: Path
+) -> None:
     audit = run(shipped_files(), CONFIG, "v4.2", tmp_path)
     assert not audit.gate.passed
     assert read_audit_record(tmp_path).verdict == "refused"
-    assert "disagrees" in {found.verdict for found in audit.tasks.values()} or any(
-        objection.check == "rho" for objection in audit.gate.objections
-    )
+    assert {"rho", "worst_in_top_quartile"} <= {objection.check for objection in audit.gate.objections}
 
 
 @pytest.mark.parametrize(("rater_kind", "passed"), [("rubric", False), ("human", True)])
-def test_people_can_be_demanded(shipped: tuple[ScoredSheet, Score], rater_kind: str, passed: bool) -> None:
+def test_people_can_be_demanded(shipped: tuple[ScoredSheet, RewardFunction], rater_kind: str, passed: bool) -> None:
     sheet, score = shipped
     of_kind = replace(sentiment(sheet), rater_kinds=dict.fromkeys(sheet.rater_kinds, rater_kind))  # type: ignore[arg-type]
     assert audit_rewards(of_kind, score, AuditConfig()).gate.passed is passed
@@ -184,7 +183,7 @@ def test_a_sheet_that_is_changed_while_it_is_audited_gets_no_verdict(
     assert not (tmp_path / "output" / "audit.json").exists()
 
 
-def test_prompts_that_are_always_answered_alike_are_counted(shipped: tuple[ScoredSheet, Score]) -> None:
+def test_prompts_that_are_always_answered_alike_are_counted(shipped: tuple[ScoredSheet, RewardFunction]) -> None:
     sheet, score = shipped
     alike = [item.rollout for item in sheet.of_task("sentiment") for _ in range(3)]
     only = {rollout.prompt_id: rollout for rollout in alike}

@@ -1,4 +1,4 @@
-"""Text of a model or of a shopper as a terminal may show it."""
+"""Text of a model or of a shopper as a terminal or a page may show it."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _HOSTILE: Final = regex.compile(r"[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\n\u200d]]
 
 
 def as_shown(text: str) -> str:
-    r"""Return a hostile text in which nothing commands the terminal: `\x1b` is shown as `␛`, the rest as its code."""
+    r"""Return a hostile text in which nothing commands the terminal or turns the writing: `\x1b` is shown as `␛`, the rest as its code."""
     shown: str = _HOSTILE.sub(_visible, text.replace("\r\n", "\n").expandtabs(4))
     return shown
 

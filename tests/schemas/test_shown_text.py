@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.shown_text import as_shown
+from schemas.shown_text import as_shown
 
 
 @pytest.mark.parametrize(

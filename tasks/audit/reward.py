@@ -1,0 +1,28 @@
+"""The reward under audit, as a function of a rollout."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+from schemas.documents import Rollout, ScoredRollout
+from schemas.store_files import read_store
+from schemas.tasks import SpecName, TaskName
+from tasks.commerce.registry import score_rollout
+from tasks.commerce.sandbox import Databases
+
+RewardFunction = Callable[[Rollout], ScoredRollout]
+
+
+def reward_of(tasks: Iterable[TaskName], store: Path, spec: SpecName) -> RewardFunction:
+    """Return the reward of some tasks.
+
+    Args:
+        tasks: The tasks; the store is read only where sql_qa is among them.
+        store: Folder of the store that sql_qa's questions are about.
+        spec: Which reward.
+
+    Raises:
+        InputError: The store cannot be read.
+    """
+    databases = Databases.from_store(read_store(store)) if "sql_qa" in set(tasks) else None
+    return partial(score_rollout, databases=databases, spec=spec)
