@@ -24,9 +24,7 @@ Sheet = Annotated[Path, typer.Argument(help="The audit sheet, a CSV file.")]
 Spec = Annotated[SpecName, typer.Option(help="The reward specification.")]
 Store = Annotated[
     Path | None,
-    typer.Option(
-        help="Folder of the store that sql_qa's questions are about; by default `store` beside the rollouts, else the shipped one."
-    ),
+    typer.Option(help="Store that sql_qa's questions are about: `store` beside the rollouts, or else the shipped one."),
 ]
 State = Annotated[Path, typer.Option(help="The state folder.")]
 Profile = Annotated[str, typer.Option(help="A profile of infra/profiles, or a path to a TOML file.")]

@@ -183,7 +183,8 @@ def _farewell(labelling: Labelling) -> str:
     pace = f", {labelling.seconds_each:.0f} s cada" if labelling.seconds_each is not None else ""
     now = f"{labelling.scored_now} nesta sessão{pace}"
     if labelling.left:
-        return f"{'falta' if labelling.left == 1 else 'faltam'} {labelling.left} de {labelling.total} ({now}); o mesmo comando continua daqui"
+        verb = "falta" if labelling.left == 1 else "faltam"
+        return f"{verb} {labelling.left} de {labelling.total} ({now}); o mesmo comando continua daqui"
     return f"pronto: {_answers(labelling.total)} com nota de {labelling.rater} ({now})"
 
 

@@ -10,7 +10,7 @@ _HOSTILE: Final = regex.compile(r"[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\n\u200d]]
 
 
 def as_shown(text: str) -> str:
-    r"""Return a hostile text in which nothing commands the terminal or turns the writing: `\x1b` is shown as `␛`, the rest as its code."""
+    r"""Return a hostile text that commands no terminal and turns no writing: `\x1b` is shown as `␛`, others as codes."""
     shown: str = _HOSTILE.sub(_visible, text.replace("\r\n", "\n").expandtabs(4))
     return shown
 

@@ -92,7 +92,7 @@ class Probed:
         return scored.reward
 
     def score_again(self, scored: ScoredRollout) -> ScoredRollout:
-        """RewardFunction once more what was scored before."""
+        """Score once more what was scored before."""
         return self._score(
             self._rollout.model_copy(update={"completion": scored.completion, "reference": scored.reference})
         )
