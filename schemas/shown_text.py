@@ -10,7 +10,7 @@ _HOSTILE: Final = regex.compile(r"[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\n\u200d]]
 
 
 def as_shown(text: str) -> str:
-    r"""Return a hostile text that commands no terminal and turns no writing: `\x1b` is shown as `␛`, others as codes."""
+    r"""Return a hostile text that commands no terminal and turns no writing: `\x1b` becomes `␛`, others their codes."""
     shown: str = _HOSTILE.sub(_visible, text.replace("\r\n", "\n").expandtabs(4))
     return shown
 
