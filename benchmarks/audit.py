@@ -2,8 +2,9 @@
 
 Simulated raters: a task's audit with 40 scores, of completions whose true rho is known, for four shapes of rewards.
 Limits, on all shapes together: at a true rho of .85 the gate passes 95 % of the audits or more, at .50 at most 10 %,
-and the stated interval holds the true rho in 93 to 97 % of them. Each shape by itself is held to the same limits, give
-or take two standard errors. Without a limit: other true rhos, six such tasks at once, completions of a prompt that
+and each of the two stated intervals holds the true rho in 93 to 97 % of them. Each shape by itself is held to the same
+limits, give or take two standard errors. Without a limit: the wider of the two intervals, whose lower end the gate asks
+about and which is cautious by its making; other true rhos, six such tasks at once, completions of a prompt that
 resemble each other, sheets drawn by reward, and how often two raters are told that their rubric is broken.
 
 Time: an audit of 300 scored completions, probes, report and imports included, in under 10 seconds.
@@ -48,9 +49,9 @@ FEWER: Final = 5
 """Of what has no limit, so many times fewer audits."""
 CHUNK: Final = 100
 PROCESSES: Final = 2
-STATED: Final = "wider"
-"""The interval that a limit holds: from `rho_low` to `rho_high`."""
-INTERVALS: Final = ("Bonett-Wright", "BCa", "wider")
+STATED: Final = ("Bonett-Wright", "BCa")
+"""The intervals that a report states."""
+INTERVALS: Final = (*STATED, "wider")
 CHECKS: Final = ("rho", "rho_low", "within_prompt", "worst_in_top_quartile", "best_without_reward")
 MIN_PASS: Final = 0.95
 MAX_PASS: Final = 0.10
@@ -187,18 +188,23 @@ def _missed(outcomes: Outcomes) -> list[str]:
             if name in OTHER_SHEETS:
                 continue
             errors = 0 if name == "all four" else 2
-            passed, covered = _passed(each), _covered(each, STATED)
+            passed = _passed(each)
             limit = MIN_PASS if rho == HELD[-1] else MAX_PASS
             beyond = limit - passed if rho == HELD[-1] else passed - limit
             if beyond > errors * _error(limit, len(each)):
                 misses.append(f"rho {rho:.2f}, {name}: the gate passes {_percent(passed)}, limit {_percent(limit)}")
-            low, high = COVERAGE
-            if covered < low - errors * _error(low, len(each)) or covered > high + errors * _error(high, len(each)):
-                misses.append(
-                    f"rho {rho:.2f}, {name}: the {STATED} interval holds it in {_percent(covered)}, limits "
-                    f"{_percent(low)} and {_percent(high)}"
-                )
+            misses += [
+                f"rho {rho:.2f}, {name}: {interval}'s interval holds it in {_percent(_covered(each, interval))}, "
+                f"limits {_percent(COVERAGE[0])} and {_percent(COVERAGE[1])}"
+                for interval in STATED
+                if _is_beyond(_covered(each, interval), len(each), errors)
+            ]
     return misses
+
+
+def _is_beyond(covered: float, count: int, errors: int) -> bool:
+    low, high = COVERAGE
+    return covered < low - errors * _error(low, count) or covered > high + errors * _error(high, count)
 
 
 def _passed(outcomes: Sequence[Outcome]) -> float:
@@ -292,8 +298,8 @@ def _audit(folder: Path) -> int:
     output = folder / "report"
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir()
-    audit = stage.run(stage.files_of(folder), AuditConfig(require_human=False), "grounded", output)
-    print(json.dumps({"completions": len(audit.judged), "processor_seconds": time.process_time()}))
+    stage.run(stage.files_of(folder), AuditConfig(require_human=False), "grounded", output)
+    print(json.dumps({"processor_seconds": time.process_time()}))
     return 0
 
 
