@@ -38,7 +38,7 @@ def print_audit(audit: "Audit") -> None:
                 found.verdict,
             )
         )
-    header = ("task", "scores", "rho", "95 % interval", "random", "within", "alpha", "probes", "verdict")
+    header = ("task", "scores", "rho", "95 % or wider", "random", "within", "alpha", "probes", "verdict")
     print_table("Rewards against scores", header, rows)
     say("passed: training may start" if audit.gate.passed else "refused: training must not start")
     for reason in audit.gate.reasons if audit.gate.passed else _objections(audit):
