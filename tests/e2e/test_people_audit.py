@@ -57,15 +57,11 @@ def test_scores_are_asked_for_once_and_decide_whether_training_starts(root: Path
 
     sheet = sheet_in(root)
     rows = read_rows(sheet)
-    write_rows(sheet, [scored(number, row) if number < 40 else dict(row) for number, row in enumerate(rows)])
-    half = retrain(root, *PEOPLE)
-    assert half.exit_code == 4
-    assert f"8 completions of {sheet} wait for a score" in half.said
-    assert "sheet:" not in half.said
     write_rows(sheet, [scored(number, row) for number, row in enumerate(rows)])
     decided = retrain(root, *PEOPLE)
     # Scores that have nothing to do with the completions cannot let anybody train.
     assert decided.exit_code == 3, decided.said
+    assert "sheet:" not in decided.said
     assert "tucano: the reward audit says no: " in decided.said
     assert not re.search("^train:", decided.said, flags=re.MULTILINE)
     assert "human" not in decided.said.rpartition("says no")[2]

@@ -6,11 +6,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from flows.cli import main
 from tasks.audit.sheet import Row, read_rows, write_rows
 from tasks.audit.stage import FILES, shipped_files
 
@@ -19,12 +23,35 @@ SHIPPED = shipped_files()
 Cells = dict[str, Any]
 
 
-def tucano(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+@dataclass(frozen=True)
+class Ended:
+    """A command that came to its end."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def in_a_process(*arguments: str | Path) -> Ended:
     command = [sys.executable, "-m", "flows", "audit", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 
-def check(sheet: Path, report: Path, *more: str | Path) -> "subprocess.CompletedProcess[str]":
+def tucano(*arguments: str | Path) -> Ended:
+    """Run the command in this process, which has the libraries loaded already."""
+    with (
+        redirect_stdout(StringIO()) as stdout,
+        redirect_stderr(StringIO()) as stderr,
+        pytest.MonkeyPatch.context() as patch,
+        pytest.raises(SystemExit) as ended,
+    ):
+        patch.setattr(sys, "argv", ["tucano", "audit", *map(str, arguments)])
+        main()
+    return Ended(int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue())
+
+
+def check(sheet: Path, report: Path, *more: str | Path) -> Ended:
     return tucano("check", sheet, "--rollouts", SHIPPED.rollouts, "--report", report, *more)
 
 
@@ -37,7 +64,8 @@ def sheet_of(path: Path, task: str, change: Callable[[int, Row], Cells | None] =
 
 
 def test_the_shipped_sheet_passes_and_its_report_is_written(tmp_path: Path) -> None:
-    ended = check(SHIPPED.sheet, tmp_path / "report", "--json")
+    report = ("--report", tmp_path / "report")
+    ended = in_a_process("check", SHIPPED.sheet, "--rollouts", SHIPPED.rollouts, *report, "--json")
     assert ended.returncode == 0, ended.stderr
     assert "passed: training may start" in ended.stderr
     document = json.loads(ended.stdout)
@@ -57,7 +85,8 @@ def test_a_refusal_shows_reasons_and_disagreements_and_ends_with_3(tmp_path: Pat
 
 
 def test_an_earlier_report_is_replaced_and_anything_else_is_not(tmp_path: Path) -> None:
-    assert check(SHIPPED.sheet, tmp_path / "report", "--spec", "v4.2").returncode == 3
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "audit.json").write_text("an earlier one", encoding="utf-8")
     assert check(SHIPPED.sheet, tmp_path / "report").returncode == 0
     assert json.loads((tmp_path / "report" / "audit.json").read_text(encoding="utf-8"))["verdict"] == "passed"
     (tmp_path / "report" / "mine.txt").touch()
@@ -135,7 +164,7 @@ def test_a_hostile_completion_reaches_the_terminal_as_text(tmp_path: Path) -> No
     ]
     write_rows(tmp_path / "sheet.csv", rows)
     report = tmp_path / "report"
-    ended = tucano("check", tmp_path / "sheet.csv", "--rollouts", tmp_path / "rollouts.jsonl", "--report", report)
+    ended = in_a_process("check", tmp_path / "sheet.csv", "--rollouts", tmp_path / "rollouts.jsonl", "--report", report)
     assert ended.returncode == 3, ended.stderr
     assert "invadido" in ended.stderr
     assert "\x1b" not in ended.stderr
