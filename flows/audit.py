@@ -1,6 +1,5 @@
 """The audit flow: rewards against scores, and the gate that training cannot pass by accident."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,15 @@ from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.config import Config
 from schemas.errors import GateRefused, Interrupted
+from schemas.faults import first_few
 from schemas.progress import Progress
 from tasks.audit import stage as audit_stage
-from tasks.audit.sheet import named
-from tasks.audit.stage import AuditFiles
+from tasks.audit.report import REPORT_PAGE
+from tasks.audit.stage import REPORT_FILE, AuditFiles
 from tasks.lineage.recorder import StageRun
 from tasks.lineage.source import file_digests
 
-REPORTS = ("report.html", "report.json")
+REPORTS = (REPORT_PAGE, REPORT_FILE)
 
 
 @flow(name="audit", validate_parameters=False)
@@ -70,14 +70,13 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
             "with --set synthesize.counts.TASK=0"
         )
     if record.verdict != "passed":
-        raise GateRefused(f"the reward audit says no: {named(record.reasons)}; see {result.path / REPORTS[0]}")
+        raise GateRefused(f"the reward audit says no: {first_few(record.reasons)}; see {result.path / REPORT_PAGE}")
     return result
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:
-    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    figures = {f"rho {task}": values["rho"] for task, values in report["tasks"].items()}
-    return {**figures, "gate": "passed" if report["gate"]["passed"] else "refused"}
+    record = read_audit_record(folder)
+    return {**{f"rho {task}": found.rho for task, found in record.tasks.items()}, "gate": record.verdict}
 
 
 def _as_markdown(record: AuditRecord) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli_audit import app as audit_app
+from flows.options import UNDONE, Overrides, Profile
 from schemas.errors import InputError, TucanoError
 from schemas.tasks import SpecName
 
@@ -37,11 +38,7 @@ OPTIONS_OF_THEIR_OWN = {
     "counts": "--count and --mix",
 }
 """Settings that `tucano synthesize` takes as options only, so that what it says it makes is what it makes."""
-UNDONE = "interrupted, and nothing was written; run the same command again"
 DISK_ERRORS = {errno.ENOSPC, errno.EACCES, errno.EPERM, errno.EROFS, errno.EDQUOT}
-
-Profile = Annotated[str, typer.Option(help="A profile of infra/profiles, or a path to a TOML file.")]
-Overrides = Annotated[list[str], typer.Option("--set", help="Override one value: a.b=c. May be given several times.")]
 
 
 @app.callback()

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from flows.interruption import interruptible
+from flows.options import UNDONE, Overrides, Profile
 from schemas.tasks import SpecName, TaskName
 
 app = typer.Typer(
@@ -17,25 +18,21 @@ app = typer.Typer(
 )
 
 SHARE_TO_CATCH = 0.95
-UNDONE = "interrupted, and nothing was written; run the same command again"
 KEPT = "interrupted; what was done is kept, and the same command goes on"
 
 Sheet = Annotated[Path, typer.Argument(help="The audit sheet, a CSV file.")]
-Spec = Annotated[SpecName, typer.Option(help="The reward specification.")]
 Store = Annotated[
     Path | None,
     typer.Option(help="Store that sql_qa's questions are about: `store` beside the rollouts, or else the shipped one."),
 ]
 State = Annotated[Path, typer.Option(help="The state folder.")]
-Profile = Annotated[str, typer.Option(help="A profile of infra/profiles, or a path to a TOML file.")]
-Overrides = Annotated[list[str], typer.Option("--set", help="Override one value: a.b=c. May be given several times.")]
 
 
 @app.command()
 def sheet(
     rollouts: Annotated[Path, typer.Argument(help="JSON Lines of rollouts at temperature 1, several of each prompt.")],
     out: Annotated[Path, typer.Option(help="The sheet to write: a new file.")],
-    spec: Spec = "grounded",
+    spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
     store: Store = None,
     per_task: Annotated[int, typer.Option(min=5, help="Completions of each task.")] = 40,
     seed: Annotated[int, typer.Option(min=0, help="Decides which completions are drawn.")] = 42,

@@ -1,11 +1,12 @@
 """What is wrong with a document, in words that repeat nothing that a person may have written."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from pydantic import ValidationError
 
+_MOST_NAMED: Final = 5
 _MOST_SHOWN: Final = 20
 _KEY: Final = re.compile(r"[a-z_]{1,40}|\[key\]")
 _NUMBER: Final = re.compile(r"-?\d{1,4}(?:[.,]\d{1,4})?")
@@ -37,3 +38,10 @@ def _shown(found: Any, fault: str) -> str:
         # A telephone or a CPF without its quotation marks is a number too.
         return "a number"
     return type(found).__name__ if isinstance(found, (dict, list)) else repr(found)
+
+
+def first_few(faults: Iterable[str]) -> str:
+    """Name the first of some faults, and how many more there are."""
+    every = list(faults)
+    more = f"; and {len(every) - _MOST_NAMED} more" if len(every) > _MOST_NAMED else ""
+    return "; ".join(every[:_MOST_NAMED]) + more

@@ -9,11 +9,12 @@ from typing import Final
 
 from schemas.documents import SheetItem
 from schemas.errors import InputError
+from schemas.faults import first_few
 from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.rubrics import task_rubric
 from tasks.audit.scoring import Rows, change_rows, with_score
-from tasks.audit.sheet import audit_id, is_scored, named, read_rows
+from tasks.audit.sheet import audit_id, is_scored, read_rows
 from tasks.lineage.review_queue import INSTRUCTION_CHARACTERS, Answer, Completion, Question, review_store
 
 OPTIONS: Final = (
@@ -146,7 +147,7 @@ def _completions(sheet: Path) -> tuple[Completion, ...]:
             faults.append(f"row {number}: its prompt or completion was edited")
         items[item.audit_id] = item
     if faults:
-        raise InputError(f"sheet {sheet}: {named(faults)}; restore the text as it was answered")
+        raise InputError(f"sheet {sheet}: {first_few(faults)}; restore the text as it was answered")
     return tuple(Completion(item.audit_id, item.task, item.prompt, item.completion) for item in items.values())
 
 
@@ -194,8 +195,8 @@ def _scores(sheet: Path, answers: Iterable[Answer]) -> tuple[int, ...]:
             scores.append(score)
     if faults:
         raise InputError(
-            f"sheet {sheet}: in MLflow, {named(faults)}; a score is a whole number from 1 to 5: correct it there (its "
-            "trace has the tag audit_id), then collect again"
+            f"sheet {sheet}: in MLflow, {first_few(faults)}; a score is a whole number from 1 to 5: correct it there "
+            "(its trace has the tag audit_id), then collect again"
         )
     return tuple(scores)
 

@@ -3,7 +3,6 @@
 These are the completions that GRPO would compare, so they are those that people score.
 """
 
-import json
 import random
 from collections import defaultdict
 from collections.abc import Sequence
@@ -51,7 +50,7 @@ def main(request_file: Path, channel: Channel) -> None:
 
     import transformers
 
-    from tasks.policy.generate import as_messages, generate
+    from tasks.policy.generate import as_messages, generate, write_rollouts
     from tasks.policy.load import load_policy, load_tokenizer
 
     transformers.utils.logging.disable_progress_bar()
@@ -69,9 +68,7 @@ def main(request_file: Path, channel: Channel) -> None:
         seed=request.seed,
         progress=channel.progress,
     )
-    with request.output.open("w", encoding="utf-8") as file:
-        for row, completion in zip(rows, completions, strict=True):
-            file.write(json.dumps(completion.as_rollout(row).model_dump(), ensure_ascii=False) + "\n")
+    write_rollouts(request.output, rows, completions)
 
 
 def draw_prompts(rows: Sequence[PromptRow], per_task: int, seed: int) -> list[PromptRow]:

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from schemas.documents import RaterKind, Rollout, SheetItem, SheetRow
 from schemas.errors import InputError
-from schemas.faults import first_fault
+from schemas.faults import first_fault, first_few
 from schemas.store_faults import first_fault as first_csv_fault
 from schemas.table_check import as_table, table_faults
 from schemas.tasks import TASK_NAMES, TaskName
@@ -30,7 +30,6 @@ COLUMNS: Final = tuple(SheetRow.model_fields)
 MOST_CHARACTERS: Final = 32_000
 """A spreadsheet's cell holds 32,767 units of UTF-16; a longer text comes back cut off."""
 
-_MOST_NAMED: Final = 5
 # Where the CSV reader puts the cells beyond the last column.
 _SURPLUS: Final = "surplus"
 # What is a number in a spreadsheet too.
@@ -170,7 +169,7 @@ def read_rows(path: Path) -> tuple[Row, ...]:
         raise InputError(f"sheet {path} has no rows; score at least one completion")
     faults = [f"row {number}: {fault}" for number, row in enumerate(cells, 2) if (fault := _fault(row))]
     if faults:
-        raise InputError(f"sheet {path}: {named(faults)}; correct it")
+        raise InputError(f"sheet {path}: {first_few(faults)}; correct it")
     return tuple({name: row[name] if name in _NUMBERS else as_kept(row[name]) for name in COLUMNS} for row in cells)
 
 
@@ -195,7 +194,7 @@ def read_scored_sheet(path: Path, rollouts: Sequence[Rollout], raters: Sequence[
     unscored = [f"row {number}" for number, row in enumerate(cells, 2) if not is_scored(row)]
     if unscored:
         raise InputError(
-            f"sheet {path}: {len(unscored)} of {len(cells)} rows have no score: {named(unscored)}; score them, or "
+            f"sheet {path}: {len(unscored)} of {len(cells)} rows have no score: {first_few(unscored)}; score them, or "
             "delete rows that nobody can score"
         )
     rows = _validated(path, cells)
@@ -231,21 +230,15 @@ def match_rollouts(path: Path, rows: Sequence[SheetItem], rollouts: Sequence[Rol
         elif row.audit_id in known and row.audit_id != identity:
             faults.append(f"row {number}: its audit_id is that of another completion")
     if faults:
-        raise InputError(f"sheet {path}: {named(faults)}; restore the text as it was answered")
+        raise InputError(f"sheet {path}: {first_few(faults)}; restore the text as it was answered")
     if strangers:
         other = "another sheet" if len(strangers) < len(rows) else "other rollouts"
         raise InputError(
-            f"sheet {path}: prompt or completion of {named(strangers)} is not among the rollouts: "
+            f"sheet {path}: prompt or completion of {first_few(strangers)} is not among the rollouts: "
             f"{len(strangers)} of {len(rows)} rows were edited or are of {other}; restore the text, and audit each "
             "sheet with its own rollouts"
         )
     return tuple(known[identity] for identity in found)
-
-
-def named(items: Sequence[str]) -> str:
-    """Name the first of some faults, and how many more there are."""
-    more = f"; and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
-    return "; ".join(items[:_MOST_NAMED]) + more
 
 
 def _as_cell(text: str) -> str:
@@ -307,7 +300,7 @@ def _validated(path: Path, cells: Sequence[Row]) -> tuple[SheetRow, ...]:
             faults.append(f"row {number}: {first_fault(error)}")
     faults += table_faults(as_table(rows.values(), AuditSheet), AuditSheet, tuple(rows))
     if faults:
-        raise InputError(f"sheet {path}: {named(faults)}; correct it")
+        raise InputError(f"sheet {path}: {first_few(faults)}; correct it")
     return tuple(rows.values())
 
 
@@ -316,7 +309,7 @@ def _check_raters(path: Path, rows: Sequence[SheetRow], raters: Sequence[str]) -
     unknown = [f"row {number}" for number, row in enumerate(rows, 2) if known and row.rater not in known]
     if unknown:
         raise InputError(
-            f"sheet {path}: the rater of {named(unknown)} is not among audit.raters, which names "
+            f"sheet {path}: the rater of {first_few(unknown)} is not among audit.raters, which names "
             f"{', '.join(raters)}; correct the pseudonym, or add who scored"
         )
 
@@ -333,7 +326,7 @@ def _by_completion(path: Path, rows: Sequence[SheetRow], rollouts: Sequence[Roll
             if first.setdefault(row.rater, row).human_score != row.human_score:
                 faults.append(f"row {number}: its rater gave the same completion another score in an earlier row")
     if faults:
-        raise InputError(f"sheet {path}: {named(faults)}; leave one of them")
+        raise InputError(f"sheet {path}: {first_few(faults)}; leave one of them")
     return tuple(
         ScoredItem(
             identity,

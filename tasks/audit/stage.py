@@ -22,7 +22,7 @@ from tasks.audit.probes import run_probes
 from tasks.audit.report import REPORT_PAGE, PastAudit, write_page
 from tasks.audit.reward import RewardFunction, reward_of
 from tasks.audit.sampling import AT_RANDOM
-from tasks.audit.sheet import ScoredSheet, read_scored_sheet
+from tasks.audit.sheet import ScoredSheet, audit_id, read_scored_sheet
 from tasks.audit.statistics import Agreement, measure
 from tasks.commerce import registry
 
@@ -147,10 +147,12 @@ def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig
     for done, task in enumerate(sheet.tasks):
         progress(done, len(sheet.tasks), task)
         judged = [Judged(item, score(item.rollout)) for item in sheet.of_task(task)]
+        rewards = {row.item.audit_id: row.rollout.reward for row in judged}
         groups: defaultdict[str, list[float]] = defaultdict(list)
         for rollout in sheet.siblings:
             if rollout.task == task:
-                groups[rollout.prompt_id].append(score(rollout).reward)
+                known = rewards.get(audit_id(rollout))
+                groups[rollout.prompt_id].append(score(rollout).reward if known is None else known)
         agreement = measure(
             [row.rollout.reward for row in judged],
             [row.item.scores for row in judged],

@@ -1,6 +1,5 @@
 """Base and tuned answer the test split: the child process of the evaluate stage."""
 
-import json
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -44,7 +43,7 @@ def main(request_file: Path, channel: Channel) -> None:
 
     import transformers
 
-    from tasks.policy.generate import as_messages, generate
+    from tasks.policy.generate import as_messages, generate, write_rollouts
     from tasks.policy.load import load_policy, load_tokenizer
 
     transformers.utils.logging.disable_progress_bar()
@@ -62,9 +61,7 @@ def main(request_file: Path, channel: Channel) -> None:
             seed=request.seed,
             progress=lambda done, total, text, before=index: channel.progress(before * total + done, 2 * total, text),
         )
-        with (request.output / name).open("w", encoding="utf-8") as file:
-            for row, completion in zip(rows, completions, strict=True):
-                file.write(json.dumps(completion.as_rollout(row).model_dump(), ensure_ascii=False) + "\n")
+        write_rollouts(request.output / name, rows, completions)
 
 
 if __name__ == "__main__":

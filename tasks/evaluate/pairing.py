@@ -5,12 +5,13 @@ is not trained, so it may be scored for one seed only, which is then the partner
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from schemas.documents import PairedScore
 from schemas.errors import InputError
+from schemas.faults import first_few
 from schemas.tasks import TaskName
 
 
@@ -74,7 +75,7 @@ def _by_answer(name: str, scores: Sequence[PairedScore]) -> dict[Answer, float]:
         rows[Answer(score.task, score.prompt_id, score.seed, score.sample)].append(number)
     repeated = [f"{answer} in rows {numbers}" for answer, numbers in rows.items() if len(numbers) > 1]
     if repeated:
-        raise InputError(f"{name} scores an answer more than once: {_list(repeated)}; keep one row of each")
+        raise InputError(f"{name} scores an answer more than once: {first_few(repeated)}; keep one row of each")
     return {answer: scores[numbers[0] - 1].score for answer, numbers in rows.items()}
 
 
@@ -88,7 +89,7 @@ def _refuse_alone(name: str, scores: Mapping[Answer, float], other_name: str, ot
         if tasks
         else f"{len(alone)} rows of {name} are not in {other_name}"
     )
-    raise InputError(f"{what}: {_list(map(str, alone))}; score the same prompts with both models")
+    raise InputError(f"{what}: {first_few(map(str, alone))}; score the same prompts with both models")
 
 
 def _refuse_missing_seeds(scores: Mapping[Answer, float], seeds: set[int]) -> None:
@@ -101,9 +102,4 @@ def _refuse_missing_seeds(scores: Mapping[Answer, float], seeds: set[int]) -> No
         if of_prompt != seeds
     ]
     if missing:
-        raise InputError(f"not every prompt is scored for every seed: {_list(missing)}; score them")
-
-
-def _list(items: Iterable[str], most: int = 5) -> str:
-    every = list(items)
-    return "; ".join(every[:most]) + (f"; and {len(every) - most} more" if len(every) > most else "")
+        raise InputError(f"not every prompt is scored for every seed: {first_few(missing)}; score them")

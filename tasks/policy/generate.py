@@ -1,8 +1,10 @@
 """Batched generation: prompts in, completions out, each with the reason why it stopped."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemas.documents import Rollout
@@ -108,6 +110,13 @@ def generate(
                 completions[index] = _read_completion(tokens, tokenizer)
             progress(len(completions), len(rendered), "completions")
     return [completions[index] for index in range(len(rendered))]
+
+
+def write_rollouts(path: Path, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> None:
+    """Write the answers to some prompts as JSON Lines of rollouts, in the prompts' order."""
+    with path.open("w", encoding="utf-8") as file:
+        for row, completion in zip(rows, completions, strict=True):
+            file.write(json.dumps(completion.as_rollout(row).model_dump(), ensure_ascii=False) + "\n")
 
 
 def _read_completion(tokens: list[int], tokenizer: "PreTrainedTokenizerBase") -> Completion:

@@ -1,0 +1,10 @@
+"""What several commands of `tucano` share: options, and the sentence of an interrupted one."""
+
+from typing import Annotated
+
+import typer
+
+UNDONE = "interrupted, and nothing was written; run the same command again"
+
+Profile = Annotated[str, typer.Option(help="A profile of infra/profiles, or a path to a TOML file.")]
+Overrides = Annotated[list[str], typer.Option("--set", help="Override one value: a.b=c. May be given several times.")]
