@@ -3,15 +3,16 @@
 Importing this module pulls in neither torch nor any other heavy library.
 """
 
-import hashlib
 import re
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from schemas.section import Section
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from schemas.train_config import TrainConfig
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 AUDIT_FOLDER = REPOSITORY / "data" / "audit"
@@ -21,16 +22,6 @@ HeldOutRows = Annotated[int, Field(ge=2, strict=True)]
 """Rows of a task in a split; a single one can say nothing."""
 FEWEST_ORDERS = 1_500
 MOST_ORDERS = 100_000
-
-
-class Section(BaseModel):
-    """A part of the configuration: no unknown key, and immutable once read."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
-
-    def digest(self) -> str:
-        """Return the sha256 of the section's values, equal for equal values."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
 
 class StateConfig(Section):
@@ -244,54 +235,6 @@ class WarmStartConfig(Section):
     """Demonstrations a step."""
     learning_rate: float = Field(default=2e-3, gt=0)
     """Peak learning rate."""
-
-
-class LoraSection(Section):
-    """The adapter."""
-
-    rank: int = Field(default=16, ge=1)
-    """LoRA's r."""
-    alpha: int = Field(default=32, ge=1)
-    """LoRA's alpha."""
-
-
-class TrainConfig(Section):
-    """GRPO on the adapter."""
-
-    interpreter: Path | None = None
-    """Python of the trainer's own environment; the running one where not set."""
-    lora: LoraSection = LoraSection()
-    """The adapter's size."""
-    load_in_4bit: bool = True
-    """Quantize the frozen weights to NF4 with bitsandbytes."""
-    max_steps: int = Field(default=60, ge=1)
-    """Optimizer steps; in TRL this always wins over epochs."""
-    prompts_per_step: int = Field(default=4, ge=1)
-    """Prompts a step; each gets `generations` completions."""
-    generations: int = Field(default=8, ge=2)
-    """Completions a prompt: the size of the group that advantages are relative to."""
-    max_completion_tokens: int = Field(default=128, ge=16)
-    """Longest completion, in tokens."""
-    temperature: float = Field(default=1.0, gt=0)
-    """Sampling temperature of the rollouts."""
-    learning_rate: float = Field(default=1e-3, gt=0)
-    """Learning rate, constant after the warm-up."""
-    warmup_share: float = Field(default=0.05, ge=0, lt=1)
-    """Share of the steps over which the learning rate rises."""
-    beta: float = Field(default=0.0, ge=0)
-    """Weight of the KL penalty; 0 needs no reference model (Dr. GRPO)."""
-    epsilon_low: float = Field(default=0.2, gt=0)
-    """Lower clip of the probability ratio."""
-    epsilon_high: float = Field(default=0.28, gt=0)
-    """Upper clip of the probability ratio (DAPO's Clip-Higher)."""
-    save_every: int = Field(default=10, ge=1)
-    """Steps between checkpoints."""
-    keep_checkpoints: int = Field(default=3, ge=1)
-    """Newest checkpoints that the mirror keeps; each holds the best adapter so far."""
-    evaluate_every: int = Field(default=10, ge=1)
-    """Steps between evaluations on the validation split."""
-    patience: int = Field(default=4, ge=1)
-    """Evaluations without improvement after which training stops."""
 
 
 class RewardsConfig(Section):

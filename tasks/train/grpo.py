@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from schemas.audit_record import AuditRecord
-from schemas.config import TrainConfig
+from schemas.train_config import TrainConfig
 from schemas.prompts import PromptRow, read_prompts
 from schemas.store_files import read_store
 from schemas.tasks import SpecName

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.config import Config, Section, SynthesizeConfig
+from schemas.config import Config, SynthesizeConfig
 from schemas.errors import InputError
 from schemas.profiles import PROFILES_FOLDER, load_config, synthesize_config
+from schemas.section import Section
 
 
 @pytest.mark.parametrize("profile", sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml")))
@@ -41,8 +42,8 @@ def _sections(section: type[Section]) -> list[type[Section]]:
 
 
 def test_every_field_says_what_it_is_for() -> None:
-    source = Path(sys.modules["schemas.config"].__file__ or "").read_text(encoding="utf-8").splitlines()
     for section in _sections(Config):
+        source = Path(sys.modules[section.__module__].__file__ or "").read_text(encoding="utf-8").splitlines()
         start = source.index(f"class {section.__name__}(Section):")
         for name in section.model_fields:
             line = next(number for number in range(start, len(source)) if source[number].startswith(f"    {name}: "))
