@@ -3,63 +3,67 @@
 With TRL's `multi_objective_aggregation="normalize_then_sum"` this is GDPO (2601.05242, 3.1) per component and per task.
 """
 
-import json
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from schemas.documents import Rollout, ScoredRollout
+from schemas.documents import ScoredRollout
+from schemas.prompts import PromptRow
 from schemas.tasks import SpecName
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
+from tasks.policy.generate import Completion
+from tasks.train.conditional import gate_components
 
 RewardFunction = Callable[..., list[float | None]]
 
 
 class ComponentRewards:
-    """Scores each batch of completions once and deals the components out to their functions."""
+    """Scores completions, and deals their components out to the functions that TRL asks."""
 
-    def __init__(self, databases: Databases, spec: SpecName) -> None:
+    def __init__(self, databases: Databases, spec: SpecName, content_threshold: float = 0.0) -> None:
+        """Score by one specification.
+
+        Args:
+            databases: Copies of the store that sql_qa's questions are about.
+            spec: Which reward.
+            content_threshold: Content that a completion must reach before its form counts; 0 always counts it.
+        """
         self._databases = databases
         self._spec = spec
-        self._batch: Sequence[Any] | None = None
-        self.scored: list[ScoredRollout] = []
-        """The rollouts of the newest batch, in its order."""
+        self._content_threshold = content_threshold
+        parts = registry.component_rewards(spec)
+        self._parts = [(task, component) for task, component, _ in parts]
+        self.weights = [weight for *_, weight in parts]
+        """Of each component, in the registry's order."""
+        self._dealt: list[list[float]] = []
 
-    def functions(self) -> tuple[list[RewardFunction], list[float]]:
-        """Return one reward function and one weight for each component of each task, in the registry's order."""
-        parts = registry.component_rewards(self._spec)
-        return [self._function(task, component) for task, component, _ in parts], [weight for *_, weight in parts]
-
-    def _function(self, task: str, component: str) -> RewardFunction:
-        def reward(completions: Sequence[Any], **columns: Any) -> list[float | None]:
-            self._score(completions, columns)
-            return [rollout.components[component] if rollout.task == task else None for rollout in self.scored]
-
-        reward.__name__ = f"{task}.{component}"
-        return reward
-
-    def _score(self, completions: Sequence[Any], columns: dict[str, Any]) -> None:
-        if completions is self._batch:
-            return
-        self.scored = [
-            registry.score_rollout(
-                Rollout(
-                    prompt_id=prompt_id,
-                    task=task,
-                    prompt=prompt_text,
-                    completion=messages[0]["content"],
-                    reference=json.loads(reference),
-                ),
-                self._databases,
-                self._spec,
-            )
-            for messages, prompt_id, task, prompt_text, reference in zip(
-                completions,
-                columns["prompt_id"],
-                columns["task"],
-                columns["prompt_text"],
-                columns["reference"],
-                strict=True,
-            )
+    def score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
+        """Score each completion of a prompt."""
+        return [
+            registry.score_rollout(completion.as_rollout(row), self._databases, self._spec)
+            for row, completion in zip(rows, completions, strict=True)
         ]
-        self._batch = completions
+
+    def components(self, scored: Sequence[ScoredRollout]) -> list[list[float]]:
+        """Return every component of each rollout as it is trained on; NaN where it is of another task."""
+        return [self._of(rollout) for rollout in scored]
+
+    def _of(self, rollout: ScoredRollout) -> list[float]:
+        counted = gate_components(rollout.task, self._spec, rollout.components, self._content_threshold)
+        return [counted[component] if rollout.task == task else math.nan for task, component in self._parts]
+
+    def deal(self, components: list[list[float]]) -> None:
+        """Hand in the components of the batch that TRL's functions are asked for next."""
+        self._dealt = components
+
+    def functions(self) -> list[RewardFunction]:
+        """Return one function a component, in the registry's order; each answers from what was dealt last."""
+        return [self._function(place, f"{task}.{component}") for place, (task, component) in enumerate(self._parts)]
+
+    def _function(self, place: int, name: str) -> RewardFunction:
+        def reward(**_: Any) -> list[float | None]:
+            return [None if math.isnan(values[place]) else values[place] for values in self._dealt]
+
+        reward.__name__ = name
+        return reward

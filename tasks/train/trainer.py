@@ -1,51 +1,246 @@
-"""TRL's trainers with what they lack on a CPU, where there is no Triton for their fused kernels, and on resume."""
+"""TRL's GRPO trainer with what it lacks: rollouts that are chosen, other advantages, a CPU.
 
-from collections.abc import Iterator
-from typing import Any
+A step's rollouts are sampled, scored and chosen here, before TRL sees them; TRL is then handed the chosen ones where it
+would sample, and makes of them the batch and the loss that it always makes. `_compute_loss` is left alone: Unsloth
+replaces it. Import this module after `unsloth` where that is the backend.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final
 
 import torch
-from torch.utils.data import Sampler
-from trl import GRPOTrainer, SFTTrainer
-from trl.trainer.utils import RepeatSampler
+from trl import GRPOTrainer
 
-IGNORED_LABEL = -100
+from schemas.prompts import PromptRow
+from schemas.train_config import TrainConfig
+from tasks.policy.generate import Completion, StopReason, as_messages
+from tasks.train.advantages import blockwise_advantages, entropy_scale, median_advantages, zero_variance
+from tasks.train.blocks import blocks_by_token, blocks_of
+from tasks.train.rewards import ComponentRewards
+from tasks.train.rollouts import Rollouts
+from tasks.train.sampling import RolloutSampler
 
+SAMPLING_FILE: Final = "sampling.json"
 
-class EpochSampler(RepeatSampler):  # type: ignore[misc]
-    """TRL's sampler, with each epoch's order drawn from (seed, epoch).
-
-    TRL's own continues one generator, which a resumed run starts anew: it would replay epoch 0's order.
-    """
-
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose order is drawn next; the Trainer calls this before each epoch."""
-        self.generator.manual_seed(self.seed + epoch)
-
-    def __iter__(self) -> Iterator[int]:
-        return super().__iter__()  # type: ignore[no-any-return]
+OnRollouts = Callable[[int, Rollouts, torch.Tensor], None]
+"""Told the step, its rollouts, and the advantage of each: the mean over its tokens where they have their own."""
 
 
 class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
-    """GRPO that trains on a CPU as on a GPU and resumes in any epoch."""
+    """GRPO on commerce prompts."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    def __init__(
+        self,
+        recipe: TrainConfig,
+        rows: Sequence[PromptRow],
+        rewards: ComponentRewards,
+        *,
+        on_rollouts: OnRollouts | None = None,
+        **named: Any,
+    ) -> None:
+        """Prepare to train.
+
+        Args:
+            recipe: The recipe; TRL's own part of it comes as `args`.
+            rows: The training prompts.
+            rewards: What completions earn.
+            on_rollouts: Told about each batch of rollouts that is trained on.
+            **named: TRL's arguments: `model`, `args`, `processing_class`, `peft_config`, `callbacks`.
+        """
+        from datasets import Dataset
+
+        # TRL only counts with its dataset; the sampler draws the prompts.
+        placeholder = Dataset.from_dict({"prompt": [as_messages("", "")] * len(rows)})
+        super().__init__(reward_funcs=rewards.functions(), train_dataset=placeholder, **named)
+        self._recipe = recipe
+        self._rewards = rewards
+        self._sampler = RolloutSampler(recipe, rows, self.args.seed)
+        self._on_rollouts = on_rollouts
+        self._chosen: Rollouts | None = None
+        self._seconds = {"generation": 0.0, "reward": 0.0}
+        self._sampled_tokens = 0
         if self.accelerator.device.type == "cpu":
             # TRL keeps the adapter of a quantized model in bfloat16, which a CPU only emulates.
             for parameter in self.model.parameters():
                 if parameter.requires_grad:
                     parameter.data = parameter.data.float()
 
-    def _get_train_sampler(self, dataset: Any = None) -> "Sampler[int]":
-        sampler = super()._get_train_sampler(dataset)
-        return EpochSampler(
-            data_source=sampler.data_source,
-            mini_repeat_count=sampler.mini_repeat_count,
-            batch_size=sampler.batch_size,
-            repeat_count=sampler.repeat_count,
-            shuffle=sampler.shuffle,
-            seed=sampler.seed,
+    def save(self, folder: Path) -> None:
+        """Write where the sampling stands into a checkpoint's folder; the Trainer saves all else."""
+        (folder / SAMPLING_FILE).write_text(json.dumps(self.state_dict()), encoding="utf-8")
+
+    def restore(self, folder: Path) -> None:
+        """Read back what `save` wrote."""
+        self.load_state_dict(json.loads((folder / SAMPLING_FILE).read_text(encoding="utf-8")))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where the sampling stands."""
+        return self._sampler.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from where `state` was taken."""
+        self._sampler.load_state_dict(state)
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        """Choose the step's rollouts, let TRL make its batch of them, and finish their advantages."""
+        chosen = self._sampler.choose(self.state.global_step, self._sample, self._correct)
+        self._rewards.deal(chosen.rewards.tolist())
+        self._chosen = chosen
+        try:
+            output: dict[str, Any] = super()._generate_and_score_completions(
+                [{"prompt": as_messages(row.system, row.prompt)} for row in chosen.rows]
+            )
+        finally:
+            self._chosen = None
+        output["advantages"] = self._advantages(chosen, output)
+        self._measure(chosen)
+        if self._on_rollouts is not None:
+            self._on_rollouts(self.state.global_step + 1, chosen, _by_rollout(output))
+        return output
+
+    def _generate_single_turn(
+        self, prompt_ids: list[list[int]], *others: Any, **named: Any
+    ) -> tuple[list[list[int]], list[list[float]] | None]:
+        """Hand TRL the chosen completions; sample only where none are chosen yet."""
+        if self._chosen is None:
+            return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
+        return self._chosen.completion_ids, self._chosen.log_probabilities
+
+    def _sample(self, prompts: Sequence[PromptRow], limit: int) -> Rollouts:
+        """Sample and score a group of completions, of at most so many tokens each, for every prompt."""
+        generations = self._recipe.generations
+        rows = [row for row in prompts for _ in range(generations)]
+        with self._timed("generation"):
+            self._limit_completions(limit)
+            prompt_ids, images, fields = self._tokenize_prompts([as_messages(row.system, row.prompt) for row in rows])
+            completion_ids, log_probabilities = self._generate_single_turn(prompt_ids, images, fields, generations)
+        self._sampled_tokens += sum(map(len, completion_ids))
+        with self._timed("reward"):
+            completions = [self._read(ids) for ids in completion_ids]
+            scored = self._rewards.score(rows, completions)
+            rewards = self._components(self._rewards.components(scored))
+        return Rollouts(
+            rows=rows,
+            prompt_ids=prompt_ids,
+            completion_ids=completion_ids,
+            log_probabilities=log_probabilities,
+            scored=scored,
+            rewards=rewards,
+            truncated=[completion.stop_reason is StopReason.TOKEN_LIMIT for completion in completions],
+            corrected=[False] * len(rows),
+            generations=generations,
         )
+
+    def _correct(self, rollouts: Rollouts, answers: Mapping[int, str]) -> Rollouts:
+        """Put right answers in the place of some completions, and score them."""
+        with self._timed("reward"):
+            places = list(answers)
+            ids = [
+                [*self._tokenizer.encode(answers[place], add_special_tokens=False), self._tokenizer.eos_token_id]
+                for place in places
+            ]
+            scored = self._rewards.score(
+                [rollouts.rows[place] for place in places],
+                [Completion(answers[place], len(ids[n]), StopReason.END_OF_TURN) for n, place in enumerate(places)],
+            )
+            return rollouts.with_answers(places, ids, scored, self._components(self._rewards.components(scored)))
+
+    def _components(self, components: list[list[float]]) -> torch.Tensor:
+        return torch.tensor(components, device=self.accelerator.device)
+
+    def _limit_completions(self, limit: int) -> None:
+        # The loss keeps the recipe's longest completion as its divisor, whatever the curriculum allows now.
+        if self.use_vllm:
+            self.vllm_generation.max_completion_length = limit
+        else:
+            self.generation_config.max_new_tokens = limit
+
+    def _read(self, ids: list[int]) -> Completion:
+        ended = bool(ids) and ids[-1] in {*self.eos_token_ids, self._tokenizer.pad_token_id}
+        reason = StopReason.END_OF_TURN if ended else StopReason.TOKEN_LIMIT
+        return Completion(self._tokenizer.decode(ids, skip_special_tokens=True), len(ids), reason)
+
+    def _advantages(self, chosen: Rollouts, output: Mapping[str, Any]) -> torch.Tensor:
+        """Return the advantages, (completions,) or (completions, tokens), with all that the recipe has switched on."""
+        recipe = self._recipe
+        advantages: torch.Tensor = output["advantages"]
+        if recipe.baseline == "median":
+            totals = (chosen.rewards * self.reward_weights.to(chosen.rewards.device)).nansum(dim=1)
+            advantages = median_advantages(totals, recipe.generations)
+        if recipe.block_advantages:
+            advantages = self._block_advantages(chosen, advantages, output["completion_ids"].size(1))
+        factors = torch.ones(len(chosen.rows), device=advantages.device)
+        if weights := self._sampler.loss_weights():
+            factors = factors * factors.new_tensor([weights[row.task] for row in chosen.rows])
+        if recipe.entropy_advantages:
+            factors = factors * self._entropy_factors(output)
+        return advantages * (factors if advantages.dim() == 1 else factors.unsqueeze(1))
+
+    def _block_advantages(self, chosen: Rollouts, advantages: torch.Tensor, width: int) -> torch.Tensor:
+        blocks = [blocks_of(rollout) for rollout in chosen.scored]
+        of_tokens = torch.full((len(blocks), width), -1, dtype=torch.long, device=advantages.device)
+        for row, (ids, found) in enumerate(zip(chosen.completion_ids, blocks, strict=True)):
+            of_tokens[row, : len(ids)] = of_tokens.new_tensor(blocks_by_token(self._tokenizer, ids, found))
+        return blockwise_advantages(blocks, of_tokens, advantages, self._recipe.generations)
+
+    def _entropy_factors(self, output: Mapping[str, Any]) -> torch.Tensor:
+        ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
+        mask = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
+        entropies: Any
+        with torch.no_grad():
+            _, entropies, _ = self._get_per_token_logps_and_entropies(
+                self.model,
+                ids,
+                mask,
+                output["completion_ids"].size(1),
+                batch_size=self.args.per_device_train_batch_size,
+                compute_entropy=True,
+            )
+        return entropy_scale(entropies, output["completion_mask"])
+
+    def _measure(self, chosen: Rollouts) -> None:
+        """Log what the step's rollouts are like; of rewards, what the policy itself earned."""
+        metrics = self._metrics["train"]
+        own = chosen.own_rewards()
+        for task, reward in own.items():
+            metrics[f"reward/{task}"].append(reward)
+        # TRL's own mean counts the right answers that the policy was given.
+        metrics["reward"][-1] = fmean(
+            rollout.reward for rollout, given in zip(chosen.scored, chosen.corrected, strict=True) if not given
+        )
+        totals = torch.tensor([rollout.reward for rollout in chosen.scored])
+        flat = zero_variance(totals, self._recipe.generations).tolist()
+        metrics["zero_variance"].append(fmean(flat))
+        for task in own:
+            of_task = [same for same, row in zip(flat, chosen.group_rows, strict=True) if row.task == task]
+            metrics[f"zero_variance/{task}"].append(fmean(of_task))
+        metrics["sampling/corrected"].append(fmean(chosen.corrected))
+        for name, value in self._sampler.figures().items():
+            metrics[name].append(value)
+        metrics["sampling/tokens_per_second"].append(self._sampled_tokens / max(self._seconds["generation"], 1e-9))
+        self._sampled_tokens = 0
+
+    def training_step(self, *arguments: Any, **named: Any) -> torch.Tensor:
+        """Take TRL's step, and tell what of its time went where."""
+        loss: torch.Tensor = super().training_step(*arguments, **named)
+        if self._current_train_step_time == 0.0:
+            whole = self._metrics["train"]["step_time"][-1]
+            for name, seconds in self._seconds.items():
+                self._metrics["train"][f"seconds/{name}"].append(seconds)
+            self._metrics["train"]["seconds/update"].append(whole - sum(self._seconds.values()))
+            self._seconds = dict.fromkeys(self._seconds, 0.0)
+        return loss
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self._seconds[name] += time.perf_counter() - started
 
     def _get_per_token_logps_and_entropies(
         self,
@@ -67,30 +262,23 @@ class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
             )
         log_probabilities, entropies = [], []
         size = batch_size or input_ids.shape[0]
+        # An entropy that is only looked at needs no gradient, and is most of the work of one.
+        learns_entropy = torch.is_grad_enabled() and self._entropy_bonus_enabled
         for ids, mask in zip(torch.split(input_ids, size), torch.split(attention_mask, size), strict=True):
             logits = model(input_ids=ids, attention_mask=mask, logits_to_keep=logits_to_keep + 1).logits
             by_token = torch.log_softmax(logits[:, :-1] / self.temperature, dim=-1)
             chosen = ids[:, -logits_to_keep:].unsqueeze(-1)
             log_probabilities.append(by_token.gather(-1, chosen).squeeze(-1))
             if compute_entropy:
-                with torch.no_grad():
+                with torch.set_grad_enabled(learns_entropy):
                     entropies.append(-(by_token.exp() * by_token).sum(-1))
         return torch.cat(log_probabilities), torch.cat(entropies) if compute_entropy else None, None
 
 
-class WarmStartTrainer(SFTTrainer):  # type: ignore[misc]
-    """Supervised fine-tuning of the stand-in: the mean negative log-likelihood of the completion tokens."""
-
-    def compute_loss(
-        self,
-        model: Any,
-        inputs: dict[str, torch.Tensor],
-        return_outputs: bool = False,
-        num_items_in_batch: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """Project to the vocabulary only where there is something to learn; prompts are most of the tokens."""
-        states = model.model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"]).last_hidden_state
-        wanted = inputs["labels"][:, 1:]
-        learned = wanted != IGNORED_LABEL
-        logits = model.lm_head(states[:, :-1][learned])
-        return torch.nn.functional.cross_entropy(logits, wanted[learned])
+def _by_rollout(output: Mapping[str, Any]) -> torch.Tensor:
+    """Return one advantage for each rollout: the mean over its tokens where they have their own."""
+    advantages: torch.Tensor = output["advantages"]
+    mask: torch.Tensor = output["completion_mask"]
+    if advantages.dim() == 1:
+        return advantages
+    return (advantages * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)

@@ -1,0 +1,55 @@
+"""Guided error correction of EDGE-GRPO (2507.21848): a right answer among rollouts that are all wrong.
+
+A group without a right answer teaches only what to avoid, and nothing where all its rewards are equal. The paper gives
+each wrong rollout the reference solution with a probability of a quarter (and otherwise the bare answer, or a second
+try); here it is one rollout of a group that has no right one, so that a group is never mostly copies of one text.
+"""
+
+import random
+from collections.abc import Sequence
+
+from schemas.prompts import PromptRow
+from schemas.references import REFERENCES, ExtractionFields
+from tasks.commerce.registry import TASKS
+
+
+def choose_corrections(
+    rewards: Sequence[Sequence[float]], *, share: float, threshold: float, seed: int, step: int
+) -> list[tuple[int, int]]:
+    """Choose the rollouts that a reference answer replaces: the worst of a group, the last of equally bad ones.
+
+    Args:
+        rewards: The total rewards of each group's rollouts, in [0, 1].
+        share: The probability that a group without a right answer is corrected; 0.25 in the paper.
+        threshold: The reward from which on a rollout is right.
+        seed: The training's seed.
+        step: The optimizer step; with the seed it decides which groups are corrected.
+
+    Returns:
+        Group and place in it of each rollout to be replaced, in the order of the groups.
+    """
+    generator = random.Random(f"{seed} guided correction {step}")
+    # Every group takes a number, so that another group's rewards do not decide what becomes of it.
+    numbers = [generator.random() for _ in rewards]
+    return [
+        (group, min(range(len(values)), key=lambda place: (values[place], -place)))
+        for group, (values, number) in enumerate(zip(rewards, numbers, strict=True))
+        if number < share and max(values) < threshold
+    ]
+
+
+def reference_answer(row: PromptRow) -> str | None:
+    """Return the right answer to a prompt, or None where its reference does not tell all of it.
+
+    A task's `answer` fills what is null with something plausible, and the reward does not score it: as an example it
+    would teach a guess about a review as if it were known. So every part must be known: all ten fields of an
+    extraction, polarity and score, product and offer, at least one fact. The rating of an extraction may be null, as
+    only guesses are made from it. Of a real store, which knows two or three of the ten fields, no extraction is told.
+    """
+    if row.task == "extraction":
+        known, parts = row.reference.get("fields") or {}, ExtractionFields.model_fields
+    else:
+        known, parts = row.reference, REFERENCES[row.task].model_fields
+    if any(known.get(part) in (None, []) for part in parts):
+        return None
+    return TASKS[row.task].answer(row.reference)

@@ -1,0 +1,189 @@
+"""The recipe in the words of TRL: every field of its configuration is set here, so that no library default decides.
+
+Nothing heavy is imported: what an L4 would be told can be read, and tested, on any machine.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from schemas.train_config import TrainConfig
+
+
+def steps_per_epoch(prompts: int, config: TrainConfig) -> float:
+    """Return the steps in which every training prompt is sampled once, by TRL's own rule on one GPU.
+
+    prompts x generations / (completions a forward pass x accumulation), times the steps on the same completions.
+    """
+    completions_per_pass = config.completions_per_step // config.accumulation
+    return prompts * config.generations / (completions_per_pass * config.accumulation) * config.iterations
+
+
+def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
+    """Return what every trainer of TRL is told alike: the optimizer, its schedule, the saves.
+
+    Args:
+        config: The recipe.
+        prompts: Training prompts, which the learning rate may depend on.
+        seed: Decides the adapter's first weights and every sampled token.
+        work: Folder of the checkpoints.
+        on_gpu: Whether there is a GPU, and so bfloat16.
+    """
+    return {
+        "output_dir": str(work),
+        "seed": seed,
+        "data_seed": seed,
+        "max_steps": config.max_steps,
+        "per_device_train_batch_size": config.completions_per_step // config.accumulation,
+        "gradient_accumulation_steps": config.accumulation,
+        "learning_rate": config.learning_rate_for(prompts),
+        "lr_scheduler_type": config.schedule,
+        "lr_scheduler_kwargs": None,
+        "warmup_steps": round(config.warmup_share * config.max_steps),
+        "optim": config.optimizer.name,
+        "adam_beta1": config.optimizer.beta1,
+        "adam_beta2": config.optimizer.beta2,
+        "adam_epsilon": config.optimizer.epsilon,
+        "weight_decay": config.optimizer.weight_decay,
+        "max_grad_norm": config.optimizer.max_grad_norm,
+        "bf16": on_gpu,
+        "fp16": False,
+        "tf32": None,
+        "use_cpu": not on_gpu,
+        "gradient_checkpointing": False,
+        "full_determinism": False,
+        "save_strategy": "steps",
+        "save_steps": config.save_every,
+        "save_total_limit": 1,
+        "save_only_model": False,
+        "eval_strategy": "no",
+        "load_best_model_at_end": False,
+        "logging_strategy": "steps",
+        "logging_steps": 1,
+        "logging_first_step": True,
+        # A loss that is not finite must be seen, not replaced by an average.
+        "logging_nan_inf_filter": False,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "remove_unused_columns": False,
+        "dataloader_num_workers": 0,
+        "dataloader_pin_memory": on_gpu,
+        "push_to_hub": False,
+    }
+
+
+def grpo_arguments(
+    config: TrainConfig, *, weights: Sequence[float], prompts: int, seed: int, work: Path, on_gpu: bool
+) -> dict[str, Any]:
+    """Return the arguments of TRL's `GRPOConfig`: all of its own, and those of its parent that a recipe decides.
+
+    Args:
+        config: The recipe.
+        weights: Weight of each component of the reward.
+        prompts: Training prompts.
+        seed: Decides the adapter's first weights and every sampled token.
+        work: Folder of the checkpoints.
+        on_gpu: Whether there is a GPU.
+    """
+    return {
+        **optimizer_arguments(config, prompts=prompts, seed=seed, work=work, on_gpu=on_gpu),
+        # The trainer draws its own prompts, and its state says where it was: nothing is skipped on resume.
+        "ignore_data_skip": True,
+        **_sampling(config),
+        **_vllm(config),
+        **_loss(config, weights),
+        "model_init_kwargs": None,
+        "trust_remote_code": False,
+        "router_aux_loss_coef": None,
+        "disable_dropout": True,
+        "cast_lm_head_to_fp32": False,
+        "ds3_gather_for_generation": True,
+        "shuffle_dataset": False,
+        "max_tool_calling_iterations": None,
+        "log_completions": False,
+        "log_multimodal": False,
+        "num_completions_to_print": None,
+        "log_unique_prompts": False,
+        "log_completions_hub_repo": None,
+    }
+
+
+def _sampling(config: TrainConfig) -> dict[str, Any]:
+    return {
+        "num_generations": config.generations,
+        "num_generations_eval": config.generations,
+        "steps_per_generation": config.accumulation,
+        "generation_batch_size": None,
+        "num_iterations": config.iterations,
+        "max_completion_length": config.max_completion_tokens,
+        "temperature": config.temperature,
+        "top_p": config.top_p,
+        "top_k": config.top_k,
+        # These two leak from a model's own generation configuration into TRL's.
+        "min_p": None,
+        "generation_kwargs": None,
+        "repetition_penalty": 1.0,
+        "pad_to_multiple_of": None,
+        "chat_template_kwargs": None,
+        "cache_implementation": None,
+        "use_transformers_continuous_batching": False,
+        "transformers_continuous_batching_config": None,
+        "use_transformers_paged": False,
+    }
+
+
+def _vllm(config: TrainConfig) -> dict[str, Any]:
+    return {
+        "use_vllm": config.vllm.enabled,
+        "vllm_mode": "colocate",
+        "vllm_model_impl": "vllm",
+        "vllm_enable_sleep_mode": False,
+        "vllm_structured_outputs_regex": None,
+        "vllm_server_base_url": None,
+        "vllm_server_host": "127.0.0.1",
+        "vllm_server_port": 8000,
+        "vllm_server_timeout": 240.0,
+        "vllm_group_port": 51216,
+        "vllm_gpu_memory_utilization": config.vllm.memory_share,
+        "vllm_max_model_length": None,
+        "vllm_tensor_parallel_size": 1,
+        "vllm_importance_sampling_correction": True,
+        "vllm_importance_sampling_mode": "token_truncate",
+        "vllm_importance_sampling_clip_max": 2.0,
+        "vllm_importance_sampling_clip_min": None,
+        "vllm_importance_sampling_cap": None,
+    }
+
+
+def _loss(config: TrainConfig, weights: Sequence[float]) -> dict[str, Any]:
+    return {
+        "beta": config.beta,
+        "epsilon": config.epsilon_low,
+        "epsilon_high": config.epsilon_high,
+        "delta": None,
+        "loss_type": config.loss,
+        "scale_rewards": config.scale_rewards,
+        "multi_objective_aggregation": config.aggregation,
+        "reward_weights": list(weights),
+        "mask_truncated_completions": config.mask_truncated,
+        "importance_sampling_level": "token",
+        "off_policy_mask_threshold": None,
+        "use_bias_correction_kl": False,
+        "sync_ref_model": False,
+        "ref_model_mixup_alpha": 0.6,
+        "ref_model_sync_steps": 512,
+        "top_entropy_quantile": 1.0,
+        "entropy_coef": config.entropy.coefficient,
+        "use_adaptive_entropy": config.entropy.adaptive,
+        "entropy_coef_min": config.entropy.smallest,
+        "entropy_coef_max": config.entropy.largest,
+        "entropy_coef_delta": config.entropy.step,
+        "entropy_target": config.entropy.target,
+        # Of losses that no recipe chooses.
+        "sapo_temperature_neg": 1.05,
+        "sapo_temperature_pos": 1.0,
+        "vespo_k_pos": 2.0,
+        "vespo_lambda_pos": 3.0,
+        "vespo_k_neg": 3.0,
+        "vespo_lambda_neg": 2.0,
+    }

@@ -1,0 +1,115 @@
+"""One step's completions, from the moment they are sampled until TRL makes tensors of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, pstdev
+
+import torch
+
+from schemas.documents import ScoredRollout
+from schemas.prompts import PromptRow
+from schemas.tasks import TaskName
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """Groups of completions; the first of each are those of the first prompt, and so on."""
+
+    rows: list[PromptRow]
+    """The prompt of each completion: equal within a group."""
+    prompt_ids: list[list[int]]
+    """The tokens of each completion's prompt."""
+    completion_ids: list[list[int]]
+    """The tokens of each completion."""
+    log_probabilities: list[list[float]] | None
+    """Of each token when it was sampled, by vLLM; transformers tells none."""
+    scored: list[ScoredRollout]
+    """Each completion with its reward."""
+    rewards: torch.Tensor
+    """Components of the reward, (completions, components); NaN where a component is of another task."""
+    truncated: list[bool]
+    """Whether each completion was cut off at the token limit."""
+    corrected: list[bool]
+    """Whether each completion is the reference's answer, put in place of the policy's own."""
+    generations: int
+    """Completions a group."""
+
+    @property
+    def group_rows(self) -> list[PromptRow]:
+        """Return the prompt of each group."""
+        return self.rows[:: self.generations]
+
+    def group_rewards(self) -> list[list[float]]:
+        """Return the whole rewards of each group."""
+        rewards = [rollout.reward for rollout in self.scored]
+        return [rewards[start : start + self.generations] for start in range(0, len(rewards), self.generations)]
+
+    def group_spreads(self) -> list[float]:
+        """Return the standard deviation of the whole rewards in each group."""
+        return [pstdev(rewards) for rewards in self.group_rewards()]
+
+    def own_rewards(self) -> dict[TaskName, float]:
+        """Return the mean reward of each task's completions, without the answers that the policy was given."""
+        by_task: dict[TaskName, list[float]] = {}
+        for rollout, given in zip(self.scored, self.corrected, strict=True):
+            if not given:
+                by_task.setdefault(rollout.task, []).append(rollout.reward)
+        return {task: fmean(rewards) for task, rewards in by_task.items()}
+
+    def with_answers(
+        self,
+        places: Sequence[int],
+        completion_ids: Sequence[list[int]],
+        scored: Sequence[ScoredRollout],
+        rewards: torch.Tensor,
+    ) -> "Rollouts":
+        """Return these rollouts with the reference's answers in some places.
+
+        Args:
+            places: Which completions are replaced.
+            completion_ids: The tokens of each answer.
+            scored: Each answer with its reward.
+            rewards: The components of the answers' rewards, (places, components).
+        """
+        new_rewards = self.rewards.clone()
+        new_rewards[list(places)] = rewards
+        given = dict(zip(places, zip(completion_ids, scored, strict=True), strict=True))
+        unknown = [float("nan")]
+        return replace(
+            self,
+            completion_ids=[given[n][0] if n in given else ids for n, ids in enumerate(self.completion_ids)],
+            scored=[given[n][1] if n in given else rollout for n, rollout in enumerate(self.scored)],
+            rewards=new_rewards,
+            truncated=[cut and n not in given for n, cut in enumerate(self.truncated)],
+            corrected=[was or n in given for n, was in enumerate(self.corrected)],
+            # TRL leaves tokens whose probability the sampler did not tell as they are.
+            log_probabilities=None
+            if self.log_probabilities is None
+            else [
+                unknown * len(given[n][0]) if n in given else values for n, values in enumerate(self.log_probabilities)
+            ],
+        )
+
+    def with_groups_of(self, others: "Rollouts", places: Sequence[tuple[int, int]]) -> "Rollouts":
+        """Return these rollouts with some groups replaced.
+
+        Args:
+            others: Where the new groups come from.
+            places: Pairs of the group that is replaced here and the group of the others that takes its place.
+        """
+        source = dict(places)
+        taken = [(others, source[group]) if group in source else (self, group) for group in range(len(self.group_rows))]
+        spans = [(of, slice(group * self.generations, (group + 1) * self.generations)) for of, group in taken]
+        return Rollouts(
+            rows=[row for of, span in spans for row in of.rows[span]],
+            prompt_ids=[ids for of, span in spans for ids in of.prompt_ids[span]],
+            completion_ids=[ids for of, span in spans for ids in of.completion_ids[span]],
+            log_probabilities=None
+            if self.log_probabilities is None
+            else [values for of, span in spans for values in (of.log_probabilities or ())[span]],
+            scored=[rollout for of, span in spans for rollout in of.scored[span]],
+            rewards=torch.cat([of.rewards[span] for of, span in spans]),
+            truncated=[cut for of, span in spans for cut in of.truncated[span]],
+            corrected=[is_answer for of, span in spans for is_answer in of.corrected[span]],
+            generations=self.generations,
+        )

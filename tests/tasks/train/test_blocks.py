@@ -1,0 +1,297 @@
+"""The blocks of a completion: where they are, what they earn, and which tokens are theirs."""
+
+import json
+import time
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.documents import Rollout, ScoredRollout
+from schemas.errors import InputError
+from schemas.tasks import SpecName
+from tasks.commerce.registry import score_rollout
+from tasks.train.blocks import Block, blocks_by_token, blocks_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+FIELDS: dict[str, Any] = {
+    "sentiment": "negative",
+    "sentiment_score": 2,
+    "churn_risk": 0.8,
+    "delivery_issue": True,
+    "product_issue": False,
+    "seller_issue": False,
+    "main_complaint": "atraso na entrega",
+    "complaint_category": "delivery",
+    "repeat_intent": False,
+    "would_recommend": False,
+}
+CHURN = '{"risk_score": 0.9, "churn": true, "reasoning": "Comprou uma vez, há mais de um ano, e a entrega atrasou."}'
+THOUGHT = "A pessoa comprou uma vez e a entrega chegou com atraso, o que pesa no risco de não voltar à loja."
+
+
+def _scored(
+    completion: str, task: Any = "extraction", reference: dict[str, Any] | None = None, spec: SpecName = "grounded"
+) -> ScoredRollout:
+    rollout = Rollout(prompt_id="p", task=task, prompt="Nota: 2", completion=completion, reference=reference)
+    return score_rollout(rollout, None, spec)
+
+
+def _extraction(completion: str, **unknown: None) -> tuple[Block, ...]:
+    return blocks_of(_scored(completion, reference={"rating": 2, "fields": FIELDS | unknown}))
+
+
+def _rewards(blocks: tuple[Block, ...]) -> dict[str, float]:
+    return {block.name: block.reward for block in blocks}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("around", ["{}", "Aqui está:\n```json\n{}\n```\nAté mais!"])
+def test_each_field_s_key_and_value_are_its_block(around: str, indent: int | None) -> None:
+    completion = around.replace("{}", json.dumps(FIELDS, ensure_ascii=False, indent=indent))
+    blocks = _extraction(completion)
+    assert [completion[block.start : block.end] for block in blocks] == [
+        f'"{name}": {json.dumps(value, ensure_ascii=False)}' for name, value in FIELDS.items()
+    ]
+    assert all(block.reward == 1 for block in blocks)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reward"),
+    [
+        ("sentiment", "positive", 0.5),
+        ("sentiment", "ruim", 0.0),
+        ("sentiment_score", 3, 0.5),
+        ("sentiment_score", True, 0.0),
+        ("churn_risk", "0,8", 1.0),
+        ("churn_risk", 0.2, 0.5),
+        ("churn_risk", 1.2, 0.0),
+        ("delivery_issue", False, 0.5),
+        ("delivery_issue", "delivery_issue", 0.0),
+        ("main_complaint", "a entrega atrasou", 1.0),
+        ("main_complaint", "produto quebrado", 0.5),
+        ("main_complaint", None, 0.0),
+        ("complaint_category", ["delivery"], 0.0),
+    ],
+)
+def test_a_field_earns_nothing_for_a_wrong_type_and_half_for_a_wrong_value(
+    name: str, value: object, reward: float
+) -> None:
+    rewards = _rewards(_extraction(json.dumps(FIELDS | {name: value})))
+    assert rewards == dict.fromkeys(FIELDS, 1.0) | {name: reward}
+
+
+def test_a_bare_portuguese_number_is_one_value() -> None:
+    """JSON reads `0,8` as 0 and then looks for a key."""
+    rewards = _rewards(_extraction(json.dumps(FIELDS).replace("0.8", "0,8")))
+    assert rewards == dict.fromkeys(FIELDS, 1.0)
+
+
+def test_what_the_reference_does_not_know_is_no_block() -> None:
+    assert _rewards(_extraction(json.dumps(FIELDS), main_complaint=None)).keys() == FIELDS.keys() - {"main_complaint"}
+    assert blocks_of(_scored(json.dumps(FIELDS))) == ()
+
+
+def test_a_cut_off_object_keeps_the_fields_that_are_whole() -> None:
+    completion = json.dumps(FIELDS)
+    cut = completion[: completion.index('"seller_issue"') + 18]
+    assert list(_rewards(_extraction(cut))) == list(FIELDS)[:5]
+
+
+def test_a_field_that_is_there_twice_is_a_block_once() -> None:
+    blocks = _extraction('{"sentiment": "negative", "sentiment": "positive", "alheio": 1, "sentiment_score": 5}')
+    assert _rewards(blocks) == {"sentiment": 1.0, "sentiment_score": 0.5}
+
+
+def test_tasks_without_blocks_have_none() -> None:
+    assert blocks_of(_scored("SELECT 1", "sentiment", {"polarity": "neutral", "score": 3})) == ()
+    assert blocks_of(_scored("Corre que é hoje!", "push", {"product": "tênis", "offer": "10% de desconto"})) == ()
+
+
+def test_a_thought_and_an_answer_are_two_blocks_with_rewards_of_their_own() -> None:
+    completion = f"<think>{THOUGHT}</think>" + '{"polarity": "positive", "score": 5}'
+    rollout = _scored(completion, "sentiment", {"polarity": "negative", "score": 1})
+    thought, answer = blocks_of(rollout)
+    assert completion[thought.start : thought.end] == f"<think>{THOUGHT}</think>"
+    assert completion[answer.start : answer.end] == '{"polarity": "positive", "score": 5}'
+    assert answer.reward == rollout.reward < 0.5 < thought.reward
+
+
+def test_a_thought_s_reward_does_not_depend_on_its_answer() -> None:
+    """Otherwise the answer's baseline, which is that of its thought's outcome, would depend on the answer."""
+    reference = {"polarity": "negative", "score": 1}
+    answers = ['{"polarity": "negative", "score": 1}', '{"polarity": "positive", "score": 5}', "não sei"]
+    rewards = {blocks_of(_scored(f"{THOUGHT}</think>{answer}", "sentiment", reference))[0].reward for answer in answers}
+    assert len(rewards) == 1
+
+
+def test_a_long_thought_earns_less_than_a_short_one_and_one_without_an_end_nothing() -> None:
+    reference = {"polarity": "negative", "score": 1}
+    answer = '{"polarity": "negative", "score": 1}'
+    sentences = [f"A pessoa número {number} comprou na loja {number * 7} e falou do atraso." for number in range(20)]
+    thoughts = [" ".join(sentences[:count]) for count in (2, 20)]
+    short, long = (blocks_of(_scored(f"<think>{text}</think>{answer}", "sentiment", reference)) for text in thoughts)
+    assert short[0].reward > long[0].reward
+    unfinished = blocks_of(_scored(f"<think>{thoughts[0]}{answer}", "sentiment", reference))
+    assert [(block.name, block.reward) for block in unfinished] == [("thought", 0.0)]
+
+
+def test_the_fields_behind_a_thought_are_blocks_and_those_in_it_are_not() -> None:
+    answer = json.dumps(FIELDS)
+    completion = f'<think>{THOUGHT} {{"sentiment": "positive"}}</think>\n{answer}'
+    blocks = _extraction(completion)
+    assert [block.name for block in blocks] == ["thought", *FIELDS]
+    assert blocks[1].start == completion.index(answer) + 1
+
+
+def test_churn_s_reasoning_and_answer_earn_their_components() -> None:
+    rollout = _scored(CHURN, "churn", {"churn": False})
+    rewards = _rewards(blocks_of(rollout))
+    assert rewards == {
+        "risk_score": pytest.approx(1 - 0.9**2),
+        "churn": 0.0,
+        "reasoning": rollout.components["reasoning"],
+    }
+    assert rewards["reasoning"] > 0.5
+    assert blocks_of(_scored(CHURN, "churn", {"churn": False}, "v4.2")) == ()
+
+
+@settings(deadline=None)
+@given(st.text(alphabet='{}[]",:\\0é <think>/sm', max_size=300), st.booleans())
+def test_the_blocks_of_any_text_are_in_order_and_apart(text: str, wrapped: bool) -> None:
+    completion = f'{{"sentiment": "{text}", "sentiment_score": {text}' if wrapped else text
+    blocks = _extraction(completion)
+    ends = [0, *(block.end for block in blocks)]
+    assert all(end <= block.start < block.end for end, block in zip(ends, blocks, strict=False))
+    assert ends[-1] <= len(completion)
+    assert len({block.name for block in blocks}) == len(blocks)
+    assert all(0 <= block.reward <= 1 for block in blocks)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        '{"' * 16 + "a" * 3_000,
+        '{"sentiment":' + '"' + '\\"' * 1_900,
+        '{"sentiment"' + " " * 3_900,
+        '{"churn_risk":' + "9" * 3_900,
+        '{"churn_risk":' + "1." * 1_900,
+        "{" * 90_000,
+        "<think>" * 14_000,
+        "</think>" * 12_000,
+        '{"sentiment":[' + "[" * 28,
+        " " * 99_000 + '{"sentiment": "negative"}',
+    ],
+)
+def test_hostile_text_takes_no_time(hostile: str) -> None:
+    reference = {"rating": 2, "fields": FIELDS}
+    rollout = _scored("{}", reference=reference).model_copy(update={"completion": hostile})
+    start = time.perf_counter()
+    blocks_of(rollout)
+    assert time.perf_counter() - start < 0.25
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> "PreTrainedTokenizerBase":
+    from transformers import AddedToken
+
+    from tasks.policy.stand_in import build_tokenizer
+
+    trained = build_tokenizer(['{"sentiment":"negative","churn_risk":0.8} o pedido atrasou e não é ótimo'] * 20, 340)
+    trained.add_tokens([AddedToken("<think>", special=False), AddedToken("</think>", special=False)])
+    return trained
+
+
+def _spans(tokenizer: "PreTrainedTokenizerBase", ids: list[int], block: Block) -> str:
+    """Return the text of the tokens that are the block's."""
+    places = blocks_by_token(tokenizer, ids, [block])
+    return str(tokenizer.decode([token for token, place in zip(ids, places, strict=True) if place == 0]))
+
+
+@settings(deadline=None)
+@given(text=st.text(max_size=40), data=st.data())
+def test_the_tokens_of_a_block_are_those_that_touch_it(
+    tokenizer: "PreTrainedTokenizerBase", text: str, data: st.DataObject
+) -> None:
+    """Against the plain way: decode every prefix, and look which tokens changed a character of the block."""
+    ids = tokenizer.encode(text)
+    decoded = tokenizer.decode(ids)
+    start = data.draw(st.integers(0, len(decoded)))
+    end = data.draw(st.integers(start, len(decoded)))
+    if start == end:
+        return
+    found = blocks_by_token(tokenizer, ids, [Block("any", start, end, 1.0)])
+    lengths = [len(decoded[:start].encode()), len(decoded[:end].encode())]
+    sizes = [len(tokenizer.convert_ids_to_tokens([token])[0]) for token in ids]
+    if sum(sizes) != len(decoded.encode()):
+        return
+    places = [sum(sizes[:index]) for index in range(len(ids) + 1)]
+    touched = [first < lengths[1] and last > lengths[0] for first, last in pairwise(places)]
+    assert [place == 0 for place in found] == touched
+
+
+def test_every_byte_of_a_character_belongs_to_its_block(tokenizer: "PreTrainedTokenizerBase") -> None:
+    """An emoji is four tokens here, none of which decodes to it alone."""
+    ids = tokenizer.encode("a🙂b")
+    assert len(ids) == 6
+    assert blocks_by_token(tokenizer, ids, [Block("emoji", 1, 2, 1.0)]) == [-1, 0, 0, 0, 0, -1]
+
+
+def test_a_token_of_two_blocks_belongs_to_the_first_and_special_tokens_to_none(
+    tokenizer: "PreTrainedTokenizerBase",
+) -> None:
+    text = '{"sentiment":"negative","churn_risk":0.8}'
+    ids = [*tokenizer.encode(text), tokenizer.eos_token_id, tokenizer.pad_token_id]
+    first, second = text.index(',"'), text.index('"churn')
+    blocks = [Block("sentiment", 1, first, 1.0), Block("churn_risk", second, len(text) - 1, 1.0)]
+    places = blocks_by_token(tokenizer, ids, blocks)
+    assert places[-2:] == [-1, -1]
+    assert sorted(set(places)) == [-1, 0, 1]
+    joint = [token for token in tokenizer.convert_ids_to_tokens(ids) if '","' in token]
+    assert joint, "the vocabulary was meant to join the end of a value with the next key"
+    assert places[tokenizer.convert_ids_to_tokens(ids).index(joint[0])] == 0
+
+
+def test_the_tags_of_a_thought_count_with_their_text(tokenizer: "PreTrainedTokenizerBase") -> None:
+    """They are added tokens, which are written as they are and not as bytes."""
+    text = "<think>é ótimo</think>não é"
+    ids = tokenizer.encode(text)
+    assert tokenizer.decode(ids, skip_special_tokens=True) == text
+    assert _spans(tokenizer, ids, Block("thought", 0, text.index("não"), 1.0)) == "<think>é ótimo</think>"
+    assert _spans(tokenizer, ids, Block("answer", text.index("não"), len(text), 1.0)) == "não é"
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.integers(0, 309), max_size=40))
+def test_tokens_that_are_no_text_are_counted_as_the_tokenizer_decodes_them(
+    tokenizer: "PreTrainedTokenizerBase", ids: list[int]
+) -> None:
+    """Sampled bytes need not be UTF-8: with their replacement characters miscounted, the last would be missed."""
+    text = tokenizer.decode(ids, skip_special_tokens=True)
+    if not text:
+        return
+    places = blocks_by_token(tokenizer, ids, [Block("last", len(text) - 1, len(text), 1.0)])
+    written = [place for token, place in zip(ids, places, strict=True) if token > 2]
+    assert written[-1] == 0
+    assert blocks_by_token(tokenizer, ids, [Block("beyond", len(text), len(text) + 1, 1.0)]) == [-1] * len(ids)
+
+
+def test_five_hundred_tokens_are_placed_at_once(tokenizer: "PreTrainedTokenizerBase") -> None:
+    ids = [token for token in tokenizer.encode("não é ótimo 🙂 " * 200) if token > 2][:512]
+    blocks = [Block(str(place), place * 20, place * 20 + 15, 1.0) for place in range(10)]
+    start = time.perf_counter()
+    blocks_by_token(tokenizer, ids, blocks)
+    assert time.perf_counter() - start < 0.1
+
+
+def test_a_tokenizer_that_is_not_byte_level_is_refused() -> None:
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    words = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"▁a": 0}, unk_token="▁a")))
+    with pytest.raises(InputError, match="byte-level tokenizer and"):
+        blocks_by_token(words, [0], [Block("any", 0, 1, 1.0)])

@@ -1,0 +1,60 @@
+"""Form that counts only above a threshold of content."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
+from tasks.commerce.registry import TASKS
+from tasks.train.conditional import PARTS, gate_components
+
+EXTRACTION = {"json": 1.0, "schema": 0.9, "types": 0.8, "values": 0.6}
+
+
+@pytest.mark.parametrize("task", TASK_NAMES)
+@pytest.mark.parametrize("spec", SPEC_NAMES)
+def test_every_component_is_form_content_or_a_penalty(spec: SpecName, task: TaskName) -> None:
+    """A component that is new in a reward must be put in one of the lists."""
+    weights = TASKS[task].rewards[spec].weights
+    form, content = PARTS[spec][task]
+    assert sorted([*form, *content]) == sorted(name for name, weight in weights.items() if weight > 0)
+
+
+def test_form_counts_from_the_threshold_on() -> None:
+    """GDPO, eq. 8: r_k where the harder reward reaches t, else 0."""
+    assert gate_components("extraction", "grounded", EXTRACTION, 0.6) == EXTRACTION
+    gated = {"json": 0.0, "schema": 0.0, "types": 0.0, "values": 0.6}
+    assert gate_components("extraction", "grounded", EXTRACTION, 0.61) == gated
+
+
+def test_content_of_two_components_is_their_weighted_mean() -> None:
+    """Churn: (.35 x 1 + .30 x 0) / .65 = .538."""
+    components = {"json": 1.0, "types": 1.0, "churn": 1.0, "risk": 0.0, "reasoning": 1.0}
+    assert gate_components("churn", "grounded", components, 0.53) == components
+    assert gate_components("churn", "grounded", components, 0.55) == {
+        "json": 0.0,
+        "types": 0.0,
+        "churn": 1.0,
+        "risk": 0.0,
+        "reasoning": 0.0,
+    }
+
+
+@pytest.mark.parametrize("task", TASK_NAMES)
+def test_a_reward_of_form_alone_is_left_as_it_is(task: TaskName) -> None:
+    components = dict.fromkeys(TASKS[task].rewards["v4.2"].weights, 0.3)
+    assert gate_components(task, "v4.2", components, 1.0) == components
+
+
+@given(spec=st.sampled_from(SPEC_NAMES), task=st.sampled_from(TASK_NAMES), threshold=st.floats(0, 1), data=st.data())
+def test_gating_only_ever_takes_away_form(
+    spec: SpecName, task: TaskName, threshold: float, data: st.DataObject
+) -> None:
+    reward = TASKS[task].rewards[spec]
+    components = {name: data.draw(st.floats(0, 1)) for name in reward.weights}
+    gated = gate_components(task, spec, components, threshold)
+    assert reward.total(gated) <= reward.total(components)
+    assert list(gated) == list(components)
+    for name, value in gated.items():
+        assert value == components[name] or (value == 0 and name in PARTS[spec][task].form)
+    assert gate_components(task, spec, components, 0.0) == components

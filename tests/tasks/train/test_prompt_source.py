@@ -1,0 +1,149 @@
+"""Prompts by rounds: each row once a round, and a resumed run draws what an uninterrupted one would."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.errors import InputError
+from schemas.prompts import PromptRow
+from schemas.tasks import TaskName
+from tasks.train.prompt_source import PromptSource
+
+SIZES = st.integers(1, 12)
+SEEDS = st.integers(0, 1000)
+EXPECTED = (5, 2, 4, 3, 1, 0)
+
+
+def _rows(count: int, task: TaskName = "push") -> list[PromptRow]:
+    return [
+        PromptRow(f"{task}-{number}", task, "Responda.", f"pergunta {number}", {}, "simulated", None, None, None)
+        for number in range(count)
+    ]
+
+
+def _ids(rows: Sequence[PromptRow]) -> list[str]:
+    return [row.prompt_id for row in rows]
+
+
+def _saved(source: PromptSource, rows: Sequence[PromptRow], seed: int) -> PromptSource:
+    resumed = PromptSource(rows, seed)
+    resumed.load_state_dict(json.loads(json.dumps(source.state_dict(), sort_keys=True)))
+    return resumed
+
+
+def test_rows_are_refused_where_there_are_none() -> None:
+    with pytest.raises(InputError, match="0 prompts"):
+        PromptSource([], 1)
+
+
+@given(size=SIZES, seed=SEEDS, counts=st.lists(st.integers(0, 15), max_size=20))
+def test_each_round_has_every_row_once(size: int, seed: int, counts: list[int]) -> None:
+    source = PromptSource(_rows(size), seed)
+    drawn = [name for count in counts for name in _ids(source.draw(count))]
+    assert len(drawn) == sum(counts)
+    for start in range(0, len(drawn) - size + 1, size):
+        assert len(set(drawn[start : start + size])) == size
+
+
+@given(size=SIZES, seed=SEEDS, counts=st.lists(st.integers(0, 12), max_size=20))
+def test_no_call_gives_a_row_twice_while_there_are_enough(size: int, seed: int, counts: list[int]) -> None:
+    """At the end of a round, the first rows of the next may be those that the call has had already."""
+    source = PromptSource(_rows(size), seed)
+    for count in counts:
+        given_rows = _ids(source.draw(min(count, size)))
+        assert len(set(given_rows)) == len(given_rows)
+
+
+def test_more_rows_than_there_are_come_evenly() -> None:
+    times = Counter(_ids(PromptSource(_rows(3), 0).draw(8)))
+    assert sorted(times.values()) == [2, 3, 3]
+
+
+@given(size=SIZES, seed=SEEDS, counts=st.lists(st.integers(0, 15), min_size=1, max_size=12), data=st.data())
+def test_a_resumed_run_draws_what_an_uninterrupted_one_would(
+    size: int, seed: int, counts: list[int], data: st.DataObject
+) -> None:
+    cut = data.draw(st.integers(0, len(counts)))
+    rows = _rows(size, "push") + _rows(size, "churn")
+    uninterrupted, source = PromptSource(rows, seed), PromptSource(rows, seed)
+    wanted, found = list[PromptRow](), list[PromptRow]()
+    for step, count in enumerate(counts):
+        if step == cut:
+            source = _saved(source, rows, seed)
+        counts_of: dict[TaskName, int] = {"churn": count, "push": count // 2}
+        wanted += uninterrupted.draw(count) + uninterrupted.draw_of(counts_of)
+        found += source.draw(count) + source.draw_of(counts_of)
+    assert _ids(found) == _ids(wanted)
+
+
+def test_a_run_resumed_in_a_later_epoch_does_not_replay_the_order_of_epoch_0() -> None:
+    """TRL's RepeatSampler has no set_epoch and starts its generator anew when a run is resumed."""
+    rows = _rows(40)
+    source = PromptSource(rows, 3)
+    first = _ids(source.draw(40))
+    second = _ids(_saved(source, rows, 3).draw(40))
+    assert sorted(first) == sorted(second)
+    assert first != second
+    assert second == _ids(source.draw(40))
+
+
+def test_an_order_is_the_seeds_own() -> None:
+    orders = [_ids(PromptSource(_rows(40), seed).draw(40)) for seed in (0, 0, 1)]
+    assert orders[0] == orders[1] != orders[2]
+    assert orders[0] != _ids(_rows(40))
+
+
+def test_the_order_is_the_same_on_every_machine() -> None:
+    assert _ids(PromptSource(_rows(6), 42).draw(6)) == [f"push-{number}" for number in EXPECTED]
+
+
+def test_drawing_by_task_takes_each_tasks_own_rows_and_leaves_the_mix_alone() -> None:
+    rows = _rows(5, "push") + _rows(7, "churn")
+    source, alone = PromptSource(rows, 9), PromptSource(rows, 9)
+    drawn = source.draw_of({"churn": 3, "push": 2, "sql_qa": 0})
+    assert [row.task for row in drawn] == ["churn"] * 3 + ["push"] * 2
+    assert _ids(source.draw(12)) == _ids(alone.draw(12))
+    later = source.draw_of({"push": 3, "churn": 4})
+    assert sorted(_ids(drawn + later)) == sorted(_ids(rows))
+
+
+def test_tasks_of_equal_size_have_orders_of_their_own() -> None:
+    source = PromptSource(_rows(30, "push") + _rows(30, "churn"), 0)
+    numbers = [row.prompt_id.split("-")[1] for row in source.draw_of({"push": 30, "churn": 30})]
+    assert numbers[:30] != numbers[30:]
+
+
+def test_a_task_without_prompts_is_named() -> None:
+    with pytest.raises(InputError, match="no prompts of sql_qa"):
+        PromptSource(_rows(3), 0).draw_of({"push": 1, "sql_qa": 2})
+
+
+@pytest.mark.parametrize(
+    ("rows", "seed", "said"),
+    [
+        (_rows(4), 0, "rows 5, here 4"),
+        (_rows(4) + _rows(1, "churn"), 0, "prompts"),
+        (_rows(5)[::-1], 0, "prompts"),
+        (_rows(5), 1, "seed 0, here 1"),
+    ],
+    ids=["fewer rows", "another row", "another order", "another seed"],
+)
+def test_the_state_of_another_dataset_is_refused(rows: list[PromptRow], seed: int, said: str) -> None:
+    state = PromptSource(_rows(5), 0).state_dict()
+    with pytest.raises(InputError, match=said):
+        PromptSource(rows, seed).load_state_dict(state)
+
+
+def test_a_state_does_not_change_after_it_was_taken() -> None:
+    """A checkpoint may be written while the next step draws."""
+    source = PromptSource(_rows(3), 5)
+    source.draw(2)
+    state = source.state_dict()
+    before = json.dumps(state)
+    source.draw(2)
+    source.draw(1)
+    assert json.dumps(state) == before
