@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 
 from schemas.section import Section
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from schemas.train_config import TrainConfig
+from schemas.train_config import LoraSection, TrainConfig
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 AUDIT_FOLDER = REPOSITORY / "data" / "audit"
@@ -227,14 +227,20 @@ class PolicyConfig(Section):
 
 
 class WarmStartConfig(Section):
-    """Supervised fine-tuning on demonstrations, before GRPO."""
+    """Supervised fine-tuning on demonstrations, before GRPO.
 
-    steps: int = Field(default=300, ge=1)
-    """Optimizer steps."""
+    The stand-in learns all it knows here, from nearly right answers. A model by name learns the reference answers, by
+    an adapter that is merged into it.
+    """
+
+    steps: int = Field(default=300, ge=0)
+    """Optimizer steps; 0 leaves a model by name as it is published, and the stand-in needs one at least."""
     batch_size: int = Field(default=32, ge=1)
     """Demonstrations a step."""
     learning_rate: float = Field(default=2e-3, gt=0)
-    """Peak learning rate."""
+    """Peak learning rate; a model by name wants about a tenth of the stand-in's."""
+    lora: LoraSection = LoraSection()
+    """Size of the adapter that a model by name learns with; the stand-in learns with all its weights."""
 
 
 class RewardsConfig(Section):
@@ -357,3 +363,12 @@ class Config(Section):
     """Statistical evaluation."""
     promote: PromoteConfig = PromoteConfig()
     """Promotion."""
+
+    @model_validator(mode="after")
+    def _content_can_be_told_from_form(self) -> "Config":
+        if self.train.content_threshold and self.rewards.spec == "v4.2":
+            raise ValueError(
+                f"train.content_threshold is {self.train.content_threshold}, and the rewards v4.2 score form alone; set "
+                "it to 0, or rewards.spec to 'grounded'"
+            )
+        return self

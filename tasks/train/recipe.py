@@ -87,8 +87,8 @@ def grpo_arguments(
     """
     return {
         **optimizer_arguments(config, prompts=prompts, seed=seed, work=work, on_gpu=on_gpu),
-        # The trainer draws its own prompts, and its state says where it was: nothing is skipped on resume.
-        "ignore_data_skip": True,
+        # Skipping draws no prompt, for the sampler does that; it is what puts the random state back where it belongs.
+        "ignore_data_skip": False,
         **_sampling(config),
         **_vllm(config),
         **_loss(config, weights),

@@ -1,26 +1,38 @@
 """One training step that leaves no trace: what it moves and what it takes, known before the first real one."""
 
 import copy
+import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
+import numpy as np
 import torch
+
+from tasks.train.rollouts import Rollouts
 
 COUNTED: Final = (
     "state",
+    "generation_config",
+    "current_gradient_accumulation_steps",
     "_step",
     "_metrics",
     "_logs",
+    "_pending_extra_logs",
+    "_pending_metrics",
     "_buffered_inputs",
     "_current_train_step_time",
+    "_total_train_tokens",
     "entropy_coef",
     "_last_world_entropy",
     "_entropy_window_stats",
+    "_seconds",
+    "_sampled_tokens",
 )
-"""What TRL's trainers keep of the steps that they took."""
+"""What a trainer keeps of the steps that it took, and how its completions are sampled."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +55,7 @@ class Rehearsal:
 
 
 def rehearse(trainer: Any, learning_rate: float) -> Rehearsal:
-    """Take one optimizer step on the trainer's next batch, and put everything back as it was.
+    """Take one optimizer step on the trainer's next batches, and put everything back as it was.
 
     Args:
         trainer: A trainer of TRL that has not begun to train.
@@ -51,48 +63,100 @@ def rehearse(trainer: Any, learning_rate: float) -> Rehearsal:
             warm-up nothing would have moved.
     """
     on_gpu = torch.cuda.is_available()
-    with unchanged(trainer):
-        batch = next(iter(trainer.get_train_dataloader()))
+    passes = trainer.args.gradient_accumulation_steps
+    model = trainer.model
+    with unchanged(trainer), _something_to_learn(trainer):
+        trainer.current_gradient_accumulation_steps = passes
+        batches = _first_batches(trainer, passes)
         # On the host, where the copies are no part of the peak that is measured.
-        before = {name: parameter.detach().to("cpu", copy=True) for name, parameter in trainer.model.named_parameters()}
+        before = {name: parameter.detach().to("cpu", copy=True) for name, parameter in model.named_parameters()}
+        # Weight decay moves what has no gradient, and would hide that there is none.
         optimizer = torch.optim.AdamW(
-            [parameter for parameter in trainer.model.parameters() if parameter.requires_grad], lr=learning_rate
+            [parameter for parameter in model.parameters() if parameter.requires_grad],
+            lr=learning_rate,
+            weight_decay=0.0,
         )
         if on_gpu:
             torch.cuda.reset_peak_memory_stats()
         started = time.perf_counter()
-        trainer.model.train()
-        loss = trainer.training_step(trainer.model, batch, None)
-        gradients = [parameter.grad for parameter in trainer.model.parameters() if parameter.grad is not None]
+        model.train()
+        loss = sum(float(trainer.training_step(model, batch, None)) for batch in batches)
+        gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
         norm = torch.nn.utils.get_total_norm(gradients) if gradients else torch.tensor(0.0)
         optimizer.step()
         optimizer.zero_grad()
         seconds = time.perf_counter() - started
         peak = torch.cuda.max_memory_allocated() if on_gpu else None
         moved = frozenset(
-            name
-            for name, parameter in trainer.model.named_parameters()
-            if not torch.equal(before[name], parameter.detach().cpu())
+            name for name, parameter in model.named_parameters() if not torch.equal(before[name], parameter.cpu())
         )
         with torch.no_grad():
-            for name, parameter in trainer.model.named_parameters():
+            for name, parameter in model.named_parameters():
                 if name in moved:
                     parameter.copy_(before[name])
-    return Rehearsal(float(loss), float(norm), moved, seconds, peak)
+    return Rehearsal(loss, float(norm), moved, seconds, peak)
+
+
+def _first_batches(trainer: Any, count: int) -> list[Any]:
+    loader = trainer.get_train_dataloader()
+    batches = list(islice(loader, count))
+    # A loader that was not read to its end would stay accelerate's active one.
+    loader.end()
+    return batches
+
+
+@contextmanager
+def _something_to_learn(trainer: Any) -> Iterator[None]:
+    """Give a batch whose completions all earned the same advantages of its own: without any, nothing would move.
+
+    That rewards differ is a check of its own; this one is to show what a step moves whatever they are.
+    """
+    if not hasattr(trainer, "_advantages"):
+        yield
+        return
+    real = trainer._advantages
+
+    def advantages(chosen: Rollouts, output: Mapping[str, Any]) -> torch.Tensor:
+        found: torch.Tensor = real(chosen, output)
+        if found.any():
+            return found
+        signs = torch.ones_like(found)
+        signs[1::2] = -1
+        return signs
+
+    trainer._advantages = advantages
+    try:
+        yield
+    finally:
+        del trainer._advantages
 
 
 @contextmanager
 def unchanged(trainer: Any) -> Iterator[None]:
-    """Put back, after the block, the random state and what the trainer counts, measures and has drawn."""
+    """Put back, after the block, the random states and what the trainer counts, measures and has drawn.
+
+    Nobody is told of rollouts meanwhile. vLLM has a random state of its own, which goes on.
+    """
     devices = [trainer.accelerator.device] if trainer.accelerator.device.type == "cuda" else []
-    counted = {name: copy.deepcopy(trainer.__dict__[name]) for name in COUNTED if name in trainer.__dict__}
+    kept = trainer.__dict__
+    counted = {name: copy.deepcopy(kept[name]) for name in COUNTED if name in kept}
+    told = kept.get("_on_rollouts")
     parts = trainer.state_dict() if hasattr(trainer, "state_dict") else None
     training = trainer.model.training
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - libraries draw from it
     with torch.random.fork_rng(devices=devices):
         try:
+            if told is not None:
+                trainer._on_rollouts = None
             yield
         finally:
-            trainer.__dict__.update(counted)
+            for name in COUNTED:
+                kept.pop(name, None)
+            kept.update(counted)
+            if told is not None:
+                trainer._on_rollouts = told
             trainer.model.train(training)
             if parts is not None:
                 trainer.load_state_dict(parts)
+            random.setstate(python_state)
+            np.random.set_state(numpy_state)  # noqa: NPY002 - as above

@@ -213,6 +213,8 @@ class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
         metrics["reward"][-1] = fmean(
             rollout.reward for rollout, given in zip(chosen.scored, chosen.corrected, strict=True) if not given
         )
+        # Under GDPO this is of the whole batch, and never 1; `zero_variance` is of groups.
+        del metrics["frac_reward_zero_std"]
         totals = torch.tensor([rollout.reward for rollout in chosen.scored])
         flat = zero_variance(totals, self._recipe.generations).tolist()
         metrics["zero_variance"].append(fmean(flat))

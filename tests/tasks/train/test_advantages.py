@@ -159,6 +159,26 @@ def test_the_only_rollout_that_has_a_block_is_better_than_those_that_lack_it() -
     assert found.flatten().tolist() == pytest.approx([0.75, -0.5, -0.5, -0.5])
 
 
+def test_an_error_anywhere_before_a_block_is_its_outcome() -> None:
+    """Third blocks after (0, 1), (0, 1), (1, 1), (1, 1): by the block just before them they would all be alike."""
+    rewards = [(0.0, 1.0, 1.0), (0.0, 1.0, 0.0), (1.0, 1.0, 1.0), (1.0, 1.0, 1.0)]
+    blocks = [[_block(str(place), reward) for place, reward in enumerate(row)] for row in rewards]
+    found = blockwise_advantages(blocks, torch.tensor([[2]] * 4), torch.zeros(4), 4)
+    assert found.flatten().tolist() == [0.5, -0.5, 0.0, 0.0]
+
+
+def test_a_rollout_that_ends_without_a_block_is_compared_by_what_it_wrote() -> None:
+    """A poor thought without an answer stands beside the answer that followed a poor thought: the mean of 0 and .8."""
+    blocks = [
+        (_block("thought", 0.0),),
+        (_block("thought", 0.0), _block("answer", 0.8)),
+        (_block("thought", 1.0), _block("answer", 1.0)),
+        (_block("thought", 1.0), _block("answer", 0.6)),
+    ]
+    found = blockwise_advantages(blocks, torch.tensor([[-1], [1], [1], [1]]), torch.zeros(4), 4)
+    assert found.flatten().tolist() == pytest.approx([0.0, 0.4, 0.2, -0.2])
+
+
 def test_blocks_are_compared_by_name_and_within_their_group() -> None:
     blocks = [
         (_block("a", 1.0), _block("b", 1.0)),

@@ -140,6 +140,13 @@ def test_a_long_thought_earns_less_than_a_short_one_and_one_without_an_end_nothi
     assert [(block.name, block.reward) for block in unfinished] == [("thought", 0.0)]
 
 
+@pytest.mark.parametrize("thought", ["", "atraso entrega atraso entrega atraso entrega", "the customer was not happy"])
+def test_an_empty_thought_and_one_that_is_no_portuguese_earn_nothing(thought: str) -> None:
+    """Being short is not enough, or thoughts would be learnt away."""
+    completion = f'<think>{thought}</think>{{"polarity": "negative", "score": 1}}'
+    assert blocks_of(_scored(completion, "sentiment", {"polarity": "negative", "score": 1}))[0].reward == 0
+
+
 def test_the_fields_behind_a_thought_are_blocks_and_those_in_it_are_not() -> None:
     answer = json.dumps(FIELDS)
     completion = f'<think>{THOUGHT} {{"sentiment": "positive"}}</think>\n{answer}'

@@ -1,34 +1,26 @@
-"""The rewards as TRL sees them: one function a component, silent outside its task, each rollout scored once."""
+"""The rewards as TRL sees them: one function a component, silent outside its task."""
 
-import json
-from typing import Any
+import math
+from collections.abc import Sequence
 
 import pytest
 
-from schemas.documents import Rollout, ScoredRollout
-from schemas.tasks import SpecName
-from tasks.commerce import registry
+from schemas.documents import ScoredRollout
+from schemas.prompts import PromptRow
 from tasks.commerce.sandbox import Databases
+from tasks.policy.generate import Completion, StopReason
 from tasks.train.rewards import ComponentRewards
+from tests.tasks.train.small_training import prompt_rows
 
-REFERENCES: dict[str, Any] = {
-    "push": {"product": "brinquedos", "offer": "frete grátis"},
-    "sentiment": {"polarity": "positive", "score": 5},
-}
-COMPLETIONS = {
-    "push": "Brinquedos com frete grátis! Aproveite hoje no app.",
+ROWS = prompt_rows("push", "sentiment", each=1)
+TEXTS = {
+    "push": "Livro com frete grátis! Aproveite hoje no app.",
     "sentiment": '{"polarity":"positive","score":5}',
 }
 
 
-def _batch(*tasks: str) -> dict[str, Any]:
-    return {
-        "completions": [[{"role": "assistant", "content": COMPLETIONS[task]}] for task in tasks],
-        "prompt_id": [f"prompt-{task}" for task in tasks],
-        "task": list(tasks),
-        "prompt_text": ["Escreva." for _ in tasks],
-        "reference": [json.dumps(REFERENCES[task]) for task in tasks],
-    }
+def _score(rewards: ComponentRewards, rows: Sequence[PromptRow]) -> list[ScoredRollout]:
+    return rewards.score(rows, [Completion(TEXTS[row.task], 7, StopReason.END_OF_TURN) for row in rows])
 
 
 @pytest.fixture
@@ -37,37 +29,40 @@ def rewards() -> ComponentRewards:
 
 
 def test_a_function_abstains_outside_its_task(rewards: ComponentRewards) -> None:
-    functions, _ = rewards.functions()
-    batch = _batch("push", "sentiment", "push")
-    for function in functions:
-        values = function(**batch)
-        spoke = [value is not None for value in values]
-        task = function.__name__.split(".")[0]
-        assert spoke == [each == task for each in batch["task"]]
+    rows = [*ROWS, ROWS[0]]
+    rewards.deal(rewards.components(_score(rewards, rows)))
+    for function in rewards.functions():
+        spoke = [value is not None for value in function(prompts=[], completions=[])]
+        assert spoke == [row.task == function.__name__.split(".")[0] for row in rows]
 
 
 def test_the_weighted_components_of_a_row_are_its_reward(rewards: ComponentRewards) -> None:
-    functions, weights = rewards.functions()
-    batch = _batch("push", "sentiment")
-    values = [function(**batch) for function in functions]
-    for row, rollout in enumerate(rewards.scored):
-        total = sum(weight * (column[row] or 0.0) for weight, column in zip(weights, values, strict=True))
-        assert total == pytest.approx(rollout.reward)
+    scored = _score(rewards, ROWS)
+    for rollout, components in zip(scored, rewards.components(scored), strict=True):
+        known = [
+            weight * value for weight, value in zip(rewards.weights, components, strict=True) if not math.isnan(value)
+        ]
+        assert sum(known) == pytest.approx(rollout.reward)
 
 
-def test_each_batch_is_scored_once_and_a_new_batch_anew(
-    rewards: ComponentRewards, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scored: list[str] = []
-    real = registry.score_rollout
+def test_functions_answer_from_the_newest_batch(rewards: ComponentRewards) -> None:
+    functions = rewards.functions()
+    for rows in (ROWS, ROWS[:1]):
+        rewards.deal(rewards.components(_score(rewards, rows)))
+        assert [len(function()) for function in functions] == [len(rows)] * len(functions)
 
-    def count(rollout: Rollout, databases: Databases | None, spec: SpecName) -> ScoredRollout:
-        scored.append(rollout.task)
-        return real(rollout, databases, spec)
 
-    monkeypatch.setattr(registry, "score_rollout", count)
-    functions, _ = rewards.functions()
-    for batch in (_batch("push", "sentiment"), _batch("sentiment")):
-        for function in functions:
-            function(**batch)
-    assert scored == ["push", "sentiment", "sentiment"]
+def test_why_a_completion_stopped_is_kept_with_its_score(rewards: ComponentRewards) -> None:
+    (rollout,) = rewards.score(ROWS[:1], [Completion("Livro", 3, StopReason.TOKEN_LIMIT)])
+    assert (rollout.model_extra or {})["stop_reason"] == "token_limit"
+
+
+def test_form_without_content_is_not_trained_on_and_still_reported() -> None:
+    rewards = ComponentRewards(Databases(()), "grounded", content_threshold=0.9)
+    wrong = Completion('{"polarity":"negative","score":1}', 9, StopReason.END_OF_TURN)
+    (rollout,) = rewards.score(ROWS[1:], [wrong])
+    trained = dict(
+        zip([function.__name__ for function in rewards.functions()], *rewards.components([rollout]), strict=True)
+    )
+    assert trained["sentiment.json"] == 0.0
+    assert rollout.components["json"] == 1.0

@@ -1,41 +1,14 @@
-"""What the trainer adds to TRL's: an order for each epoch, and log-probabilities on a CPU."""
+"""What the trainer adds to TRL's: rollouts of its own choice, other advantages, and log-probabilities on a CPU."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tasks.train.trainer import EpochSampler, PolicyTrainer, WarmStartTrainer
-
-
-def _order(sampler: EpochSampler, epoch: int) -> list[int]:
-    sampler.set_epoch(epoch)
-    return list(sampler)
-
-
-def _sampler(rows: int, seed: int) -> EpochSampler:
-    return EpochSampler(range(rows), mini_repeat_count=2, batch_size=4, repeat_count=1, shuffle=True, seed=seed)
-
-
-@given(rows=st.integers(4, 40), seed=st.integers(0, 1000), epoch=st.integers(0, 5))
-def test_an_epoch_has_its_own_order_whatever_ran_before_it(rows: int, seed: int, epoch: int) -> None:
-    """TRL's sampler replays epoch 0's order when a run is resumed in a later epoch."""
-    uninterrupted, resumed = _sampler(rows, seed), _sampler(rows, seed)
-    orders = [_order(uninterrupted, earlier) for earlier in range(epoch + 1)]
-    assert _order(resumed, epoch) == orders[epoch]
-
-
-def test_epochs_differ() -> None:
-    sampler = _sampler(40, 0)
-    assert _order(sampler, 0) != _order(sampler, 1)
-
-
-def test_every_prompt_is_repeated_side_by_side() -> None:
-    order = _order(_sampler(12, 3), 0)
-    assert order[::2] == order[1::2]
-    assert sorted(order[::2]) == list(range(12))
+from tasks.train.rollouts import Rollouts
+from tasks.train.trainer import PolicyTrainer
+from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer
 
 
 def _tiny() -> tuple[Any, Any]:
@@ -59,7 +32,7 @@ def test_log_probabilities_on_a_cpu_are_those_of_the_tempered_softmax() -> None:
     import torch
 
     model, ids = _tiny()
-    trainer: Any = SimpleNamespace(temperature=0.7)
+    trainer: Any = SimpleNamespace(temperature=0.7, _entropy_bonus_enabled=False)
     found, entropies, _ = PolicyTrainer._get_per_token_logps_and_entropies(
         trainer, model, ids, torch.ones_like(ids), 4, batch_size=2, compute_entropy=True
     )
@@ -73,16 +46,121 @@ def test_log_probabilities_on_a_cpu_are_those_of_the_tempered_softmax() -> None:
             assert entropies[row, place].item() == pytest.approx(-(by_token * by_token.log()).sum().item(), abs=1e-5)
 
 
-def test_the_warm_start_learns_the_completion_tokens_only() -> None:
+def _train(folder: Path, **recipe: Any) -> tuple[Any, list[tuple[int, Rollouts, Any]]]:
+    seen: list[tuple[int, Rollouts, Any]] = []
+    trainer = small_trainer(folder, on_rollouts=lambda *of_step: seen.append(of_step), **recipe)
+    trainer.train()
+    return trainer, seen
+
+
+def test_a_step_is_trained_on_the_prompts_that_the_sampler_drew(tmp_path: Path) -> None:
+    trainer, seen = _train(tmp_path, max_steps=3)
+    assert [step for step, *_ in seen] == [1, 2, 3]
+    drawn = [row.prompt_id for _, rollouts, _ in seen for row in rollouts.group_rows]
+    assert len(set(drawn)) == 6
+    for _, rollouts, _ in seen:
+        for ids, row in zip(rollouts.prompt_ids, rollouts.rows, strict=True):
+            assert row.prompt in trainer.processing_class.decode(ids)
+
+
+def test_completions_of_one_forward_pass_or_of_eight_move_the_adapter_alike(tmp_path: Path) -> None:
+    """1x8 equals 8x1."""
     import torch
 
-    model, ids = _tiny()
-    labels = ids.clone()
-    labels[:, :6] = -100
-    trainer: Any = None
-    loss = WarmStartTrainer.compute_loss(
-        trainer, model, {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
-    )
-    by_token = torch.log_softmax(model(input_ids=ids).logits, dim=-1)
-    wanted = [by_token[row, place - 1, ids[row, place]].item() for row in range(3) for place in range(6, 9)]
-    assert loss.item() == pytest.approx(-sum(wanted) / len(wanted), abs=1e-5)
+    whole, _ = _train(tmp_path / "whole", max_steps=2)
+    parts, _ = _train(tmp_path / "parts", max_steps=2, accumulation=8)
+    for name, weights in adapter_weights(whole).items():
+        assert torch.allclose(weights, adapter_weights(parts)[name], atol=1e-5), name
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        {},
+        {
+            "dynamic_sampling": {"extra_groups": 2},
+            "guided_correction": {"share": 0.5},
+            "task_weights": {"applies_to": "sampler", "every": 2},
+            "entropy": {"coefficient": 0.001, "adaptive": True, "target": 9.0},
+        },
+        {"iterations": 2, "accumulation": 2, "max_steps": 8, "save_every": 4},
+    ],
+    ids=["plain", "with everything that has a state", "two steps on the same completions"],
+)
+def test_a_resumed_training_equals_an_uninterrupted_one(tmp_path: Path, recipe: dict[str, Any]) -> None:
+    """TRL's own sampler would replay epoch 0: six steps of two prompts are a whole round of twelve."""
+    import torch
+    from transformers import TrainerCallback
+
+    recipe = {"max_steps": 8, "save_every": 4, **recipe}
+    rows = prompt_rows(each=3)
+
+    class Saver(TrainerCallback):  # type: ignore[misc]
+        def on_save(self, args: Any, state: Any, control: Any, **named: Any) -> None:
+            holder["trainer"].save(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+
+    holder: dict[str, Any] = {}
+    whole = holder["trainer"] = small_trainer(tmp_path, rows, callbacks=[Saver()], **recipe)
+    whole.args.save_total_limit = None
+    whole.train()
+    resumed = small_trainer(tmp_path, rows, **recipe)
+    resumed.restore(tmp_path / "checkpoint-4")
+    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-4"))
+    for name, weights in adapter_weights(whole).items():
+        assert torch.equal(weights, adapter_weights(resumed)[name]), name
+    assert resumed.state_dict() == whole.state_dict()
+
+
+def test_the_divisor_of_dr_grpo_stays_while_the_curriculum_shortens_completions(tmp_path: Path) -> None:
+    stages = [{"until_step": 1, "max_completion_tokens": 16}]
+    trainer, seen = _train(tmp_path, curriculum=stages, max_completion_tokens=24, max_steps=2)
+    assert [max(map(len, rollouts.completion_ids)) for _, rollouts, _ in seen] == [16, 24]
+    assert trainer.max_completion_length == 24
+
+
+def test_a_right_answer_given_to_the_policy_is_trained_on_and_not_reported_as_earned(tmp_path: Path) -> None:
+    trainer, seen = _train(tmp_path, guided_correction={"share": 1.0}, max_steps=1)
+    ((_, rollouts, advantages),) = seen
+    given = [place for place, corrected in enumerate(rollouts.corrected) if corrected]
+    assert len(given) == 2
+    for place in given:
+        assert rollouts.scored[place].reward > 0.9
+        assert advantages[place] == advantages[place // 4 * 4 : place // 4 * 4 + 4].max()
+        assert rollouts.completion_ids[place][-1] == trainer.processing_class.eos_token_id
+    (entry,) = [entry for entry in trainer.state.log_history if "reward" in entry]
+    assert entry["reward"] < 0.1
+    assert entry["sampling/corrected"] == pytest.approx(2 / 8)
+
+
+def test_task_weights_scale_the_advantages_of_their_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tasks.train.sampling import RolloutSampler
+
+    _, (plain,) = _train(tmp_path / "plain", max_steps=1, guided_correction={"share": 1.0})
+    monkeypatch.setattr(RolloutSampler, "loss_weights", lambda _: {"push": 1.5, "sentiment": 0.5})
+    _, (weighted,) = _train(tmp_path / "weighted", max_steps=1, guided_correction={"share": 1.0})
+    for row, before, after in zip(plain[1].rows, plain[2], weighted[2], strict=True):
+        assert after.item() == pytest.approx(before.item() * (1.5 if row.task == "push" else 0.5))
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        {"block_advantages": True},
+        {"entropy_advantages": True},
+        {"baseline": "median", "generations": 5, "aggregation": "sum_then_normalize"},
+    ],
+    ids=lambda recipe: next(iter(recipe)),
+)
+def test_every_estimator_of_advantages_trains(tmp_path: Path, recipe: dict[str, Any]) -> None:
+    trainer, seen = _train(tmp_path, max_steps=1, guided_correction={"share": 1.0}, **recipe)
+    assert seen[0][2].shape == (len(seen[0][1].rows),)
+    (entry,) = [entry for entry in trainer.state.log_history if "grad_norm" in entry]
+    assert entry["grad_norm"] > 0
+
+
+def test_the_time_of_a_step_is_told_by_what_it_was_spent_on(tmp_path: Path) -> None:
+    trainer, _ = _train(tmp_path, max_steps=2)
+    for entry in (entry for entry in trainer.state.log_history if "step_time" in entry):
+        parts = [entry[f"seconds/{part}"] for part in ("generation", "reward", "update")]
+        assert sum(parts) == pytest.approx(entry["step_time"])
+        assert min(parts) > 0

@@ -1,0 +1,100 @@
+"""A real training at a size for tests: a tiny policy, a few prompts, the real rewards."""
+
+from pathlib import Path
+from typing import Any
+
+from schemas.config import PolicyConfig
+from schemas.prompts import PromptRow, content_id
+from schemas.tasks import TaskName
+from schemas.train_config import TrainConfig
+from tasks.commerce.sandbox import Databases
+from tasks.train.rewards import ComponentRewards
+
+SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=64)
+RECIPE: dict[str, Any] = {
+    "load_in_4bit": False,
+    "lora": {"rank": 4, "alpha": 8},
+    "max_steps": 4,
+    "prompts_per_step": 2,
+    "generations": 4,
+    "max_completion_tokens": 16,
+    "learning_rate": 1e-2,
+    "warmup_share": 0.0,
+    "save_every": 2,
+    "evaluate_every": 2,
+}
+PRODUCTS = ("livro", "tênis", "celular", "fone", "mochila", "relógio")
+
+
+def prompt_rows(*tasks: TaskName, each: int = 6) -> list[PromptRow]:
+    return [_row(task, number) for number in range(each) for task in tasks or ("push", "sentiment")]
+
+
+def _row(task: TaskName, number: int) -> PromptRow:
+    product = PRODUCTS[number % len(PRODUCTS)]
+    prompt = f"Pedido {number}: {product}."
+    references: dict[str, dict[str, Any]] = {
+        "push": {"product": product, "offer": "frete grátis"},
+        "sentiment": {"polarity": "positive", "score": 5},
+    }
+    reference = references[task]
+    return PromptRow(
+        content_id(task, "Responda.", prompt, reference),
+        task,
+        "Responda.",
+        prompt,
+        reference,
+        "simulated",
+        f"c{number}",
+        None,
+        None,
+    )
+
+
+def tiny_policy(seed: int = 3) -> tuple[Any, Any]:
+    from tasks.policy.stand_in import build_model, build_tokenizer
+
+    texts = [f"Pedido {number}: {product}. frete grátis positive" for number, product in enumerate(PRODUCTS)]
+    tokenizer = build_tokenizer(texts * 20, SMALL.vocabulary_size)
+    return build_model(SMALL.model_copy(update={"vocabulary_size": len(tokenizer)}), tokenizer, seed), tokenizer
+
+
+def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: Any) -> Any:
+    """Return a `PolicyTrainer`; extra settings are those of `TrainConfig`, or `on_rollouts` and `callbacks`."""
+    from peft import LoraConfig
+    from trl import GRPOConfig
+
+    from tasks.train.recipe import grpo_arguments
+    from tasks.train.trainer import PolicyTrainer
+
+    named = {name: recipe.pop(name) for name in ("on_rollouts", "callbacks") if name in recipe}
+    seed = recipe.pop("seed", 5)
+    config = TrainConfig.model_validate({**RECIPE, **recipe})
+    rows = rows or prompt_rows()
+    rewards = ComponentRewards(Databases(()), "grounded", config.content_threshold)
+    model, tokenizer = tiny_policy()
+    arguments = grpo_arguments(config, weights=rewards.weights, prompts=len(rows), seed=seed, work=folder, on_gpu=False)
+    return PolicyTrainer(
+        config,
+        rows,
+        rewards,
+        model=model,
+        args=GRPOConfig(**arguments),
+        processing_class=tokenizer,
+        peft_config=LoraConfig(
+            r=config.lora.rank,
+            lora_alpha=config.lora.alpha,
+            lora_dropout=0.0,
+            target_modules="all-linear",
+            task_type="CAUSAL_LM",
+        ),
+        **named,
+    )
+
+
+def adapter_weights(trainer: Any) -> dict[str, Any]:
+    return {
+        name: parameter.detach().clone()
+        for name, parameter in trainer.model.named_parameters()
+        if parameter.requires_grad
+    }

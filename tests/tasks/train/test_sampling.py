@@ -1,0 +1,181 @@
+"""Which rollouts a step is trained on: groups that teach nothing are replaced, and hopeless ones are shown how."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+import torch
+
+from schemas.documents import ScoredRollout
+from schemas.prompts import PromptRow
+from schemas.train_config import TrainConfig
+from tasks.train.rollouts import Rollouts
+from tasks.train.sampling import RolloutSampler
+from tests.tasks.train.small_training import RECIPE, prompt_rows
+
+GENERATIONS = 4
+DULL = [0.2] * GENERATIONS
+LIVELY = [0.1, 0.2, 0.3, 0.4]
+
+
+def _scored(row: PromptRow, reward: float) -> ScoredRollout:
+    return ScoredRollout(
+        prompt_id=row.prompt_id,
+        task=row.task,
+        prompt=row.prompt,
+        completion="",
+        reference=dict(row.reference),
+        reward=reward,
+        components={},
+        parsed=None,
+        spec="grounded",
+        reward_version="test",
+    )
+
+
+def _rollouts(prompts: Sequence[PromptRow], rewards: Sequence[Sequence[float]]) -> Rollouts:
+    rows = [row for row in prompts for _ in range(GENERATIONS)]
+    flat = [reward for group in rewards for reward in group]
+    return Rollouts(
+        rows=rows,
+        prompt_ids=[[1]] * len(rows),
+        completion_ids=[[number] for number in range(len(rows))],
+        log_probabilities=None,
+        scored=[_scored(row, reward) for row, reward in zip(rows, flat, strict=True)],
+        rewards=torch.tensor(flat).unsqueeze(1),
+        truncated=[False] * len(rows),
+        corrected=[False] * len(rows),
+        generations=GENERATIONS,
+    )
+
+
+class Policy:
+    """Answers with rewards that are told beforehand, a list of groups for each time that it is asked."""
+
+    def __init__(self, *rewards: list[list[float]]) -> None:
+        self._rewards = list(rewards)
+        self.asked: list[list[str]] = []
+        self.limits: list[int] = []
+        self.corrections: list[dict[int, str]] = []
+
+    def sample(self, prompts: Sequence[PromptRow], limit: int) -> Rollouts:
+        self.asked.append([row.task for row in prompts])
+        self.limits.append(limit)
+        return _rollouts(prompts, self._rewards.pop(0))
+
+    def correct(self, rollouts: Rollouts, answers: Mapping[int, str]) -> Rollouts:
+        self.corrections.append(dict(answers))
+        places = list(answers)
+        return rollouts.with_answers(
+            places,
+            [[99]] * len(places),
+            [_scored(rollouts.rows[place], 1.0) for place in places],
+            torch.ones(len(places), 1),
+        )
+
+
+def _sampler(seed: int = 1, **recipe: Any) -> RolloutSampler:
+    return RolloutSampler(TrainConfig.model_validate({**RECIPE, **recipe}), prompt_rows(each=20), seed)
+
+
+def _choose(sampler: RolloutSampler, policy: Policy, step: int = 0) -> Rollouts:
+    return sampler.choose(step, policy.sample, policy.correct)
+
+
+def test_without_a_budget_a_step_keeps_what_it_sampled() -> None:
+    policy = Policy([DULL, LIVELY])
+    assert _choose(_sampler(), policy).group_rewards() == [DULL, LIVELY]
+    assert len(policy.asked) == 1
+
+
+def test_a_group_that_teaches_nothing_is_replaced_by_one_of_its_task() -> None:
+    policy = Policy([DULL, LIVELY], [[0.5, 0.6, 0.7, 0.8]])
+    chosen = _choose(_sampler(dynamic_sampling={"extra_groups": 4}), policy)
+    assert chosen.group_rewards() == [[0.5, 0.6, 0.7, 0.8], LIVELY]
+    assert policy.asked[1] == policy.asked[0][:1]
+    assert [row.task for row in chosen.group_rows] == policy.asked[0]
+
+
+def test_the_budget_bounds_what_a_step_samples_and_what_is_left_over_stays() -> None:
+    policy = Policy([DULL, DULL], [DULL, DULL], [DULL])
+    sampler = _sampler(dynamic_sampling={"extra_groups": 3})
+    assert _choose(sampler, policy).group_rewards() == [DULL, DULL]
+    assert [len(asked) for asked in policy.asked] == [2, 2, 1]
+    assert sampler.figures()["sampling/resampled_groups"] == 3
+
+
+def test_a_new_group_that_teaches_nothing_either_does_not_take_a_place() -> None:
+    policy = Policy([DULL, DULL], [LIVELY, [0.9] * GENERATIONS])
+    chosen = _choose(_sampler(dynamic_sampling={"extra_groups": 2}), policy)
+    assert sorted(chosen.group_rewards()) == [LIVELY, DULL]
+
+
+def test_replaced_rollouts_keep_tokens_rows_and_rewards_together() -> None:
+    policy = Policy([DULL, LIVELY], [LIVELY])
+    chosen = _choose(_sampler(dynamic_sampling={"extra_groups": 1}), policy)
+    assert chosen.completion_ids == [[0], [1], [2], [3], [4], [5], [6], [7]]
+    assert chosen.rewards.squeeze(1).tolist() == pytest.approx([*LIVELY, *LIVELY])
+    assert all(row.prompt_id == rollout.prompt_id for row, rollout in zip(chosen.rows, chosen.scored, strict=True))
+
+
+def test_a_hopeless_group_gets_the_right_answer_in_place_of_its_worst() -> None:
+    policy = Policy([[0.2, 0.0, 0.1, 0.2], [0.2, 0.9, 0.1, 0.2]])
+    chosen = _choose(_sampler(guided_correction={"share": 1.0, "threshold": 0.5}), policy)
+    assert chosen.group_rewards() == [[0.2, 1.0, 0.1, 0.2], [0.2, 0.9, 0.1, 0.2]]
+    assert chosen.corrected == [False, True, *[False] * 6]
+    assert list(policy.corrections[0]) == [1]
+
+
+def test_task_weights_see_what_the_policy_earned_and_no_answer_that_it_was_given() -> None:
+    """A corrected group would look like improvement."""
+    policy = Policy([[0.2] * GENERATIONS] * 2)
+    chosen = _choose(_sampler(guided_correction={"share": 1.0}), policy)
+    assert sum(chosen.corrected) == 2
+    assert list(chosen.own_rewards().values()) == pytest.approx([0.2] * len(chosen.own_rewards()))
+
+
+def test_the_curriculum_decides_how_long_completions_may_be() -> None:
+    sampler = _sampler(curriculum=[{"until_step": 2, "max_completion_tokens": 16}], max_completion_tokens=24)
+    policy = Policy(*[[LIVELY, LIVELY]] * 4)
+    for step in range(4):
+        _choose(sampler, policy, step)
+    assert policy.limits == [16, 16, 24, 24]
+
+
+def test_the_sampler_of_task_weights_deals_out_the_prompts() -> None:
+    sampler = _sampler(task_weights={"applies_to": "sampler", "every": 1}, prompts_per_step=4)
+    policy = Policy(*[[LIVELY] * 4] * 6)
+    for step in range(6):
+        _choose(sampler, policy, step)
+    tasks = [task for asked in policy.asked for task in asked]
+    assert tasks.count("push") == tasks.count("sentiment") == 12
+    assert sampler.loss_weights() == {}
+
+
+def test_a_task_that_stagnates_weighs_more_in_the_loss() -> None:
+    sampler = _sampler(task_weights={"applies_to": "loss", "every": 1, "rate": 1.0}, prompts_per_step=2)
+    for step in range(20):
+        prompts: list[PromptRow] = []
+
+        def sample(rows: Sequence[PromptRow], _: int, prompts: list[PromptRow] = prompts) -> Rollouts:
+            prompts += rows
+            return _rollouts(rows, [LIVELY if row.task == "push" else [0.6, 0.7, 0.8, 0.9] for row in rows])
+
+        sampler.choose(step, sample, lambda rollouts, _: rollouts)
+    weights = sampler.loss_weights()
+    assert weights["push"] > 1 > weights["sentiment"]
+    assert sum(weights.values()) == pytest.approx(2.0)
+
+
+def test_a_restored_sampler_goes_on_as_if_nothing_had_happened() -> None:
+    recipe: dict[str, Any] = {
+        "dynamic_sampling": {"extra_groups": 2},
+        "task_weights": {"applies_to": "sampler", "every": 2},
+    }
+    one, other = _sampler(**recipe), _sampler(**recipe)
+    script = [[DULL, LIVELY], [LIVELY], [LIVELY, DULL], [DULL], [LIVELY]]
+    _choose(one, Policy(*script[:2]))
+    other.load_state_dict(one.state_dict())
+    first, second = Policy(*script[2:]), Policy(*script[2:])
+    assert _choose(one, first, 1).rows == _choose(other, second, 1).rows
+    assert one.state_dict() == other.state_dict()
