@@ -6,10 +6,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# A file's tests stay in one process, which makes once what they share; in the order of the folders, the slowest begin.
+IN_PROCESSES := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 SET ?=
 NAME ?= retrain
+TRAINER ?= $(BIN)/python
 
-.PHONY: setup retrain test test-fast lint ui bench clean constraints
+.PHONY: setup retrain test test-fast lint ui bench gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -27,10 +30,10 @@ retrain: $(READY)  ## Retrain on this machine, end to end (SET="seed=2 train.max
 	$(BIN)/tucano retrain --profile local $(foreach pair,$(SET),--set $(pair))
 
 test: $(READY)  ## Run every test.
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(IN_PROCESSES)
 
 test-fast: $(READY)  ## Run the tests that need no server, child process or whole pipeline.
-	$(BIN)/python -m pytest -m "not integration and not e2e"
+	$(BIN)/python -m pytest -m "not integration and not e2e" $(IN_PROCESSES)
 
 lint: $(READY)  ## Ruff, mypy and import-linter.
 	$(BIN)/ruff check .
@@ -44,6 +47,9 @@ ui: $(READY)  ## Serve Prefect's and MLflow's pages on loopback over the local s
 bench: $(READY)  ## Run one benchmark: make bench NAME=retrain.
 	@test -f "benchmarks/$(NAME).py" || { echo "NAME is one of: $$(cd benchmarks && ls [a-z]*.py | sed 's/\.py$$//' | tr '\n' ' ')"; exit 2; }
 	$(BIN)/python -m benchmarks.$(NAME)
+
+gpu-check: $(READY)  ## Train 20 steps on this machine's GPU (TRAINER=/opt/trainer/bin/python names the trainer's Python).
+	$(TRAINER) -m benchmarks.gpu_check
 
 constraints: $(READY)  ## Pin what .venv holds, and resolve the trainer's environment.
 	$(BIN)/python -m pip freeze --exclude-editable > constraints/laptop.draft

@@ -20,11 +20,11 @@ from tasks.train.warm_start import SUMMARY_FILE, WarmStartRequest
 
 @flow(name="base", validate_parameters=False)
 def base(config: Config, pipeline_run: str, dataset: StageResult, *, fresh: bool = False) -> StageResult:
-    """Build the stand-in and give it its warm start, or fetch the named model."""
+    """Build the stand-in, or fetch the named model, and give it its warm start."""
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
-        if not config.policy.stand_in and (dataset.path / GENERAL_FILE).exists():
-            say("base: warning: a model by name has no warm start, so the general instructions are not used")
+        if not config.warm_start.steps and (dataset.path / GENERAL_FILE).exists():
+            say("base: warning: warm_start.steps is 0, so the general instructions are not used")
         request = WarmStartRequest(
             policy=config.policy,
             warm_start=config.warm_start,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli_audit import app as audit_app
+from flows.cli_train import evaluate, train
 from flows.options import UNDONE, Overrides, Profile
 from schemas.errors import InputError, TucanoError
 from schemas.tasks import SpecName
@@ -180,6 +181,10 @@ def curate(
     say(f"dataset in {out}, in {seconds:.1f} s; its card is {out / 'README.md'}")
     if as_json:
         typer.echo(json.dumps({**summary, "out": str(out), "seconds": round(seconds, 3)}, ensure_ascii=False))
+
+
+app.command()(train)
+app.command()(evaluate)
 
 
 @app.command()

@@ -155,7 +155,16 @@ def print_retraining(result: "Retraining") -> None:
         ]
         + [("in all", f"{result.seconds:.1f}", "", "")],
     )
-    blocks = {"overall": result.report["overall"], **result.report["tasks"]}
+    print_evaluation(result.report)
+    decision = result.decision
+    model = f"version {decision['version']} of {decision['model']}"
+    say(f"{decision['verdict']}: {model}: {'; '.join(decision['reasons'])}")
+    say(f"`{decision['alias']}` is " + (f"version {result.champion}" if result.champion else "no version yet"))
+    say(f"report: {result.stages['evaluate'].path / 'report.html'}")
+
+
+def print_evaluation(report: Mapping[str, Any]) -> None:
+    """Print base against tuned on the test split, over all and by task."""
     print_table(
         "Test split, base against tuned",
         ("task", "prompts", "base", "tuned", "difference", "95 % interval", "p (better)", "verdict"),
@@ -170,14 +179,9 @@ def print_retraining(result: "Retraining") -> None:
                 f"{block['p_signflip']:.4f}",
                 block["verdict"],
             )
-            for name, block in blocks.items()
+            for name, block in {"overall": report["overall"], **report["tasks"]}.items()
         ],
     )
-    decision = result.decision
-    model = f"version {decision['version']} of {decision['model']}"
-    say(f"{decision['verdict']}: {model}: {'; '.join(decision['reasons'])}")
-    say(f"`{decision['alias']}` is " + (f"version {result.champion}" if result.champion else "no version yet"))
-    say(f"report: {result.stages['evaluate'].path / 'report.html'}")
 
 
 def print_scores(result: Mapping[str, Any]) -> None:

@@ -11,13 +11,14 @@ from prefect.artifacts import create_markdown_artifact
 from flows.console import interval
 from flows.session import work_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage
+from flows.train import best_seed
 from schemas.config import Config
 from schemas.progress import Progress
 from tasks.evaluate import stage as evaluate_stage
 from tasks.evaluate.answer import AnswerRequest
 from tasks.lineage.recorder import StageRun
 from tasks.policy.child import run_child
-from tasks.train.grpo import ADAPTER_FOLDER, SUMMARY_FILE
+from tasks.train.summaries import read_summary
 
 
 @flow(name="evaluate", validate_parameters=False)
@@ -28,16 +29,19 @@ def evaluate(
     dataset: StageResult,
     base: StageResult,
     audit: StageResult,
-    policy: StageResult,
+    policies: Mapping[int, StageResult],
     *,
     fresh: bool = False,
 ) -> StageResult:
-    """Answer, score and compare, and write the report."""
+    """Answer, score and compare, and write the report.
+
+    All policies, by training seed, are compared with the base; what else is shown is of the one that may be promoted.
+    """
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         request = AnswerRequest(
             base=base.path,
-            adapter=policy.path / ADAPTER_FOLDER,
+            policies={seed: policy.path for seed, policy in policies.items()},
             load_in_4bit=config.train.load_in_4bit,
             dataset=dataset.path,
             temperature=config.evaluate.temperature,
@@ -58,12 +62,20 @@ def evaluate(
             config.rewards.spec,
             config.seed,
             store=prompts.path / "store",
-            training=json.loads((policy.path / SUMMARY_FILE).read_text(encoding="utf-8")),
-            identities={role: result.record.sha256 for role, result in inputs.items()},
+            training_seeds=tuple(policies),
+            chosen_seed=chosen,
+            training=read_summary(policies[chosen].path),
+            identities=identities,
             output=output,
         )
 
-    inputs = {"prompts": prompts, "dataset": dataset, "base": base, "audit": audit, "policy": policy}
+    chosen = best_seed(policies)
+    roles = {seed: "policy" if len(policies) == 1 else f"policy-seed{seed}" for seed in policies}
+    inputs = {"prompts": prompts, "dataset": dataset, "base": base, "audit": audit}
+    inputs |= {roles[seed]: policy for seed, policy in policies.items()}
+    identities = {role: result.record.sha256 for role, result in inputs.items()}
+    if len(policies) > 1:
+        identities["chosen policy"] = roles[chosen]
     stage = Stage(
         name="evaluate",
         kind="evaluation",

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from prefect import flow, get_run_logger
 from prefect.runtime import deployment, flow_run
@@ -18,23 +18,27 @@ from flows.scores import known_scores, people_scores
 from flows.session import BYTES_NEEDED, state_folder
 from flows.stage import StageResult, open_recorder, open_store
 from flows.synthesize import synthesize
-from flows.train import train
+from flows.train import best_seed, stage_name, train
 from schemas.config import Config
 from tasks.commerce.registry import reward_version
+
+Until = Literal["train", "evaluate", "promote"]
 
 
 @dataclass(frozen=True)
 class Retraining:
-    """What a whole run gave."""
+    """What a run of the chain gave, as far as it went."""
 
     stages: Mapping[str, StageResult]
-    """Each stage's result, in the order in which they ran."""
+    """Each stage's result, in the order in which they ran; of several seeds, each one's training is a stage."""
     seconds: float
     """Wall time of the chain."""
+    policies: Mapping[int, StageResult]
+    """The trained policies by their seeds, which are among the stages too."""
     report: Mapping[str, Any]
-    """The evaluation's report.json."""
+    """The evaluation's report.json; empty where nothing was evaluated."""
     decision: Mapping[str, Any]
-    """The promotion's decision.json."""
+    """The promotion's decision.json; empty where nothing was decided."""
     champion: str | None
     """The version that holds the alias now; a later run than the one that decided may have moved it."""
 
@@ -46,14 +50,14 @@ def run_name() -> str:
 
 
 @flow(name="retrain", flow_run_name=run_name)
-def retrain(config: Config, *, fresh: bool = False) -> Retraining:
-    """Retrain a model: synthesize, curate, audit, base, train, evaluate, promote.
+def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") -> Retraining:
+    """Retrain a model: synthesize, curate, audit, base, train, evaluate, promote, or up to one of the last three.
 
     The audit comes first of all that costs, where people have scored these rewards; where they have not, they are
     given completions of the base policy, and the audit follows it.
     """
     with _alone(config):
-        return _retrain(config, fresh=fresh)
+        return _retrain(config, fresh=fresh, until=until)
 
 
 def _alone(config: Config) -> AbstractContextManager[None]:
@@ -61,7 +65,7 @@ def _alone(config: Config) -> AbstractContextManager[None]:
     return nullcontext() if deployment.id is None else state_folder(config, bytes_needed=BYTES_NEEDED)
 
 
-def _retrain(config: Config, *, fresh: bool) -> Retraining:
+def _retrain(config: Config, *, fresh: bool, until: Until) -> Retraining:
     started = time.monotonic()
     recorder = open_recorder(config)
     recorder.end_abandoned()
@@ -79,17 +83,25 @@ def _retrain(config: Config, *, fresh: bool) -> Retraining:
             scored = people_scores(config, run, prompts, dataset, base_model)
             stages["audit"] = audit(config, run, scored, fresh=fresh)
         audited = stages["audit"]
-        stages["train"] = policy = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
-        stages["evaluate"] = evaluation = evaluate(
-            config, run, prompts, dataset, base_model, audited, policy, fresh=fresh
-        )
-        stages["promote"] = promotion = promote(config, run, policy, evaluation, fresh=fresh)
+        policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
+        stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
+        report: Mapping[str, Any] = {}
+        decision: Mapping[str, Any] = {}
+        if until != "train":
+            stages["evaluate"] = evaluation = evaluate(
+                config, run, prompts, dataset, base_model, audited, policies, fresh=fresh
+            )
+            report = read_report(evaluation.path)
+        if until == "promote":
+            stages["promote"] = promotion = promote(config, run, policies[best_seed(policies)], evaluation, fresh=fresh)
+            decision = read_decision(promotion.path)
     champion = recorder.holder(config.promote.model_name, config.promote.alias)
-    get_run_logger().info("done: %s", read_decision(promotion.path)["verdict"])
+    get_run_logger().info("done: %s", decision["verdict"] if decision else f"until {until}")
     return Retraining(
         stages=stages,
         seconds=time.monotonic() - started,
-        report=read_report(evaluation.path),
-        decision=read_decision(promotion.path),
+        policies=policies,
+        report=report,
+        decision=decision,
         champion=champion.version if champion else None,
     )

@@ -1,8 +1,10 @@
-"""The train flow: GRPO on the adapter, resumed from its newest checkpoint where there is one."""
+"""The train flow: a policy for each seed, resumed from its newest checkpoint where there is one."""
 
-import json
 import shutil
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +12,33 @@ from prefect import flow
 
 from flows.session import mirror_address, work_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage
+from flows.training_page import TrainingPage
+from flows.trainings import Trainings
 from schemas.config import Config
 from schemas.progress import Progress
+from schemas.prompts import read_prompt_table
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.checkpoints.address import open_mirror
 from tasks.lineage.recorder import StageRun
 from tasks.policy.child import run_child
-from tasks.train.grpo import SUMMARY_FILE, GrpoRequest
+from tasks.train.request import TrainRequest
+from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary
+
+STAGE = "train"
+
+DECIDES_NOTHING = {
+    "interpreter",  # The same packages elsewhere.
+    "seeds",  # A policy is made with one of them, which is in the key, and is the same beside others.
+    "concurrent_trainings",  # When it is made.
+    "keep_checkpoints",  # What the mirror keeps.
+    "price_per_hour",  # What the log says it cost.
+    "alarms",  # Whether training goes on: whoever lets it go on wants its checkpoints.
+    "preflight",  # Whether it starts, as the audit does.
+}
+"""Fields of the recipe that are in no key: another value of theirs makes the same policy."""
 
 
-@flow(name="train", validate_parameters=False)
+@flow(name=STAGE, validate_parameters=False)
 def train(
     config: Config,
     pipeline_run: str,
@@ -28,83 +48,180 @@ def train(
     audit: StageResult,
     *,
     fresh: bool = False,
-) -> StageResult:
-    """Train the adapter.
+) -> dict[int, StageResult]:
+    """Train a policy for each seed, and return them by seed, in the configuration's order.
 
-    The audit that lets it start is recorded with it, and does not decide what comes out: where somebody adds a note to
-    the sheet, training goes on from its checkpoints.
+    The audit that lets them start is recorded with them, and does not decide what comes out: where somebody adds a
+    note to the sheet, training goes on from its checkpoints.
     """
+    seeds = training_seeds(config)
+    trainings = Trainings(config.train.concurrent_trainings)
+    # A lone child is waited for in the main thread, where a signal ends it.
+    run = run_child if len(seeds) == 1 and not config.train.adapter_per_task else trainings.run_child
 
-    def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
-        training = f"train-{stage.key[:16]}"
-        mirror, folder = mirror_address(config), work_folder(config, training)
-        if fresh:
-            open_mirror(mirror, training).clear()
-        shutil.rmtree(folder, ignore_errors=True)
-        request = GrpoRequest(
-            config=config.train,
-            spec=config.rewards.spec,
-            validation_temperature=config.evaluate.temperature,
-            validation_batch_size=config.evaluate.batch_size,
-            seed=config.seed,
-            base=base.path,
-            dataset=dataset.path,
-            store=prompts.path / "store",
-            audit=audit.path,
-            mirror=mirror,
-            training=training,
-            output=output,
-        )
-        run_child(
-            "tasks.train.grpo",
-            request,
-            folder,
-            interpreter=config.train.interpreter,
-            progress=progress,
-            metrics=mlflow_run.log_step,
-        )
-        mlflow_run.log_file(folder / "grpo.log")
-        shutil.rmtree(folder)
+    def train_seed(seed: int) -> StageResult:
+        def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
+            request = TrainRequest(
+                config=config.train,
+                spec=config.rewards.spec,
+                validation_temperature=config.evaluate.temperature,
+                validation_batch_size=config.evaluate.batch_size,
+                max_prompt_tokens=config.curate.max_prompt_tokens,
+                seed=seed,
+                base=base.path,
+                dataset=dataset.path,
+                store=prompts.path / "store",
+                audit=audit.path,
+                mirror=mirror_address(config),
+                training=f"{STAGE}-{stage.key[:16]}",
+                output=output,
+            )
+            with TrainingPage(mlflow_run, stage.name) as page:
+                train_one = partial(_train_one, config, run, mlflow_run, fresh=fresh)
+                if config.train.adapter_per_task:
+                    _train_each_task(trainings, train_one, request, stage.name, progress, page)
+                else:
+                    train_one(request, progress=progress, metrics=page.metrics, alarm=page.alarm)
 
-    stage = Stage(
-        name="train",
-        kind="policy",
-        sources=(
-            "schemas",
-            "tasks.commerce",
-            "tasks.policy",
-            "tasks.checkpoints",
-            "tasks.train",
-            "data/lexicons",
-            "data/wordings",
-        ),
-        config_digest=config_digest(
-            config.seed,
-            config.train.model_dump(mode="json", exclude={"interpreter"}),
-            config.rewards.spec,
-            config.evaluate.temperature,
-            config.evaluate.batch_size,
-        ),
-        inputs={
-            "prompts": prompts.record,
-            "dataset": dataset.record,
-            "base": base.record,
-        },
-        permits={"audit": audit.record},
-        work=work,
-        summary=_figures,
-        reports=(SUMMARY_FILE,),
+        stage = _Training(
+            name=stage_name(seed, seeds),
+            kind="policy",
+            sources=(
+                "schemas",
+                "tasks.commerce",
+                "tasks.policy",
+                "tasks.checkpoints",
+                "tasks.train",
+                "data/lexicons",
+                "data/wordings",
+            ),
+            config_digest=_what_decides(config, seed),
+            inputs={"prompts": prompts.record, "dataset": dataset.record, "base": base.record},
+            permits={"audit": audit.record},
+            work=work,
+            summary=_figures,
+            reports=(SUMMARY_FILE,),
+        )
+        return run_stage(stage, config, pipeline_run, fresh=fresh)
+
+    if len(seeds) == 1:
+        return {seeds[0]: train_seed(seeds[0])}
+    policies = trainings.map({stage_name(seed, seeds): partial(train_seed, seed) for seed in seeds})
+    return {seed: policies[stage_name(seed, seeds)] for seed in seeds}
+
+
+def training_seeds(config: Config) -> tuple[int, ...]:
+    """Return the seeds that a policy each is trained with."""
+    return config.train.seeds or (config.seed,)
+
+
+def stage_name(seed: int, seeds: Collection[int]) -> str:
+    """Name a seed's training as people see it: by the seed where there are several."""
+    return STAGE if len(seeds) == 1 else f"{STAGE}-seed{seed}"
+
+
+def best_seed(policies: Mapping[int, StageResult]) -> int:
+    """Return the seed of the policy with the best validation reward, the first of several: the test chooses none."""
+    return max(policies, key=lambda seed: chosen_reward(read_summary(policies[seed].path)))
+
+
+@dataclass(frozen=True)
+class _Training(Stage):
+    """A seed's training, which is the same whether it is named alone or among others."""
+
+    @property
+    def key(self) -> str:
+        """Digest of everything that decides the policy, which its name does not."""
+        return Stage(**{**vars(self), "name": STAGE}).key
+
+
+def _what_decides(config: Config, seed: int) -> str:
+    return config_digest(
+        seed,
+        config.train.model_dump(mode="json", exclude=DECIDES_NOTHING),
+        config.rewards.spec,
+        config.evaluate.temperature,
+        config.evaluate.batch_size,
     )
-    return run_stage(stage, config, pipeline_run, fresh=fresh)
+
+
+def _train_one(
+    config: Config,
+    run: Callable[..., None],
+    mlflow_run: StageRun,
+    request: TrainRequest,
+    *,
+    fresh: bool,
+    log_name: str | None = None,
+    **told: Callable[..., None],
+) -> None:
+    """Train one adapter in a child process, and keep its log with the stage's run."""
+    folder = work_folder(config, request.training)
+    if fresh:
+        open_mirror(request.mirror, request.training).clear()
+    shutil.rmtree(folder, ignore_errors=True)
+    run(f"tasks.train.{config.train.algorithm}", request, folder, interpreter=config.train.interpreter, **told)
+    log = folder / f"{config.train.algorithm}.log"
+    mlflow_run.log_file(log.rename(log.with_stem(log_name or log.stem)))
+    shutil.rmtree(folder)
+
+
+def _train_each_task(
+    trainings: Trainings,
+    train_one: Callable[..., None],
+    request: TrainRequest,
+    name: str,
+    progress: Progress,
+    page: TrainingPage,
+) -> None:
+    """Train an adapter for each task that has prompts, and make one policy of them."""
+    with_prompts = set(read_prompt_table(request.dataset / "data" / "train.parquet")["task"])
+    tasks = [task for task in TASK_NAMES if task in with_prompts]
+    shares = _shares(progress, tasks, request.config.max_steps)
+
+    def train_task(task: TaskName) -> None:
+        own = {
+            "tasks": (task,),
+            "training": f"{request.training}-{task}",
+            "output": request.output / TASKS_FOLDER / task,
+        }
+        train_one(
+            request.model_copy(update=own),
+            log_name=f"{request.config.algorithm}-{task}",
+            progress=shares[task],
+            metrics=lambda step, values: page.metrics(step, {f"{task}/{key}": value for key, value in values.items()}),
+            alarm=lambda alarm, step, text: page.alarm(alarm, step, f"{task}: {text}"),
+        )
+
+    trainings.map({f"{name}-{task}": partial(train_task, task) for task in tasks})
+    gather_tasks(request.output, tasks)
+
+
+def _shares(progress: Progress, tasks: Collection[TaskName], steps: int) -> dict[TaskName, Progress]:
+    """Return each task's share of one progress, in which each counts the same; they may report at once."""
+    lock = threading.Lock()
+    done_by = dict.fromkeys(tasks, 0.0)
+
+    def report(task: TaskName, done: int, total: int, text: str) -> None:
+        with lock:
+            done_by[task] = done / total if total else 0.0
+            progress(round(sum(done_by.values()) * steps), len(done_by) * steps, f"{task}: {text}")
+
+    return {task: partial(report, task) for task in tasks}
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:
-    summary = json.loads((folder / SUMMARY_FILE).read_text(encoding="utf-8"))
-    by_step = {entry["step"]: entry["mean_reward"] for entry in summary["validation"]}
+    summary = read_summary(folder)
+    before = next(validation for validation in summary["validation"] if validation["step"] == 0)
+    chosen = (
+        {"chosen step": summary["chosen_step"]}
+        if summary["chosen_step"] is not None
+        else {f"chosen step: {task}": step for task, step in summary["chosen_steps"].items()}
+    )
     return {
         "steps": summary["steps"],
-        "chosen step": summary["chosen_step"],
+        **chosen,
         "stopped early": summary["stopped_early"],
-        "validation reward before": round(by_step[0], 4),
-        "validation reward chosen": round(by_step[summary["chosen_step"]], 4),
+        "validation reward before": round(before["mean_reward"], 4),
+        "validation reward chosen": round(chosen_reward(summary), 4),
     }

@@ -365,10 +365,16 @@ class Config(Section):
     """Promotion."""
 
     @model_validator(mode="after")
+    def _the_stand_in_learns_something(self) -> "Config":
+        if self.policy.stand_in and not self.warm_start.steps:
+            raise ValueError("warm_start.steps is 0, and the stand-in knows only what it learns there; set 1 or more")
+        return self
+
+    @model_validator(mode="after")
     def _content_can_be_told_from_form(self) -> "Config":
         if self.train.content_threshold and self.rewards.spec == "v4.2":
             raise ValueError(
-                f"train.content_threshold is {self.train.content_threshold}, and the rewards v4.2 score form alone; set "
-                "it to 0, or rewards.spec to 'grounded'"
+                f"train.content_threshold is {self.train.content_threshold}, and the rewards v4.2 score form alone; "
+                "set it to 0, or rewards.spec to 'grounded'"
             )
         return self

@@ -135,17 +135,20 @@ class AlarmsSection(Section):
     stop_on: tuple[AlarmName, ...] = ("non_finite",)
     """Alarms that stop the training, with its checkpoints kept; the others are only shown."""
     patience: int = Field(default=5, ge=1)
-    """Steps in a row, or validations, that something must be wrong; a loss that is not finite waits for none."""
+    """Steps in a row that something must be wrong; a loss that is not finite waits for none."""
     min_entropy: float = Field(default=0.02, ge=0)
-    """Mean entropy of completion tokens, in nats, below which the policy has collapsed."""
+    """Mean entropy of completion tokens, in nats, below which the policy has collapsed. With `iterations` above 1 it
+    has only where no probability ratio is clipped either; with 1 none ever is, and the entropy alone decides."""
     max_ceiling_share: float = Field(default=0.5, gt=0, le=1)
-    """Share of completions that were cut off at the token limit."""
+    """Share of completions cut off at the token limit from which on that limit is too low."""
     max_zero_variance: float = Field(default=0.9, gt=0, le=1)
-    """Share of groups whose completions all earned the same."""
+    """Share of groups whose completions all earned the same from which on too little is learnt."""
     min_hacking_rise: float = Field(default=0.02, ge=0)
     """Rise of a task's validation reward since step 0 that is suspicious where its ground truth fell."""
     min_hacking_fall: float = Field(default=0.05, ge=0)
-    """Fall of a task's ground truth since step 0 from which on a rising reward is suspicious."""
+    """Fall of a task's ground truth, the mean of its metrics, since step 0 that makes a rising reward suspicious."""
+    hacking_patience: int = Field(default=2, ge=1)
+    """Validations in a row that reward and ground truth must have parted so."""
 
 
 class PreflightSection(Section):
@@ -161,8 +164,12 @@ class PreflightSection(Section):
     """Least mean standard deviation of rewards within a group."""
     max_zero_variance: float = Field(default=0.75, gt=0, le=1)
     """Largest share of groups whose completions all earn the same."""
-    max_cache_ratio: float = Field(default=1.0, gt=0)
-    """Largest time of generation with the key-value cache, as a multiple of the time without."""
+    max_cache_error: float = Field(default=0.1, gt=0)
+    """Largest error of the logits with the key-value cache, as a share of their standard deviation; bfloat16 alone makes
+    some hundredths."""
+    max_cache_ratio: float = Field(default=5.0, gt=0)
+    """Largest time of generation with the key-value cache, as a multiple of the time without. Whether it spares work is
+    counted in tokens: on a small model, time does not tell."""
     max_merge_drift: float = Field(default=1e-2, gt=0)
     """Largest change of a logit by 50 cycles of merging and unmerging the adapter."""
     max_memory_share: float = Field(default=0.92, gt=0, le=1)
@@ -329,6 +336,11 @@ class TrainConfig(Section):
             raise ValueError(
                 "adapter_per_task trains each task alone, and task_weights weighs tasks against each other; set "
                 "task_weights.applies_to='nothing' with it"
+            )
+        if self.algorithm == "dpo" and (self.top_p != 1 or self.top_k):
+            raise ValueError(
+                f"algorithm 'dpo' samples from all tokens, and top_p is {self.top_p} and top_k {self.top_k}; set "
+                "top_p=1.0 and top_k=0"
             )
         if len(set(self.seeds)) != len(self.seeds) or any(seed < 0 for seed in self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} must be different, and each 0 or more")

@@ -1,4 +1,4 @@
-"""The evaluate stage: score both models' answers to the test split, compare them, and write the report."""
+"""The evaluate stage: score the answers of base and tuned to the test split, compare them, and write the report."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from schemas.store_files import read_store
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
-from tasks.evaluate.answer import BASE_FILE, TUNED_FILE
+from tasks.evaluate.answer import BASE_FILE, tuned_file
 from tasks.evaluate.compare import Comparison, compare, write_report
 from tasks.evaluate.report import AnsweredPrompt, Background, write_page
 
@@ -27,6 +27,8 @@ def run(
     seed: int,
     *,
     store: Path,
+    training_seeds: Sequence[int],
+    chosen_seed: int,
     training: Mapping[str, Any],
     identities: Mapping[str, str],
     output: Path,
@@ -36,26 +38,30 @@ def run(
     Args:
         config: Margin and resamples.
         spec: Which reward the answers are scored by.
-        seed: Seed of the resampling, and of the training run that made the tuned model.
+        seed: Seed of the resampling; the base, which no training made, is scored under it.
         store: Folder of the store that generated SQL is executed on.
-        training: The training summary: the learning curve and the chosen step.
+        training_seeds: Seeds of the trainings that made the tuned policies, all of which are compared with the base.
+        chosen_seed: Which of them made the policy that may be promoted: its answers, ground truth and learning curve
+            are shown.
+        training: That policy's training summary: the learning curve and the chosen step.
         identities: Digests of what was compared, for the report.
         output: Holds the rollouts; gets everything else.
     """
     databases = Databases.from_store(read_store(store))
     base = _score(output / BASE_FILE, databases, spec)
-    tuned = _score(output / TUNED_FILE, databases, spec)
-    base_scores, tuned_scores = _as_paired(base, seed), _as_paired(tuned, seed)
+    tuned = {each: _score(output / tuned_file(each, training_seeds), databases, spec) for each in training_seeds}
+    base_scores = _as_paired(base, seed)
+    tuned_scores = [score for each, scored in tuned.items() for score in _as_paired(scored, each)]
     _write_lines(output / BASE_SCORES_FILE, base_scores)
     _write_lines(output / TUNED_SCORES_FILE, tuned_scores)
-    ground_truth = _ground_truth(base, tuned, databases)
+    ground_truth = _ground_truth(base, tuned[chosen_seed], databases)
     (output / METRICS_FILE).write_text(json.dumps(ground_truth, indent=1), encoding="utf-8")
     comparison = compare(base_scores, tuned_scores, margin=config.margin, resamples=config.resamples, seed=seed)
     write_report(comparison, output)
     background = Background(
         answers=[
             AnsweredPrompt(before.task, before.prompt_id, before.prompt, before.completion, after.completion)
-            for before, after in zip(base, tuned, strict=True)
+            for before, after in zip(base, tuned[chosen_seed], strict=True)
         ],
         learning_curve=[(entry["step"], entry["mean_reward"]) for entry in training["validation"]],
         chosen_step=training["chosen_step"],

@@ -26,6 +26,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SECONDS_TO_END = 20
 
 Metrics = Callable[[int, dict[str, float]], None]
+OnAlarm = Callable[[str, int, str], None]
+"""Told the name of an alarm, the step that it began with, and what is wrong."""
 
 
 class Channel:
@@ -41,6 +43,10 @@ class Channel:
     def metrics(self, step: int, values: dict[str, float]) -> None:
         """Report the metrics of a step."""
         self._send({"metrics": [step, values]})
+
+    def alarm(self, name: str, step: int, text: str) -> None:
+        """Report that something is wrong, though the work goes on."""
+        self._send({"alarm": [name, step, text]})
 
     def failure(self, message: str, exit_code: int) -> None:
         """Report why the work ended."""
@@ -59,6 +65,7 @@ def run_child(
     interpreter: Path | None,
     progress: Progress,
     metrics: Metrics | None = None,
+    alarm: OnAlarm | None = None,
 ) -> None:
     """Run `module` on the request and wait for its end.
 
@@ -69,6 +76,7 @@ def run_child(
         interpreter: The Python of the trainer's environment; the running one where None.
         progress: Told what the child reports.
         metrics: Told the metrics of each step, where somebody wants them.
+        alarm: Told each alarm, where somebody wants them.
 
     Raises:
         TucanoError: The child failed, with its own sentence and exit code, or was killed.
@@ -95,7 +103,7 @@ def run_child(
         except OSError as error:
             raise InputError(f"the trainer's interpreter {command[0]} cannot be started: {error}") from error
     try:
-        failure = _listen(child, progress, metrics)
+        failure = _listen(child, progress, metrics, alarm)
         exit_code = child.wait()
     except BaseException:
         end_group(child, SECONDS_TO_END)
@@ -104,7 +112,9 @@ def run_child(
         _raise_failure(name, exit_code, failure, log_file)
 
 
-def _listen(child: "subprocess.Popen[str]", progress: Progress, metrics: Metrics | None) -> tuple[str, int] | None:
+def _listen(
+    child: "subprocess.Popen[str]", progress: Progress, metrics: Metrics | None, alarm: OnAlarm | None
+) -> tuple[str, int] | None:
     failure = None
     for line in child.stdout or ():
         message = json.loads(line)
@@ -112,6 +122,8 @@ def _listen(child: "subprocess.Popen[str]", progress: Progress, metrics: Metrics
             progress(*message["progress"])
         elif "metrics" in message and metrics is not None:
             metrics(*message["metrics"])
+        elif "alarm" in message and alarm is not None:
+            alarm(*message["alarm"])
         elif "failure" in message:
             failure = (message["failure"][0], message["failure"][1])
     return failure

@@ -1,13 +1,23 @@
 """Reads a policy from its folders: the base, NF4-quantized or not, and the adapter on top of it."""
 
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from schemas.errors import InputError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+LONGEST_TOLD: Final = 160
+"""Characters of a library's own words that an error repeats."""
+WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
+"""What a model's weights are in."""
+TARGET: Final = re.compile(r"^base_model\.model\.(?P<layer>.+)\.lora_(?P<side>[AB])\.weight$")
+"""A tensor of a saved adapter: the layer of the base that it is beside, and which of the two factors it is."""
+LAYER_NUMBER: Final = re.compile(r"\.layers\.(\d+)\.")
 
 
 def load_tokenizer(base: Path) -> "PreTrainedTokenizerBase":
@@ -20,8 +30,10 @@ def load_tokenizer(base: Path) -> "PreTrainedTokenizerBase":
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(base, padding_side="left")
-    except (OSError, ValueError) as error:
-        raise InputError(f"no tokenizer can be read from {base}: {error}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _unreadable("tokenizer", base, error) from error
+    if tokenizer.vocab_size < 2:
+        raise InputError(f"the tokenizer in {base} has no vocabulary; give the folder of a whole downloaded model")
     if tokenizer.chat_template is None:
         raise InputError(f"the tokenizer in {base} has no chat template; use an Instruct model or add one to it")
     if tokenizer.pad_token is None:
@@ -35,9 +47,10 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
     The source project lost its first full run to a `temperature=0.1` in the model's own generation_config.
 
     Raises:
-        InputError: The folder holds no model that can be read.
+        InputError: The folder holds no model that can be read, or not all of its weights.
     """
     import torch
+    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
     on_gpu = torch.cuda.is_available()
@@ -49,14 +62,23 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
         bnb_4bit_use_double_quant=False,
     )
     try:
-        model = AutoModelForCausalLM.from_pretrained(
+        model, report = AutoModelForCausalLM.from_pretrained(
             base,
             dtype=dtype,
             quantization_config=quantization if four_bit else None,
             device_map={"": "cuda:0" if on_gpu else "cpu"},
+            output_loading_info=True,
         )
-    except (OSError, ValueError) as error:
-        raise InputError(f"no model can be read from {base}: {error}") from error
+    except (torch.OutOfMemoryError, MemoryError):
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        raise _unreadable("model", base, error) from error
+    if report["missing_keys"]:
+        # They would be drawn at random, and nobody told.
+        raise InputError(
+            f"no model can be read from {base}: {len(report['missing_keys'])} of its tensors are missing, such as "
+            f"{min(report['missing_keys'])}; give the folder of a whole downloaded model"
+        )
     reset_generation_config(model)
     if four_bit and not on_gpu:
         _keep_weights_trainable(model)
@@ -97,20 +119,78 @@ def load_policy(base: Path, adapter: Path | None, *, four_bit: bool) -> "PreTrai
     if adapter is not None:
         from peft import PeftModel
 
-        _check_adapter(adapter, model.config.hidden_size, base)
+        _refuse_another_base(adapter, model, base)
         model = PeftModel.from_pretrained(model, adapter)
     return model.eval()
 
 
-def _check_adapter(adapter: Path, hidden_size: int, base: Path) -> None:
-    from safetensors import safe_open
+def _refuse_another_base(adapter: Path, model: "PreTrainedModel", base: Path) -> None:
+    """Compare every layer that the adapter is beside with the base's own; PEFT would leave out what it cannot place."""
+    beside = _adapted_layers(adapter)
+    own = dict(model.named_modules())
+    difference = _difference_in_layers(beside, own)
+    if difference is None:
+        found = (_difference_in_width(name, shape, own[name]) for name, shape in beside.items())
+        difference = next((text for text in found if text is not None), None)
+    if difference is not None:
+        raise InputError(
+            f"the adapter in {adapter} is of another base than {base}: {difference}; give the base that it was "
+            "trained on"
+        )
 
+
+def _adapted_layers(adapter: Path) -> dict[str, tuple[int, int]]:
+    """Return what each layer that a saved adapter is beside takes and gives, by the layer's name."""
+    from safetensors import SafetensorError, safe_open
+
+    sizes: dict[str, dict[str, int]] = {}
     try:
         json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
         with safe_open(adapter / "adapter_model.safetensors", framework="numpy") as tensors:
-            name = next(name for name in tensors.keys() if "q_proj.lora_A" in name)  # noqa: SIM118
-            width = tensors.get_slice(name).get_shape()[1]
-    except (OSError, ValueError, StopIteration) as error:
-        raise InputError(f"no LoRA adapter can be read from {adapter}: {error}") from error
-    if width != hidden_size:
-        raise InputError(f"the adapter in {adapter} is of another base: width {width}, but {base} has {hidden_size}")
+            for name in tensors.keys():  # noqa: SIM118 - no mapping
+                if target := TARGET.match(name):
+                    given, taken = tensors.get_slice(name).get_shape()
+                    sides = sizes.setdefault(target["layer"], {})
+                    sides[target["side"]] = taken if target["side"] == "A" else given
+        layers = {name: (sides["A"], sides["B"]) for name, sides in sizes.items()}
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        raise _unreadable("LoRA adapter", adapter, error) from error
+    if not layers:
+        raise InputError(f"no LoRA adapter can be read from {adapter}: it has no tensors of one; train it anew")
+    return layers
+
+
+def _difference_in_layers(beside: Mapping[str, object], own: Mapping[str, object]) -> str | None:
+    numbers = {int(found[1]) for name in beside if (found := LAYER_NUMBER.search(f".{name}"))}
+    own_numbers = {int(found[1]) for name in own if (found := LAYER_NUMBER.search(f".{name}."))}
+    if numbers != own_numbers:
+        return f"it has {len(numbers)} layers, and the base has {len(own_numbers)}"
+    absent = min((name for name in beside if name not in own), default=None)
+    return None if absent is None else f"it is beside {absent}, which the base has not"
+
+
+def _difference_in_width(name: str, shape: tuple[int, int], layer: Any) -> str | None:
+    own = (layer.in_features, layer.out_features)
+    if shape == own:
+        return None
+    return f"at {name} it has width {shape[0]} to {shape[1]}, and the base has {own[0]} to {own[1]}"
+
+
+def _unreadable(what: str, folder: Path, error: Exception) -> InputError:
+    """Return one sentence on what a folder lacks, or else on what the library said of it first."""
+    if not folder.is_dir():
+        reason = "there is no such folder"
+    elif what == "model" and not (folder / "config.json").exists():
+        reason = "it has no config.json"
+    elif what == "model" and not any(file for pattern in WEIGHTS for file in folder.glob(pattern)):
+        reason = "it has no weights"
+    else:
+        lines = str(error).splitlines() or [""]
+        reason = f"its files are damaged or of another kind ({type(error).__name__}: {_told(lines[0])})"
+    remedy = "train it anew" if what == "LoRA adapter" else "give the folder of a whole downloaded model"
+    return InputError(f"no {what} can be read from {folder}: {reason}; {remedy}")
+
+
+def _told(line: str) -> str:
+    """Shorten a library's line to its first sentence, without addresses of pages."""
+    return re.sub(r"\W*https?://\S*", "", re.split(r"(?<=[.!?])\s", line)[0])[:LONGEST_TOLD].rstrip(" .:;,")

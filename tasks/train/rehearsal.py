@@ -34,6 +34,10 @@ COUNTED: Final = (
 )
 """What a trainer keeps of the steps that it took, and how its completions are sampled."""
 
+# Of `PolicyTrainer`.
+ADVANTAGES: Final = "_advantages"
+ON_ROLLOUTS: Final = "_on_rollouts"
+
 
 @dataclass(frozen=True)
 class Rehearsal:
@@ -111,10 +115,10 @@ def _something_to_learn(trainer: Any) -> Iterator[None]:
 
     That rewards differ is a check of its own; this one is to show what a step moves whatever they are.
     """
-    if not hasattr(trainer, "_advantages"):
+    if not hasattr(trainer, ADVANTAGES):
         yield
         return
-    real = trainer._advantages
+    real = getattr(trainer, ADVANTAGES)
 
     def advantages(chosen: Rollouts, output: Mapping[str, Any]) -> torch.Tensor:
         found: torch.Tensor = real(chosen, output)
@@ -124,11 +128,11 @@ def _something_to_learn(trainer: Any) -> Iterator[None]:
         signs[1::2] = -1
         return signs
 
-    trainer._advantages = advantages
+    vars(trainer)[ADVANTAGES] = advantages
     try:
         yield
     finally:
-        del trainer._advantages
+        del vars(trainer)[ADVANTAGES]
 
 
 @contextmanager
@@ -138,25 +142,24 @@ def unchanged(trainer: Any) -> Iterator[None]:
     Nobody is told of rollouts meanwhile. vLLM has a random state of its own, which goes on.
     """
     devices = [trainer.accelerator.device] if trainer.accelerator.device.type == "cuda" else []
-    kept = trainer.__dict__
-    counted = {name: copy.deepcopy(kept[name]) for name in COUNTED if name in kept}
-    told = kept.get("_on_rollouts")
+    own = vars(trainer)
+    kept = {name: own[name] for name in (*COUNTED, ON_ROLLOUTS) if name in own}
     parts = trainer.state_dict() if hasattr(trainer, "state_dict") else None
     training = trainer.model.training
-    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - libraries draw from it
+    python_state, numpy_state = random.getstate(), np.random.get_state()
+    # The block works on copies, so that nothing needs to be told that an object was replaced.
+    own.update({name: copy.deepcopy(kept[name]) for name in kept if name != ON_ROLLOUTS})
+    if ON_ROLLOUTS in kept:
+        own[ON_ROLLOUTS] = None
     with torch.random.fork_rng(devices=devices):
         try:
-            if told is not None:
-                trainer._on_rollouts = None
             yield
         finally:
             for name in COUNTED:
-                kept.pop(name, None)
-            kept.update(counted)
-            if told is not None:
-                trainer._on_rollouts = told
+                own.pop(name, None)
+            own.update(kept)
             trainer.model.train(training)
             if parts is not None:
                 trainer.load_state_dict(parts)
             random.setstate(python_state)
-            np.random.set_state(numpy_state)  # noqa: NPY002 - as above
+            np.random.set_state(numpy_state)

@@ -1,15 +1,16 @@
 """The base model: the child process of the base stage.
 
 Where the profile has a stand-in, it is built here and given an SFT warm start on imperfect demonstrations of training
-prompts, with the dataset's general instructions among them if it has any; otherwise the named model is read and kept as
-an artifact, so that later stages never go to a hub.
+prompts, so that GRPO has something to teach. A named model is read and kept as an artifact, so that later stages never
+go to a hub; where the profile asks for it, it is first given a warm start on the reference answers, by an adapter that
+is merged into its full-precision weights. General instructions of the dataset are mixed in, if it has any.
 """
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict
@@ -20,9 +21,14 @@ from schemas.instructions import COLUMNS, GENERAL_FILE
 from schemas.prompts import PromptRow, read_prompts
 from tasks.policy.child import Channel, serve
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
 SUMMARY_FILE = "warm_start.json"
 
 Shown = TypeVar("Shown")
+Demonstrate = Callable[[PromptRow, random.Random], str]
+"""Answers a prompt the way that is to be learnt."""
 
 
 class WarmStartRequest(BaseModel):
@@ -33,9 +39,9 @@ class WarmStartRequest(BaseModel):
     policy: PolicyConfig
     """Which model."""
     warm_start: WarmStartConfig
-    """The stand-in's supervised fine-tuning."""
+    """The supervised fine-tuning."""
     seed: int
-    """Decides the stand-in's first weights, its demonstrations and their order."""
+    """Decides the stand-in's or the adapter's first weights, the demonstrations and their order."""
     dataset: Path
     """Folder of the dataset artifact; only its training split and its general instructions are read."""
     output: Path
@@ -45,81 +51,174 @@ class WarmStartRequest(BaseModel):
 def main(request_file: Path, channel: Channel) -> None:
     """Write the base model and its tokenizer to the request's output folder."""
     request = WarmStartRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
+    work = request_file.parent / "warm_start"
     channel.progress(0, request.warm_start.steps, "loading torch and TRL")
     if request.policy.stand_in:
-        _warm_start(request, request_file.parent / "warm_start", channel)
+        _teach_stand_in(request, work, channel)
+    elif request.warm_start.steps:
+        _teach_named(request, work, channel)
     else:
-        _fetch(request)
+        _write_model(*_fetch(request.policy.name, "auto"), request.output)
 
 
-def _fetch(request: WarmStartRequest) -> None:
+def _fetch(name: str, dtype: Any) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
+    """Read a model by hub name or folder, with a generation configuration that decides nothing.
+
+    Raises:
+        InputError: There is none, it is damaged, or no chat can be rendered for it.
+    """
+    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    name = request.policy.name
+    from tasks.policy.load import reset_generation_config
+
     try:
-        model = AutoModelForCausalLM.from_pretrained(name, dtype="auto")
+        # The tokenizer first: it is small, and may tell that the weights need not be downloaded.
         tokenizer = AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError) as error:
-        raise InputError(f"policy.name {name!r} cannot be loaded; give a hub name or a folder: {error}") from error
-    model.save_pretrained(request.output)
-    tokenizer.save_pretrained(request.output)
+        _require_chat(tokenizer, name)
+        model = AutoModelForCausalLM.from_pretrained(name, dtype=dtype)
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(f"policy.name {name!r} cannot be loaded ({reason}); give a hub name or a folder") from error
+    # Some that are published cannot be written again: a temperature beside greedy decoding is refused.
+    reset_generation_config(model)
+    return model, tokenizer
 
 
-def _warm_start(request: WarmStartRequest, work: Path, channel: Channel) -> None:
+def _require_chat(tokenizer: Any, name: str) -> None:
+    # Where a folder has no tokenizer's files, transformers makes one up that knows no token.
+    if not tokenizer.encode("a", add_special_tokens=False):
+        raise InputError(f"policy.name {name!r} has no tokenizer; add its files, or give another model")
+    if tokenizer.chat_template is None:
+        raise InputError(f"policy.name {name!r} has no chat template; give an Instruct model, or add one to it")
+
+
+def _write_model(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", output: Path) -> None:
+    model.save_pretrained(output)
+    tokenizer.save_pretrained(output)
+
+
+def _teach_stand_in(request: WarmStartRequest, work: Path, channel: Channel) -> None:
     import transformers
     from datasets import Dataset
     from trl import SFTConfig
 
+    from tasks.policy.demonstrations import demonstrate
     from tasks.policy.stand_in import build_model, build_tokenizer
     from tasks.train.callbacks import LossReporter
-    from tasks.train.trainer import WarmStartTrainer
+    from tasks.train.warm_start_trainer import WarmStartTrainer
 
     transformers.utils.logging.disable_progress_bar()
-    rows = read_prompts(request.dataset / "data" / "train.parquet")
-    general = _read_general(request.dataset)
-    demonstrations = list(_with_general(rows, general, request.warm_start, request.seed))
+    demonstrations, general = _demonstrations_for(
+        request, lambda row, generator: demonstrate(row.task, row.reference, generator)
+    )
     tokenizer = build_tokenizer(_texts(demonstrations), request.policy.vocabulary_size)
-    steps = request.warm_start.steps
     trainer = WarmStartTrainer(
         model=build_model(request.policy, tokenizer, request.seed),
-        args=SFTConfig(
-            output_dir=str(work),
-            seed=request.seed,
-            max_steps=steps,
-            # Their order is random already; shuffled once more, the general ones would not be spread evenly.
-            train_sampling_strategy="sequential" if general else "random",
-            per_device_train_batch_size=request.warm_start.batch_size,
-            learning_rate=request.warm_start.learning_rate,
-            lr_scheduler_type="cosine",
-            warmup_steps=max(1, steps // 20),
-            weight_decay=0.01,
-            max_grad_norm=1.0,
-            max_length=None,
-            completion_only_loss=True,
-            bf16=False,
-            use_cpu=True,
-            gradient_checkpointing=False,
-            save_strategy="no",
-            logging_steps=max(1, steps // 50),
-            report_to="none",
-            disable_tqdm=True,
-            dataset_num_proc=None,
-        ),
+        args=SFTConfig(**_arguments(request, work, spread=general > 0, on_gpu=False)),
         train_dataset=Dataset.from_list(demonstrations),
         processing_class=tokenizer,
-        callbacks=[LossReporter(channel, steps)],
+        callbacks=[LossReporter(channel, request.warm_start.steps)],
     )
     trainer.train()
-    trainer.model.save_pretrained(request.output)
-    tokenizer.save_pretrained(request.output)
+    _write_model(trainer.model, tokenizer, request.output)
+    _write_summary(request, trainer, len(demonstrations), general)
+
+
+def _teach_named(request: WarmStartRequest, work: Path, channel: Channel) -> None:
+    import torch
+    import transformers
+    from datasets import Dataset
+    from peft import LoraConfig
+    from trl import SFTConfig, SFTTrainer
+
+    from tasks.commerce.registry import TASKS
+    from tasks.train.callbacks import LossReporter
+    from tasks.train.plain_head import add_plain_head
+
+    transformers.utils.logging.disable_progress_bar()
+    # Not quantized, and not in bfloat16: what the adapter learnt is merged into these very weights.
+    model, tokenizer = _fetch(request.policy.name, torch.float32)
+    on_gpu = torch.cuda.is_available()
+    demonstrations, general = _demonstrations_for(request, lambda row, _: TASKS[row.task].answer(row.reference))
+    trainer = SFTTrainer(
+        model=model,
+        args=SFTConfig(**_arguments(request, work, spread=general > 0, on_gpu=on_gpu)),
+        train_dataset=Dataset.from_list(demonstrations),
+        processing_class=tokenizer,
+        peft_config=LoraConfig(
+            r=request.warm_start.lora.rank,
+            lora_alpha=request.warm_start.lora.alpha,
+            lora_dropout=0.0,
+            target_modules="all-linear",
+            task_type="CAUSAL_LM",
+        ),
+        callbacks=[LossReporter(channel, request.warm_start.steps)],
+    )
+    if not on_gpu:
+        add_plain_head(trainer.model.get_base_model())
+    try:
+        trainer.train()
+    except torch.OutOfMemoryError as error:
+        raise InputError(
+            f"the GPU's memory is too small for warm_start.batch_size {request.warm_start.batch_size}; lower it"
+        ) from error
+    trainer.model = trainer.model.merge_and_unload()
+    _write_model(trainer.model, tokenizer, request.output)
+    _write_summary(request, trainer, len(demonstrations), general)
+
+
+def _arguments(request: WarmStartRequest, work: Path, *, spread: bool, on_gpu: bool) -> dict[str, Any]:
+    steps = request.warm_start.steps
+    return {
+        "output_dir": str(work),
+        "seed": request.seed,
+        "max_steps": steps,
+        # Their order is random already; shuffled once more, the general ones would not be spread evenly.
+        "train_sampling_strategy": "sequential" if spread else "random",
+        "per_device_train_batch_size": request.warm_start.batch_size,
+        "learning_rate": request.warm_start.learning_rate,
+        "lr_scheduler_type": "cosine",
+        "warmup_steps": max(1, steps // 20),
+        "weight_decay": 0.01,
+        "max_grad_norm": 1.0,
+        "max_length": None,
+        "completion_only_loss": True,
+        "bf16": on_gpu,
+        "use_cpu": not on_gpu,
+        # A batch of whole prompts does not fit into 24 GB with all activations kept.
+        "gradient_checkpointing": on_gpu,
+        "save_strategy": "no",
+        "logging_steps": max(1, steps // 50),
+        "report_to": "none",
+        "disable_tqdm": True,
+        "dataset_num_proc": None,
+    }
+
+
+def _write_summary(request: WarmStartRequest, trainer: Any, demonstrations: int, general: int) -> None:
     summary = {
         "seed": request.seed,
         "parameters": trainer.model.num_parameters(),
-        "demonstrations": len(demonstrations),
-        "general": _general_wanted(rows, general, len(demonstrations)),
+        "demonstrations": demonstrations,
+        "general": general,
         "log": [entry for entry in trainer.state.log_history if "loss" in entry],
     }
     (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1), encoding="utf-8")
+
+
+def _demonstrations_for(request: WarmStartRequest, demonstrate: Demonstrate) -> tuple[list[dict[str, Any]], int]:
+    """Return what is shown, and how many of it are general instructions.
+
+    Raises:
+        InputError: The training split is empty.
+    """
+    rows = read_prompts(request.dataset / "data" / "train.parquet")
+    if not rows:
+        raise InputError(f"{request.dataset} has no training prompts; make some with `tucano synthesize`")
+    general = _read_general(request.dataset)
+    shown = list(_with_general(rows, general, request.warm_start, request.seed, demonstrate))
+    return shown, _general_wanted(rows, general, len(shown))
 
 
 def _read_general(dataset: Path) -> list[dict[str, str]]:
@@ -128,14 +227,18 @@ def _read_general(dataset: Path) -> list[dict[str, str]]:
 
 
 def _with_general(
-    rows: Sequence[PromptRow], general: Sequence[dict[str, str]], config: WarmStartConfig, seed: int
+    rows: Sequence[PromptRow],
+    general: Sequence[dict[str, str]],
+    config: WarmStartConfig,
+    seed: int,
+    demonstrate: Demonstrate,
 ) -> Iterator[dict[str, Any]]:
     """Yield as many demonstrations as the steps will read, the general instructions spread evenly among them."""
     wanted = config.steps * config.batch_size
     of_general = _general_wanted(rows, general, wanted)
     # A generator of its own: each kind's draws are the same whatever the other kind has.
     instructions = _instructions(general, of_general, random.Random(f"general:{seed}"))
-    demonstrations = _demonstrations(rows, wanted - of_general, random.Random(seed))
+    demonstrations = _demonstrations(rows, wanted - of_general, random.Random(seed), demonstrate)
     for place in range(wanted):
         is_general = (place + 1) * of_general // wanted > place * of_general // wanted
         yield next(instructions if is_general else demonstrations)
@@ -146,11 +249,11 @@ def _general_wanted(rows: Sequence[PromptRow], general: Sequence[dict[str, str]]
     return round(wanted * len(general) / (len(rows) + len(general)))
 
 
-def _demonstrations(rows: Sequence[PromptRow], wanted: int, generator: random.Random) -> Iterator[dict[str, Any]]:
-    from tasks.policy.demonstrations import demonstrate
-
+def _demonstrations(
+    rows: Sequence[PromptRow], wanted: int, generator: random.Random, demonstrate: Demonstrate
+) -> Iterator[dict[str, Any]]:
     for row in _rounds(rows, wanted, generator):
-        yield _shown(row.system, row.prompt, demonstrate(row.task, row.reference, generator))
+        yield _shown(row.system, row.prompt, demonstrate(row, generator))
 
 
 def _instructions(general: Sequence[dict[str, str]], wanted: int, generator: random.Random) -> Iterator[dict[str, Any]]:

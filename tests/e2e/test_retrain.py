@@ -1,6 +1,11 @@
-"""The main job, end to end: killed with SIGKILL in training, resumed, run again, damaged and mended."""
+"""The main job, end to end: killed with SIGKILL in training, resumed, run again, held for people, damaged and mended.
+
+Whatever looks at the one pipeline is in this file, for a file's tests stay in one process, which runs it once.
+"""
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,14 +15,20 @@ from flows.server import session_server
 from flows.session import LOCK_FILE, mlflow_store, prefect_folder
 from schemas.profiles import load_config
 from schemas.progress import silent
+from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
 from tasks.lineage.artifacts import ArtifactStore
 from tasks.policy.child import run_child
 from tasks.train.grpo import ADAPTER_FOLDER, SUMMARY_FILE, GrpoRequest
-from tests.small_pipeline import PROFILE, VERDICT_CODES, Pipeline, retrain, skipped
+from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, retrain, skipped
 
 pytestmark = pytest.mark.e2e
 
 STAGES = ["synthesize", "curate", "audit", "base", "train", "evaluate", "promote"]
+PEOPLE = [
+    part
+    for override in ("require_human=true", "scores_per_task=8", "completions_per_prompt=4", "min_scores_per_task=8")
+    for part in ("--set", f"audit.{override}")
+]
 
 
 def test_a_kill_in_training_leaves_no_process_behind(pipeline: Pipeline) -> None:
@@ -139,3 +150,65 @@ def test_the_report_is_one_file_that_needs_no_network(pipeline: Pipeline) -> Non
     assert "<link" not in page
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert report["overall"]["n_prompts"] == 24
+
+
+@pytest.fixture(scope="module")
+def copied(pipeline: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state folder with finished stages, of our own."""
+    copy = tmp_path_factory.mktemp("people") / "state"
+    shutil.copytree(pipeline.root, copy)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def waiting(copied: Path) -> Ended:
+    return retrain(copied, *PEOPLE)
+
+
+def sheet_in(root: Path) -> Path:
+    (sheet,) = root.glob("scores/*/sheet.csv")
+    return sheet
+
+
+def test_the_run_ends_resumable_and_names_the_sheet(copied: Path, waiting: Ended) -> None:
+    assert waiting.exit_code == 4, waiting.said
+    assert f"48 completions of {sheet_in(copied)} wait for a score" in waiting.said
+    assert "Traceback" not in waiting.said
+    assert skipped(waiting.said) == ["synthesize", "curate", "base"]
+    rows = read_rows(sheet_in(copied))
+    assert len(rows) == 48
+    assert not any(map(is_scored, rows))
+
+
+def test_several_completions_of_a_prompt_are_on_the_sheet(copied: Path, waiting: Ended) -> None:
+    rows = [row for row in read_rows(sheet_in(copied)) if row["stratum"] == "random"]
+    assert len({row["prompt_id"] for row in rows}) <= len(rows) / 2
+
+
+def test_scores_are_asked_for_once_and_decide_whether_training_starts(copied: Path, waiting: Ended) -> None:
+    def scored(number: int, row: Row) -> dict[str, str]:
+        return {**row, "human_score": str(1 + number % 5), "rater": "ana", "rater_kind": "human"}
+
+    sheet = sheet_in(copied)
+    rows = read_rows(sheet)
+    write_rows(sheet, [scored(number, row) for number, row in enumerate(rows)])
+    decided = retrain(copied, *PEOPLE)
+    # Scores that have nothing to do with the completions cannot let anybody train.
+    assert decided.exit_code == 3, decided.said
+    assert "sheet:" not in decided.said
+    assert "tucano: the reward audit says no: " in decided.said
+    assert not re.search("^train:", decided.said, flags=re.MULTILINE)
+    assert "human" not in decided.said.rpartition("says no")[2]
+
+
+def test_a_damaged_policy_is_made_again_from_its_last_checkpoint_as_it_was(pipeline: Pipeline) -> None:
+    stage = pipeline.resumed.document["stages"]["train"]
+    victim = Path(stage["path"]) / ADAPTER_FOLDER / "adapter_model.safetensors"
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2] ^= 1
+    victim.chmod(0o644)
+    victim.write_bytes(content)
+    again = retrain(pipeline.root)
+    assert "making it again" in again.said
+    assert skipped(again.said) == [name for name in pipeline.resumed.document["stages"] if name != "train"]
+    assert again.document["stages"]["train"]["sha256"] == stage["sha256"]

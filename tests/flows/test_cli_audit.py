@@ -3,52 +3,23 @@
 import csv
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flows.cli import main
 from tasks.audit.sheet import Row, read_rows, write_rows
 from tasks.audit.stage import FILES, shipped_files
+from tests.flows.command import Ended, in_a_process, in_this_process
 
 SHIPPED = shipped_files()
 
 Cells = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Ended:
-    """A command that came to its end."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def in_a_process(*arguments: str | Path) -> Ended:
-    command = [sys.executable, "-m", "flows", "audit", *map(str, arguments)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    return Ended(ended.returncode, ended.stdout, ended.stderr)
-
-
 def tucano(*arguments: str | Path) -> Ended:
-    """Run the command in this process, which has the libraries loaded already."""
-    with (
-        redirect_stdout(StringIO()) as stdout,
-        redirect_stderr(StringIO()) as stderr,
-        pytest.MonkeyPatch.context() as patch,
-        pytest.raises(SystemExit) as ended,
-    ):
-        patch.setattr(sys, "argv", ["tucano", "audit", *map(str, arguments)])
-        main()
-    return Ended(int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue())
+    return in_this_process("audit", *arguments)
 
 
 def check(sheet: Path, report: Path, *more: str | Path) -> Ended:
@@ -65,7 +36,7 @@ def sheet_of(path: Path, task: str, change: Callable[[int, Row], Cells | None] =
 
 def test_the_shipped_sheet_passes_and_its_report_is_written(tmp_path: Path) -> None:
     report = ("--report", tmp_path / "report")
-    ended = in_a_process("check", SHIPPED.sheet, "--rollouts", SHIPPED.rollouts, *report, "--json")
+    ended = in_a_process("audit", "check", SHIPPED.sheet, "--rollouts", SHIPPED.rollouts, *report, "--json")
     assert ended.returncode == 0, ended.stderr
     assert "passed: training may start" in ended.stderr
     document = json.loads(ended.stdout)
@@ -164,7 +135,9 @@ def test_a_hostile_completion_reaches_the_terminal_as_text(tmp_path: Path) -> No
     ]
     write_rows(tmp_path / "sheet.csv", rows)
     report = tmp_path / "report"
-    ended = in_a_process("check", tmp_path / "sheet.csv", "--rollouts", tmp_path / "rollouts.jsonl", "--report", report)
+    ended = in_a_process(
+        "audit", "check", tmp_path / "sheet.csv", "--rollouts", tmp_path / "rollouts.jsonl", "--report", report
+    )
     assert ended.returncode == 3, ended.stderr
     assert "invadido" in ended.stderr
     assert "\x1b" not in ended.stderr

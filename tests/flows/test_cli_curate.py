@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from schemas.prompts import read_prompts
+from tests.flows.command import Ended, in_a_process, in_this_process
 from tests.prompt_tables import prompt_table, write_prompts
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
 
@@ -27,15 +29,10 @@ CPF = "529.982.247-25"
 LINE = {"task": "churn", "prompt": "Vai voltar?", "reference": {"churn": True}, "customer_id": "c1"}
 
 
-def tucano(*arguments: str, folder: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "flows", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-
-
-def refused(folder: Path, prompts: Path, *arguments: str) -> str:
+def refused(folder: Path, prompts: Path, *arguments: str, run: Callable[..., Ended] = in_this_process) -> str:
     """Run a command that must refuse, and return its one sentence."""
     before = sorted(folder.rglob("*"))
-    ended = tucano("curate", str(prompts), "--out", str(folder / "made" / "out"), *SMALL, *arguments, "--json")
+    ended = run("curate", prompts, "--out", folder / "made" / "out", *SMALL, *arguments, "--json")
     assert ended.returncode == 2, ended.stderr
     assert ended.stdout == ""
     assert sorted(folder.rglob("*")) == before
@@ -52,9 +49,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     prompts = str(folder / "prompts")
-    ended = tucano("synthesize", "--count", "240", "--orders", "300", "--seed", "3", "--mix", MIX, "--out", prompts)
+    ended = in_this_process(
+        "synthesize", "--count", "240", "--orders", "300", "--seed", "3", "--mix", MIX, "--out", prompts
+    )
     assert ended.returncode == 0, ended.stderr
-    ended = tucano("curate", prompts, "--out", str(folder / "out"), *SMALL, "--json")
+    ended = in_a_process("curate", prompts, "--out", folder / "out", *SMALL, "--json")
     assert ended.returncode == 0, ended.stderr
     (folder / "summary.json").write_text(ended.stdout, encoding="utf-8")
     (folder / "said").write_text(ended.stderr, encoding="utf-8")
@@ -101,8 +100,8 @@ def test_the_card_tells_the_rows_the_sources_and_the_files(made: Path) -> None:
 
 
 def test_the_same_bytes_from_the_table_itself_and_with_other_workers(made: Path, tmp_path: Path) -> None:
-    table = str(made / "prompts" / "prompts.parquet")
-    ended = tucano("curate", table, "--out", str(tmp_path / "out"), *SMALL, "--set", "curate.workers=1")
+    table = made / "prompts" / "prompts.parquet"
+    ended = in_this_process("curate", table, "--out", tmp_path / "out", *SMALL, "--set", "curate.workers=1")
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout == ""
     assert contents(tmp_path / "out") == contents(made / "out")
@@ -111,37 +110,41 @@ def test_the_same_bytes_from_the_table_itself_and_with_other_workers(made: Path,
 @pytest.mark.integration
 def test_the_same_bytes_from_dasks_workers_and_a_quiet_terminal(made: Path, tmp_path: Path) -> None:
     dask = ("--set", "curate.runner=dask", "--set", f"state.root={tmp_path / 'state'}")
-    ended = tucano("curate", str(made / "prompts"), "--out", str(tmp_path / "out"), *SMALL, *dask)
+    ended = in_a_process("curate", made / "prompts", "--out", tmp_path / "out", *SMALL, *dask)
     assert ended.returncode == 0, ended.stderr
     assert contents(tmp_path / "out") == contents(made / "out")
     assert not any(word in ended.stderr for word in ("Warning", "WARNING", "ERROR", "Traceback", "distributed"))
 
 
 @pytest.mark.integration
-def test_a_running_cluster_works_from_a_folder_of_its_own(made: Path, tmp_path: Path) -> None:
+def test_a_running_cluster_works_from_a_folder_of_its_own(made: Path, tmp_path: Path, prefect_server: str) -> None:
     from distributed import LocalCluster
 
     cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0")  # type: ignore[no-untyped-call]
     with cluster:
         address = f"curate.dask_address={cluster.scheduler_address}"
         dask = ("--set", "curate.runner=dask", "--set", address, "--set", f"state.root={tmp_path / 'state'}")
-        ended = tucano("curate", "prompts", "--out", str(tmp_path / "out"), *SMALL, *dask, folder=made)
+        arguments = ("curate", "prompts", "--out", str(tmp_path / "out"), *SMALL, *dask)
+        ended = in_a_process(*arguments, folder=made, server=prefect_server)
     assert ended.returncode == 0, ended.stderr
     assert contents(tmp_path / "out") == contents(made / "out")
 
 
 @pytest.mark.integration
-def test_what_a_dask_worker_refuses_is_one_sentence_and_so_is_an_address_of_nobody(tmp_path: Path) -> None:
+def test_what_a_dask_worker_refuses_is_one_sentence_and_so_is_an_address_of_nobody(
+    tmp_path: Path, prefect_server: str
+) -> None:
+    run = partial(in_a_process, server=prefect_server)
     path = write_prompts(independent_rows(push=3000), tmp_path / "prompts.parquet")
     _spoil(path, "source")
     dask = ("--set", "curate.runner=dask", "--set", f"state.root={tmp_path.parent / f'{tmp_path.name}-state'}")
     small = ("--set", "curate.shard_rows=1000")
     in_processes = refused(tmp_path, path, *small)
     assert in_processes.endswith("cannot be read from row 1 on; make it again with `tucano synthesize`")
-    assert refused(tmp_path, path, *dask, *small) == in_processes
+    assert refused(tmp_path, path, *dask, *small, run=run) == in_processes
     nobody = ("--set", "curate.dask_address=tcp://127.0.0.1:9")
     assert "no Dask scheduler answers at curate.dask_address tcp://127.0.0.1:9" in refused(
-        tmp_path, path, *dask, *nobody
+        tmp_path, path, *dask, *nobody, run=run
     )
 
 
@@ -163,7 +166,7 @@ def test_lines_of_a_shops_own_become_a_dataset_without_personal_data(tmp_path: P
         {**LINE, "system": f"Fale com {CPF}.", "reference": {"churn": CPF}},
     ]
     (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, own)), encoding="utf-8")
-    ended = tucano("curate", str(tmp_path / "own.jsonl"), "--out", str(tmp_path / "out"), *SMALL, "--json")
+    ended = in_a_process("curate", tmp_path / "own.jsonl", "--out", tmp_path / "out", *SMALL, "--json")
     assert ended.returncode == 0, ended.stderr
     summary = json.loads(ended.stdout)
     assert (
@@ -189,7 +192,7 @@ def test_a_broken_row_is_kept_out_with_its_reason_and_without_personal_data(tmp_
         for place, column in enumerate(columns)
     )
     path = _table(pl.concat([prompt_table(good), broken.drop("index")]))(tmp_path)
-    ended = tucano("curate", str(path), "--out", str(tmp_path / "out"), *SMALL, "--json")
+    ended = in_this_process("curate", path, "--out", tmp_path / "out", *SMALL, "--json")
     assert ended.returncode == 0, ended.stderr
     quarantine = pl.read_parquet(tmp_path / "out" / "quarantine.parquet").filter(reason="schema")
     assert quarantine["row"].to_list() == [61, 62, 63, 64, 65]
@@ -197,7 +200,7 @@ def test_a_broken_row_is_kept_out_with_its_reason_and_without_personal_data(tmp_
     _holds_no_cpf(tmp_path / "out", ended)
 
 
-def _holds_no_cpf(dataset: Path, ended: "subprocess.CompletedProcess[str]") -> None:
+def _holds_no_cpf(dataset: Path, ended: Ended) -> None:
     tables = [pl.read_parquet(path).write_csv() for path in dataset.rglob("*.parquet")]
     texts = [path.read_text(encoding="utf-8") for path in dataset.iterdir() if path.suffix in {".md", ".json"}]
     for text in (*tables, *texts, ended.stdout, ended.stderr):

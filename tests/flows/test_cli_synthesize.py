@@ -11,14 +11,14 @@ import pytest
 
 from schemas.prompts import read_prompts
 from schemas.store_files import read_store
+from tests.flows.command import Ended, in_a_process, in_this_process
 from tests.schemas.olist_sample import SAMPLE, needs_sample
 
 COUNT = ("--count", "60", "--orders", "80", "--seed", "3")
 
 
-def tucano(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "flows", "synthesize", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def tucano(*arguments: str | Path) -> Ended:
+    return in_this_process("synthesize", *arguments)
 
 
 def refused(folder: Path, *arguments: str) -> str:
@@ -37,7 +37,7 @@ def refused(folder: Path, *arguments: str) -> str:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
-    ended = tucano(*COUNT, "--out", str(folder / "out"), "--json")
+    ended = in_a_process("synthesize", *COUNT, "--out", folder / "out", "--json")
     assert ended.returncode == 0, ended.stderr
     (folder / "summary.json").write_text(ended.stdout)
     (folder / "said").write_text(ended.stderr)

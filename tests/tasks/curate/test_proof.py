@@ -16,6 +16,7 @@ from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
 
 ROWS_AT_ONCE = (1, 2, 3, 1000)
+IN_PARTS_AND_AT_ONCE = (2, 1000)
 SQL = {"sql": "SELECT COUNT(*) FROM orders"}
 REVIEW = "O produto chegou antes do prazo e veio bem embalado"
 PAIRS = [("train", "validation"), ("train", "test"), ("validation", "test")]
@@ -78,7 +79,7 @@ def test_empty_splits_pass(tmp_path: Path) -> None:
 def test_every_kind_of_sharing_fails_with_both_splits_named(dataset: Path, one: str, other: str, kind: str) -> None:
     for split, row in zip((one, other), KINDS[kind], strict=True):
         append(dataset, split, row)
-    for rows_at_once in ROWS_AT_ONCE:
+    for rows_at_once in IN_PARTS_AND_AT_ONCE:
         with pytest.raises(LeakageError, match=f"{one} and {other} share {kind}"):
             prove(dataset, rows_at_once, in_processes(1))
 
@@ -88,7 +89,7 @@ def test_within_one_split_everything_may_be_shared(dataset: Path, kind: str) -> 
     first, second = KINDS[kind]
     for row in {first.prompt_id: first, second.prompt_id: second}.values():
         append(dataset, "train", row)
-    for rows_at_once in ROWS_AT_ONCE:
+    for rows_at_once in IN_PARTS_AND_AT_ONCE:
         prove(dataset, rows_at_once, in_processes(1))
 
 

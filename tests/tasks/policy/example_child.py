@@ -16,6 +16,7 @@ def main(request_file: Path, channel: Channel) -> None:
         print("a library's chatter")
         channel.progress(1, 2, "half")
         channel.metrics(1, {"loss": 0.5})
+        channel.alarm("ceiling", 1, "too long")
         channel.progress(2, 2, "whole")
     elif do == "input":
         raise InputError("the input is bad")
@@ -25,6 +26,12 @@ def main(request_file: Path, channel: Channel) -> None:
         _ = 1 / 0
     elif do == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
+    elif do == "steps":
+        started = time.perf_counter()
+        for step in range(100):
+            channel.metrics(step, {f"rewards/task.component_{number}/mean": step / 7 for number in range(100)})
+        seconds = time.perf_counter() - started
+        (request_file.parent / "seconds").write_text(str(seconds), encoding="utf-8")
     elif do == "wait":
         pid_file = request_file.parent / "pid"
         pid_file.with_suffix(".draft").write_text(str(os.getpid()), encoding="utf-8")

@@ -34,8 +34,9 @@ def _run(do: str, folder: Path) -> list[tuple[int, int, str]]:
     return seen
 
 
-def test_progress_and_metrics_arrive_and_prints_go_to_the_log(tmp_path: Path) -> None:
+def test_progress_metrics_and_alarms_arrive_and_prints_go_to_the_log(tmp_path: Path) -> None:
     metrics: list[tuple[int, dict[str, float]]] = []
+    alarms: list[tuple[str, int, str]] = []
     seen: list[tuple[int, int, str]] = []
     run_child(
         MODULE,
@@ -44,10 +45,16 @@ def test_progress_and_metrics_arrive_and_prints_go_to_the_log(tmp_path: Path) ->
         interpreter=None,
         progress=lambda done, total, text: seen.append((done, total, text)),
         metrics=lambda step, values: metrics.append((step, values)),
+        alarm=lambda name, step, text: alarms.append((name, step, text)),
     )
     assert seen == [(1, 2, "half"), (2, 2, "whole")]
     assert metrics == [(1, {"loss": 0.5})]
+    assert alarms == [("ceiling", 1, "too long")]
     assert "a library's chatter" in (tmp_path / "example_child.log").read_text(encoding="utf-8")
+
+
+def test_what_nobody_wants_to_hear_does_not_disturb(tmp_path: Path) -> None:
+    assert _run("work", tmp_path) == [(1, 2, "half"), (2, 2, "whole")]
 
 
 @pytest.mark.parametrize(

@@ -53,31 +53,161 @@ def test_quantized_weights_can_be_trained_after_they_generated(base: Path, monke
     assert model.get_input_embeddings().weight.grad.abs().sum() > 0
 
 
-def test_an_empty_folder_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no model can be read from"):
-        load_base(tmp_path, four_bit=False)
-    with pytest.raises(InputError, match="no tokenizer can be read from"):
-        load_tokenizer(tmp_path)
+def copy_of(base: Path, folder: Path) -> Path:
+    shutil.copytree(base, folder)
+    return folder
+
+
+def with_settings(folder: Path, **changed: object) -> Path:
+    """Change what a model's config.json says of it."""
+    file = folder / "config.json"
+    values = json.loads(file.read_text(encoding="utf-8")) | changed
+    values.pop("layer_types", None)
+    file.write_text(json.dumps(values), encoding="utf-8")
+    return folder
+
+
+def refusal(folder: Path) -> str:
+    with pytest.raises(InputError) as refused:
+        load_base(folder, four_bit=False)
+    return one_sentence(refused)
+
+
+def one_sentence(refused: "pytest.ExceptionInfo[InputError]") -> str:
+    """Return what was said, which is one line without a page's address, and not long."""
+    said = str(refused.value)
+    assert "\n" not in said
+    assert "http" not in said
+    assert len(said) < 500
+    return said
+
+
+def test_a_folder_that_is_not_there_or_lacks_a_part_is_told_which(base: Path, tmp_path: Path) -> None:
+    assert "there is no such folder" in refusal(tmp_path / "none")
+    assert "it has no config.json" in refusal(tmp_path)
+    without_weights = copy_of(base, tmp_path / "bare")
+    (without_weights / "model.safetensors").unlink()
+    assert "it has no weights" in refusal(without_weights)
+    with pytest.raises(InputError, match="no tokenizer can be read from") as refused:
+        load_tokenizer(tmp_path / "none")
+    assert "there is no such folder" in one_sentence(refused)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("model.safetensors", b"cut off"),
+        ("config.json", b"{"),
+        ("config.json", b"[]"),
+        ("config.json", b'{"model_type": "unheard_of"}'),
+    ],
+)
+def test_a_damaged_or_unknown_model_is_one_sentence(base: Path, tmp_path: Path, file: str, content: bytes) -> None:
+    folder = copy_of(base, tmp_path / "damaged")
+    (folder / file).write_bytes(content)
+    assert "its files are damaged or of another kind" in refusal(folder)
+
+
+def test_weights_of_another_width_than_the_model_says_are_refused(base: Path, tmp_path: Path) -> None:
+    assert "its files are damaged or of another kind" in refusal(
+        with_settings(copy_of(base, tmp_path / "narrow"), hidden_size=32)
+    )
+
+
+def test_weights_that_are_missing_are_refused_and_not_drawn_at_random(base: Path, tmp_path: Path) -> None:
+    """The library only warns: a layer that was never trained would answer."""
+    said = refusal(with_settings(copy_of(base, tmp_path / "deeper"), num_hidden_layers=2))
+    assert "12 of its tensors are missing, such as model.layers.1.input_layernorm.weight" in said
+
+
+def test_want_of_memory_is_no_damaged_model(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    def full(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", full)
+    with pytest.raises(torch.OutOfMemoryError):
+        load_base(base, four_bit=False)
+
+
+@pytest.mark.parametrize("content", [b"{", b"{}"])
+def test_a_damaged_tokenizer_is_one_sentence(base: Path, tmp_path: Path, content: bytes) -> None:
+    folder = copy_of(base, tmp_path / "damaged")
+    (folder / "tokenizer.json").write_bytes(content)
+    with pytest.raises(InputError, match="no tokenizer can be read from") as refused:
+        load_tokenizer(folder)
+    one_sentence(refused)
+
+
+def test_a_tokenizer_without_its_vocabulary_is_refused(base: Path, tmp_path: Path) -> None:
+    """The library makes an empty one, in which every text is nothing."""
+    folder = copy_of(base, tmp_path / "empty")
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(InputError, match="has no vocabulary"):
+        load_tokenizer(folder)
 
 
 def test_a_tokenizer_without_a_chat_template_is_refused(base: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "silent"
-    shutil.copytree(base, folder)
+    folder = copy_of(base, tmp_path / "silent")
     (folder / "chat_template.jinja").unlink()
     with pytest.raises(InputError, match="has no chat template"):
         load_tokenizer(folder)
 
 
-def test_an_adapter_of_another_base_is_refused(base: Path, tmp_path: Path) -> None:
+def adapter_of(folder: Path, **shape: int) -> Path:
+    """Save an adapter of a base that is as the tests' own, but for what is named."""
     from peft import LoraConfig, get_peft_model
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
-    other = Qwen2ForCausalLM(
-        Qwen2Config(
-            vocab_size=512, hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
-            num_key_value_heads=2,
-        )
-    )  # fmt: skip
-    get_peft_model(other, LoraConfig(r=2, target_modules="all-linear")).save_pretrained(tmp_path / "adapter")
-    with pytest.raises(InputError, match="is of another base: width 32"):
-        load_policy(base, tmp_path / "adapter", four_bit=False)
+    own = {
+        "vocab_size": 512, "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "num_key_value_heads": 2,
+    }  # fmt: skip
+    model = get_peft_model(Qwen2ForCausalLM(Qwen2Config(**(own | shape))), LoraConfig(r=2, target_modules="all-linear"))
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("four_bit", [False, True])
+def test_an_adapter_of_this_base_is_loaded(base: Path, tmp_path: Path, four_bit: bool) -> None:
+    policy = load_policy(base, adapter_of(tmp_path / "adapter"), four_bit=four_bit)
+    assert any("lora_A" in name for name, _ in policy.named_parameters())
+
+
+@pytest.mark.parametrize(
+    ("shape", "difference"),
+    [
+        ({"hidden_size": 32}, "down_proj it has width 64 to 32, and the base has 64 to 64"),
+        ({"intermediate_size": 32}, "down_proj it has width 32 to 64, and the base has 64 to 64"),
+        ({"num_key_value_heads": 1}, "k_proj it has width 64 to 32, and the base has 64 to 64"),
+        ({"num_hidden_layers": 2}, "it has 2 layers, and the base has 1"),
+    ],
+)
+def test_an_adapter_of_another_base_is_refused_by_what_differs(
+    base: Path, tmp_path: Path, shape: dict[str, int], difference: str
+) -> None:
+    with pytest.raises(InputError, match="is of another base than") as refused:
+        load_policy(base, adapter_of(tmp_path / "adapter", **shape), four_bit=False)
+    assert difference in one_sentence(refused)
+
+
+def test_an_adapter_of_layers_that_the_base_has_not_is_refused(base: Path, tmp_path: Path) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    folder = adapter_of(tmp_path / "adapter")
+    file = folder / "adapter_model.safetensors"
+    save_file({name.replace("q_proj", "query"): tensor for name, tensor in load_file(file).items()}, file)
+    with pytest.raises(InputError, match=r"beside model\.layers\.0\.self_attn\.query, which the base has not"):
+        load_policy(base, folder, four_bit=False)
+
+
+@pytest.mark.parametrize("content", [b"cut off", None])
+def test_an_adapter_that_cannot_be_read_is_one_sentence(base: Path, tmp_path: Path, content: bytes | None) -> None:
+    folder = adapter_of(tmp_path / "adapter")
+    file = folder / "adapter_model.safetensors"
+    file.unlink() if content is None else file.write_bytes(content)
+    with pytest.raises(InputError, match="no LoRA adapter can be read from") as refused:
+        load_policy(base, folder, four_bit=False)
+    one_sentence(refused)

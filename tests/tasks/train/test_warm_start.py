@@ -1,9 +1,11 @@
-"""The warm start's demonstrations: general instructions at their share in every batch, and none changes the others."""
+"""The warm start: what is shown, general instructions at their share, and a model by name that learns and is merged."""
 
 import io
+import json
 import random
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -12,7 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.config import PolicyConfig, WarmStartConfig
+from schemas.errors import InputError
 from schemas.instructions import COLUMNS, GENERAL_FILE
+from schemas.prompts import PromptRow
+from tasks.commerce.registry import TASKS
 from tasks.policy.child import Channel
 from tasks.policy.demonstrations import demonstrate
 from tasks.policy.generate import as_messages
@@ -21,13 +26,19 @@ from tasks.train import warm_start
 from tasks.train.warm_start import WarmStartRequest
 from tests.prompt_tables import prompt_table
 from tests.tasks.curate.prompt_rows import prompt_row
+from tests.tasks.train.small_training import tiny_policy
 
 ROWS = [prompt_row("sentiment", f"Avaliação {number}") for number in range(9)]
 GENERAL = [{"system": "", "prompt": f"Geral {number}", "completion": f"paralelepípedo {number}"} for number in range(3)]
 
 
 def _shown(general: list[dict[str, str]], steps: int, batch_size: int, seed: int = 1) -> list[dict[str, Any]]:
-    return list(warm_start._with_general(ROWS, general, WarmStartConfig(steps=steps, batch_size=batch_size), seed))
+    config = WarmStartConfig(steps=steps, batch_size=batch_size)
+    return list(warm_start._with_general(ROWS, general, config, seed, _faulty))
+
+
+def _faulty(row: PromptRow, generator: random.Random) -> str:
+    return demonstrate(row.task, row.reference, generator)
 
 
 def _is_general(demonstration: dict[str, Any]) -> bool:
@@ -89,13 +100,26 @@ def test_the_seed_decides_the_general_ones_too() -> None:
     assert any(order != orders[0] for order in orders)
 
 
+def _write_dataset(folder: Path, rows: list[PromptRow], general: list[dict[str, str]]) -> None:
+    (folder / "data").mkdir()
+    prompt_table(rows).write_parquet(folder / "data" / "train.parquet")
+    if general:
+        pl.DataFrame(general, COLUMNS).write_parquet(folder / GENERAL_FILE)
+
+
+def _run(folder: Path, policy: PolicyConfig, config: WarmStartConfig) -> Path:
+    """Make the base of the dataset in the folder, and return where it is."""
+    request = WarmStartRequest(policy=policy, warm_start=config, seed=1, dataset=folder, output=folder / "output")
+    (folder / "request.json").write_text(request.model_dump_json(), encoding="utf-8")
+    warm_start.main(folder / "request.json", Channel(io.StringIO()))
+    return request.output
+
+
 @pytest.mark.integration
 def test_the_stand_in_learns_from_both_in_every_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tasks.train.trainer import WarmStartTrainer
+    from tasks.train.warm_start_trainer import WarmStartTrainer
 
-    (tmp_path / "data").mkdir()
-    prompt_table(ROWS).write_parquet(tmp_path / "data" / "train.parquet")
-    pl.DataFrame(GENERAL, COLUMNS).write_parquet(tmp_path / GENERAL_FILE)
+    _write_dataset(tmp_path, ROWS, GENERAL)
     batches = []
     compute_loss = WarmStartTrainer.compute_loss
 
@@ -104,20 +128,176 @@ def test_the_stand_in_learns_from_both_in_every_batch(tmp_path: Path, monkeypatc
         return compute_loss(self, model, inputs, *others, **named)
 
     monkeypatch.setattr(WarmStartTrainer, "compute_loss", recorded)
-    request = WarmStartRequest(
-        policy=PolicyConfig(
-            stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=32
-        ),
-        warm_start=WarmStartConfig(steps=3, batch_size=4),
-        seed=1,
-        dataset=tmp_path,
-        output=tmp_path / "output",
-    )
-    (tmp_path / "request.json").write_text(request.model_dump_json(), encoding="utf-8")
-    warm_start.main(tmp_path / "request.json", Channel(io.StringIO()))
+    policy = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=32)
+    _run(tmp_path, policy, WarmStartConfig(steps=3, batch_size=4))
     tokenizer = load_tokenizer(tmp_path / "output")
     assert [sum("Geral" in tokenizer.decode(row) for row in batch) for batch in batches] == [1, 1, 1]
     assert [len(batch) for batch in batches] == [4, 4, 4]
     summary = pl.read_json(tmp_path / "output" / warm_start.SUMMARY_FILE)
     assert summary.select("demonstrations", "general").row(0) == (12, 3)
     assert len(tokenizer.encode(" paralelepípedo", add_special_tokens=False)) <= 3
+
+
+def test_the_stand_in_learns_the_completion_tokens_only() -> None:
+    import torch
+
+    from tasks.train.warm_start_trainer import WarmStartTrainer
+
+    model, _ = tiny_policy()
+    ids = torch.randint(0, 200, (3, 9), generator=torch.Generator().manual_seed(0))
+    labels = ids.clone()
+    labels[:, :6] = -100
+    trainer: Any = SimpleNamespace()
+    loss = WarmStartTrainer.compute_loss(
+        trainer, model, {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
+    )
+    by_token = torch.log_softmax(model(input_ids=ids).logits, dim=-1)
+    wanted = [by_token[row, place - 1, ids[row, place]].item() for row in range(3) for place in range(6, 9)]
+    assert loss.item() == pytest.approx(-sum(wanted) / len(wanted), abs=1e-5)
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    """A model by name: a folder as `save_pretrained` writes it."""
+    model, tokenizer = tiny_policy()
+    folder = tmp_path / "published"
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _weights(folder: Path) -> dict[str, Any]:
+    from safetensors.torch import load_file
+
+    return dict(load_file(folder / "model.safetensors"))
+
+
+def test_without_steps_a_model_by_name_is_kept_as_it_is(published: Path, tmp_path: Path) -> None:
+    """And written again at all: a temperature beside greedy decoding may be read, and not written."""
+    file = published / "generation_config.json"
+    leaky = json.loads(file.read_text(encoding="utf-8")) | {"temperature": 0.1}
+    file.write_text(json.dumps(leaky), encoding="utf-8")
+    _write_dataset(tmp_path, ROWS, [])
+    output = _run(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
+    before, after = _weights(published), _weights(output)
+    assert before.keys() == after.keys()
+    assert all(before[name].equal(after[name]) for name in before)
+    assert "temperature" not in json.loads((output / "generation_config.json").read_text(encoding="utf-8"))
+    assert not (output / warm_start.SUMMARY_FILE).exists()
+
+
+@pytest.mark.integration
+def test_a_model_by_name_learns_the_reference_answers_and_is_merged(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The linear layers alone move, by a change of the adapter's rank, and what is written answers as it was taught."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    seen: set[str] = set()
+    texts = {TASKS["sentiment"].answer(ROWS[0].reference), *(row["completion"] for row in GENERAL)}
+    shown = warm_start._shown
+
+    def noted(system: str, prompt: str, completion: str) -> dict[str, Any]:
+        seen.add(completion)
+        return shown(system, prompt, completion)
+
+    monkeypatch.setattr(warm_start, "_shown", noted)
+    _write_dataset(tmp_path, ROWS, GENERAL)
+    config = WarmStartConfig.model_validate(
+        {"steps": 12, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}
+    )
+    output = _run(tmp_path, PolicyConfig(name=str(published)), config)
+    assert seen == texts
+    before, after = _weights(published), _weights(output)
+    assert before.keys() == after.keys()
+    for name in before:
+        change = after[name] - before[name]
+        if name.endswith("_proj.weight"):
+            assert torch.linalg.matrix_rank(change, rtol=1e-3) == 2, name
+        else:
+            assert not change.any(), name
+        assert after[name].dtype == torch.float32
+    assert not list(output.glob("adapter*"))
+    losses = [entry["loss"] for entry in json.loads((output / warm_start.SUMMARY_FILE).read_text())["log"]]
+    assert losses[-1] < losses[0] - 0.1
+    tokenizer = load_tokenizer(output)
+    prompt = tokenizer.apply_chat_template(
+        as_messages(ROWS[0].system, ROWS[0].prompt), tokenize=False, add_generation_prompt=True
+    )
+    answer = TASKS["sentiment"].answer(ROWS[0].reference)
+    ids = tokenizer(prompt + answer, return_tensors="pt")["input_ids"]
+    start = len(tokenizer(prompt)["input_ids"])
+    likelihoods = []
+    for folder in (published, output):
+        logits = AutoModelForCausalLM.from_pretrained(folder)(ids).logits[0, start - 1 : -1]
+        likelihoods.append(torch.log_softmax(logits, -1).gather(-1, ids[0, start:, None]).mean().item())
+    assert likelihoods[1] > likelihoods[0] + 0.05
+
+
+@pytest.mark.parametrize("steps", [0, 3])
+@pytest.mark.parametrize(
+    ("removed", "complaint"),
+    [
+        (("config.json", "model.safetensors"), "cannot be loaded"),
+        (("model.safetensors",), "cannot be loaded"),
+        (("chat_template.jinja",), "has no chat template; give an Instruct model"),
+        (("tokenizer.json", "tokenizer_config.json"), "has no tokenizer; add its files"),
+    ],
+)
+def test_a_model_that_is_not_whole_is_refused_in_one_line(
+    removed: tuple[str, ...], complaint: str, steps: int, published: Path, tmp_path: Path
+) -> None:
+    for name in removed:
+        (published / name).unlink()
+    _write_dataset(tmp_path, ROWS, [])
+    with pytest.raises(InputError, match=complaint) as refused:
+        _run(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=steps))
+    assert str(published) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_damaged_weights_are_refused(published: Path, tmp_path: Path) -> None:
+    file = published / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:500])
+    _write_dataset(tmp_path, ROWS, [])
+    with pytest.raises(InputError, match=r"cannot be loaded .*; give a hub name or a folder"):
+        _run(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
+
+
+def test_a_name_that_is_no_model_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library's own message has several lines, of its documentation and of tokens to log in with."""
+    import transformers
+
+    def missing(name: str) -> None:
+        raise OSError(f"{name} is not a local folder and is not a valid model identifier.\nIf this is private, log in.")
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", missing)
+    _write_dataset(tmp_path, ROWS, [])
+    with pytest.raises(InputError) as refused:
+        _run(tmp_path, PolicyConfig(name="nobody/none"), WarmStartConfig(steps=0))
+    assert str(refused.value) == (
+        "policy.name 'nobody/none' cannot be loaded (nobody/none is not a local folder and is not a valid model "
+        "identifier); give a hub name or a folder"
+    )
+
+
+def test_too_little_memory_names_what_to_lower(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    import trl
+
+    def exhausted(self: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+
+    monkeypatch.setattr(trl.SFTTrainer, "train", exhausted)
+    _write_dataset(tmp_path, ROWS, [])
+    with pytest.raises(InputError, match=r"too small for warm_start\.batch_size 4; lower it"):
+        _run(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=1, batch_size=4))
+
+
+def test_an_empty_training_split_is_refused(published: Path, tmp_path: Path) -> None:
+    _write_dataset(tmp_path, [], [])
+    with pytest.raises(InputError, match="has no training prompts"):
+        _run(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=1))

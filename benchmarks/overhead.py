@@ -1,0 +1,306 @@
+"""What our trainer costs beside TRL's: the time of a step, in one process, step by step in turns.
+
+Equal shapes: one model and adapter, the same four prompts in each step, eight completions each, and every completion as
+long as the limit. Ours has the default recipe and all that the pipeline has it do at each step: the rollout log, the
+alarms and the reports. Stock is TRL's `GRPOTrainer` with the CPU's log-probabilities alone and one reward function, the
+total, which is its cheapest form. Neither validates nor saves checkpoints: both would do that alike.
+
+A step's time is from its beginning to the next one's. Limit: the median of ours at most 1.03 times that of stock.
+"""
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.training_arms import policy_trainer, stock_trainer
+from schemas.config import Config
+from schemas.profiles import load_config
+from schemas.prompts import PromptRow, content_id
+from schemas.tasks import TASK_NAMES
+from tasks.commerce.registry import TASKS
+from tasks.commerce.sandbox import Databases
+from tasks.policy.child import Channel
+from tasks.synthesize.simulated import simulate_store
+
+ORDERS: Final = 600
+EXAMPLES: Final = 60
+"""Prompts of each task, from which the tokenizer is learnt."""
+SEED: Final = 1
+WARM_UP: Final = 3
+"""Steps of each at the beginning that do not count."""
+RESAMPLES: Final = 10_000
+MAX_RATIO: Final = 1.03
+
+
+@dataclass
+class Times:
+    """What the steps of one trainer took, in seconds."""
+
+    wall: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+    parts: dict[str, list[float]] = field(default_factory=dict)
+    """Of a step: generation, rewards, and all else of TRL's step."""
+
+
+class Turns:
+    """Lets one of two trainers step at a time, in turns."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._turn = 0
+        self._running = {0, 1}
+
+    def wait_for(self, trainer: int) -> None:
+        """Wait until it is a trainer's turn, or the other one is through."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._turn == trainer or self._running == {trainer})
+
+    def pass_on(self, trainer: int) -> None:
+        """End a trainer's turn."""
+        with self._condition:
+            self._turn = 1 - trainer
+            self._condition.notify_all()
+
+    def leave(self, trainer: int) -> None:
+        """Take no more turns."""
+        with self._condition:
+            self._running.discard(trainer)
+            self._condition.notify_all()
+
+
+def main() -> int:
+    """Run the benchmark; the exit code says whether the limit was met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=40, help="of each trainer (default: %(default)s)")
+    parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="override the profile `local`")
+    arguments = parser.parse_args()
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()
+    config = load_config("local", [*arguments.set, f"train.max_steps={arguments.steps + WARM_UP}"])
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Path(os.devnull).open("w", encoding="utf-8") as nobody,
+        # Both print what they log.
+        redirect_stdout(nobody),
+    ):
+        stock, ours = _take_turns(_Scene(config, Path(folder), Channel(nobody)))
+    return _report(stock, ours)
+
+
+class _Scene:
+    """What both trainers are made of."""
+
+    def __init__(self, config: Config, folder: Path, channel: Channel) -> None:
+        from tasks.policy.stand_in import build_tokenizer
+
+        self._config = config
+        self._folder = folder
+        self._channel = channel
+        self._store = simulate_store(ORDERS, random.Random(SEED))
+        rows = [
+            PromptRow(content_id(*content), *content, "simulated", example.customer_id, None, None)
+            for task in TASK_NAMES
+            for example in TASKS[task].examples(self._store, random.Random(SEED), EXAMPLES)
+            for content in [(example.task, example.system, example.prompt, example.reference)]
+        ]
+        texts = (text for row in rows for text in (row.system, row.prompt))
+        self._tokenizer = build_tokenizer(texts, config.policy.vocabulary_size)
+        # As many prompts as a step has: each step is the same work, whoever draws them.
+        self._asked = rows[:: EXAMPLES + 1][: config.train.prompts_per_step]
+
+    def stock(self) -> Any:
+        """Return TRL's trainer; to be made where it runs, as SQLite's connections stay in their thread."""
+        trainer = stock_trainer(
+            self._config.train,
+            self._asked,
+            Databases.from_store(self._store),
+            SEED,
+            self._folder / "stock",
+            self._named(),
+        )
+        return self._without_ends(trainer)
+
+    def ours(self) -> Any:
+        """Return our trainer, watched as in the pipeline; to be made where it runs."""
+        from tasks.train.alarms import Alarms
+        from tasks.train.callbacks import AlarmWatch, StepReporter
+        from tasks.train.rollout_log import RolloutLog
+        from tasks.train.validation import Selection
+
+        recipe = self._config.train
+        # It only tells the alarms that there was no validation.
+        selection = Selection(_unasked, self._folder, every=recipe.max_steps, patience=recipe.max_steps)
+        trainer = policy_trainer(
+            recipe,
+            self._asked,
+            Databases.from_store(self._store),
+            SEED,
+            self._folder / "ours",
+            self._named(),
+            on_rollouts=RolloutLog(self._folder / "rollouts", SEED).add,
+            callbacks=[
+                AlarmWatch(Alarms(recipe.alarms, recipe.iterations), selection, self._channel),
+                StepReporter(self._channel, recipe.max_steps, recipe.price_per_hour),
+            ],
+        )
+        return self._without_ends(trainer)
+
+    def _named(self) -> dict[str, Any]:
+        from tasks.policy.stand_in import build_model
+        from tasks.train.backend import lora_config
+
+        return {
+            "model": build_model(self._config.policy, self._tokenizer, SEED),
+            "processing_class": self._tokenizer,
+            "peft_config": lora_config(self._config.train),
+        }
+
+    def _without_ends(self, trainer: Any) -> Any:
+        trainer.generation_config.min_new_tokens = self._config.train.max_completion_tokens
+        return trainer
+
+
+def _unasked(step: int) -> Any:
+    raise AssertionError(f"step {step} was validated, though nothing here asks for it")
+
+
+def _take_turns(scene: _Scene) -> tuple[Times, Times]:
+    """Train both, step by step in turns, each in a thread of its own."""
+    turns = Turns()
+    times = (Times(), Times())
+
+    def train(trainer: Any, number: int) -> None:
+        trainer.add_callback(_timer(turns, number, times[number]))
+        turns.pass_on(number)
+        trainer.train()
+
+    def train_stock() -> None:
+        turns.wait_for(0)
+        trainer = scene.stock()
+        times[0].parts = _timed(trainer, generation="_generate_single_turn", reward="_calculate_rewards")
+        train(trainer, 0)
+
+    def train_ours() -> None:
+        turns.wait_for(1)
+        trainer = scene.ours()
+        train(trainer, 1)
+        steps = [entry for entry in trainer.state.log_history if "step_time" in entry]
+        times[1].parts = {name: [entry[f"seconds/{name}"] for entry in steps] for name in ("generation", "reward")}
+
+    def in_turns(number: int, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            turns.leave(number)
+
+    with ThreadPoolExecutor(2) as pool:
+        for training in [pool.submit(in_turns, 0, train_stock), pool.submit(in_turns, 1, train_ours)]:
+            training.result()
+    for each in times:
+        each.wall, each.processor = each.wall[WARM_UP:], each.processor[WARM_UP:]
+        each.parts = {name: seconds[WARM_UP:] for name, seconds in each.parts.items()}
+    return times
+
+
+def _timed(trainer: Any, **methods: str) -> dict[str, list[float]]:
+    """Let some methods of a trainer tell how long they took."""
+    seconds: dict[str, list[float]] = {name: [] for name in methods}
+
+    def timing(method: Callable[..., Any], into: list[float]) -> Callable[..., Any]:
+        def timed(*arguments: Any, **named: Any) -> Any:
+            started = time.perf_counter()
+            result = method(*arguments, **named)
+            into.append(time.perf_counter() - started)
+            return result
+
+        return timed
+
+    for name, method in methods.items():
+        setattr(trainer, method, timing(getattr(trainer, method), seconds[name]))
+    return seconds
+
+
+def _timer(turns: Turns, number: int, times: Times) -> Any:
+    """Return a callback that takes its turns and writes down what was between them."""
+    from transformers import TrainerCallback
+
+    class Timer(TrainerCallback):  # type: ignore[misc]
+        started: tuple[float, float] | None = None
+
+        def on_step_begin(self, *_: Any, **__: Any) -> None:
+            if self.started is not None:
+                self._write_down()
+                turns.pass_on(number)
+            turns.wait_for(number)
+            self.started = time.perf_counter(), time.process_time()
+
+        def on_train_end(self, *_: Any, **__: Any) -> None:
+            self._write_down()
+
+        def _write_down(self) -> None:
+            wall, processor = self.started or (0.0, 0.0)
+            times.wall.append(time.perf_counter() - wall)
+            times.processor.append(time.process_time() - processor)
+
+    return Timer()
+
+
+def _report(stock: Times, ours: Times) -> int:
+    table = Table(title=f"A step, median of {len(ours.wall)}, in milliseconds", title_justify="left")
+    for name in ("", "stock", "ours", "ours / stock", "95 % interval", "at most"):
+        table.add_column(name, justify="right")
+    ratio = 0.0
+    for name in ("wall", "processor"):
+        one, other = getattr(stock, name), getattr(ours, name)
+        found, low, high = _ratio(other, one)
+        ratio = ratio or found
+        limit = f"{MAX_RATIO}" if name == "wall" else ""
+        table.add_row(name, _shown(one), _shown(other), f"{found:.3f}", f"{low:.3f} {high:.3f}", limit)
+    table.add_section()
+    for name in ("generation", "reward"):
+        table.add_row(name, _shown(stock.parts[name]), _shown(ours.parts[name]), "", "", "")
+    rest = [
+        [whole - sum(parts) for whole, *parts in zip(each.wall, *each.parts.values(), strict=True)]
+        for each in (stock, ours)
+    ]
+    table.add_row("update and all else", *map(_shown, rest), "", "", "")
+    Console(width=100).print(table)
+    if ratio > MAX_RATIO:
+        print(f"MISSED: a step of ours takes {ratio:.3f} times one of stock, limit {MAX_RATIO}")
+        return 1
+    return 0
+
+
+def _ratio(ours: Sequence[float], stock: Sequence[float]) -> tuple[float, float, float]:
+    """Return the ratio of the medians with its 95 % interval: a percentile bootstrap over neighbouring steps."""
+    pairs = np.array([ours, stock])
+    drawn = pairs[:, np.random.default_rng(SEED).integers(len(ours), size=(RESAMPLES, len(ours)))]
+    medians = np.median(drawn, axis=2)
+    low, high = np.quantile(medians[0] / medians[1], [0.025, 0.975])
+    return median(ours) / median(stock), float(low), float(high)
+
+
+def _shown(seconds: Sequence[float]) -> str:
+    return f"{1000 * median(seconds):.1f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

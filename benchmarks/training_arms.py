@@ -1,0 +1,396 @@
+"""The arms of the training benchmark, and the training of one of them with one seed, in a process of its own."""
+
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from schemas.documents import Rollout
+from schemas.prompts import PromptRow, read_prompts
+from schemas.store_files import read_store
+from schemas.tasks import TaskName
+from schemas.train_config import TrainConfig
+from tasks.commerce import registry
+from tasks.commerce.sandbox import Databases
+from tasks.policy.generate import Completion, StopReason, as_messages, generate
+
+STOCK: Final = "stock"
+STOCK_AT_OUR_RATE: Final = "stock at our rate"
+V4_2: Final = "V4.2"
+OURS: Final = "ours"
+REPORTED: Final[Mapping[str, Any]] = {
+    "aggregation": "normalize_then_sum",
+    "scale_rewards": "none",
+    "loss": "dr_grpo",
+    "schedule": "constant_with_warmup",
+    "epsilon_low": 0.2,
+    "epsilon_high": 0.2,
+    "task_weights": {"applies_to": "loss"},
+}
+"""The final report's recipe; its learning rate is for 0.5B parameters, and the profile has the stand-in's."""
+TRUTH: Final[Mapping[str, tuple[str, ...]]] = {
+    "extraction": ("field_f1",),
+    "push": ("within_length", "names_product", "names_offer", "informal", "one_message"),
+    "sentiment": ("accuracy",),
+    "churn": ("accuracy",),
+}
+"""Of each task's metrics those whose mean over prompts is the ground truth: what one answer alone can be right in."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to train."""
+
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """What its recipe has otherwise than the profile."""
+    trainer: Literal["trl", "trl_at_rate", "policy", "preferences"] = "policy"
+    """TRL's GRPO as it comes, the same with the profile's learning rate, ours, or DPO."""
+
+
+def _switch(**changes: Any) -> Arm:
+    return Arm({**REPORTED, **changes})
+
+
+SWITCHES: Final[Mapping[str, Arm]] = {
+    # With one step for each batch of completions the probability ratio is 1, and no clip acts.
+    "2 steps a batch": _switch(iterations=2),
+    "clip-higher + 2 steps": _switch(iterations=2, epsilon_high=0.28),
+    "adaptive entropy": _switch(entropy={"adaptive": True}),
+    "dynamic sampling": _switch(dynamic_sampling={"extra_groups": 4}),
+    "truncated masked": _switch(mask_truncated=True),
+    "sampler": _switch(task_weights={"applies_to": "sampler"}),
+    "median of nine": _switch(generations=9, baseline="median", aggregation="sum_then_normalize"),
+    "entropy advantages": _switch(entropy_advantages=True),
+    "guided correction": _switch(guided_correction={"share": 0.25}),
+    "block advantages": _switch(block_advantages=True),
+    "content threshold": _switch(content_threshold=0.3),
+    "curriculum": _switch(curriculum=({"until_step": 8, "max_completion_tokens": 64},)),
+    "DAPO's loss": _switch(loss="dapo"),
+    # As many completions as 24 steps sample.
+    "DPO": Arm({**REPORTED, "preferences": {"prompts": 96}}, trainer="preferences"),
+}
+ARMS: Final[Mapping[str, Arm]] = {
+    STOCK: Arm(trainer="trl"),
+    STOCK_AT_OUR_RATE: Arm(trainer="trl_at_rate"),
+    V4_2: _switch(),
+    OURS: _switch(iterations=2, epsilon_high=0.28, guided_correction={"share": 0.25}),
+    **SWITCHES,
+}
+
+
+class Job(BaseModel):
+    """One training, and what it is measured by."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    arm: str
+    """Name of one of `ARMS`."""
+    seed: int
+    """Decides the adapter's first weights, the order of the prompts and every sampled token."""
+    recipe: TrainConfig
+    """The arm's recipe."""
+    temperature: float
+    """Of the answers on validation and test."""
+    batch_size: int
+    """Prompts answered at once."""
+    setup: Path
+    """Folder with the prompts, the dataset and the base."""
+    answers_test: bool
+    """Whether the test split is answered; nothing is chosen by it, so that no pilot may."""
+
+
+class Scored(BaseModel):
+    """One answer on the test split."""
+
+    task: TaskName
+    reward: float
+    """In [0, 1]."""
+    truth: float
+    """Ground truth, in [0, 1]."""
+
+
+class Curve(BaseModel):
+    """What validation said after one step."""
+
+    step: int
+    reward: float
+    """Mean over the tasks."""
+    truth: float
+    """Mean ground truth over the tasks."""
+
+
+class Outcome(BaseModel):
+    """What one training came to."""
+
+    seconds: float
+    """Of the training with its validations, on one thread."""
+    curve: list[Curve]
+    chosen_step: int
+    """The step with the best validation reward, whose adapter answers the test split."""
+    test: dict[str, Scored]
+    """By prompt; empty where the test split is not answered."""
+
+
+def recipe_of(arm: str, profile: TrainConfig) -> TrainConfig:
+    """Return an arm's recipe: the profile's with the arm's changes."""
+    return TrainConfig.model_validate({**profile.model_dump(), **ARMS[arm].changes})
+
+
+def run(job: Job) -> Outcome:
+    """Train, validate on the way, and answer the test split with the adapter that validated best."""
+    import transformers
+
+    from tasks.policy.load import load_policy, load_tokenizer
+    from tasks.train.validation import Selection, Validation, validate
+
+    transformers.utils.logging.disable_progress_bar()
+    databases = Databases.from_store(read_store(job.setup / "prompts" / "store"))
+    rows = read_prompts(job.setup / "dataset" / "data" / "train.parquet")
+    validation_rows = read_prompts(job.setup / "dataset" / "data" / "validation.parquet")
+    tokenizer = load_tokenizer(job.setup / "base")
+
+    def score(step: int) -> Validation:
+        return validate(
+            trainer.model,
+            tokenizer,
+            validation_rows,
+            databases,
+            "grounded",
+            step=step,
+            temperature=job.temperature,
+            max_tokens=job.recipe.max_completion_tokens,
+            batch_size=job.batch_size,
+            seed=job.seed,
+        )
+
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        # Early stopping is none of what is compared: every curve goes to the last step.
+        selection = Selection(score, work, every=job.recipe.evaluate_every, patience=job.recipe.max_steps)
+        trainer = _trainer(job, rows, databases, tokenizer, work)
+        trainer.add_callback(selection)
+        started = time.perf_counter()
+        trainer.train()
+        seconds = time.perf_counter() - started
+        if selection.best is None:
+            raise AssertionError("a training ended without one validation, though its last step is always validated")
+        test = {}
+        if job.answers_test:
+            policy = load_policy(job.setup / "base", selection.best_adapter, four_bit=False)
+            test = _answer_test(job, policy, tokenizer, databases)
+    return Outcome(
+        seconds=seconds,
+        curve=[
+            Curve(
+                step=each.step,
+                reward=each.mean_reward,
+                truth=fmean(_truth(task, each.ground_truth[task]) for task in each.by_task),
+            )
+            for each in selection.history
+        ],
+        chosen_step=selection.best.step,
+        test=test,
+    )
+
+
+def _answer_test(job: Job, policy: Any, tokenizer: Any, databases: Databases) -> dict[str, Scored]:
+    rows = read_prompts(job.setup / "dataset" / "data" / "test.parquet")
+    completions = generate(
+        policy,
+        tokenizer,
+        [as_messages(row.system, row.prompt) for row in rows],
+        temperature=job.temperature,
+        max_tokens=job.recipe.max_completion_tokens,
+        batch_size=job.batch_size,
+        seed=job.seed,
+    )
+    rollouts = [completion.as_rollout(row) for row, completion in zip(rows, completions, strict=True)]
+    return {rollout.prompt_id: _scored(rollout, databases) for rollout in rollouts}
+
+
+def _scored(rollout: Rollout, databases: Databases) -> Scored:
+    metrics = registry.TASKS[rollout.task].metric([rollout], databases)
+    reward = registry.score_rollout(rollout, databases).reward
+    return Scored(task=rollout.task, reward=reward, truth=_truth(rollout.task, metrics))
+
+
+def _truth(task: str, metrics: Mapping[str, float]) -> float:
+    return fmean(metrics[name] for name in TRUTH[task])
+
+
+def _trainer(job: Job, rows: Sequence[PromptRow], databases: Databases, tokenizer: Any, work: Path) -> Any:
+    from tasks.policy.load import load_base
+    from tasks.train.backend import lora_config
+
+    named = {
+        "model": load_base(job.setup / "base", four_bit=False),
+        "processing_class": tokenizer,
+        "peft_config": lora_config(job.recipe),
+    }
+    kind = ARMS[job.arm].trainer
+    if kind == "policy":
+        return policy_trainer(job.recipe, rows, databases, job.seed, work, named)
+    if kind == "preferences":
+        return _preference_trainer(job, rows, databases, work, named)
+    rate = {} if kind == "trl" else {"learning_rate": job.recipe.learning_rate}
+    return stock_trainer(job.recipe, rows, databases, job.seed, work, named, **rate)
+
+
+def policy_trainer(
+    recipe: TrainConfig,
+    rows: Sequence[PromptRow],
+    databases: Databases,
+    seed: int,
+    work: Path,
+    named: Mapping[str, Any],
+    **others: Any,
+) -> Any:
+    """Return our trainer.
+
+    Args:
+        recipe: The recipe.
+        rows: The training prompts.
+        databases: Copies of the store that sql_qa's questions are about.
+        seed: Of the training.
+        work: Where it keeps its files.
+        named: Model, tokenizer and adapter, which every trainer is given.
+        **others: Further arguments of `PolicyTrainer`.
+    """
+    from trl import GRPOConfig
+
+    from tasks.train.recipe import grpo_arguments
+    from tasks.train.rewards import ComponentRewards
+    from tasks.train.trainer import PolicyTrainer
+
+    rewards = ComponentRewards(databases, "grounded", recipe.content_threshold)
+    arguments = grpo_arguments(recipe, weights=rewards.weights, prompts=len(rows), seed=seed, work=work, on_gpu=False)
+    return PolicyTrainer(
+        recipe, rows, rewards, args=GRPOConfig(**{**arguments, "save_strategy": "no"}), **named, **others
+    )
+
+
+def stock_trainer(
+    recipe: TrainConfig,
+    rows: Sequence[PromptRow],
+    databases: Databases,
+    seed: int,
+    work: Path,
+    named: Mapping[str, Any],
+    **changes: Any,
+) -> Any:
+    """Return TRL's own trainer with its own defaults, and the total reward as its one reward function.
+
+    Of the recipe it has the shapes alone: steps, prompts and completions a step, and the longest completion.
+
+    Args:
+        recipe: The recipe.
+        rows: The training prompts.
+        databases: Copies of the store that sql_qa's questions are about.
+        seed: Of the training.
+        work: Where it keeps its files.
+        named: Model, tokenizer and adapter, which every trainer is given.
+        **changes: What TRL is told otherwise than its defaults.
+    """
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer
+
+    from tasks.train.trainer import PolicyTrainer
+
+    class StockTrainer(GRPOTrainer):  # type: ignore[misc]
+        _get_per_token_logps_and_entropies = PolicyTrainer._get_per_token_logps_and_entropies  # noqa: SLF001 - the CPU override alone
+
+    def total(completions: list[list[dict[str, str]]], place: list[int], **_: Any) -> list[float]:
+        return [
+            registry.score_rollout(
+                Completion(completion[-1]["content"], 0, StopReason.END_OF_TURN).as_rollout(rows[number]), databases
+            ).reward
+            for completion, number in zip(completions, place, strict=True)
+        ]
+
+    arguments = {
+        "output_dir": str(work),
+        "seed": seed,
+        "max_steps": recipe.max_steps,
+        "per_device_train_batch_size": recipe.completions_per_step,
+        "num_generations": recipe.generations,
+        "max_completion_length": recipe.max_completion_tokens,
+        "use_cpu": True,
+        # A CPU only emulates bfloat16; and recomputing activations costs time, and changes nothing else.
+        "bf16": False,
+        "gradient_checkpointing": False,
+        "save_strategy": "no",
+        "logging_steps": 1,
+        "report_to": "none",
+        "disable_tqdm": True,
+        **changes,
+    }
+    questions = [{"prompt": as_messages(row.system, row.prompt), "place": place} for place, row in enumerate(rows)]
+    return StockTrainer(
+        reward_funcs=total, train_dataset=Dataset.from_list(questions), args=GRPOConfig(**arguments), **named
+    )
+
+
+def _preference_trainer(
+    job: Job, rows: Sequence[PromptRow], databases: Databases, work: Path, named: Mapping[str, Any]
+) -> Any:
+    from datasets import Dataset
+    from trl import DPOConfig
+
+    from tasks.train.dpo_recipe import dpo_arguments
+    from tasks.train.preference_trainer import PreferenceTrainer
+    from tasks.train.preferences import Answer, pairs
+    from tasks.train.prompt_source import PromptSource
+
+    recipe = job.recipe
+    asked = PromptSource(rows, job.seed).draw(recipe.preferences.prompts)
+    each = [row for row in asked for _ in range(recipe.generations)]
+    completions = generate(
+        named["model"].eval(),
+        named["processing_class"],
+        [as_messages(row.system, row.prompt) for row in each],
+        temperature=recipe.temperature,
+        max_tokens=recipe.max_completion_tokens,
+        batch_size=recipe.completions_per_step,
+        seed=job.seed,
+    )
+    answers = [
+        Answer(
+            completion.text,
+            registry.score_rollout(completion.as_rollout(row), databases).reward,
+            completion.stop_reason is StopReason.END_OF_TURN,
+        )
+        for row, completion in zip(each, completions, strict=True)
+    ]
+    groups = [answers[start : start + recipe.generations] for start in range(0, len(answers), recipe.generations)]
+    preferred = [
+        {
+            "prompt": as_messages(pair.system, pair.prompt),
+            "chosen": [{"role": "assistant", "content": pair.chosen}],
+            "rejected": [{"role": "assistant", "content": pair.rejected}],
+        }
+        for pair in pairs(asked, groups, recipe.preferences.min_gap)
+    ]
+    arguments = dpo_arguments(recipe, pairs=len(preferred), seed=job.seed, work=work, on_gpu=False)
+    return PreferenceTrainer(
+        train_dataset=Dataset.from_list(preferred), args=DPOConfig(**{**arguments, "save_strategy": "no"}), **named
+    )
+
+
+def main() -> int:
+    """Run the job of the file named first, and write what it came to into the file named second."""
+    request, result = map(Path, sys.argv[1:])
+    outcome = run(Job.model_validate_json(request.read_text(encoding="utf-8")))
+    draft = result.with_suffix(".draft")
+    draft.write_text(outcome.model_dump_json(), encoding="utf-8")
+    draft.replace(result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""What the parent shows of a training under way: its metrics in MLflow, its alarms wherever somebody looks."""
+
+import threading
+from types import TracebackType
+from typing import Final, Self
+
+from prefect.artifacts import create_markdown_artifact
+from prefect.logging import get_run_logger
+
+from flows.console import say
+from tasks.lineage.recorder import StageRun
+
+SECONDS_BETWEEN_WRITES: Final = 5.0
+ALARMS_ARTIFACT: Final = "training-alarms"
+
+
+class TrainingPage:
+    """Takes what the child reports, from any thread, and never lets the child wait for MLflow.
+
+    Metrics are written by a thread of its own, all that have come since the last write at once, and the rest when the
+    block ends, however it ends. Where MLflow cannot be written, they are kept for the next write; only the last write
+    fails the stage.
+    """
+
+    def __init__(self, run: StageRun, training: str, seconds_between_writes: float = SECONDS_BETWEEN_WRITES) -> None:
+        """Show a training.
+
+        Args:
+            run: The stage's run in MLflow.
+            training: Its name, as people see it.
+            seconds_between_writes: To MLflow.
+        """
+        self._run = run
+        self._training = training
+        self._seconds = seconds_between_writes
+        self._lock = threading.Lock()
+        self._waiting: list[tuple[int, dict[str, float]]] = []
+        self._alarms: list[tuple[str, int, str]] = []
+        self._ended = threading.Event()
+        self._writer = threading.Thread(target=self._write_now_and_then, name=f"{training}-metrics", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin to write."""
+        self._writer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Write what is left."""
+        self._ended.set()
+        self._writer.join()
+        try:
+            self._write()
+        except Exception as second:
+            if error is None:
+                raise
+            error.add_note(f"MLflow could not record the last metrics of {self._training}: {second}")
+
+    def metrics(self, step: int, values: dict[str, float]) -> None:
+        """Take the metrics of a step."""
+        with self._lock:
+            self._waiting.append((step, values))
+
+    def alarm(self, name: str, step: int, text: str) -> None:
+        """Show an alarm in the terminal, in the run's log and, with those before it, on the run's page."""
+        with self._lock:
+            self._alarms.append((name, step, text))
+            alarms = list(self._alarms)
+        told = f"{self._training}: alarm {name} at step {step}: {text}"
+        say(told)
+        get_run_logger().warning(told)
+        create_markdown_artifact(
+            key=ALARMS_ARTIFACT,
+            markdown=_as_markdown(self._training, alarms),
+            description="What is wrong in training?",
+        )
+
+    def _write_now_and_then(self) -> None:
+        told = False
+        while not self._ended.wait(self._seconds):
+            try:
+                self._write()
+            except Exception as error:  # noqa: BLE001 - tried again, and raised by the last write
+                if not told:
+                    say(f"{self._training}: MLflow cannot record metrics now ({error}); they are kept and tried again")
+                told = True
+
+    def _write(self) -> None:
+        with self._lock:
+            steps, self._waiting = self._waiting, []
+        try:
+            self._run.log_steps(steps)
+        except Exception:
+            with self._lock:
+                self._waiting = steps + self._waiting
+            raise
+
+
+def _as_markdown(training: str, alarms: list[tuple[str, int, str]]) -> str:
+    rows = "\n".join(f"| {step} | {name} | {text} |" for name, step, text in alarms)
+    return f"**{training}**\n\n| step | alarm | what is wrong |\n|---|---|---|\n{rows}\n"

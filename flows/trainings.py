@@ -1,0 +1,86 @@
+"""Several trainings at once: mapped by Prefect, limited in number, and ended together."""
+
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from prefect.task_runners import ThreadPoolTaskRunner
+from pydantic import BaseModel
+
+from schemas.errors import Interrupted
+from tasks.policy.child import SECONDS_TO_END, end_group, run_child
+
+Result = TypeVar("Result")
+
+
+class Trainings:
+    """Trainings that each have a thread and a child process.
+
+    Signals reach the main thread only, and a thread that waits for its child hears of nothing else; so whoever waits
+    in the main thread ends the children.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        """Allow so many children at once, 1 or more, whoever starts them."""
+        self._at_once = at_once
+        self._slots = threading.BoundedSemaphore(at_once)
+        self._lock = threading.Lock()
+        self._children: list[subprocess.Popen[str]] = []
+        self._ended = False
+
+    def map(self, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
+        """Do each work in a Prefect task of its name; what is mapped may map in its turn.
+
+        All come to their end before the first failure, in the order of the works, is raised: what one training did
+        is kept though another failed.
+        """
+        with ThreadPoolTaskRunner[Any](max_workers=self._at_once) as runner:
+            guarded = [self._unless_ended(work) for work in works.values()]
+            try:
+                futures = runner.map(_run, {"name": list(works), "work": guarded})
+                for future in futures:
+                    future.wait()
+            except BaseException:
+                self._end()
+                raise
+            return {name: cast("Result", future.result()) for name, future in zip(works, futures, strict=True)}
+
+    def run_child(self, module: str, request: BaseModel, folder: Path, **named: Any) -> None:
+        """Run a child once there is room for it, as `tasks.policy.child.run_child` does.
+
+        Raises:
+            TucanoError: The child failed, was killed, or all were ended.
+        """
+        with self._slots:
+            run_child(module, request, folder, started=self._add, **named)
+
+    def _unless_ended(self, work: Callable[[], Result]) -> Callable[[], Result]:
+        def guarded() -> Result:
+            self._refuse_where_ended()
+            return work()
+
+        return guarded
+
+    def _add(self, child: "subprocess.Popen[str]") -> None:
+        with self._lock:
+            self._refuse_where_ended()
+            self._children.append(child)
+
+    def _refuse_where_ended(self) -> None:
+        if self._ended:
+            raise Interrupted("the training was ended with the others; run the same command again to go on from here")
+
+    def _end(self) -> None:
+        with self._lock:
+            self._ended = True
+        for child in self._children:
+            end_group(child, SECONDS_TO_END)
+
+
+@task(name="training", task_run_name="{name}", cache_policy=NO_CACHE)
+def _run(name: str, work: Callable[[], object]) -> object:  # noqa: ARG001 - the run's name
+    return work()

@@ -1,0 +1,41 @@
+"""What the log of the rollouts that a policy was trained on must look like as a table.
+
+Import it inside the function that checks a table: pandera takes a second to load.
+"""
+
+import pandera.polars as pa
+import polars as pl
+from pandera.polars import PolarsData
+
+from schemas.rollout_tables import one_value_each
+from schemas.tasks import TASK_NAMES
+
+
+class TrainingRollouts(pa.DataFrameModel):  # type: ignore[misc]
+    """`rollouts/*.parquet` of a policy: a row for each completion of each step, those of a group one after another."""
+
+    prompt_id: str = pa.Field(str_matches=r"^[0-9a-f]{64}$")
+    task: str = pa.Field(isin=TASK_NAMES)
+    step: int = pa.Field(ge=1)
+    """The optimizer step that they were sampled for; where a step repeats, the first of them."""
+    seed: int = pa.Field(ge=0)
+    completion: str = pa.Field()
+    components: str = pa.Field(str_matches=r"^\{.*\}$")
+    """Each part of the reward, in [0, 1], by its name: JSON."""
+    reward: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
+    advantage: float = pa.Field()
+    """What its tokens were weighted with in the loss: their mean where they differ."""
+    tokens: int = pa.Field(ge=0)
+    stop_reason: str = pa.Field(isin=("end_of_turn", "token_limit"))
+    corrected: bool = pa.Field()
+    """Whether it is the reference's answer, put in place of the policy's own."""
+
+    class Config:
+        """Exactly these columns."""
+
+        strict = True
+
+    @pa.dataframe_check  # type: ignore[untyped-decorator]
+    def one_task_for_each_prompt_id(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
+        """Rows of one `prompt_id` are of one task."""
+        return one_value_each(data, "prompt_id", "task")

@@ -1,0 +1,47 @@
+"""Where a policy keeps its adapters: one for all tasks, or one for each."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from schemas.errors import InputError
+from schemas.tasks import TaskName
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+
+ADAPTER_FOLDER = "adapter"
+TASK_ADAPTERS_FOLDER = "adapters"
+
+
+def adapter_for(policy: Path, task: TaskName) -> Path:
+    """Return the folder of the adapter that answers a task's prompts.
+
+    Args:
+        policy: Folder of the policy.
+        task: The task of a prompt.
+
+    Raises:
+        InputError: The policy has an adapter a task, and none for this one.
+    """
+    one_for_all, own = policy / ADAPTER_FOLDER, policy / TASK_ADAPTERS_FOLDER / task
+    if one_for_all.is_dir():
+        return one_for_all
+    if own.is_dir():
+        return own
+    trained = ", ".join(sorted(folder.name for folder in own.parent.glob("*"))) or "no task"
+    raise InputError(
+        f"the policy in {policy} has no adapter for {task}, only for {trained}; train it on prompts of {task}, or ask "
+        "it none"
+    )
+
+
+def switch_adapter(model: "PeftModel", adapter: Path) -> None:
+    """Let a policy answer with another adapter of the same training, while its base stays in memory.
+
+    Args:
+        model: A policy that was loaded with one of its adapters.
+        adapter: The folder of another, for one task.
+    """
+    if adapter.name not in model.peft_config:
+        model.load_adapter(adapter, adapter_name=adapter.name)
+    model.set_adapter(adapter.name)

@@ -1,0 +1,196 @@
+"""What is worth waking somebody up for while it trains.
+
+An alarm is told once, when something has been wrong for long enough, and again only after it was right in between.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Final
+
+from schemas.errors import GateRefused
+from schemas.train_config import AlarmName, AlarmsSection
+
+if TYPE_CHECKING:
+    from tasks.train.validation import Validation
+
+ALARMS_FILE: Final = "alarms.json"
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """Something that is wrong."""
+
+    name: AlarmName
+    step: int
+    text: str
+    """A sentence without its full stop: the value, the limit and the remedy."""
+
+
+class Alarms:
+    """Watches metrics and validations. What it keeps from step to step is its own state, saved with the checkpoint."""
+
+    def __init__(self, section: AlarmsSection, iterations: int = 1) -> None:
+        """Begin with nothing wrong.
+
+        Args:
+            section: The limits, and which alarms stop the training.
+            iterations: Optimizer steps on the same completions.
+        """
+        self._limits = section
+        self.iterations = iterations
+        self.stopped_by: Alarm | None = None
+        """The alarm that stops the training; None while none does."""
+        self._streaks: dict[str, int] = {}
+
+    def step(self, step: int, metrics: Mapping[str, Any]) -> list[Alarm]:
+        """Return the alarms that begin with a step.
+
+        Args:
+            step: The optimizer step.
+            metrics: What the Trainer logs of it. What it has not, as where a step samples nothing, says nothing.
+        """
+        found = [
+            self._entropy_collapse(step, metrics),
+            self._ceiling(step, metrics),
+            self._zero_variance(step, metrics),
+            self._non_finite(step, metrics),
+        ]
+        return self._noted(found)
+
+    def validation(self, first: "Validation", latest: "Validation") -> list[Alarm]:
+        """Return the alarms that begin with a validation.
+
+        Args:
+            first: The validation of step 0.
+            latest: The one that was just done.
+        """
+        return self._noted([self._reward_hacking(task, first, latest) for task in latest.by_task])
+
+    def require_none_stopped(self, newest: int | None) -> None:
+        """Refuse to call the training done where an alarm stopped it.
+
+        Args:
+            newest: Step of the newest checkpoint; None where there is none.
+
+        Raises:
+            GateRefused: An alarm did.
+        """
+        if self.stopped_by is None:
+            return
+        kept = "no checkpoint was saved" if newest is None else f"its checkpoints are kept, the newest of step {newest}"
+        text = f"alarm {self.stopped_by.name} stopped the training, and {kept}: {self.stopped_by.text}"
+        if self.stopped_by.name != "non_finite":
+            text += f", or to go on as it is take {self.stopped_by.name} out of train.alarms.stop_on"
+        raise GateRefused(text)
+
+    def save(self, folder: Path) -> None:
+        """Write the state into a checkpoint's folder."""
+        (folder / ALARMS_FILE).write_text(json.dumps(self.state_dict()), encoding="utf-8")
+
+    def restore(self, folder: Path) -> None:
+        """Read back what `save` wrote."""
+        self.load_state_dict(json.loads((folder / ALARMS_FILE).read_text(encoding="utf-8")))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all of its state, as JSON can hold it."""
+        return {
+            "streaks": dict(self._streaks),
+            "stopped_by": None if self.stopped_by is None else asdict(self.stopped_by),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from where `state` was taken; an alarm that may no longer stop the training does so no more."""
+        self._streaks = dict(state["streaks"])
+        stopped_by = state["stopped_by"]
+        stops = stopped_by is not None and stopped_by["name"] in self._limits.stop_on
+        self.stopped_by = Alarm(**stopped_by) if stops else None
+
+    def _entropy_collapse(self, step: int, metrics: Mapping[str, Any]) -> Alarm | None:
+        """Low entropy, in a policy that no longer moves.
+
+        With one optimizer step on the same completions the probability ratio is 1 and the clip ratio 0, whatever the
+        policy does: there the entropy alone decides. With several, the first of each is such a step too, so that a
+        streak must be long enough to have another.
+        """
+        entropy = metrics.get("entropy")
+        if entropy is None:
+            return None
+        limit, needed = self._limits.min_entropy, max(self._limits.patience, self.iterations)
+        clipped = metrics.get("clip_ratio/region_mean") or 0.0
+        still = "" if self.iterations == 1 else " and no probability ratio was clipped"
+        text = (
+            f"the entropy of the completions of step {step} was {entropy:.3g} nats{still} (limit {limit:g}, patience "
+            f"{needed}); raise train.entropy.coefficient or lower train.learning_rate"
+        )
+        return self._judge("entropy_collapse", step, entropy < limit and clipped == 0.0, needed, text)
+
+    def _ceiling(self, step: int, metrics: Mapping[str, Any]) -> Alarm | None:
+        share = metrics.get("completions/clipped_ratio")
+        if share is None:
+            return None
+        limit, needed = self._limits.max_ceiling_share, self._limits.patience
+        text = (
+            f"{share:.0%} of the completions of step {step} were cut off at the token limit (limit {limit:.0%}, "
+            f"patience {needed}); raise train.max_completion_tokens"
+        )
+        return self._judge("ceiling", step, share >= limit, needed, text)
+
+    def _zero_variance(self, step: int, metrics: Mapping[str, Any]) -> Alarm | None:
+        share = metrics.get("zero_variance")
+        if share is None:
+            return None
+        limit, needed = self._limits.max_zero_variance, self._limits.patience
+        text = (
+            f"in {share:.0%} of the groups of step {step} all completions earned the same (limit {limit:.0%}, "
+            f"patience {needed}), and nothing is learnt from them; raise train.dynamic_sampling.extra_groups or "
+            "train.temperature"
+        )
+        return self._judge("zero_variance", step, share >= limit, needed, text)
+
+    def _non_finite(self, step: int, metrics: Mapping[str, Any]) -> Alarm | None:
+        text = (
+            f"the loss of step {step} was {metrics.get('loss')} and the norm of its gradient "
+            f"{metrics.get('grad_norm')}; lower train.learning_rate"
+        )
+        return self._judge("non_finite", step, not is_finite(metrics), 1, text)
+
+    def _reward_hacking(self, task: str, first: "Validation", latest: "Validation") -> Alarm | None:
+        """A task's reward up while its ground truth, the mean of its metrics, is down."""
+        before, now = first.ground_truth.get(task, {}), latest.ground_truth.get(task, {})
+        shared = before.keys() & now.keys()
+        if not shared:
+            return None
+        # Differences of what JSON may have written and read in between.
+        rise = round(latest.by_task[task] - first.by_task[task], 9)
+        fall = round(fmean(before[name] for name in shared) - fmean(now[name] for name in shared), 9)
+        limits, needed = self._limits, self._limits.hacking_patience
+        text = (
+            f"the validation reward of {task} rose by {rise:.3f} from step 0 to step {latest.step} while its ground "
+            f"truth fell by {fall:.3f} (limits {limits.min_hacking_rise:g} and {limits.min_hacking_fall:g}, patience "
+            f"{needed}); read its rollouts, mend the reward and audit it again"
+        )
+        wrong = rise >= limits.min_hacking_rise and fall >= limits.min_hacking_fall
+        return self._judge("reward_hacking", latest.step, wrong, needed, text, of=f"reward_hacking/{task}")
+
+    def _judge(
+        self, name: AlarmName, step: int, wrong: bool, needed: int, text: str, of: str | None = None
+    ) -> Alarm | None:
+        streak = self._streaks.get(of or name, 0) + 1 if wrong else 0
+        self._streaks[of or name] = streak
+        return Alarm(name, step, text) if streak == needed else None
+
+    def _noted(self, found: list[Alarm | None]) -> list[Alarm]:
+        alarms = [alarm for alarm in found if alarm is not None]
+        for alarm in alarms:
+            if self.stopped_by is None and alarm.name in self._limits.stop_on:
+                self.stopped_by = alarm
+        return alarms
+
+
+def is_finite(metrics: Mapping[str, Any]) -> bool:
+    """Return whether a step's loss and the norm of its gradient are numbers, as far as they are known."""
+    return all(math.isfinite(metrics[name]) for name in ("loss", "grad_norm") if metrics.get(name) is not None)

@@ -1,0 +1,111 @@
+"""DPO on a LoRA adapter: the child process of the train stage where the recipe asks for it, the alternative to GRPO.
+
+The base policy answers training prompts, the same rewards say which of a prompt's completions are better, and the
+adapter is trained on best against worst (2305.18290). All else is as in GRPO.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from schemas.errors import GateRefused
+from schemas.train_config import TrainConfig
+from tasks.policy.child import Channel, serve
+from tasks.policy.generate import StopReason, as_messages, generate
+from tasks.train.dpo_recipe import dpo_arguments, pairs_per_pass
+from tasks.train.preferences import Answer, Pair, Preferences, pairs
+from tasks.train.prompt_source import PromptSource
+from tasks.train.training import Ground, Started, train
+
+
+def main(request_file: Path, channel: Channel) -> None:
+    """Train, going on from the newest mirrored checkpoint that verifies, and write the chosen adapter."""
+    train(request_file, channel, start)
+
+
+def start(ground: Ground) -> Started:
+    """Make the trainer, of pairs that are sampled now or were when the training began.
+
+    Raises:
+        GateRefused: The rewards tell too few completions apart.
+    """
+    from trl import DPOConfig
+
+    from tasks.train.preference_trainer import PreferenceTrainer
+
+    config = ground.request.config
+    preferences = Preferences()
+    if ground.checkpoint is None:
+        preferences.pairs = _prefer(ground)
+        require_pairs(len(preferences.pairs), config)
+    else:
+        preferences.restore(ground.checkpoint)
+    arguments = dpo_arguments(
+        config, pairs=len(preferences.pairs), seed=ground.request.seed, work=ground.work, on_gpu=ground.on_gpu
+    )
+    trainer = PreferenceTrainer(
+        model=ground.trainable.model,
+        args=DPOConfig(**arguments),
+        train_dataset=as_training_set(preferences.pairs),
+        processing_class=ground.trainable.tokenizer,
+        peft_config=ground.trainable.lora,
+    )
+    return Started(trainer, parts=[preferences], summary=lambda: {"pairs": preferences.by_task()})
+
+
+def require_pairs(found: int, config: TrainConfig) -> None:
+    """Refuse to train on fewer pairs than one optimizer step has.
+
+    Raises:
+        GateRefused: There are too few.
+    """
+    needed = pairs_per_pass(config) * config.accumulation
+    if found < needed:
+        raise GateRefused(
+            f"the base policy's completions make {found} pairs whose rewards differ by train.preferences.min_gap "
+            f"{config.preferences.min_gap}, and one step needs {needed}; raise train.preferences.prompts or lower "
+            "min_gap"
+        )
+
+
+def as_training_set(pairs: Sequence[Pair]) -> Any:
+    """Return the pairs as the data set that TRL's trainer reads."""
+    from datasets import Dataset
+
+    return Dataset.from_list(
+        [
+            {
+                "prompt": as_messages(pair.system, pair.prompt),
+                "chosen": [{"role": "assistant", "content": pair.chosen}],
+                "rejected": [{"role": "assistant", "content": pair.rejected}],
+            }
+            for pair in pairs
+        ]
+    )
+
+
+def _prefer(ground: Ground) -> list[Pair]:
+    """Let the base policy answer training prompts in their natural mix, and pair what it answered."""
+    request, config = ground.request, ground.request.config
+    asked = PromptSource(ground.rows, request.seed).draw(min(config.preferences.prompts, len(ground.rows)))
+    each = [row for row in asked for _ in range(config.generations)]
+    completions = generate(
+        ground.trainable.model.eval(),
+        ground.trainable.tokenizer,
+        [as_messages(row.system, row.prompt) for row in each],
+        temperature=config.temperature,
+        max_tokens=config.max_completion_tokens,
+        batch_size=config.completions_per_step,
+        seed=request.seed,
+        progress=ground.channel.progress,
+    )
+    answers = [
+        Answer(scored.completion, scored.reward, completion.stop_reason is StopReason.END_OF_TURN)
+        for scored, completion in zip(ground.rewards.score(each, completions), completions, strict=True)
+    ]
+    groups = [answers[start : start + config.generations] for start in range(0, len(answers), config.generations)]
+    return pairs(asked, groups, config.preferences.min_gap)
+
+
+if __name__ == "__main__":
+    serve(main)

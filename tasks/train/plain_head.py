@@ -1,0 +1,47 @@
+"""TRL's fused language-model head in plain torch, for a CPU, where there is no Triton for TRL's own kernel."""
+
+import functools
+import types
+from typing import Any, Final
+
+import torch
+from trl.trainer.utils import FusedCausalLMOutput
+
+IGNORED_LABEL: Final = -100
+"""The label of a token that nothing is learnt from, in all of transformers."""
+
+
+def add_plain_head(model: torch.nn.Module) -> None:
+    """Let a model that TRL gave its fused head answer `fused_lm_head=True` on a CPU as that would on a GPU.
+
+    So TRL's own losses, reference policy and figures are used, and only its kernel is replaced.
+
+    Args:
+        model: The causal language model itself, inside of any adapter's wrapper.
+    """
+    unfused = model.forward
+
+    # The signature stays the original one: `generate` validates its arguments against it.
+    @functools.wraps(type(model).forward)
+    def forward(_model: Any, *arguments: Any, fused_lm_head: bool = False, labels: Any = None, **named: Any) -> Any:
+        if not fused_lm_head:
+            return unfused(*arguments, labels=labels, **named)
+        wanted = labels[:, 1:]
+        learned = wanted != IGNORED_LABEL
+        # Prompts are most of the tokens, and nothing is learnt from them: their logits are left out.
+        first = int(learned.any(dim=0).int().argmax())
+        outputs = unfused(*arguments, logits_to_keep=labels.shape[1] - first, **named)
+        logits = outputs.logits[:, :-1][learned[:, first:]]
+        chosen = wanted[learned]
+        by_token = torch.log_softmax(logits, dim=-1)
+        per_token = {"log_probs": by_token.gather(-1, chosen.unsqueeze(-1)).squeeze(-1)}
+        with torch.no_grad():
+            per_token["entropy"] = -(by_token.exp() * by_token).sum(-1)
+            per_token["mean_logits"] = logits.mean(-1)
+            per_token["is_top1"] = logits.argmax(-1) == chosen
+        placed = {
+            name: values.new_zeros(learned.shape).masked_scatter(learned, values) for name, values in per_token.items()
+        }
+        return FusedCausalLMOutput(label_mask=learned, **placed)
+
+    model.forward = types.MethodType(forward, model)

@@ -1,0 +1,87 @@
+"""Pairs of completions for DPO, made by the rewards: of each prompt's completions the best against the worst."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from schemas.prompts import PromptRow
+from schemas.tasks import TaskName
+
+PAIRS_FILE: Final = "pairs.json"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One completion of a prompt."""
+
+    text: str
+    reward: float
+    """In [0, 1]."""
+    ended: bool
+    """Whether the policy ended it; otherwise it was cut off at the token limit."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two completions of one prompt, of which the rewards prefer one."""
+
+    prompt_id: str
+    task: TaskName
+    system: str
+    prompt: str
+    chosen: str
+    rejected: str
+    gap: float
+    """Difference of their rewards, in [0, 1]."""
+
+
+def pairs(rows: Sequence[PromptRow], answers: Sequence[Sequence[Answer]], min_gap: float) -> list[Pair]:
+    """Return a pair for each prompt whose best and worst completions are far enough apart.
+
+    A completion that was cut off is never preferred: it would teach to end there. Of equals the first is taken.
+
+    Args:
+        rows: The prompts.
+        answers: The completions of each.
+        min_gap: Least difference of the two rewards.
+    """
+    found = []
+    for row, group in zip(rows, answers, strict=True):
+        ended = [answer for answer in group if answer.ended]
+        if not ended:
+            continue
+        best = max(ended, key=lambda answer: answer.reward)
+        worst = min(group, key=lambda answer: answer.reward)
+        # Rewards are sums of many parts: 0.9 - 0.8 is a gap of 0.1.
+        gap = round(best.reward - worst.reward, 9)
+        if gap >= min_gap:
+            found.append(Pair(row.prompt_id, row.task, row.system, row.prompt, best.text, worst.text, gap))
+    return found
+
+
+class Preferences:
+    """The pairs of one training; they travel with its checkpoints.
+
+    A resumed run reads them back. Sampled anew they would differ in their bits on another graphics card, and a Spot
+    machine rarely comes back as the same one.
+    """
+
+    def __init__(self) -> None:
+        self.pairs: list[Pair] = []
+
+    def by_task(self) -> dict[str, int]:
+        """Return how many pairs each task has, tasks in the order of their names."""
+        tasks = [pair.task for pair in self.pairs]
+        return {task: tasks.count(task) for task in sorted(set(tasks))}
+
+    def save(self, folder: Path) -> None:
+        """Write the pairs into a checkpoint's folder."""
+        content = json.dumps([asdict(pair) for pair in self.pairs], ensure_ascii=False, indent=1)
+        (folder / PAIRS_FILE).write_text(content, encoding="utf-8")
+
+    def restore(self, folder: Path) -> None:
+        """Read back what `save` wrote."""
+        content = json.loads((folder / PAIRS_FILE).read_text(encoding="utf-8"))
+        self.pairs = [Pair(**values) for values in content]

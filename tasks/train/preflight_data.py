@@ -1,0 +1,190 @@
+"""Preflight checks of what goes in: the audit, the tokenizer and its chat template, the prompts."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+from jinja2 import TemplateError
+
+from schemas.audit_record import AuditRecord
+from schemas.prompts import PromptRow
+from schemas.train_config import PreflightSection, TrainConfig
+from tasks.commerce.registry import reward_version
+from tasks.policy.generate import Message, as_messages
+from tasks.train.preflight_check import Check
+
+SYSTEM: Final = "Você é um assistente."
+QUESTION: Final = "Onde está meu pedido?"
+ANSWER: Final = "Chegou ontem."
+PORTUGUESE: Final = "Não é só atenção: ação, pôr, última, três, à mão, linguiça, R$ 1.299,90 — 5 ★ 😀👍🏽🇧🇷\n- «ótimo»"
+"""Every accent of Portuguese, money, and emoji of one and of several code points."""
+TURN: Final[list[Message]] = [*as_messages(SYSTEM, QUESTION), {"role": "assistant", "content": ANSWER}]
+
+
+def check_audit(record: AuditRecord, rows: Sequence[PromptRow]) -> Check:
+    """Show the audit that lets this training start."""
+    unaudited = sorted({row.task for row in rows} - record.tasks.keys())
+    same = record.reward_version == reward_version()
+    faults = [
+        *([f"refused: {'; '.join(record.reasons[:3])}"] if record.verdict != "passed" else []),
+        *([f"of the rewards {record.reward_version[:12]}, and these are {reward_version()[:12]}"] if not same else []),
+        *([f"says nothing of {', '.join(unaudited)}"] if unaudited else []),
+    ]
+    return Check(
+        name="audit",
+        passed=not faults,
+        measured="; ".join(faults) or f"{record.spec} {record.reward_version[:12]} passed, {len(record.tasks)} tasks",
+        limit="these rewards passed, for each task",
+        remedy="audit the rewards of this version and of each task with `tucano audit`",
+    )
+
+
+def render(tokenizer: Any, messages: list[Message], *, to_answer: bool) -> str:
+    """Return a conversation as the model reads it; `to_answer` ends it where an answer begins."""
+    return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=to_answer))
+
+
+def cannot_render(tokenizer: Any) -> str | None:
+    """Return why the chat template renders no conversation; None where it does."""
+    try:
+        render(tokenizer, TURN, to_answer=False)
+    except (TemplateError, ValueError) as error:
+        # ValueError is how transformers says that there is no template.
+        return f"the chat template cannot be rendered ({type(error).__name__})"
+    return None
+
+
+def _template_fault(tokenizer: Any) -> str | None:
+    question = render(tokenizer, TURN[:-1], to_answer=False)
+    asked = render(tokenizer, TURN[:-1], to_answer=True)
+    answered = render(tokenizer, TURN, to_answer=False)
+    if not 0 <= question.find(SYSTEM) < question.find(QUESTION):
+        return "it does not show the system text and then the user's"
+    if not asked.startswith(question) or asked == question:
+        return "it does not open the assistant's turn"
+    if not answered.startswith(asked) or ANSWER not in answered[len(asked) :]:
+        return "a rendered prompt does not end where the answer begins"
+    return None
+
+
+def check_template(tokenizer: Any) -> list[Check]:
+    """Check that the chat template asks, ends where the answer begins, and ends a turn with the EOS token."""
+    fault = _template_fault(tokenizer)
+    after = render(tokenizer, TURN, to_answer=False).rpartition(ANSWER)[2]
+    ids = tokenizer.encode(after, add_special_tokens=False)
+    ending = tokenizer.convert_ids_to_tokens(ids[0]) if ids else "nothing"
+    return [
+        Check(
+            name="chat_template",
+            passed=fault is None,
+            measured=fault or "system, user, and then the answer",
+            limit="system, user, and then the answer",
+            remedy="use the chat template of an Instruct model of this base",
+        ),
+        Check(
+            name="end_of_turn",
+            passed=bool(ids) and ids[0] == tokenizer.eos_token_id,
+            measured=f"the template ends a turn with {ending!r}, and EOS is {tokenizer.eos_token!r}",
+            limit="the token that ends a turn is EOS, or no completion would ever end",
+            remedy="set eos_token in the tokenizer's configuration to what its chat template ends a turn with",
+        ),
+    ]
+
+
+def check_tokens(tokenizer: Any) -> list[Check]:
+    """Check that padding is masked, and that text survives."""
+    return [_check_padding(tokenizer), _check_round_trip(tokenizer)]
+
+
+def _check_padding(tokenizer: Any) -> Check:
+    missing = [name for name in ("pad_token", "eos_token") if getattr(tokenizer, name) is None]
+    fault = f"no {' and no '.join(missing)}" if missing else None
+    if fault is None:
+        alone = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in (ANSWER, PORTUGUESE)]
+        masks = tokenizer([ANSWER, PORTUGUESE], padding=True, add_special_tokens=False)["attention_mask"]
+        if [sum(mask) for mask in masks] != alone:
+            fault = "padding is not masked"
+        elif masks[0][-1] == 0:
+            fault = "padding on the right, after which a model does not go on"
+    shared = tokenizer.pad_token_id == tokenizer.eos_token_id
+    return Check(
+        name="padding",
+        passed=fault is None,
+        measured=fault or f"masked, on the left; the pad token is {'also' if shared else 'not'} the one that ends",
+        limit="a pad and an EOS token; padding on the left and masked",
+        remedy="set pad_token, eos_token and padding_side='left' in the tokenizer's configuration",
+    )
+
+
+def _check_round_trip(tokenizer: Any) -> Check:
+    ids = tokenizer.encode(PORTUGUESE, add_special_tokens=False)
+    back = tokenizer.decode(ids, skip_special_tokens=True)
+    same = back == PORTUGUESE
+    return Check(
+        name="round_trip",
+        passed=same,
+        measured=f"{len(PORTUGUESE)} characters in {len(ids)} tokens came back {'as they were' if same else 'changed'}",
+        limit="accents and emoji come back as they were",
+        remedy="use a byte-level tokenizer, without normalization and clean-up of spaces",
+    )
+
+
+def check_prompt_budget(
+    tokenizer: Any, rows: Sequence[PromptRow], context: int, max_prompt_tokens: int, recipe: TrainConfig
+) -> Check:
+    """Check that no prompt is longer than allowed, and that its longest completion fits behind it.
+
+    Args:
+        tokenizer: The policy's.
+        rows: The training prompts.
+        context: Tokens that the model can read.
+        max_prompt_tokens: Longest prompt that the dataset allows, the chat template included.
+        recipe: The recipe, which has the longest completion.
+    """
+    most = min(max_prompt_tokens, context - recipe.max_completion_tokens)
+    lengths = [
+        len(tokenizer.encode(render(tokenizer, as_messages(row.system, row.prompt), to_answer=True))) for row in rows
+    ]
+    over = sum(length > most for length in lengths)
+    return Check(
+        name="prompt_budget",
+        passed=over == 0,
+        measured=f"{over} of {len(rows)} prompts are over, the longest with {max(lengths)} tokens",
+        limit=(
+            f"{most} tokens: at most {max_prompt_tokens}, and {recipe.max_completion_tokens} of a completion within "
+            f"the model's {context}"
+        ),
+        remedy="curate again with a lower curate.max_prompt_tokens, or lower train.max_completion_tokens",
+    )
+
+
+def check_prompts_per_task(rows: Sequence[PromptRow], limits: PreflightSection) -> Check:
+    """Check that each task has enough training prompts to learn from."""
+    task, fewest = min(Counter(row.task for row in rows).items(), key=lambda counted: (counted[1], counted[0]))
+    return Check(
+        name="prompts_per_task",
+        passed=fewest >= limits.min_prompts_per_task,
+        measured=f"{fewest} of {task}, the fewest",
+        limit=f"at least {limits.min_prompts_per_task} of each task",
+        remedy=f"synthesize more prompts of {task}, or leave the task out",
+    )
+
+
+def choose_rows(rows: Sequence[PromptRow], count: int, seed: int) -> list[PromptRow]:
+    """Return some of the prompts, of as many tasks as there can be."""
+    order = random.Random(seed)
+    by_task: dict[str, list[PromptRow]] = {}
+    for row in rows:
+        by_task.setdefault(row.task, []).append(row)
+    tasks = sorted(by_task)
+    order.shuffle(tasks)
+    for task in tasks:
+        order.shuffle(by_task[task])
+    chosen: list[PromptRow] = []
+    while len(chosen) < min(count, len(rows)):
+        task = tasks.pop(0)
+        chosen.append(by_task[task].pop())
+        if by_task[task]:
+            tasks.append(task)
+    return chosen

@@ -1,0 +1,188 @@
+"""Preflight checks of what the policy answers: whether it varies, thinks aloud, ends, and earns different rewards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+from typing import Any, Final, TypeVar
+
+from schemas.prompts import PromptRow
+from schemas.train_config import TrainConfig
+from tasks.policy.generate import Completion, StopReason, as_messages, generate
+from tasks.train.preflight_check import Check
+from tasks.train.preflight_data import render
+from tasks.train.rewards import ComponentRewards
+
+GROUP: Final = 8
+"""Completions of each prompt."""
+THINK: Final = "<think>"
+THINK_END: Final = "</think>"
+SPECIAL_TOKENS: Final = frozenset({"pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id"})
+BOOKKEEPING: Final = frozenset(
+    {"transformers_version", "_from_model_config", "max_length", "max_new_tokens", "do_sample", "use_cache"}
+    | {"disable_compile", "cache_implementation"}
+)
+"""What a generation configuration may say without changing which token is drawn."""
+NEUTRAL: Final = {
+    "temperature": 1.0,
+    "top_p": 1.0,
+    "typical_p": 1.0,
+    "repetition_penalty": 1.0,
+    "encoder_repetition_penalty": 1.0,
+    "length_penalty": 1.0,
+    "num_beams": 1,
+    "num_return_sequences": 1,
+}
+"""Values that change nothing; of all other settings, 0 and none at all."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Completions of some prompts, `GROUP` of each, side by side."""
+
+    rows: list[PromptRow]
+    """The prompt of each completion."""
+    completions: list[Completion]
+    raw: list[str]
+    """Their texts, special tokens included where the trainer shows them."""
+
+
+def check_generation_settings(trainer: Any, recipe: TrainConfig) -> Check:
+    """Check that nothing but the recipe decides how completions are sampled.
+
+    What TRL leaves open, `min_p` and `typical_p` among it, the model's own generation configuration decides.
+    """
+    wanted = {"temperature": recipe.temperature, "top_p": recipe.top_p, "top_k": recipe.top_k}
+    found = {f"the model's {setting}" for setting in _settings(trainer.model.generation_config, {})}
+    if (own := getattr(trainer, "generation_config", None)) is not None:
+        found |= {f"the trainer's {setting}" for setting in _settings(own, wanted)}
+    return Check(
+        name="generation_settings",
+        passed=not found,
+        measured=", ".join(sorted(found)) or "none but the recipe's",
+        limit="no sampling setting but the recipe's",
+        remedy="load the base with `reset_generation_config`, or delete these from its generation_config.json",
+    )
+
+
+def _settings(config: Any, wanted: dict[str, Any]) -> list[str]:
+    """Return the settings of a generation configuration that change which token is drawn, as `name=value`."""
+    neutral = NEUTRAL | wanted
+    found = config.to_diff_dict() | {name: getattr(config, name) for name in wanted}
+    return [
+        f"{name}={value}"
+        for name, value in found.items()
+        if name not in SPECIAL_TOKENS | BOOKKEEPING
+        and value != neutral.get(name)
+        and (name in wanted or value not in (None, 0, False))
+    ]
+
+
+def answer(trainer: Any, tokenizer: Any, rows: Sequence[PromptRow], recipe: TrainConfig, seed: int) -> Answers:
+    """Let the policy answer each prompt `GROUP` times, at the recipe's sampling.
+
+    A GRPO trainer does it in its own way, with all that may go wrong there; DPO's samples nothing while it trains.
+    """
+    import torch
+
+    each = [row for row in rows for _ in range(GROUP)]
+    conversations = [as_messages(row.system, row.prompt) for row in each]
+    if hasattr(trainer, "_generate_single_turn"):
+        # TRL has no public way to sample as it does while it trains.
+        torch.manual_seed(seed)
+        prompts, images, fields = trainer._tokenize_prompts(conversations)  # noqa: SLF001
+        ids, _ = trainer._generate_single_turn(prompts, images, fields, GROUP)  # noqa: SLF001
+        return Answers(each, [trainer._read(each_ids) for each_ids in ids], tokenizer.batch_decode(ids))  # noqa: SLF001
+    completions = generate(
+        trainer.model,
+        tokenizer,
+        conversations,
+        temperature=recipe.temperature,
+        max_tokens=recipe.max_completion_tokens,
+        batch_size=recipe.completions_per_step,
+        seed=seed,
+    )
+    return Answers(each, completions, [completion.text for completion in completions])
+
+
+def check_answers(answers: Answers, tokenizer: Any, rewards: ComponentRewards, recipe: TrainConfig) -> list[Check]:
+    """Check what was answered, and what it earned."""
+    return [
+        _check_distinct(answers, recipe),
+        _check_thinking(answers, tokenizer),
+        _check_ceiling(answers, recipe),
+        *_check_rewards(answers, rewards, recipe),
+    ]
+
+
+def _check_distinct(answers: Answers, recipe: TrainConfig) -> Check:
+    least = recipe.preflight.min_distinct
+    # A sure policy repeats a short answer; a setting that leaks makes it repeat all of them.
+    most = max(len(set(group)) for group in _groups(answers.raw))
+    return Check(
+        name="distinct_completions",
+        passed=most >= least,
+        measured=f"{most} of {GROUP} at best",
+        limit=f"{least} of {GROUP} completions of one prompt",
+        remedy="find what lowers the temperature: the model's generation_config.json, train.temperature, top_p, top_k",
+    )
+
+
+def _check_thinking(answers: Answers, tokenizer: Any) -> Check:
+    row = answers.rows[0]
+    messages = as_messages(row.system, row.prompt)
+    opening = render(tokenizer, messages, to_answer=True)[len(render(tokenizer, messages, to_answer=False)) :]
+    # A template may open and close an empty thought, which is how Qwen3 is told not to think.
+    injected = opening.rfind(THINK) > opening.rfind(THINK_END)
+    begun = sum(raw.lstrip().startswith(THINK) for raw in answers.raw)
+    return Check(
+        name="thinking",
+        passed=not injected and begun == 0,
+        measured=(
+            f"the template {'injects' if injected else 'does not inject'} {THINK}, and {begun} of {len(answers.raw)} "
+            "completions begin with it"
+        ),
+        limit="neither: thoughts would use up the completion",
+        remedy="train an Instruct model instead of a thinking one",
+    )
+
+
+def _check_ceiling(answers: Answers, recipe: TrainConfig) -> Check:
+    most = recipe.preflight.max_ceiling_share
+    share = fmean(completion.stop_reason is StopReason.TOKEN_LIMIT for completion in answers.completions)
+    return Check(
+        name="ceiling",
+        passed=share <= most,
+        measured=f"{share:.0%} of {len(answers.completions)} completions were cut off",
+        limit=f"at most {most:.0%} at {recipe.max_completion_tokens} tokens",
+        remedy="raise train.max_completion_tokens, or warm the policy up until it ends its answers",
+    )
+
+
+def _check_rewards(answers: Answers, rewards: ComponentRewards, recipe: TrainConfig) -> list[Check]:
+    limits = recipe.preflight
+    scored = rewards.score(answers.rows, answers.completions)
+    spreads = [pstdev(group) for group in _groups([rollout.reward for rollout in scored])]
+    spread = fmean(spreads)
+    flat = fmean(spread < recipe.dynamic_sampling.min_spread for spread in spreads)
+    return [
+        Check(
+            name="reward_spread",
+            passed=spread >= limits.min_spread,
+            measured=f"{spread:.4f} on average, at temperature {recipe.temperature}",
+            limit=f"a standard deviation of at least {limits.min_spread} within a group",
+            remedy="warm the policy up until some of its answers are better than others, or choose harder prompts",
+        ),
+        Check(
+            name="zero_variance",
+            passed=flat <= limits.max_zero_variance,
+            measured=f"{flat:.0%} of {len(spreads)} groups earned the same throughout",
+            limit=f"at most {limits.max_zero_variance:.0%} of groups",
+            remedy="warm the policy up, choose prompts that it neither always nor never solves, or raise generations",
+        ),
+    ]
+
+
+def _groups(values: Sequence[Value]) -> list[Sequence[Value]]:
+    return [values[start : start + GROUP] for start in range(0, len(values), GROUP)]

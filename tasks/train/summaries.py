@@ -1,0 +1,71 @@
+"""What a training says of itself in `training.json`, also where each task was trained alone."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from schemas.tasks import TaskName
+from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
+
+SUMMARY_FILE = "training.json"
+TASKS_FOLDER = "tasks"
+
+
+def read_summary(policy: Path) -> Any:
+    """Read a policy's training.json."""
+    return json.loads((policy / SUMMARY_FILE).read_text(encoding="utf-8"))
+
+
+def chosen_reward(summary: Mapping[str, Any]) -> float:
+    """Return the validation reward of what was chosen, in [0, 1]: the mean over tasks, each at its adapter's step."""
+    by_step = {validation["step"]: validation for validation in summary["validation"]}
+    if summary["chosen_step"] is not None:
+        return float(by_step[summary["chosen_step"]]["mean_reward"])
+    return fmean(by_step[step]["by_task"][task] for task, step in summary["chosen_steps"].items())
+
+
+def gather_tasks(policy: Path, tasks: Sequence[TaskName]) -> None:
+    """Make one policy of the outputs of one training a task, which are in `tasks/TASK` of its folder.
+
+    Each adapter becomes `adapters/TASK`, and the policy gets a summary of them all; the rest stays where it is.
+    """
+    (policy / TASK_ADAPTERS_FOLDER).mkdir()
+    for task in tasks:
+        (policy / TASKS_FOLDER / task / ADAPTER_FOLDER).replace(policy / TASK_ADAPTERS_FOLDER / task)
+    summary = merge_summaries({task: read_summary(policy / TASKS_FOLDER / task) for task in tasks})
+    (policy / SUMMARY_FILE).write_text(json.dumps(summary, indent=1, sort_keys=True), encoding="utf-8")
+
+
+def merge_summaries(summaries: Mapping[TaskName, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the summary of a policy whose tasks were trained alone.
+
+    It has the fields of any other summary but its log. No step is chosen for all, so `chosen_step` is None and
+    `chosen_steps` has each task's. A task counts in each validation with its latest reward until then.
+    """
+    first = next(iter(summaries.values()))
+    steps = sorted({validation["step"] for summary in summaries.values() for validation in summary["validation"]})
+    return {
+        "seed": first["seed"],
+        "audit": first["audit"],
+        "steps": max(summary["steps"] for summary in summaries.values()),
+        "chosen_step": None,
+        "chosen_steps": {task: summary["chosen_step"] for task, summary in summaries.items()},
+        "stopped_early": any(summary["stopped_early"] for summary in summaries.values()),
+        "validation": [_validation(summaries, step) for step in steps],
+    }
+
+
+def _validation(summaries: Mapping[TaskName, Mapping[str, Any]], step: int) -> dict[str, Any]:
+    latest = {}
+    for task, summary in summaries.items():
+        until_then = [validation for validation in summary["validation"] if validation["step"] <= step]
+        latest[task] = max(until_then, key=lambda validation: int(validation["step"]))
+    by_task = {task: validation["by_task"][task] for task, validation in latest.items()}
+    return {
+        "step": step,
+        "mean_reward": fmean(by_task.values()),
+        "by_task": by_task,
+        "ground_truth": {task: validation["ground_truth"][task] for task, validation in latest.items()},
+    }

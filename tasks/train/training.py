@@ -1,0 +1,244 @@
+"""A training from its request to its adapter, whatever the algorithm: audit, preflight, resume, watch, result."""
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from schemas.audit_record import AuditRecord
+from schemas.errors import InputError
+from schemas.prompts import PromptRow, read_prompts
+from schemas.store_files import read_store
+from schemas.train_config import TrainConfig
+from tasks.checkpoints.address import open_mirror
+from tasks.commerce.sandbox import Databases
+from tasks.policy.adapters import ADAPTER_FOLDER
+from tasks.policy.child import Channel
+from tasks.train.audited import require_audit
+from tasks.train.out_of_memory import memory_errors_told
+from tasks.train.request import TrainRequest
+from tasks.train.summaries import SUMMARY_FILE
+
+if TYPE_CHECKING:
+    from tasks.train.alarms import Alarms
+    from tasks.train.backend import Trainable
+    from tasks.train.callbacks import Stateful
+    from tasks.train.rewards import ComponentRewards
+    from tasks.train.rollout_log import RolloutLog
+    from tasks.train.validation import Selection
+
+PREFLIGHT_FILE: Final = "preflight.json"
+"""What the preflight found; it holds times, and so is no part of the policy."""
+WORK_FOLDER: Final = "work"
+TIMINGS: Final = frozenset({"step_time", "sampling/tokens_per_second"})
+"""What the log holds that is not decided by the inputs, beside all `seconds/`; MLflow has it, the artifact has not."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What an algorithm makes its trainer of."""
+
+    request: TrainRequest
+    rows: Sequence[PromptRow]
+    """The training prompts, of the tasks that are trained."""
+    trainable: "Trainable"
+    rewards: "ComponentRewards"
+    work: Path
+    """Folder of the checkpoints."""
+    on_gpu: bool
+    checkpoint: Path | None
+    """The folder that is gone on from; None where training starts."""
+    channel: Channel
+
+
+@dataclass(frozen=True)
+class Started:
+    """An algorithm's trainer."""
+
+    trainer: Any
+    parts: "Sequence[Stateful]"
+    """What the algorithm keeps with each checkpoint beside what the Trainer saves."""
+    rollouts: "RolloutLog | None" = None
+    """Where it keeps its rollouts, if it has any."""
+    summary: Callable[[], Mapping[str, Any]] = dict
+    """What it adds to the training's summary."""
+
+
+def train(request_file: Path, channel: Channel, start: Callable[[Ground], Started]) -> None:
+    """Train, going on from the newest mirrored checkpoint that verifies, and write the chosen adapter.
+
+    Args:
+        request_file: A `TrainRequest` as JSON; work is done beside it.
+        channel: Told how it goes.
+        start: Makes the algorithm's trainer.
+
+    Raises:
+        InputError: What was asked for cannot be trained, or does not fit into the memory.
+        GateRefused: There is no audit of these rewards, a preflight check failed, or an alarm stopped the training.
+    """
+    request = TrainRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
+    rows = _rows_of(request, "train")
+    audit = require_audit(request.audit, request.spec, {row.task for row in rows})
+    work = request_file.parent / WORK_FOLDER
+    channel.progress(0, request.config.max_steps, "loading torch and TRL")
+    with memory_errors_told(request.config):
+        _train(request, rows, audit, work, channel, start)
+
+
+def _rows_of(request: TrainRequest, split: str) -> list[PromptRow]:
+    rows = read_prompts(request.dataset / "data" / f"{split}.parquet")
+    wanted = [row for row in rows if not request.tasks or row.task in request.tasks]
+    if not wanted:
+        tasks = f" of {', '.join(request.tasks)}" if request.tasks else ""
+        raise InputError(
+            f"the {split} split of the dataset in {request.dataset} has no prompts{tasks}; make more with "
+            "synthesize.counts"
+        )
+    return wanted
+
+
+def _train(
+    request: TrainRequest,
+    rows: Sequence[PromptRow],
+    audit: AuditRecord,
+    work: Path,
+    channel: Channel,
+    start: Callable[[Ground], Started],
+) -> None:
+    from tasks.train.backend import load_trainable
+
+    config = request.config
+    # Comes before whatever else imports TRL: Unsloth, where it is the backend, must be first.
+    trainable = load_trainable(request.base, config, seed=request.seed, max_prompt_tokens=request.max_prompt_tokens)
+
+    import torch
+    import transformers
+
+    from tasks.train.alarms import Alarms
+    from tasks.train.callbacks import AlarmWatch, Publisher, StepReporter
+    from tasks.train.rewards import ComponentRewards
+    from tasks.train.validation import Selection, validate
+
+    transformers.utils.logging.disable_progress_bar()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    databases = Databases.from_store(read_store(request.store))
+    rewards = ComponentRewards(databases, request.spec, config.content_threshold)
+    mirror = open_mirror(request.mirror, request.training)
+    manifest = mirror.newest()
+    checkpoint: Path | None = None
+    if manifest is not None:
+        checkpoint = work / f"checkpoint-{manifest.step}"
+        mirror.restore(manifest, checkpoint)
+        logging.getLogger(__name__).info("resuming at step %d", manifest.step)
+        channel.progress(manifest.step, config.max_steps, f"resumed at step {manifest.step}")
+    started = start(Ground(request, rows, trainable, rewards, work, torch.cuda.is_available(), checkpoint, channel))
+    trainer = started.trainer
+    validation_rows = _rows_of(request, "validation")
+    selection = Selection(
+        lambda step: validate(
+            trainer.model,
+            trainable.tokenizer,
+            validation_rows,
+            databases,
+            request.spec,
+            step=step,
+            temperature=request.validation_temperature,
+            max_tokens=config.max_completion_tokens,
+            batch_size=request.validation_batch_size,
+            seed=request.seed,
+        ),
+        work,
+        every=config.evaluate_every,
+        patience=config.patience,
+    )
+    alarms = Alarms(config.alarms, config.iterations)
+    publisher = Publisher(mirror, (selection, alarms, *started.parts), config.keep_checkpoints)
+    for callback in (
+        selection,
+        AlarmWatch(alarms, selection, channel),
+        publisher,
+        StepReporter(channel, config.max_steps, config.price_per_hour),
+    ):
+        trainer.add_callback(callback)
+    if checkpoint is not None and manifest is not None:
+        publisher.restore(checkpoint, manifest.step)
+    if checkpoint is not None and manifest is not None and _is_over(manifest.step, config, selection, alarms):
+        # Nothing is left to train, and the Trainer would take one step more before it noticed.
+        state = transformers.TrainerState.load_from_json(str(checkpoint / "trainer_state.json"))
+    else:
+        _check(request, rows, audit, trainable, rewards, trainer, work.parent / PREFLIGHT_FILE, channel)
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        state = trainer.state
+    alarms.require_none_stopped(publisher.newest)
+    _write_result(request, audit, state, selection, started)
+
+
+def _is_over(step: int, config: TrainConfig, selection: "Selection", alarms: "Alarms") -> bool:
+    return step >= config.max_steps or selection.exhausted or alarms.stopped_by is not None
+
+
+def _check(
+    request: TrainRequest,
+    rows: Sequence[PromptRow],
+    audit: AuditRecord,
+    trainable: "Trainable",
+    rewards: "ComponentRewards",
+    trainer: Any,
+    found: Path,
+    channel: Channel,
+) -> None:
+    """Run the preflight, and write down what it found even where it refuses."""
+    from tasks.train.preflight import preflight
+    from tasks.train.preflight_check import as_json, refuse_if_failed
+
+    checks = preflight(
+        trainer,
+        audit=audit,
+        tokenizer=trainable.tokenizer,
+        base=request.base,
+        rows=rows,
+        rewards=rewards,
+        recipe=request.config,
+        max_prompt_tokens=request.max_prompt_tokens,
+        learning_rate=request.config.learning_rate_for(len(rows)),
+        seed=request.seed,
+        progress=channel.progress,
+    )
+    found.write_text(json.dumps(as_json(checks), indent=1, ensure_ascii=False), encoding="utf-8")
+    refuse_if_failed(checks)
+
+
+def _write_result(
+    request: TrainRequest, audit: AuditRecord, state: Any, selection: "Selection", started: Started
+) -> None:
+    from tasks.train.export import MERGED_FOLDER, write_merged
+
+    if selection.best is None:
+        raise AssertionError("training ended without one evaluation, though its last step is always evaluated")
+    request.output.mkdir(parents=True, exist_ok=True)
+    adapter = request.output / ADAPTER_FOLDER
+    selection.best_adapter.replace(adapter)
+    if started.rollouts is not None:
+        started.rollouts.save(request.output)
+    if request.config.export_merged:
+        write_merged(request.base, adapter, request.output / MERGED_FOLDER)
+    summary = {
+        "seed": request.seed,
+        "algorithm": request.config.algorithm,
+        "audit": audit.model_dump(mode="json", include={"spec", "reward_version", "sheet_sha256", "raters"}),
+        "steps": state.global_step,
+        "chosen_step": selection.best.step,
+        "stopped_early": selection.exhausted,
+        "validation": [validation.model_dump() for validation in selection.history],
+        "log": [_decided(entry) for entry in state.log_history if "loss" in entry],
+        **started.summary(),
+    }
+    # A resumed run reads its earlier entries from JSON, which has them in another order.
+    (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1, sort_keys=True), encoding="utf-8")
+
+
+def _decided(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the inputs decide of a step's log."""
+    return {name: value for name, value in entry.items() if name not in TIMINGS and not name.startswith("seconds/")}

@@ -1,0 +1,336 @@
+"""`tucano train` and `tucano evaluate` as a person uses them: what is printed, what is refused, and exit codes."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from flows import cli_train, console
+from flows.cli import main
+from flows.print_train import recipe_lines
+from schemas.errors import GateRefused
+from schemas.profiles import load_config
+from schemas.train_config import TrainConfig
+from tasks.lineage.artifacts import ArtifactStore
+
+COLUMNS = 100
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that came to its end."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+    @property
+    def last(self) -> str:
+        """The last line that was said."""
+        return self.stderr.strip().splitlines()[-1]
+
+    @property
+    def words(self) -> str:
+        """All that was said, without the frames and line breaks of tables."""
+        return " ".join(word for word in self.stderr.split() if word != "│")
+
+
+@pytest.fixture(autouse=True)
+def console_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write to whatever stderr is now, as wide as where nobody watches."""
+    monkeypatch.setattr(console, "console", Console(stderr=True, highlight=False, width=COLUMNS))
+
+
+def tucano(*arguments: str | Path) -> Ended:
+    with (
+        redirect_stdout(StringIO()) as stdout,
+        redirect_stderr(StringIO()) as stderr,
+        pytest.MonkeyPatch.context() as patch,
+        pytest.raises(SystemExit) as ended,
+    ):
+        patch.setattr(sys, "argv", ["tucano", *map(str, arguments)])
+        main()
+    return Ended(int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue())
+
+
+def dry_run(*settings: str, profile: str = "local") -> Ended:
+    options = [part for setting in settings for part in ("--set", setting)]
+    return tucano("train", "--profile", profile, "--dry-run", "--json", *options)
+
+
+def estimate_of(ended: Ended) -> dict[str, Any]:
+    assert ended.returncode == 0, ended.stderr
+    estimate: dict[str, Any] = json.loads(ended.stdout)["estimate"]
+    return estimate
+
+
+RICH = TrainConfig.model_validate(
+    {
+        "interpreter": "/opt/trainer/bin/python",
+        "seeds": [42, 123, 456],
+        "max_completion_tokens": 512,
+        "curriculum": [
+            {"until_step": 10, "max_completion_tokens": 64},
+            {"until_step": 20, "max_completion_tokens": 128},
+        ],
+        "optimizer": {"name": "adamw_8bit"},
+        "learning_rate_at_scale": 1e-6,
+        "alarms": {"stop_on": ["non_finite", "reward_hacking"]},
+    }
+)
+
+
+@pytest.mark.parametrize("config", [RICH, TrainConfig(), load_config("l4").train])
+def test_the_recipe_that_is_printed_is_the_whole_recipe(config: TrainConfig) -> None:
+    text = "\n".join(recipe_lines(config))
+    values = tomllib.loads(text)["train"]
+    assert TrainConfig.model_validate(values) == config
+    unset = {name for name in TrainConfig.model_fields if getattr(config, name) is None}
+    assert set(values) | unset == set(TrainConfig.model_fields)
+    assert max(map(len, text.splitlines())) <= COLUMNS
+
+
+def test_a_dry_run_prints_recipe_and_estimate_within_the_columns() -> None:
+    ended = dry_run("train.seeds=[1, 2]", "train.vllm.enabled=true", profile="l4")
+    assert ended.returncode == 0
+    assert "\nmax_steps = " in ended.stderr
+    assert "\n[train.lora]\nrank = 16\n" in ended.stderr
+    assert "extrapolated by tokens and parameters from the final report's V4.2" in ended.words
+    assert "vLLM samples faster" in ended.words
+    assert max(map(len, ended.stderr.splitlines())) <= COLUMNS
+
+
+def test_a_dry_run_tells_time_cost_and_memory_of_all_seeds() -> None:
+    settings = ("max_steps=1500", "prompts_per_step=2", "generations=16", "max_completion_tokens=512")
+    shared = [f"train.{setting}" for setting in (*settings, "adapter_per_task=false", "curriculum=[]")]
+    own = ["train.seeds=[42, 123, 456]", "train.price_per_hour=0.8", "train.dynamic_sampling.extra_groups=0"]
+    estimate = estimate_of(dry_run(*shared, *own, profile="l4"))
+    assert estimate["trainings"] == 3
+    assert estimate["seconds"] == pytest.approx(3 * 22.6 * 3600)
+    assert estimate["cost"] == pytest.approx(3 * 22.6 * 0.8)
+    assert estimate["parameters"] == 490_799_104
+    memory = estimate["memory"]
+    assert memory["peak"] == memory["weights"] + memory["adapter"] + memory["activations"] + memory["logits"]
+
+
+def test_a_dry_run_touches_no_state_and_loads_nothing_heavy(tmp_path: Path) -> None:
+    heavy = "{'torch', 'prefect', 'mlflow', 'transformers', 'datasets', 'trl'}"
+    state = tmp_path / "state"
+    arguments = ["tucano", "train", "--dry-run", "--set", f"state.root={state}"]
+    code = f"""
+import sys
+from flows.cli import main
+sys.argv = {arguments!r}
+try:
+    main()
+except SystemExit as ended:
+    print({heavy} & set(sys.modules), ended.code)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "set() 0"
+    assert not state.exists()
+
+
+def test_too_many_epochs_are_a_warning() -> None:
+    """Half of 2,000 prompts, 4 a step: 500 steps an epoch."""
+    few, many = dry_run("train.max_steps=600"), dry_run("train.max_steps=1000")
+    assert not estimate_of(few)["too_many_epochs"]
+    assert "warning" not in few.stderr
+    assert estimate_of(many)["too_many_epochs"]
+    assert "epochs: on small data the final report's model was at its best after 1 to 1.5" in many.last
+
+
+def test_a_model_of_unknown_size_is_told_as_unknown() -> None:
+    ended = dry_run("policy.name=nobody/has-fetched-this", profile="l4")
+    estimate = estimate_of(ended)
+    assert (estimate["seconds"], estimate["cost"], estimate["memory"]) == (None, None, None)
+    assert "nothing here says how large nobody/has-fetched-this is" in ended.words
+
+
+def add_dataset(root: Path, asked: dict[str, int], train: dict[str, int], held_out_share: float) -> str:
+    """Put a dataset and the prompts that it was made of into a state folder's artifact store, and return its name."""
+    store = ArtifactStore(root / "artifacts")
+    summaries: list[tuple[Any, dict[str, Any]]] = [
+        ("prompts", {"source": "simulated", "asked": asked}),
+        ("dataset", {"held_out_share": held_out_share, "tasks": {task: {"train": n} for task, n in train.items()}}),
+    ]
+    inputs: dict[str, str] = {}
+    for kind, summary in summaries:
+        with store.draft() as draft:
+            (draft / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+            record = store.commit(draft, kind=kind, stage=kind, code_version="", config_digest="", inputs=inputs)
+        inputs = {kind: record.sha256}
+    return inputs["dataset"]
+
+
+def test_a_dataset_that_is_there_says_how_many_prompts_there_are(tmp_path: Path) -> None:
+    own = (f"state.root={tmp_path}", "curate.held_out_share=0.25")
+    config = load_config("local", own)
+    asked = {str(task): count for task, count in config.synthesize.counts.items()}
+    dataset = add_dataset(tmp_path, asked, {"push": 80, "churn": 20}, 0.25)
+    add_dataset(tmp_path, asked, {"push": 1}, 0.5)
+    add_dataset(tmp_path, {"push": 100}, {"push": 2}, 0.25)
+    estimate = estimate_of(dry_run(*own))
+    assert estimate["prompts"] == {"push": 80, "churn": 20}
+    assert estimate["prompts_from"].startswith(f"dataset {dataset[:12]} of ")
+    assert estimate["steps_per_epoch"] == 100 / config.train.prompts_per_step
+    assert "held-out" in estimate_of(dry_run(*own, "curate.held_out_share=0.3"))["prompts_from"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (
+            ["prompts_per_step=4", "generations=8", "accumulation=5"],
+            "accumulation 5 does not divide the 32 completions",
+        ),
+        (["iterations=4", "save_every=10"], "save_every 10 is no multiple of iterations 4"),
+        (["epsilon_low=0.3", "epsilon_high=0.2"], "epsilon_high 0.2 is below epsilon_low 0.3"),
+        (['baseline="median"', "generations=8"], "baseline 'median' needs an odd number of generations"),
+        (['baseline="median"', "generations=9"], "set aggregation='sum_then_normalize'"),
+        (["adapter_per_task=true", 'task_weights.applies_to="loss"'], "adapter_per_task trains each task alone"),
+        (["seeds=[1, 1]"], "seeds [1, 1] must be different"),
+        (["entropy.adaptive=true", "entropy.coefficient=0.1"], "coefficient 0.1 is outside of 0.0 to 0.005"),
+        (["max_completion_tokens=64", "curriculum=[{until_step=9,max_completion_tokens=99}]"], "curriculum must have"),
+        (["max_steps=0"], "train.max_steps: Input should be greater than or equal to 1"),
+        (["steps=5"], "train.steps: unknown key"),
+    ],
+)
+@pytest.mark.parametrize("command", [("train",), ("train", "--dry-run"), ("evaluate",)])
+def test_a_recipe_that_contradicts_itself_is_one_sentence(
+    command: tuple[str, ...], settings: list[str], sentence: str, tmp_path: Path
+) -> None:
+    options = [part for setting in settings for part in ("--set", f"train.{setting}")]
+    ended = tucano(*command, "--set", f"state.root={tmp_path / 'state'}", *options)
+    assert ended.returncode == 2
+    assert len(ended.stderr.strip().splitlines()) == 1
+    assert ended.last.startswith("tucano: profile 'local': train")
+    assert sentence in ended.last
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("policy.name=/models/absent", "policy.name '/models/absent' is neither a folder nor a hub name"),
+        ("synthesize.counts={push=60}", "the training split would have no prompts"),
+    ],
+)
+def test_a_dry_run_names_what_is_not_there(setting: str, sentence: str) -> None:
+    ended = dry_run(setting, "policy.stand_in=false", "curate.held_out_share=0.999")
+    assert ended.returncode == 2
+    assert sentence in ended.last
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate"])
+def test_a_state_folder_that_cannot_be_one_is_named(command: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ended = tucano(command, "--set", f"state.root={tmp_path / 'file'}")
+    assert ended.returncode == 2
+    assert f"the state folder {tmp_path / 'file'} cannot be written" in ended.last
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A stage's result, as far as the command reads it."""
+
+    path: Path
+    seconds: float
+    reused: bool
+    record: Any
+
+
+def policy_of(folder: Path, seed: int, *, reused: bool = False, **summary: Any) -> Policy:
+    validation = [
+        {"step": 0, "mean_reward": 0.25, "by_task": {"push": 0.2, "churn": 0.3}},
+        {"step": 10, "mean_reward": 0.6, "by_task": {"push": 0.5, "churn": 0.7}},
+        {"step": 20, "mean_reward": 0.5, "by_task": {"push": 0.6, "churn": 0.4}},
+    ]
+    own = {"seed": seed, "steps": 20, "chosen_step": 10, "stopped_early": False, "validation": validation} | summary
+    folder.mkdir()
+    (folder / "training.json").write_text(json.dumps(own), encoding="utf-8")
+    return Policy(folder, 1_800.0, reused, SimpleNamespace(sha256="ab" * 32))
+
+
+@pytest.fixture
+def ran(tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Give the command a run that ended as the test says, and tell how it was asked for."""
+    gate = {"verdict": "hold", "reasons": ["push got worse"]}
+    block = {
+        "n_prompts": 4, "mean_base": 0.5, "mean_tuned": 0.625, "mean_difference": 0.125, "ci_low": 0.1, "ci_high": 0.2,
+        "p_signflip": 0.01, "verdict": "better",
+    }  # fmt: skip
+    run: dict[str, Any] = {
+        "policies": {},
+        "report": {"overall": block, "tasks": {"push": block}, "gate": gate, "more": "left out"},
+        "stages": {"evaluate": SimpleNamespace(path=tmp_path / "evaluation")},
+        "seconds": 3.0,
+    }
+
+    def chain(config: Any, profile: str, *, until: str, fresh: bool) -> Any:
+        run["asked"] = (config.train.max_steps, profile, until, fresh)
+        if "error" in run:
+            raise run["error"]
+        return SimpleNamespace(**run)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli_train, "_run", chain)
+        yield run
+
+
+def test_train_tells_each_seed_and_what_was_made_now_cost(ran: dict[str, Any], tmp_path: Path) -> None:
+    ran["policies"] = {
+        42: policy_of(tmp_path / "a", 42),
+        123: policy_of(tmp_path / "b", 123, reused=True, stopped_early=True),
+    }
+    ended = tucano("train", "--set", "train.max_steps=20", "--set", "train.price_per_hour=0.8", "--fresh", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert ran["asked"] == (20, "local", "train", True)
+    first, second = json.loads(ended.stdout)["trainings"]
+    assert first["tasks"]["push"] == {"chosen_step": 10, "before": 0.2, "chosen": 0.5}
+    assert first["cost"] == pytest.approx(0.4)
+    assert (second["seconds"], second["cost"], second["stopped_early"]) == (None, None, True)
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.stderr.splitlines() if "│" in line]
+    assert ["42", "20", "no", "30.0", "0.40", "abababababab"] in cells
+    assert ["123", "20", "yes", "earlier", "earlier", "abababababab"] in cells
+    assert ["42", "churn", "0.300", "0.700", "+0.400", "10"] in cells
+
+
+def test_adapters_of_their_own_each_have_their_own_step(ran: dict[str, Any], tmp_path: Path) -> None:
+    chosen = {"push": 20, "churn": 10}
+    ran["policies"] = {42: policy_of(tmp_path / "a", 42, chosen_step=None, chosen_steps=chosen)}
+    (training,) = json.loads(tucano("train", "--json").stdout)["trainings"]
+    assert training["tasks"] == {
+        "push": {"chosen_step": 20, "before": 0.2, "chosen": 0.6},
+        "churn": {"chosen_step": 10, "before": 0.3, "chosen": 0.7},
+    }
+
+
+@pytest.mark.parametrize(("verdict", "exit_code"), [("promote", 0), ("hold", 3)])
+def test_evaluate_ends_by_its_verdict(ran: dict[str, Any], verdict: str, exit_code: int) -> None:
+    ran["report"]["gate"]["verdict"] = verdict
+    ended = tucano("evaluate", "--json")
+    assert ended.returncode == exit_code, ended.stderr
+    assert ran["asked"][2:] == ("evaluate", False)
+    document = json.loads(ended.stdout)
+    assert document["gate"]["verdict"] == verdict
+    assert set(document) == {"seconds", "path", "overall", "tasks", "gate"}
+    assert f"{verdict}: push got worse" in ended.stderr
+    assert "+0.100 to +0.200" in ended.stderr
+
+
+def test_a_refused_preflight_ends_with_3(ran: dict[str, Any]) -> None:
+    ran["error"] = GateRefused("preflight: distinct completions: 1 of 8; reset generation_config")
+    ended = tucano("train")
+    assert ended.returncode == 3
+    assert ended.last == "tucano: preflight: distinct completions: 1 of 8; reset generation_config"

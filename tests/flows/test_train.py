@@ -1,0 +1,105 @@
+"""What decides a policy, what only decides how it is made, and which of several may be promoted."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.stage import Stage, StageResult
+from flows.train import DECIDES_NOTHING, _shares, _Training, _what_decides, best_seed, stage_name, training_seeds
+from schemas.artifact import ArtifactRecord
+from schemas.profiles import load_config
+from schemas.train_config import TrainConfig
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "train.interpreter=/elsewhere/python",
+        "train.seeds=[42,123]",
+        "train.concurrent_trainings=3",
+        "train.keep_checkpoints=9",
+        "train.price_per_hour=0.8",
+        "train.alarms.patience=50",
+        "train.preflight.min_prompts_per_task=1",
+        "seed=7",
+    ],
+)
+def test_what_decides_nothing_makes_no_new_policy(override: str) -> None:
+    assert _what_decides(load_config("local", [override]), 42) == _what_decides(load_config("local"), 42)
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["train.max_steps=41", "train.adapter_per_task=true", "train.export_merged=true", "evaluate.temperature=0.2"],
+)
+def test_what_decides_something_makes_a_new_one(override: str) -> None:
+    assert _what_decides(load_config("local", [override]), 42) != _what_decides(load_config("local"), 42)
+    assert _what_decides(load_config("local"), 42) != _what_decides(load_config("local"), 43)
+
+
+def test_what_is_left_out_of_the_key_is_in_the_recipe() -> None:
+    """A name that is in no recipe would leave nothing out, and nobody would be told."""
+    assert set(TrainConfig.model_fields) >= DECIDES_NOTHING
+
+
+def _stage(kind: type[Stage], name: str) -> Stage:
+    return kind(name, "policy", ("schemas",), "config", {}, lambda *_: None, lambda _: {})
+
+
+def test_a_seed_has_the_same_key_alone_as_among_others() -> None:
+    alone = _stage(Stage, stage_name(42, [42]))
+    among = _stage(_Training, stage_name(42, [42, 123]))
+    assert (alone.name, among.name) == ("train", "train-seed42")
+    assert among.key == _stage(_Training, "train").key == alone.key
+
+
+def test_a_policy_is_trained_with_each_seed_and_with_the_runs_own_where_none_is_named() -> None:
+    assert training_seeds(load_config("local", ["seed=5"])) == (5,)
+    assert training_seeds(load_config("local", ["seed=5", "train.seeds=[42,123]"])) == (42, 123)
+
+
+def _policy(folder: Path, rewards: dict[int, float], chosen: int) -> StageResult:
+    validation = [{"step": step, "mean_reward": reward} for step, reward in rewards.items()]
+    folder.mkdir()
+    summary: dict[str, Any] = {"validation": validation, "chosen_step": chosen}
+    (folder / "training.json").write_text(json.dumps(summary), encoding="utf-8")
+    record = ArtifactRecord(
+        kind="policy",
+        sha256=folder.name,
+        files={},
+        stage="train",
+        code_version="",
+        config_digest="",
+        inputs={},
+        created_at=datetime.now(UTC),
+        machine="",
+    )
+    return StageResult(record, folder, 1.0, reused=False)
+
+
+def test_the_policy_with_the_best_validation_at_its_chosen_step_may_be_promoted(tmp_path: Path) -> None:
+    policies = {
+        42: _policy(tmp_path / "a", {0: 0.1, 10: 0.6, 20: 0.5}, 10),
+        123: _policy(tmp_path / "b", {0: 0.1, 10: 0.7, 20: 0.2}, 10),
+        # Its best validation was not chosen, so it does not count.
+        456: _policy(tmp_path / "c", {0: 0.9, 10: 0.3, 20: 0.1}, 10),
+    }
+    assert best_seed(policies) == 123
+    assert best_seed({seed: policies[seed] for seed in (456, 42)}) == 42
+
+
+def test_of_equal_policies_the_first_seeds_may_be_promoted(tmp_path: Path) -> None:
+    policies = {seed: _policy(tmp_path / str(seed), {0: 0.1, 10: 0.6}, 10) for seed in (123, 42)}
+    assert best_seed(policies) == 123
+
+
+def test_trainings_share_one_progress_in_which_each_counts_the_same() -> None:
+    seen: list[tuple[int, int, str]] = []
+    shares = _shares(lambda *report: seen.append(report), ["push", "churn"], 40)
+    shares["push"](10, 40, "reward 0.1")
+    shares["churn"](1, 2, "reward 0.2")
+    shares["push"](40, 40, "reward 0.3")
+    assert seen == [(10, 80, "push: reward 0.1"), (30, 80, "churn: reward 0.2"), (60, 80, "push: reward 0.3")]

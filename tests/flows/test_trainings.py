@@ -1,0 +1,100 @@
+"""Several trainings at once: no more than allowed, each to its end, and none left after Ctrl-C."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+from pydantic import BaseModel
+
+from flows.trainings import Trainings
+from schemas.errors import InputError, Interrupted
+from schemas.progress import silent
+
+pytestmark = pytest.mark.integration
+
+MODULE = "tests.tasks.policy.example_child"
+
+
+class Request(BaseModel):
+    do: str
+
+
+@pytest.fixture(scope="module", autouse=True)
+def prefect() -> Iterator[None]:
+    from prefect.testing.utilities import prefect_test_harness
+
+    with prefect_test_harness(server_startup_timeout=120):
+        yield
+
+
+def test_no_more_than_allowed_are_at_work_whoever_starts_them(tmp_path: Path) -> None:
+    trainings = Trainings(2)
+    at_work, most, lock = 0, 0, threading.Lock()
+    two_at_work = threading.Barrier(2)
+
+    def count(change: int) -> None:
+        nonlocal at_work, most
+        with lock:
+            at_work += change
+            most = max(most, at_work)
+
+    def child(folder: Path) -> None:
+        def progress(done: int, total: int, text: str) -> None:
+            # The example's first report says that it is at work, and its second that it is done.
+            count(1 if done < total else -1)
+            if done < total:
+                two_at_work.wait(timeout=60)
+
+        trainings.run_child(MODULE, Request(do="work"), folder, interpreter=None, progress=progress)
+
+    def seed(name: str) -> str:
+        trainings.map({f"{name}-{task}": partial(child, tmp_path / name / task) for task in ("push", "churn")})
+        return name
+
+    assert trainings.map({name: partial(seed, name) for name in ("one", "two")}) == {"one": "one", "two": "two"}
+    assert (at_work, most) == (0, 2)
+
+
+def test_all_come_to_their_end_before_the_first_failure_is_told() -> None:
+    done: list[str] = []
+
+    def fail(seconds: float, reason: str) -> None:
+        time.sleep(seconds)
+        raise InputError(reason)
+
+    works = {
+        "late": partial(fail, 0.3, "the first in order"),
+        "early": partial(fail, 0.0, "the first in time"),
+        "good": partial(done.append, "good"),
+    }
+    with pytest.raises(InputError, match="the first in order"):
+        Trainings(1).map(works)
+    assert done == ["good"]
+
+
+def test_an_interruption_ends_every_child_and_starts_no_other(tmp_path: Path) -> None:
+    trainings = Trainings(2)
+    names = ("one", "two", "three")
+
+    def wait(name: str) -> None:
+        trainings.run_child(MODULE, Request(do="wait"), tmp_path / name, interpreter=None, progress=silent)
+
+    def interrupt() -> None:
+        while sum((tmp_path / name / "pid").exists() for name in names) < 2:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        trainings.map({name: partial(wait, name) for name in names})
+    pids = [int(file.read_text(encoding="utf-8")) for file in tmp_path.glob("*/pid")]
+    assert len(pids) == 2
+    assert not [pid for pid in pids if psutil.pid_exists(pid)]
+    with pytest.raises(Interrupted, match="run the same command again"):
+        trainings.map({"four": partial(wait, "four")})

@@ -1,0 +1,169 @@
+"""Alarms: each begins when something has been wrong for long enough, is told once, and survives a resume."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.errors import GateRefused
+from schemas.train_config import AlarmsSection
+from tasks.train.alarms import Alarms
+from tasks.train.validation import Validation
+
+FINE: dict[str, Any] = {
+    "loss": 0.1,
+    "grad_norm": 0.5,
+    "entropy": 1.0,
+    "clip_ratio/region_mean": 0.0,
+    "completions/clipped_ratio": 0.0,
+    "zero_variance": 0.0,
+}
+
+
+def _walk(alarms: Alarms, steps: list[dict[str, Any]], first: int = 1) -> list[tuple[int, str]]:
+    """Show the alarms some steps, and return when which of them began."""
+    return [
+        (alarm.step, alarm.name)
+        for step, metrics in enumerate(steps, first)
+        for alarm in alarms.step(step, {**FINE, **metrics})
+    ]
+
+
+def _validation(step: int, reward: float, truth: dict[str, float], task: str = "push") -> Validation:
+    return Validation(step=step, mean_reward=reward, by_task={task: reward}, ground_truth={task: truth})
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "limit"),
+    [
+        ("entropy_collapse", {"entropy": 0.019}, {"entropy": 0.02}),
+        ("ceiling", {"completions/clipped_ratio": 0.5}, {"completions/clipped_ratio": 0.49}),
+        ("zero_variance", {"zero_variance": 1.0}, {"zero_variance": 0.89}),
+    ],
+)
+def test_an_alarm_begins_after_its_patience_and_is_told_once_an_episode(
+    name: str, wrong: dict[str, float], limit: dict[str, float]
+) -> None:
+    steps = [wrong] * 2 + [limit] + [wrong] * 5 + [limit] + [wrong] * 3
+    assert _walk(Alarms(AlarmsSection(patience=3)), steps) == [(6, name), (12, name)]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("metric", ["loss", "grad_norm"])
+def test_a_loss_or_gradient_that_is_no_number_waits_for_no_patience(metric: str, bad: float) -> None:
+    alarms = Alarms(AlarmsSection(patience=5))
+    assert _walk(alarms, [{}, {metric: bad}, {metric: bad}]) == [(2, "non_finite")]
+    assert alarms.stopped_by is not None
+
+
+def test_what_a_step_does_not_measure_neither_counts_nor_ends_an_episode() -> None:
+    """The second optimizer step on the same completions samples none, and TRL logs None for a mean of nothing."""
+    steps: list[dict[str, Any]] = [{"zero_variance": 1.0}, {"zero_variance": None}, {"zero_variance": 1.0}]
+    assert _walk(Alarms(AlarmsSection(patience=2)), steps) == [(3, "zero_variance")]
+
+
+def test_a_clip_ratio_of_0_says_nothing_where_each_completion_is_used_once() -> None:
+    """The ratio is then 1 whatever the policy does: entropy alone tells."""
+    low = {"entropy": 0.001, "clip_ratio/region_mean": 0.0}
+    assert _walk(Alarms(AlarmsSection(patience=2), iterations=1), [low, low]) == [(2, "entropy_collapse")]
+    assert _walk(Alarms(AlarmsSection(patience=2)), [{"clip_ratio/region_mean": 0.0}] * 9) == []
+
+
+def test_a_policy_that_still_moves_has_not_collapsed() -> None:
+    """With two steps on the same completions the first of them clips nothing, and must not be enough."""
+    first = {"entropy": 0.001, "clip_ratio/region_mean": 0.0}
+    moving = {"entropy": 0.001, "clip_ratio/region_mean": 0.02}
+    section = AlarmsSection(patience=1)
+    assert _walk(Alarms(section, iterations=2), [first, moving] * 4) == []
+    assert _walk(Alarms(section, iterations=2), [first, first]) == [(2, "entropy_collapse")]
+
+
+def test_reward_up_while_the_mean_of_the_ground_truth_is_down_is_hacking() -> None:
+    alarms = Alarms(AlarmsSection(hacking_patience=2, min_hacking_rise=0.05, min_hacking_fall=0.1))
+    first = _validation(0, 0.4, {"all_kept": 0.6, "informal": 1.0})
+    # The mean falls from 0.8 to 0.7, and the reward rises by 0.05: both just enough.
+    hacked = {"all_kept": 0.4, "informal": 1.0}
+    found = [
+        alarms.validation(first, latest)
+        for latest in (
+            _validation(10, 0.45, hacked),
+            _validation(20, 0.44, hacked),
+            _validation(30, 0.45, {"all_kept": 0.41, "informal": 1.0}),
+            _validation(40, 0.45, hacked),
+            _validation(50, 0.45, hacked),
+            _validation(60, 0.45, hacked),
+        )
+    ]
+    assert [[alarm.step for alarm in each] for each in found] == [[], [], [], [], [50], []]
+    assert "push rose by 0.050 from step 0 to step 50 while its ground truth fell by 0.100" in found[4][0].text
+
+
+def test_each_task_is_watched_by_itself_and_by_the_metrics_that_both_validations_have() -> None:
+    alarms = Alarms(AlarmsSection(hacking_patience=2))
+    before = {"accuracy": 0.5, "auc": 0.9}
+    assert alarms.validation(_validation(0, 0.1, before), _validation(1, 0.9, {"accuracy": 0.5})) == []
+    assert alarms.validation(_validation(0, 0.1, {}), _validation(2, 0.9, {})) == []
+    worse = {"accuracy": 0.1}
+    assert alarms.validation(_validation(0, 0.1, before), _validation(3, 0.9, worse)) == []
+    of_another = (_validation(0, 0.1, before, "churn"), _validation(3, 0.9, worse, "churn"))
+    assert alarms.validation(*of_another) == []
+
+
+def test_only_a_named_alarm_stops_and_the_refusal_tells_why_what_is_kept_and_what_to_do(tmp_path: Path) -> None:
+    shown = Alarms(AlarmsSection(patience=1))
+    _walk(shown, [{"zero_variance": 1.0}])
+    shown.require_none_stopped(10)
+    alarms = Alarms(AlarmsSection(patience=1, stop_on=("zero_variance",)))
+    _walk(alarms, [{"zero_variance": 1.0}], first=12)
+    alarms.save(tmp_path)
+    restored = Alarms(AlarmsSection(patience=1, stop_on=("zero_variance",)))
+    restored.restore(tmp_path)
+    for stopped in (alarms, restored):
+        with pytest.raises(GateRefused) as refused:
+            stopped.require_none_stopped(10)
+        assert str(refused.value) == (
+            "alarm zero_variance stopped the training, and its checkpoints are kept, the newest of step 10: in 100% of "
+            "the groups of step 12 all completions earned the same (limit 90%, patience 1), and nothing is learnt from "
+            "them; raise train.dynamic_sampling.extra_groups or train.temperature, or to go on as it is take "
+            "zero_variance out of train.alarms.stop_on"
+        )
+
+
+def test_whoever_takes_the_alarm_out_of_the_recipe_goes_on_from_the_checkpoint(tmp_path: Path) -> None:
+    alarms = Alarms(AlarmsSection(patience=1, stop_on=("ceiling",)))
+    _walk(alarms, [{"completions/clipped_ratio": 1.0}])
+    alarms.save(tmp_path)
+    after = Alarms(AlarmsSection(patience=1, stop_on=()))
+    after.restore(tmp_path)
+    after.require_none_stopped(1)
+    # The episode goes on, and is not told again.
+    assert _walk(after, [{"completions/clipped_ratio": 1.0}], first=2) == []
+
+
+METRICS = st.fixed_dictionaries(
+    {
+        "loss": st.sampled_from([0.1, math.nan]),
+        "entropy": st.sampled_from([0.001, 1.0, None]),
+        "clip_ratio/region_mean": st.sampled_from([0.0, 0.1]),
+        "completions/clipped_ratio": st.sampled_from([0.0, 1.0]),
+        "zero_variance": st.sampled_from([0.0, 1.0]),
+    }
+)
+
+
+@given(steps=st.lists(METRICS, max_size=12), cut=st.integers(0, 12), patience=st.integers(1, 3))
+def test_a_resumed_run_raises_the_alarms_of_an_uninterrupted_one(
+    steps: list[dict[str, Any]], cut: int, patience: int
+) -> None:
+    section = AlarmsSection(patience=patience, stop_on=("zero_variance", "non_finite"))
+    whole, before, after = Alarms(section, 2), Alarms(section, 2), Alarms(section, 2)
+    wanted = _walk(whole, steps)
+    found = _walk(before, steps[:cut])
+    after.load_state_dict(json.loads(json.dumps(before.state_dict())))
+    found += _walk(after, steps[cut:], first=len(steps[:cut]) + 1)
+    assert found == wanted
+    assert after.stopped_by == whole.stopped_by

@@ -1,0 +1,267 @@
+"""What each backend is told, and what it is refused. No GPU and no Unsloth is needed to know that."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from schemas.config import REPOSITORY, PolicyConfig
+from schemas.errors import InputError
+from schemas.profiles import load_config
+from schemas.train_config import TrainConfig
+from tasks.train import backend
+from tasks.train.backend import (
+    load_trainable,
+    lora_config,
+    refuse_shared_padding,
+    refuse_unsupported,
+    unsloth_adapter_arguments,
+    unsloth_load_arguments,
+    without_drift,
+)
+
+SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=64)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tasks.policy.stand_in import build_model, build_tokenizer
+
+    folder = tmp_path_factory.mktemp("base")
+    tokenizer = build_tokenizer(["o pedido chegou atrasado, mas o produto é ótimo"] * 50, 512)
+    build_model(SMALL, tokenizer, 3).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _recipe(**settings: Any) -> TrainConfig:
+    return TrainConfig.model_validate({"load_in_4bit": False, "lora": {"rank": 4, "alpha": 8}, **settings})
+
+
+def test_plain_transformers_leaves_the_adapter_to_trl(base: Path) -> None:
+    from peft import get_peft_model
+    from torch import nn
+
+    found = load_trainable(base, _recipe(), seed=1, max_prompt_tokens=64)
+    assert found.lora is not None
+    assert found.tokenizer.padding_side == "left"
+    linear = {
+        name
+        for name, module in found.model.named_modules()
+        if isinstance(module, nn.Linear) and not name.endswith("lm_head")
+    }
+    adapted = get_peft_model(found.model, found.lora)
+    trained = {name for name, parameter in adapted.named_parameters() if parameter.requires_grad}
+    assert {name.split(".lora_")[0].removeprefix("base_model.model.") for name in trained} == linear
+    assert {layer.rsplit(".", 1)[1] for layer in linear} == set(backend.LINEAR_LAYERS)
+
+
+def test_the_adapter_is_the_recipes() -> None:
+    lora = lora_config(_recipe(lora={"rank": 3, "alpha": 9}))
+    assert (lora.r, lora.lora_alpha, lora.lora_dropout, lora.bias) == (3, 9, 0.0, "none")
+
+
+def test_unsloth_loads_the_cards_recipe_as_it_says(tmp_path: Path) -> None:
+    arguments = unsloth_load_arguments(tmp_path, load_config("l4").train, seed=42, max_prompt_tokens=1024)
+    assert arguments["model_name"] == str(tmp_path)
+    assert arguments["use_exact_model_name"], "or it may load an upload of its own"
+    assert arguments["max_seq_length"] == 1024 + 512, "a prompt and its completion must fit"
+    assert (arguments["load_in_4bit"], arguments["load_in_16bit"]) == (True, False)
+    assert (arguments["fast_inference"], arguments["max_lora_rank"], arguments["random_state"]) == (False, 16, 42)
+
+
+def test_unsloth_shares_the_card_with_vllm_where_the_recipe_has_it(tmp_path: Path) -> None:
+    recipe = _recipe(backend="unsloth", vllm={"enabled": True, "memory_share": 0.4})
+    arguments = unsloth_load_arguments(tmp_path, recipe, seed=0, max_prompt_tokens=100)
+    assert (arguments["fast_inference"], arguments["gpu_memory_utilization"]) == (True, 0.4)
+    assert (arguments["load_in_4bit"], arguments["load_in_16bit"]) == (False, True)
+
+
+def test_unsloths_adapter_is_that_of_peft() -> None:
+    recipe = load_config("l4").train
+    arguments, lora = unsloth_adapter_arguments(recipe, seed=7), lora_config(recipe)
+    assert (arguments["r"], arguments["lora_alpha"], arguments["lora_dropout"], arguments["bias"]) == (
+        lora.r, lora.lora_alpha, lora.lora_dropout, lora.bias,
+    )  # fmt: skip
+    assert arguments["random_state"] == 7
+    assert len(arguments["target_modules"]) == 7
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"entropy": {"adaptive": True}}, "entropy.adaptive=true"),
+        ({"entropy_advantages": True}, "entropy_advantages=true"),
+        ({"block_advantages": True}, "block_advantages=true"),
+        ({"algorithm": "dpo"}, "algorithm='dpo'"),
+    ],
+)
+def test_what_unsloth_would_silently_leave_out_is_refused(settings: dict[str, Any], said: str) -> None:
+    refuse_unsupported(_recipe(**settings))
+    with pytest.raises(InputError, match=rf"train\.{said} is not possible .*set train\.backend='transformers'"):
+        refuse_unsupported(_recipe(backend="unsloth", **settings))
+
+
+def test_quantized_weights_are_not_handed_to_vllm_by_trl() -> None:
+    vllm = {"enabled": True}
+    with pytest.raises(InputError, match=r"set train\.load_in_4bit=false"):
+        refuse_unsupported(_recipe(load_in_4bit=True, vllm=vllm))
+    refuse_unsupported(_recipe(load_in_4bit=False, vllm=vllm))
+    refuse_unsupported(_recipe(load_in_4bit=True, vllm=vllm, backend="unsloth"))
+
+
+def test_unsloth_without_a_gpu_is_one_sentence(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(InputError, match=r"needs a GPU, and there is none; .* train\.backend='transformers'"):
+        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.delitem(sys.modules, "tasks.train.trainer", raising=False)
+    for name in backend.UNSLOTH_SETTINGS:
+        monkeypatch.setenv(name, "1")
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_missing_unsloth_is_one_sentence(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "unsloth", None)
+    with pytest.raises(InputError, match=r"train\.interpreter to a Python with constraints/trainer-linux-cuda\.txt"):
+        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_unsloth_comes_before_the_trainer_that_it_changes(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tasks.train.trainer", ModuleType("tasks.train.trainer"))
+    with pytest.raises(AssertionError, match="imported before unsloth"):
+        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_unsloths_model_keeps_no_temperature_and_has_its_adapter_on(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a stand-in for Unsloth: what is done with the model that it gives."""
+    from transformers import AutoModelForCausalLM, GenerationConfig
+
+    model = AutoModelForCausalLM.from_pretrained(base)
+    model.generation_config = GenerationConfig(temperature=0.1, do_sample=True, eos_token_id=2, pad_token_id=0)
+    asked: dict[str, Any] = {}
+
+    def put_on(model: Any, **arguments: Any) -> str:
+        asked.update(arguments, temperature=model.generation_config.temperature)
+        return "adapted"
+
+    unsloth: Any = ModuleType("unsloth")
+    unsloth.FastLanguageModel = SimpleNamespace(from_pretrained=lambda **named: (model, None), get_peft_model=put_on)
+    monkeypatch.setitem(sys.modules, "unsloth", unsloth)
+    found = load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64)
+    assert (found.model, found.lora) == ("adapted", None)
+    assert found.tokenizer.padding_side == "left"
+    assert asked.pop("temperature") != 0.1
+    assert asked == unsloth_adapter_arguments(_recipe(), seed=1)
+
+
+def test_a_turns_end_that_is_also_padding_is_refused(base: Path) -> None:
+    tokenizer: Any = SimpleNamespace(pad_token_id=2, eos_token_id=2, eos_token="<|im_end|>")
+    with pytest.raises(InputError, match=r"pads with '<\|im_end\|>', which also ends its turns"):
+        refuse_shared_padding(tokenizer, base)
+    tokenizer.pad_token_id = 0
+    refuse_shared_padding(tokenizer, base)
+
+
+def _bfloat16_policy(base: Path) -> Any:
+    import torch
+    from peft import get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    torch.manual_seed(0)
+    model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16)
+    return get_peft_model(model, lora_config(_recipe()))
+
+
+def _base_weights(model: Any) -> dict[str, Any]:
+    return {name: value.clone() for name, value in model.state_dict().items() if "base_layer" in name}
+
+
+@pytest.mark.parametrize("put_back", [False, True])
+def test_merging_for_vllm_moves_the_base_unless_it_is_put_back(base: Path, *, put_back: bool) -> None:
+    import torch
+
+    model = _bfloat16_policy(base)
+    before = _base_weights(model)
+
+    def sync() -> None:
+        """Do what TRL's `sync_weights` does to the model."""
+        model.merge_adapter()
+        model.unmerge_adapter()
+
+    if put_back:
+        sync = without_drift(model, sync)
+    for _ in range(5):
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if "lora_B" in name:
+                    parameter.normal_(std=0.05)
+        sync()
+    after = _base_weights(model)
+    assert before
+    assert all(torch.equal(before[name], after[name]) for name in before) == put_back
+
+
+def _modules() -> Iterator[str]:
+    """Yield all modules of the house that a trainer's child can come to import."""
+    todo = [
+        ".".join(file.relative_to(REPOSITORY).with_suffix("").parts)
+        for folder in ("tasks/train", "tasks/policy")
+        for file in (REPOSITORY / folder).glob("*.py")
+    ]
+    seen: set[str] = set()
+    while todo:
+        module = todo.pop()
+        if module in seen or not _file(module).exists():
+            continue
+        seen.add(module)
+        yield module
+        todo += [name for name in _imports(module) if name.startswith(("tasks.", "schemas."))]
+
+
+def _file(module: str) -> Path:
+    return REPOSITORY.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def _imports(module: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(_file(module).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_the_trainers_environment_has_all_that_its_child_imports() -> None:
+    pins = (REPOSITORY / "constraints" / "trainer-linux-cuda.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {line.partition("==")[0] for line in pins}
+    distributions = packages_distributions()
+    modules = list(_modules())
+    imported = {name.partition(".")[0] for module in modules for name in _imports(module)}
+    outside = imported - set(sys.stdlib_module_names) - {"tasks", "schemas", "flows"}
+    assert {"tasks.commerce.registry", "tasks.checkpoints.gcs_store"} <= set(modules)
+    assert {"torch", "trl", "polars"} <= outside
+    missing = {
+        name
+        for name in outside
+        if not pinned & {distribution.lower().replace("_", "-") for distribution in distributions[name]}
+    }
+    assert not missing
+    assert "prefect" not in outside

@@ -1,0 +1,93 @@
+"""Out of memory, in the words of each library: one sentence, with settings that can be changed as they stand."""
+
+import re
+
+import pytest
+
+from schemas.errors import InputError
+from schemas.train_config import TrainConfig
+from tasks.train.out_of_memory import memory_errors_told, out_of_memory_sentence
+
+RECIPE = TrainConfig(prompts_per_step=3, generations=4, accumulation=2, max_completion_tokens=64)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 21.95 GiB"),
+        RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you"),
+        RuntimeError("Error out of memory at line 380 in file /src/csrc/pythonInterface.cpp"),
+        MemoryError(),
+    ],
+)
+def test_each_librarys_words_are_understood(error: Exception) -> None:
+    said = out_of_memory_sentence(error, RECIPE)
+    assert said is not None
+    assert said.startswith("the memory is full; raise train.accumulation from 2 to 3")
+    assert "lower train.max_completion_tokens 64" in said
+    assert "the checkpoints are kept" in said
+    assert "\n" not in said
+
+
+def test_torchs_own_errors_are_understood() -> None:
+    import torch
+
+    with pytest.raises(InputError, match=r"^the memory is full; "), memory_errors_told(RECIPE):
+        torch.empty(10**16)
+    with pytest.raises(InputError, match=r"^the memory is full; "), memory_errors_told(RECIPE):
+        raise torch.OutOfMemoryError("whatever it says")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No available memory for the cache blocks. Try increasing `gpu_memory_utilization`.",
+        "Free memory on device (8.1/21.95 GiB) on startup is less than desired GPU memory utilization (0.9).",
+        "To serve one request, 3.5 GiB KV cache is needed, which is larger than the available KV cache memory (1.2)",
+    ],
+)
+def test_vllm_without_room_names_its_share(text: str) -> None:
+    recipe = RECIPE.model_copy(update={"vllm": RECIPE.vllm.model_copy(update={"enabled": True})})
+    said = out_of_memory_sentence(ValueError(text), recipe)
+    assert said is not None
+    assert "train.vllm.memory_share 0.3" in said
+
+
+def test_with_vllm_its_share_is_one_of_the_remedies() -> None:
+    recipe = RECIPE.model_copy(update={"vllm": RECIPE.vllm.model_copy(update={"enabled": True})})
+    with_vllm, without = out_of_memory_sentence(MemoryError(), recipe), out_of_memory_sentence(MemoryError(), RECIPE)
+    assert "lower train.vllm.memory_share 0.3" in str(with_vllm)
+    assert "vllm" not in str(without)
+
+
+@pytest.mark.parametrize("accumulation", [1, 2, 3, 4, 6, 12])
+def test_the_accumulation_that_is_advised_is_one_that_the_recipe_allows(accumulation: int) -> None:
+    recipe = TrainConfig(prompts_per_step=3, generations=4, accumulation=accumulation)
+    advised = re.search(r"train\.accumulation from \d+ to (\d+)", str(out_of_memory_sentence(MemoryError(), recipe)))
+    if accumulation == 12:
+        assert advised is None
+    else:
+        assert advised is not None
+        assert int(advised[1]) > accumulation
+        TrainConfig(prompts_per_step=3, generations=4, accumulation=int(advised[1]))
+
+
+def test_an_error_that_want_of_memory_caused_counts() -> None:
+    def fail() -> None:
+        try:
+            raise MemoryError
+        except MemoryError as error:
+            raise ValueError("the step failed") from error
+
+    with pytest.raises(InputError, match="the memory is full") as told, memory_errors_told(RECIPE):
+        fail()
+    assert told.value.exit_code == 2
+
+
+@pytest.mark.parametrize("error", [ValueError("memory_share must be below 1"), KeyError("memory"), InputError("no")])
+def test_any_other_error_stays_what_it_is(error: Exception) -> None:
+    with pytest.raises(type(error)) as raised, memory_errors_told(RECIPE):
+        raise error
+    assert raised.value is error

@@ -1,0 +1,71 @@
+"""Pairs for DPO: the best against the worst of each prompt, far enough apart, and the same after a resume."""
+
+import random
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.train.preferences import Answer, Preferences, pairs
+from tests.tasks.curate.prompt_rows import prompt_row
+
+ROW = prompt_row("push", "Pedido 1: livro.")
+
+
+def _answers(*rewards: float) -> list[Answer]:
+    return [Answer(f"answer {place}", reward, ended=True) for place, reward in enumerate(rewards)]
+
+
+def _chosen(answers: list[Answer], min_gap: float = 0.1) -> list[tuple[str, str]]:
+    return [(pair.chosen, pair.rejected) for pair in pairs([ROW], [answers], min_gap)]
+
+
+def test_the_best_is_paired_with_the_worst() -> None:
+    assert _chosen(_answers(0.5, 0.2, 0.9, 0.4)) == [("answer 2", "answer 1")]
+
+
+def test_of_equals_the_first_is_taken() -> None:
+    assert _chosen(_answers(0.2, 0.9, 0.2, 0.9)) == [("answer 1", "answer 0")]
+
+
+def test_a_gap_that_reaches_the_least_makes_a_pair_and_a_smaller_does_not() -> None:
+    """0.9 - 0.8 is a little less than 0.1 in floating point."""
+    assert _chosen(_answers(0.9, 0.8), min_gap=0.1) == [("answer 0", "answer 1")]
+    assert _chosen(_answers(0.9, 0.81), min_gap=0.1) == []
+
+
+def test_a_completion_that_was_cut_off_may_be_the_worst_and_never_the_best() -> None:
+    cut = Answer("cut", 1.0, ended=False)
+    assert _chosen([cut, *_answers(0.7, 0.1)]) == [("answer 0", "answer 1")]
+    assert _chosen([Answer("cut", 0.0, ended=False), *_answers(0.7, 0.1)]) == [("answer 0", "cut")]
+    assert _chosen([cut, cut]) == []
+    assert _chosen([cut, *_answers(0.7)]) == []
+
+
+def test_a_pair_carries_its_prompt_and_its_gap() -> None:
+    other = prompt_row("sentiment", "Adorei.")
+    (pair,) = pairs([other, ROW], [_answers(0.5, 0.5), _answers(0.25, 0.75)], 0.3)
+    assert (pair.prompt_id, pair.task, pair.system, pair.prompt) == (ROW.prompt_id, "push", ROW.system, ROW.prompt)
+    assert pair.gap == 0.5
+
+
+@given(rewards=st.lists(st.floats(0, 1), min_size=2, max_size=6), min_gap=st.floats(0.01, 1), order=st.randoms())
+def test_no_order_of_the_completions_changes_how_far_a_pair_is_apart(
+    rewards: list[float], min_gap: float, order: random.Random
+) -> None:
+    answers = _answers(*rewards)
+    found = pairs([ROW], [answers], min_gap)
+    order.shuffle(answers)
+    assert [pair.gap for pair in pairs([ROW], [answers], min_gap)] == [pair.gap for pair in found]
+    assert all(pair.gap >= min_gap for pair in found)
+    assert bool(found) == (round(max(rewards) - min(rewards), 9) >= min_gap)
+
+
+def test_a_checkpoint_gives_the_pairs_back(tmp_path: Path) -> None:
+    before, after = Preferences(), Preferences()
+    sentiment = prompt_row("sentiment", 'Não gostei. \U0001f44e\n"aspas"')
+    before.pairs = pairs([ROW, sentiment, ROW], [_answers(0.1, 0.3), _answers(1 / 3, 0.9), _answers(0.0, 1.0)], 0.1)
+    before.save(tmp_path)
+    after.restore(tmp_path)
+    assert after.pairs == before.pairs
+    assert after.by_task() == {"push": 2, "sentiment": 1}

@@ -1,0 +1,322 @@
+"""The preflight lets a sound training begin, refuses an unsound one by name, and leaves no trace."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from schemas.prompts import PromptRow
+from schemas.train_config import PreflightSection, TrainConfig
+from tasks.commerce.sandbox import Databases
+from tasks.policy.load import load_tokenizer
+from tasks.train import preflight_adapter, preflight_model
+from tasks.train.preflight import preflight
+from tasks.train.preflight_adapter import check_adapter, check_memory, check_step
+from tasks.train.preflight_check import Check, as_json, refuse_if_failed
+from tasks.train.preflight_model import check_cache, prompt_ids
+from tasks.train.rehearsal import unchanged
+from tasks.train.rewards import ComponentRewards
+from tests.tasks.train.small_training import RECIPE, adapter_weights, prompt_rows, small_trainer, tiny_policy
+from tests.tasks.train.test_preflight_data import audit_record
+
+LIMITS = PreflightSection()
+RELAXED = {
+    "prompts": 2,
+    "min_spread": 0.0,
+    "max_ceiling_share": 1.0,
+    "max_zero_variance": 1.0,
+    "min_prompts_per_task": 6,
+}
+NAMES = (
+    "audit",
+    "chat_template",
+    "end_of_turn",
+    "padding",
+    "round_trip",
+    "prompt_budget",
+    "prompts_per_task",
+    "generation_settings",
+    "distinct_completions",
+    "thinking",
+    "ceiling",
+    "reward_spread",
+    "zero_variance",
+    "cache",
+    "moved_by_a_step",
+    "finite_step",
+    "memory",
+    "adapter_reload",
+    "merge_drift",
+)
+
+
+@dataclass
+class Flight:
+    """A small training that is about to begin, with a model that heeds what it reads."""
+
+    trainer: Any
+    tokenizer: Any
+    base: Path
+    rows: list[PromptRow]
+    told: list[tuple[int, int]] = field(default_factory=list)
+    """The progress that was reported."""
+
+    @property
+    def ids(self) -> torch.Tensor:
+        return prompt_ids(self.trainer, self.tokenizer, self.rows[0])
+
+    def check(self, **changes: Any) -> dict[str, Check]:
+        """Run the preflight; changes are arguments of it, or limits."""
+        limits = RELAXED | changes.pop("limits", {})
+        named = {
+            "audit": audit_record(),
+            "tokenizer": self.tokenizer,
+            "base": self.base,
+            "rows": self.rows,
+            "rewards": ComponentRewards(Databases(()), "grounded"),
+            "recipe": TrainConfig.model_validate({**RECIPE, "preflight": limits}),
+            "max_prompt_tokens": 64,
+            "learning_rate": 1e-2,
+            "seed": 1,
+            "progress": lambda done, total, text: self.told.append((done, total)),
+        }
+        return {check.name: check for check in preflight(self.trainer, **(named | changes))}
+
+
+def _failed(checks: Iterable[Check]) -> list[str]:
+    return [check.name for check in checks if not check.passed]
+
+
+@pytest.fixture(scope="module")
+def flight(tmp_path_factory: pytest.TempPathFactory) -> Flight:
+    folder = tmp_path_factory.mktemp("flight")
+    rows = prompt_rows()
+    trainer = small_trainer(folder / "work", rows)
+    with torch.no_grad():
+        # Random weights of the usual size make logits that hardly depend on anything.
+        for name, parameter in trainer.model.named_parameters():
+            if "lora_" not in name and parameter.dim() == 2:
+                parameter.mul_(6.0)
+    model, tokenizer = tiny_policy()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 2:
+                parameter.mul_(6.0)
+    model.save_pretrained(folder / "base")
+    tokenizer.save_pretrained(folder / "base")
+    return Flight(trainer, load_tokenizer(folder / "base"), folder / "base", rows)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick() -> Iterator[None]:
+    """Try the cache with fewer tokens, once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(preflight_model, "CACHED_TOKENS", 6)
+        patch.setattr(preflight_model, "REPEATS", 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def sound(flight: Flight) -> dict[str, Check]:
+    return flight.check()
+
+
+def test_a_sound_training_may_begin(sound: dict[str, Check]) -> None:
+    assert tuple(sound) == NAMES
+    assert _failed(sound.values()) == []
+    refuse_if_failed(list(sound.values()))
+
+
+def test_it_leaves_no_trace(flight: Flight, sound: dict[str, Check]) -> None:
+    """After all of its checks the adapter is the fresh one, and the sampler stands at its first prompt."""
+    fresh = small_trainer(Path(flight.trainer.args.output_dir), flight.rows)
+    assert all(
+        torch.equal(value, adapter_weights(fresh)[name]) for name, value in adapter_weights(flight.trainer).items()
+    )
+    assert flight.trainer.state_dict() == fresh.state_dict()
+    assert flight.trainer._step == 0
+    assert not flight.trainer._metrics["train"]
+
+
+def test_random_numbers_are_its_own_and_decided_by_its_seed(flight: Flight, sound: dict[str, Check]) -> None:
+    torch.manual_seed(4)
+    before = torch.get_rng_state()
+    again = flight.check()
+    assert torch.equal(torch.get_rng_state(), before)
+    same = ("ceiling", "reward_spread", "finite_step", "merge_drift")
+    assert [again[name].measured for name in same] == [sound[name].measured for name in same]
+
+
+def test_every_check_is_timed_and_reported(flight: Flight, sound: dict[str, Check]) -> None:
+    assert flight.told[0] == (0, len(NAMES))
+    assert flight.told[-1] == (len(NAMES), len(NAMES))
+    written = json.loads(json.dumps(as_json(list(sound.values()))))
+    assert written["passed"] is True
+    assert [check["name"] for check in written["checks"]] == list(NAMES)
+    assert written["seconds"] == pytest.approx(sum(check.seconds for check in sound.values()))
+    assert all(sound[name].seconds > 0 for name in ("distinct_completions", "cache", "moved_by_a_step"))
+
+
+def test_every_check_runs_after_one_that_failed(flight: Flight) -> None:
+    checks = flight.check(
+        audit=audit_record(verdict="refused", reasons=("rho of push is 0.1",)),
+        limits={"max_ceiling_share": 1e-9, "min_prompts_per_task": 7},
+        max_prompt_tokens=41,
+        learning_rate=0.0,
+    )
+    assert tuple(checks) == NAMES
+    assert _failed(checks.values()) == ["audit", "prompt_budget", "prompts_per_task", "ceiling", "moved_by_a_step"]
+
+
+def test_what_cannot_run_without_a_template_says_so_and_the_others_run(flight: Flight) -> None:
+    tokenizer = load_tokenizer(flight.base)
+    tokenizer.chat_template = "{{ raise_exception('no system role') }}"
+    checks = flight.check(tokenizer=tokenizer)
+    assert tuple(checks) == NAMES
+    ran = {"audit", "padding", "round_trip", "prompts_per_task", "generation_settings"}
+    assert set(NAMES) - set(_failed(checks.values())) == ran
+    for name in set(NAMES) - ran:
+        assert checks[name].measured == "not run, because the chat template cannot be rendered (TemplateError)"
+
+
+def test_logits_that_are_no_numbers_are_told_before_anything_is_sampled(flight: Flight) -> None:
+    norm = flight.trainer.model.get_base_model().model.norm.weight
+    before = norm.detach().clone()
+    norm.data.fill_(float("nan"))
+    try:
+        checks = flight.check()
+    finally:
+        norm.data.copy_(before)
+    assert checks["ceiling"].measured == "not run, because the model's logits are not finite"
+    assert not checks["moved_by_a_step"].passed
+    assert checks["adapter_reload"].passed
+
+
+def test_a_cache_that_is_switched_off_reads_everything_again(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flight.trainer.model.generation_config, "use_cache", False)
+    check = check_cache(flight.trainer, flight.ids, LIMITS)
+    assert not check.passed
+    assert check.measured.startswith(f"at most {flight.ids.size(1) + 5} token(s) read")
+
+
+def test_a_cache_that_loses_the_context_answers_otherwise(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads one token a step, as a cache that works, and is as fast: only the logits tell."""
+    from transformers import DynamicCache
+
+    base = flight.trainer.model.get_base_model()
+    real = base.forward
+
+    def forgetful(*inputs: Any, past_key_values: Any = None, **named: Any) -> Any:
+        if past_key_values is not None and past_key_values.get_seq_length():
+            past_key_values = DynamicCache()
+        return real(*inputs, past_key_values=past_key_values, **named)
+
+    monkeypatch.setattr(base, "forward", forgetful)
+    check = check_cache(flight.trainer, flight.ids, LIMITS)
+    assert check.measured.startswith("at most 1 token(s)")
+    assert not check.passed
+
+
+def test_a_cache_that_costs_more_than_it_spares_is_found(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = preflight_model._generate
+    clock = {"now": 0.0}
+
+    def slow(model: Any, ids: torch.Tensor, **settings: Any) -> Any:
+        clock["now"] += 6.0 if settings.get("use_cache") else 1.0
+        return real(model, ids, **settings)
+
+    monkeypatch.setattr(preflight_model, "_generate", slow)
+    monkeypatch.setattr("tasks.train.preflight_model.time.perf_counter", lambda: clock["now"])
+    check = check_cache(flight.trainer, flight.ids, LIMITS)
+    assert "6.00 times" in check.measured
+    assert not check.passed
+
+
+def _step(flight: Flight, learning_rate: float = 1e-2) -> dict[str, Check]:
+    with unchanged(flight.trainer):
+        return {check.name: check for check in check_step(flight.trainer, learning_rate, LIMITS)}
+
+
+def test_a_base_weight_that_moves_stops_a_training(flight: Flight) -> None:
+    """`requires_grad` left on where it should not be: it would be trained, and not saved."""
+    norm = flight.trainer.model.get_base_model().model.norm.weight
+    norm.requires_grad_(True)
+    try:
+        checks = _step(flight)
+    finally:
+        norm.requires_grad_(False)
+    assert _failed(checks.values()) == ["moved_by_a_step"]
+    assert "1 others moved, base_model.model.model.norm.weight" in checks["moved_by_a_step"].measured
+
+
+def test_gradients_that_are_no_numbers_stop_a_training(flight: Flight) -> None:
+    parameter = next(value for value in flight.trainer.model.parameters() if value.requires_grad)
+    hook = parameter.register_hook(lambda gradient: gradient * float("nan"))
+    try:
+        checks = _step(flight)
+    finally:
+        hook.remove()
+    assert _failed(checks.values()) == ["finite_step"]
+    assert "gradient norm nan" in checks["finite_step"].measured
+
+
+def _reloaded(flight: Flight) -> dict[str, Check]:
+    return {check.name: check for check in check_adapter(flight.trainer, flight.base, flight.ids, LIMITS, 1)}
+
+
+@pytest.mark.filterwarnings("ignore:Found missing adapter keys")
+def test_an_adapter_that_is_saved_under_other_names_stops_a_training(
+    flight: Flight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PEFT only warns of names that it does not know, and goes on with an adapter that does nothing."""
+    from safetensors.torch import load_file, save_file
+
+    real = flight.trainer.model.save_pretrained
+
+    def renamed(folder: str) -> None:
+        real(folder)
+        file = Path(folder) / "adapter_model.safetensors"
+        save_file({name.replace("q_proj", "query"): value for name, value in load_file(file).items()}, file)
+
+    monkeypatch.setattr(flight.trainer.model, "save_pretrained", renamed)
+    checks = _reloaded(flight)
+    assert _failed(checks.values()) == ["adapter_reload"]
+    assert checks["adapter_reload"].measured == "12 of 14 tensors came back as they were"
+
+
+def test_an_adapter_that_outweighs_the_base_drifts(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its products are so large that the base is lost in their rounding when they are taken out again."""
+    monkeypatch.setattr(preflight_adapter, "TRIAL_SPREAD", 1e6)
+    checks = _reloaded(flight)
+    assert _failed(checks.values()) == ["merge_drift"]
+
+
+@pytest.mark.parametrize(("peak", "passed"), [(92, True), (93, False), (None, True)])
+def test_a_step_must_leave_some_of_the_card_s_memory(peak: int | None, passed: bool) -> None:
+    check = check_memory(peak, 100, PreflightSection(max_memory_share=0.92))
+    assert check.passed is passed
+    assert ("no GPU" in check.measured) is (peak is None)
+
+
+def test_a_training_after_a_preflight_is_the_training_without_one(flight: Flight, tmp_path: Path) -> None:
+    """Bit for bit: weights, rollouts, the sampler, and the random state at the end."""
+    ends = []
+    for checked in (False, True):
+        seen: list[Any] = []
+        trainer = small_trainer(
+            tmp_path / str(checked),
+            flight.rows,
+            on_rollouts=lambda step, rollouts, _, seen=seen: seen.append((step, rollouts.completion_ids)),
+        )
+        torch.manual_seed(6)
+        if checked:
+            Flight(trainer, flight.tokenizer, flight.base, flight.rows).check()
+        trainer.train()
+        weights = {name: value.tolist() for name, value in adapter_weights(trainer).items()}
+        ends.append((weights, seen, trainer.state_dict(), torch.get_rng_state().tolist()))
+    assert len(ends[0][1]) == 4
+    assert ends[0] == ends[1]

@@ -1,0 +1,185 @@
+"""What goes into a training is checked first: the audit, the tokenizer, the prompts; and how a failure is told."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from schemas.audit_record import AuditedTask, AuditRecord
+from schemas.errors import GateRefused
+from schemas.train_config import PreflightSection, TrainConfig
+from tasks.commerce.registry import reward_version
+from tasks.train.preflight_check import Check, as_table, refuse_if_failed
+from tasks.train.preflight_data import (
+    cannot_render,
+    check_audit,
+    check_prompt_budget,
+    check_prompts_per_task,
+    check_template,
+    check_tokens,
+    choose_rows,
+)
+from tests.tasks.train.small_training import RECIPE, prompt_rows, tiny_policy
+
+
+@pytest.fixture
+def tokenizer() -> Any:
+    """Return a tokenizer that a test may spoil."""
+    return tiny_policy()[1]
+
+
+def _by_name(checks: list[Check]) -> dict[str, Check]:
+    return {check.name: check for check in checks}
+
+
+def audit_record(**changes: Any) -> AuditRecord:
+    task = AuditedTask(n=30, rho=0.8, rho_low=0.6, verdict="passed")
+    record = AuditRecord(
+        spec="grounded",
+        reward_version=reward_version(),
+        sheet_sha256="a",
+        rollouts_sha256="b",
+        raters={"r1": "rubric"},
+        verdict="passed",
+        reasons=(),
+        thresholds={},
+        tasks={"push": task, "sentiment": task},
+    )
+    return record.model_copy(update=changes)
+
+
+def test_a_sound_tokenizer_passes(tokenizer: Any) -> None:
+    checks = [*check_template(tokenizer), *check_tokens(tokenizer)]
+    assert [check.name for check in checks] == ["chat_template", "end_of_turn", "padding", "round_trip"]
+    assert all(check.passed for check in checks)
+
+
+def test_an_audit_that_refused_stops_a_training() -> None:
+    check = check_audit(audit_record(verdict="refused", reasons=("rho of push is 0.1",)), prompt_rows())
+    assert not check.passed
+    assert check.measured == "refused: rho of push is 0.1"
+    assert check_audit(audit_record(), prompt_rows()).passed
+
+
+def test_an_audit_of_other_rewards_or_of_too_few_tasks_stops_a_training() -> None:
+    other = check_audit(audit_record(reward_version="0" * 64), prompt_rows())
+    assert not other.passed
+    assert "000000000000" in other.measured
+    fewer = check_audit(audit_record(tasks={"push": audit_record().tasks["push"]}), prompt_rows())
+    assert not fewer.passed
+    assert fewer.measured == "says nothing of sentiment"
+
+
+def test_an_eos_that_the_template_never_writes_stops_a_training(tokenizer: Any) -> None:
+    tokenizer.eos_token = "<|im_start|>"
+    check = _by_name(check_template(tokenizer))["end_of_turn"]
+    assert not check.passed
+    assert check.measured == "the template ends a turn with '<|im_end|>', and EOS is '<|im_start|>'"
+
+
+def test_padding_on_the_right_stops_a_training(tokenizer: Any) -> None:
+    tokenizer.padding_side = "right"
+    check = _by_name(check_tokens(tokenizer))["padding"]
+    assert not check.passed
+    assert "right" in check.measured
+
+
+def test_a_tokenizer_without_padding_stops_a_training(tokenizer: Any) -> None:
+    tokenizer.pad_token = None
+    check = _by_name(check_tokens(tokenizer))["padding"]
+    assert not check.passed
+    assert check.measured == "no pad_token"
+
+
+def test_a_pad_that_is_eos_is_let_through_as_long_as_it_is_masked(tokenizer: Any) -> None:
+    tokenizer.pad_token = tokenizer.eos_token
+    check = _by_name(check_tokens(tokenizer))["padding"]
+    assert check.passed
+    assert "also the one that ends" in check.measured
+
+
+def test_a_tokenizer_that_drops_accents_stops_a_training(tokenizer: Any) -> None:
+    from tokenizers import normalizers
+
+    tokenizer.backend_tokenizer.normalizer = normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents()])
+    check = _by_name(check_tokens(tokenizer))["round_trip"]
+    assert not check.passed
+
+
+@pytest.mark.parametrize(
+    ("template", "fault"),
+    [
+        ("{% for m in messages if m.role != 'system' %}{{ m.content }}{% endfor %}A:", "system text"),
+        ("{% for m in messages | reverse %}{{ m.content }}{% endfor %}A:", "system text"),
+        ("{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}", "does not open"),
+        (
+            "{% for m in messages %}{{ m.content }} {% endfor %}{% if add_generation_prompt %}A{% endif %}",
+            "does not end",
+        ),
+    ],
+)
+def test_a_chat_template_that_does_not_ask_stops_a_training(tokenizer: Any, template: str, fault: str) -> None:
+    tokenizer.chat_template = template
+    assert cannot_render(tokenizer) is None
+    check = _by_name(check_template(tokenizer))["chat_template"]
+    assert not check.passed
+    assert fault in check.measured
+
+
+@pytest.mark.parametrize("template", ["{{ raise_exception('no system role') }}", None])
+def test_a_template_that_cannot_be_rendered_is_told_apart_from_one_that_asks_wrongly(
+    tokenizer: Any, template: str | None
+) -> None:
+    tokenizer.chat_template = template
+    assert str(cannot_render(tokenizer)).startswith("the chat template cannot be rendered (")
+
+
+def test_prompts_over_the_budget_are_counted(tokenizer: Any) -> None:
+    recipe = TrainConfig.model_validate(RECIPE)
+    rows = prompt_rows()
+    rows[3] = replace(rows[3], prompt=rows[3].prompt * 2)
+    longest = int(check_prompt_budget(tokenizer, rows, 999, 999, recipe).measured.split()[-2])
+    assert check_prompt_budget(tokenizer, rows, 999, longest, recipe).passed
+    check = check_prompt_budget(tokenizer, rows, 999, longest - 1, recipe)
+    assert not check.passed
+    assert check.measured == f"1 of 12 prompts are over, the longest with {longest} tokens"
+
+
+def test_a_completion_must_fit_behind_the_longest_prompt(tokenizer: Any) -> None:
+    """A prompt of exactly so many tokens as there is room for fits; with one token less of room it does not."""
+    recipe, rows = TrainConfig.model_validate(RECIPE), prompt_rows()
+    longest = int(check_prompt_budget(tokenizer, rows, 999, 999, recipe).measured.split()[-2])
+    room = longest + recipe.max_completion_tokens
+    assert check_prompt_budget(tokenizer, rows, room, 999, recipe).passed
+    assert not check_prompt_budget(tokenizer, rows, room - 1, 999, recipe).passed
+
+
+def test_too_few_prompts_of_one_task_stop_a_training() -> None:
+    rows = [*prompt_rows(), *(replace(row, prompt_id=f"{row.prompt_id}-again") for row in prompt_rows("push"))]
+    check = check_prompts_per_task(rows, PreflightSection(min_prompts_per_task=7))
+    assert not check.passed
+    assert check.measured == "6 of sentiment, the fewest"
+    assert "sentiment" in check.remedy
+
+
+def test_prompts_that_are_asked_are_of_as_many_tasks_as_there_are() -> None:
+    rows = [*prompt_rows("push", each=6), *prompt_rows("sentiment", each=2)]
+    for seed in range(5):
+        assert {row.task for row in choose_rows(rows, 2, seed)} == {"push", "sentiment"}
+        assert len({row.prompt_id for row in choose_rows(rows, 6, seed)}) == 6
+    assert len(choose_rows(rows, 99, 0)) == 8
+
+
+def test_a_refusal_is_one_sentence_with_the_first_failures_and_the_names_of_the_others() -> None:
+    checks = [Check(f"check{n}", n == 0, f"measured{n}", f"limit{n}", f"remedy{n}") for n in range(6)]
+    with pytest.raises(GateRefused) as refusal:
+        refuse_if_failed(checks)
+    told = str(refusal.value)
+    assert told.startswith("the preflight failed 5 of 6 checks: check1: measured1 (limit: limit1), remedy1; check2")
+    assert told.endswith("; and also check4, check5")
+    assert "\n" not in told
+
+
+def test_the_table_shows_a_remedy_only_where_it_is_needed() -> None:
+    table = as_table([Check("a", True, "1|2", "3", "fix"), Check("b", False, "4", "5", "mend", 1.26)]).splitlines()
+    assert table[2:] == ["| a | passed | 1\\|2 | 3 | 0.0 |  |", "| b | FAILED | 4 | 5 | 1.3 | mend |"]

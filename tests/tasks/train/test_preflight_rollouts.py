@@ -1,0 +1,178 @@
+"""What a policy answers is checked first: that it varies, does not think aloud, ends, and earns different rewards."""
+
+from typing import Any
+
+import pytest
+
+from schemas.train_config import TrainConfig
+from tasks.commerce.sandbox import Databases
+from tasks.policy.generate import Completion, StopReason
+from tasks.train.preflight_check import Check
+from tasks.train.preflight_rollouts import Answers, answer, check_answers, check_generation_settings
+from tasks.train.rehearsal import unchanged
+from tasks.train.rewards import ComponentRewards
+from tests.tasks.train.small_training import RECIPE, prompt_rows, small_trainer, tiny_policy
+
+ROWS = prompt_rows()
+SAME = ["a"] * 8
+OPENED = "<|im_start|>assistant\\n"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return small_trainer(tmp_path_factory.mktemp("work"), ROWS)
+
+
+@pytest.fixture
+def trainer(shared: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a trainer whose generation configurations a test may spoil."""
+    from transformers import GenerationConfig
+
+    model = shared.model.get_base_model()
+    monkeypatch.setattr(model, "generation_config", GenerationConfig.from_dict(model.generation_config.to_dict()))
+    monkeypatch.setattr(shared.model, "generation_config", model.generation_config)
+    own = shared.generation_config
+    monkeypatch.setattr(shared, "generation_config", GenerationConfig.from_dict(own.to_dict()))
+    return shared
+
+
+@pytest.fixture
+def tokenizer() -> Any:
+    """Return a tokenizer that a test may spoil."""
+    return tiny_policy()[1]
+
+
+def _recipe(**limits: Any) -> TrainConfig:
+    return TrainConfig.model_validate({**RECIPE, "preflight": limits})
+
+
+def _checks(answers: Answers, tokenizer: Any, recipe: TrainConfig, rewards: Any = None) -> dict[str, Check]:
+    rewards = rewards or ComponentRewards(Databases(()), "grounded")
+    return {check.name: check for check in check_answers(answers, tokenizer, rewards, recipe)}
+
+
+def _asked(trainer: Any, recipe: TrainConfig) -> dict[str, Check]:
+    tokenizer = trainer.processing_class
+    with unchanged(trainer):
+        return _checks(answer(trainer, tokenizer, ROWS[:2], recipe, 1), tokenizer, recipe)
+
+
+def _answers(texts: list[str]) -> Answers:
+    return Answers([ROWS[0]] * len(texts), [Completion(text, 3, StopReason.END_OF_TURN) for text in texts], texts)
+
+
+def _earning(rewards: list[float]) -> Any:
+    """Return rewards that are these, whatever was answered."""
+    fixed = ComponentRewards(Databases(()), "grounded")
+    scored = fixed.score([ROWS[0]], [Completion("a", 1, StopReason.END_OF_TURN)])[0]
+    fixed.score = lambda rows, completions: [  # type: ignore[method-assign]
+        scored.model_copy(update={"reward": reward}) for reward in rewards
+    ]
+    return fixed
+
+
+def test_a_trainer_that_samples_as_its_recipe_says_answers_differently_each_time(trainer: Any) -> None:
+    assert check_generation_settings(trainer, _recipe()).passed
+    assert _asked(trainer, _recipe())["distinct_completions"].passed
+
+
+@pytest.mark.parametrize(("name", "value"), [("min_p", 1.0), ("typical_p", 1e-6)])
+def test_a_setting_that_leaks_from_the_model_is_named_and_proven(trainer: Any, name: str, value: float) -> None:
+    """The two that TRL lets through: all completions of a prompt become one."""
+    setattr(trainer.model.generation_config, name, value)
+    check = check_generation_settings(trainer, _recipe())
+    assert not check.passed
+    assert check.measured == f"the model's {name}={value}"
+    asked = _asked(trainer, _recipe())
+    assert not asked["distinct_completions"].passed
+    assert asked["distinct_completions"].measured == "1 of 8 at best"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("temperature", 0.1), ("top_k", 20), ("repetition_penalty", 1.2), ("no_repeat_ngram_size", 3)]
+)
+def test_a_setting_that_is_not_the_recipe_s_is_named_even_where_it_is_overridden(
+    trainer: Any, name: str, value: float
+) -> None:
+    setattr(trainer.model.generation_config, name, value)
+    check = check_generation_settings(trainer, _recipe())
+    assert not check.passed
+    assert check.measured == f"the model's {name}={value}"
+
+
+def test_a_trainer_that_samples_colder_than_its_recipe_is_found_out(trainer: Any) -> None:
+    recipe = TrainConfig.model_validate({**RECIPE, "temperature": 1.2})
+    check = check_generation_settings(trainer, recipe)
+    assert not check.passed
+    assert check.measured == "the trainer's temperature=1.0"
+
+
+def test_a_temperature_near_zero_shows_in_what_is_answered(trainer: Any) -> None:
+    trainer.generation_config.temperature = 1e-4
+    assert not check_generation_settings(trainer, _recipe()).passed
+    assert not _asked(trainer, _recipe())["distinct_completions"].passed
+
+
+def test_one_prompt_with_a_short_answer_does_not_look_like_a_leak(tokenizer: Any) -> None:
+    """A policy that is sure of one prompt repeats itself there; a setting that leaks shows on every prompt."""
+    answers = _answers([*SAME, *"abcdefgh"])
+    assert _checks(answers, tokenizer, _recipe(min_distinct=8))["distinct_completions"].passed
+    assert not _checks(_answers(SAME), tokenizer, _recipe(min_distinct=2))["distinct_completions"].passed
+
+
+def test_a_template_that_opens_a_thought_is_found(tokenizer: Any) -> None:
+    """The reports' V1 and V2: three weeks with a model whose thoughts used up the completion."""
+    tokenizer.chat_template = tokenizer.chat_template.replace(OPENED, OPENED + "<think>\\n")
+    check = _checks(_answers(SAME), tokenizer, _recipe())["thinking"]
+    assert not check.passed
+    assert check.measured == "the template injects <think>, and 0 of 8 completions begin with it"
+
+
+def test_an_empty_thought_in_the_template_is_no_thinking(tokenizer: Any) -> None:
+    """Qwen3's template opens and closes one where it is told not to think."""
+    tokenizer.chat_template = tokenizer.chat_template.replace(OPENED, OPENED + "<think>\\n\\n</think>\\n\\n")
+    assert _checks(_answers(SAME), tokenizer, _recipe())["thinking"].passed
+
+
+def test_completions_that_begin_with_a_thought_are_found(tokenizer: Any) -> None:
+    check = _checks(_answers(["\n<think> hm", *SAME[1:]]), tokenizer, _recipe())["thinking"]
+    assert not check.passed
+    assert check.measured == "the template does not inject <think>, and 1 of 8 completions begin with it"
+
+
+def test_a_model_that_never_ends_hits_the_ceiling(trainer: Any) -> None:
+    trainer.generation_config.min_new_tokens = RECIPE["max_completion_tokens"]
+    check = _asked(trainer, _recipe(max_ceiling_share=0.5))["ceiling"]
+    assert not check.passed
+    assert check.measured == "100% of 16 completions were cut off"
+
+
+def test_a_constant_reward_has_no_spread_and_only_flat_groups(tokenizer: Any) -> None:
+    recipe = _recipe(min_spread=0.01, max_zero_variance=0.75)
+    checks = _checks(_answers(SAME * 2), tokenizer, recipe, _earning([0.3] * 16))
+    assert [name for name, check in checks.items() if not check.passed][-2:] == ["reward_spread", "zero_variance"]
+    assert checks["reward_spread"].measured == "0.0000 on average, at temperature 1.0"
+    assert checks["zero_variance"].measured == "100% of 2 groups earned the same throughout"
+
+
+def test_spread_is_within_groups_and_not_between_them(tokenizer: Any) -> None:
+    """Groups of 0 and of 1 throughout teach nothing, however they differ; half and half has .5: .1667 on average."""
+    earned = [0.0] * 8 + [1.0] * 8 + [0.0, 1.0] * 4
+    recipe = _recipe(min_spread=0.16, max_zero_variance=0.7)
+    checks = _checks(_answers(SAME * 3), tokenizer, recipe, _earning(earned))
+    assert checks["reward_spread"].measured.startswith("0.1667")
+    assert checks["zero_variance"].measured.startswith("67% of 3")
+    assert checks["reward_spread"].passed
+    assert checks["zero_variance"].passed
+
+
+def test_a_trainer_that_samples_nothing_itself_is_asked_all_the_same(trainer: Any) -> None:
+    """DPO's: the completions are the model's at the recipe's temperature, and the random state outside stays."""
+    from types import SimpleNamespace
+
+    other = SimpleNamespace(model=trainer.model)
+    recipe = _recipe()
+    answers = answer(other, trainer.processing_class, ROWS[:2], recipe, 1)
+    assert len(answers.completions) == 16
+    assert _checks(answers, trainer.processing_class, recipe)["distinct_completions"].passed
+    assert check_generation_settings(other, recipe).passed

@@ -1,0 +1,191 @@
+"""A rehearsed step tells what a step does, and the training after it is the one that there would have been."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from schemas.prompts import PromptRow
+from tasks.train.rehearsal import Rehearsal, rehearse, unchanged
+from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer, tiny_policy
+
+CLOCKS = ("seconds", "step_time", "per_second", "runtime")
+EVERYTHING: dict[str, Any] = {
+    "entropy": {"coefficient": 0.001, "adaptive": True, "target": 5.0},
+    "dynamic_sampling": {"extra_groups": 2},
+    "curriculum": [{"until_step": 2, "max_completion_tokens": 16}],
+    "max_completion_tokens": 24,
+    "task_weights": {"applies_to": "sampler"},
+    "accumulation": 2,
+    "iterations": 2,
+}
+
+
+def _trained(folder: Path, rehearsed: bool, **recipe: Any) -> dict[str, Any]:
+    seen: list[Any] = []
+    trainer = small_trainer(
+        folder,
+        on_rollouts=lambda step, rollouts, advantages: seen.append(
+            (step, rollouts.completion_ids, advantages.tolist())
+        ),
+        **recipe,
+    )
+    random.seed(1)
+    np.random.seed(1)
+    torch.manual_seed(1)
+    if rehearsed:
+        rehearse(trainer, 1e-2)
+        rehearse(trainer, 1.0)
+    trainer.train()
+    log = [
+        {name: value for name, value in entry.items() if not any(clock in name for clock in CLOCKS)}
+        for entry in trainer.state.log_history
+    ]
+    return {
+        "weights": {name: value.tolist() for name, value in adapter_weights(trainer).items()},
+        "log": log,
+        "sampler": trainer.state_dict(),
+        "entropy": getattr(trainer, "entropy_coef", None),
+        "seen": seen,
+        "random": (random.random(), np.random.random(), torch.rand(1).item()),
+    }
+
+
+@pytest.mark.parametrize("recipe", [{}, EVERYTHING], ids=["plain", "everything"])
+def test_a_training_after_a_rehearsal_is_the_training_without_one(tmp_path: Path, recipe: dict[str, Any]) -> None:
+    """Weights, metrics, prompts, rollouts, the entropy's controller and three random states, bit for bit."""
+    plain = _trained(tmp_path / "plain", rehearsed=False, **recipe)
+    after = _trained(tmp_path / "after", rehearsed=True, **recipe)
+    assert plain["seen"], "the comparison is worth nothing where nothing was seen"
+    for part, value in plain.items():
+        assert after[part] == value, part
+
+
+def test_the_block_may_fail_and_still_leaves_no_trace(tmp_path: Path) -> None:
+    trainer = small_trainer(tmp_path)
+    before, state = torch.get_rng_state(), trainer.state_dict()
+    with pytest.raises(ZeroDivisionError), unchanged(trainer):
+        trainer._sampler._source.draw(3)
+        trainer._step = 7
+        torch.rand(5)
+        raise ZeroDivisionError
+    assert torch.equal(torch.get_rng_state(), before)
+    assert trainer.state_dict() == state
+    assert trainer._step == 0
+
+
+def test_a_step_moves_the_adapter_alone(tmp_path: Path) -> None:
+    """At first A has no gradient, for B is zero: of a fresh adapter, exactly the Bs move."""
+    trainer = small_trainer(tmp_path)
+    found = rehearse(trainer, 1e-2)
+    adapter = adapter_weights(trainer)
+    assert found.moved == {name for name in adapter if "lora_B" in name}
+    assert found.finite
+    assert found.gradient_norm > 0
+    assert found.peak_bytes is None or found.peak_bytes > 0
+
+
+def test_a_base_weight_that_was_left_trainable_is_seen_to_move_and_is_put_back(tmp_path: Path) -> None:
+    trainer = small_trainer(tmp_path)
+    left = "base_model.model.model.norm.weight"
+    parameter = dict(trainer.model.named_parameters())[left]
+    parameter.requires_grad_(True)
+    before = parameter.detach().clone()
+    assert left in rehearse(trainer, 1e-2).moved
+    assert torch.equal(parameter, before)
+
+
+def test_gradients_that_are_no_numbers_are_told_and_weights_put_back(tmp_path: Path) -> None:
+    trainer = small_trainer(tmp_path)
+    name, parameter = next((n, p) for n, p in trainer.model.named_parameters() if "lora_B" in n)
+    parameter.register_hook(lambda gradient: gradient * float("nan"))
+    found = rehearse(trainer, 1e-2)
+    assert not found.finite
+    assert name in found.moved
+    assert torch.equal(parameter, torch.zeros_like(parameter))
+
+
+@pytest.mark.parametrize(
+    ("loss", "norm", "finite"), [(0.1, 1.0, True), (float("nan"), 1.0, False), (0.1, float("inf"), False)]
+)
+def test_finite_means_both_the_loss_and_the_gradients(loss: float, norm: float, finite: bool) -> None:
+    assert Rehearsal(loss, norm, frozenset(), 0.0, None).finite is finite
+
+
+def test_a_batch_without_any_spread_of_rewards_still_shows_what_a_step_moves(tmp_path: Path) -> None:
+    trainer = small_trainer(tmp_path)
+    real = trainer._rewards.components
+    trainer._rewards.components = lambda scored: [[0.0 * value for value in row] for row in real(scored)]
+    found = rehearse(trainer, 1e-2)
+    assert found.gradient_norm > 0
+    assert found.moved
+    assert "_advantages" not in vars(trainer)
+
+
+def test_every_pass_of_an_accumulated_step_counts(tmp_path: Path) -> None:
+    """The gradient of 8 completions is the same in one pass and in two of four (the loss is a sum over B x L)."""
+    rows: list[PromptRow] = prompt_rows()
+    whole = small_trainer(tmp_path / "whole", rows)
+    halves = small_trainer(tmp_path / "halves", rows, accumulation=2)
+    found = []
+    for trainer in (whole, halves):
+        torch.manual_seed(2)
+        found.append(rehearse(trainer, 1e-2))
+    assert found[0].gradient_norm == pytest.approx(found[1].gradient_norm, rel=1e-4)
+
+
+def test_a_step_of_dpo_is_rehearsed_too(tmp_path: Path) -> None:
+    from datasets import Dataset
+    from peft import LoraConfig
+    from trl import DPOConfig
+
+    from tasks.policy.generate import as_messages
+    from tasks.train.preference_trainer import PreferenceTrainer
+
+    model, tokenizer = tiny_policy()
+    pair = {
+        "prompt": as_messages("Responda.", "Pedido 1: livro."),
+        "chosen": [{"role": "assistant", "content": "frete grátis"}],
+        "rejected": [{"role": "assistant", "content": "nada"}],
+    }
+    trainer = PreferenceTrainer(
+        model=model,
+        args=DPOConfig(
+            output_dir=str(tmp_path), use_cpu=True, bf16=False, per_device_train_batch_size=2, report_to="none"
+        ),
+        train_dataset=Dataset.from_list([pair] * 4),
+        processing_class=tokenizer,
+        peft_config=LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM"),
+    )
+    before = {name: value.clone() for name, value in adapter_weights(trainer).items()}
+    metrics = dict(trainer._metrics["train"])
+    found = rehearse(trainer, 1e-2)
+    assert found.finite
+    assert found.moved
+    assert all("lora_B" in name for name in found.moved)
+    assert all(torch.equal(value, before[name]) for name, value in adapter_weights(trainer).items())
+    assert dict(trainer._metrics["train"]) == metrics
+
+
+def test_a_quantized_base_is_seen_not_to_move(tmp_path: Path) -> None:
+    """NF4 keeps weights in a parameter type of its own, packed, which must be compared and left alone."""
+    from peft import get_peft_model
+
+    from tasks.policy.load import load_base
+
+    trainer = small_trainer(tmp_path / "work")
+    model, _ = tiny_policy()
+    model.save_pretrained(tmp_path / "base")
+    config = trainer.model.peft_config["default"]
+    trainer.model = trainer.model_wrapped = get_peft_model(load_base(tmp_path / "base", four_bit=True), config)
+    for parameter in trainer.model.parameters():
+        if parameter.requires_grad:
+            parameter.data = parameter.data.float()
+    packed = [value for value in trainer.model.parameters() if value.dtype == torch.uint8]
+    assert packed
+    found = rehearse(trainer, 1e-2)
+    assert found.moved
+    assert all("lora_B" in name for name in found.moved)

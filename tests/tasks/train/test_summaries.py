@@ -1,0 +1,72 @@
+"""One summary of several trainings, by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.train.summaries import chosen_reward, gather_tasks, merge_summaries, read_summary
+
+
+def summary(task: str, rewards: dict[int, float], chosen: int, *, stopped_early: bool = False) -> dict[str, Any]:
+    validation = [
+        {
+            "step": step,
+            "mean_reward": reward,
+            "by_task": {task: reward},
+            "ground_truth": {task: {"accuracy": reward / 2}},
+        }
+        for step, reward in rewards.items()
+    ]
+    return {
+        "seed": 7,
+        "audit": {"spec": "grounded"},
+        "steps": max(rewards),
+        "chosen_step": chosen,
+        "stopped_early": stopped_early,
+        "validation": validation,
+        "log": [{"loss": 0.5}],
+    }
+
+
+PUSH = summary("push", {0: 0.1, 10: 0.5, 20: 0.4}, 10, stopped_early=True)
+CHURN = summary("churn", {0: 0.3, 10: 0.4, 20: 0.6, 30: 0.8}, 30)
+
+
+def test_a_task_whose_training_ended_counts_on_with_its_latest_reward() -> None:
+    merged = merge_summaries({"push": PUSH, "churn": CHURN})
+    assert {entry["step"]: entry["mean_reward"] for entry in merged["validation"]} == pytest.approx(
+        {0: 0.2, 10: 0.45, 20: 0.5, 30: 0.6}
+    )
+    assert merged["validation"][-1]["by_task"] == {"push": 0.4, "churn": 0.8}
+    assert merged["validation"][-1]["ground_truth"] == {"push": {"accuracy": 0.2}, "churn": {"accuracy": 0.4}}
+    assert (merged["steps"], merged["stopped_early"], merged["seed"]) == (30, True, 7)
+
+
+def test_each_task_keeps_the_step_that_was_chosen_for_it() -> None:
+    merged = merge_summaries({"push": PUSH, "churn": CHURN})
+    assert merged["chosen_step"] is None
+    assert merged["chosen_steps"] == {"push": 10, "churn": 30}
+    assert chosen_reward(merged) == pytest.approx((0.5 + 0.8) / 2)
+
+
+def test_the_chosen_reward_is_of_the_chosen_step_and_not_of_the_last() -> None:
+    assert chosen_reward(PUSH) == 0.5
+
+
+def test_the_outputs_of_each_task_become_one_policy_and_nothing_is_lost(tmp_path: Path) -> None:
+    for task, content in (("push", PUSH), ("churn", CHURN)):
+        (tmp_path / "tasks" / task / "adapter").mkdir(parents=True)
+        (tmp_path / "tasks" / task / "adapter" / "adapter_model.safetensors").write_text(task)
+        (tmp_path / "tasks" / task / "training.json").write_text(json.dumps(content))
+    gather_tasks(tmp_path, ["push", "churn"])
+    assert sorted(str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file()) == [
+        "adapters/churn/adapter_model.safetensors",
+        "adapters/push/adapter_model.safetensors",
+        "tasks/churn/training.json",
+        "tasks/push/training.json",
+        "training.json",
+    ]
+    assert (tmp_path / "adapters" / "push" / "adapter_model.safetensors").read_text() == "push"
+    assert read_summary(tmp_path) == merge_summaries({"push": PUSH, "churn": CHURN})
