@@ -75,7 +75,8 @@ def main() -> int:
         Console(stderr=True).print("there is no GPU here, so nothing was checked; run it on the machine that trains")
         return 2
     if options.plan:
-        recipe = planned(load_config(PROFILE).train, options.plan, STEPS)
+        _, total = torch.cuda.mem_get_info()
+        recipe = planned(load_config(PROFILE).train, options.plan, STEPS, card_gigabytes=total / 1e9)
         with tempfile.TemporaryDirectory() as work:
             figures = measure(options.base, recipe, load_config(PROFILE).curate.max_prompt_tokens, Path(work))
         print(json.dumps(asdict(figures)))
@@ -122,9 +123,14 @@ def write_base(shape: DecoderShape, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def planned(recipe: TrainConfig, plan: str, steps: int) -> TrainConfig:
-    """Return the recipe with a plan's backend, for so many steps without a checkpoint among them."""
-    return TrainConfig.model_validate({**recipe.model_dump(), **PLANS[plan], "max_steps": steps, "save_every": 1000})
+def planned(recipe: TrainConfig, plan: str, steps: int, *, card_gigabytes: float = MAX_GIGABYTES) -> TrainConfig:
+    """Return the recipe with a plan's backend, for so many steps without a checkpoint among them.
+
+    On a card with more than 24 GB, vLLM gets as much of it as it would get of 24.
+    """
+    vllm = {"memory_share": recipe.vllm.memory_share * min(1.0, MAX_GIGABYTES / card_gigabytes)}
+    settings = {**PLANS[plan], "vllm": {**vllm, **PLANS[plan]["vllm"]}}
+    return TrainConfig.model_validate({**recipe.model_dump(), **settings, "max_steps": steps, "save_every": 1000})
 
 
 def measure(base: Path, recipe: TrainConfig, prompt_tokens: int, work: Path) -> Figures:

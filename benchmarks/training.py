@@ -32,7 +32,18 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.training_arms import ARMS, OURS, STOCK, STOCK_AT_OUR_RATE, SWITCHES, V4_2, Job, Outcome, recipe_of
+from benchmarks.training_arms import (
+    ARMS,
+    OURS,
+    STOCK,
+    STOCK_AT_OUR_RATE,
+    SWITCHES,
+    V4_2,
+    Job,
+    Outcome,
+    Point,
+    recipe_of,
+)
 from benchmarks.training_figures import (
     FIGURES,
     Difference,
@@ -246,11 +257,15 @@ def _print_validation(outcomes: Outcomes) -> None:
             f"{fmean(point.reward for point in points if point.step <= middle):.3f}",
             f"{fmean(point.reward for point in points if point.step > middle):.3f}",
             f"{final_validation(of_arm):.3f}",
-            f"{of_arm[0].curve[0].truth:.3f}",
-            f"{fmean(point.truth for point in points if point.step > middle):.3f}",
+            f"{_truth(of_arm[0].curve[0]):.3f}",
+            f"{fmean(_truth(point) for point in points if point.step > middle):.3f}",
             f"{fmean(outcome.seconds for outcome in of_arm):.0f}",
         )
     Console(width=100).print(table)
+
+
+def _truth(point: Point) -> float:
+    return fmean(point.truths.values())
 
 
 def _missed(outcomes: Outcomes, steps: int) -> list[str]:

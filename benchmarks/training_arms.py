@@ -115,14 +115,14 @@ class Scored(BaseModel):
     """Ground truth, in [0, 1]."""
 
 
-class Curve(BaseModel):
+class Point(BaseModel):
     """What validation said after one step."""
 
     step: int
     reward: float
     """Mean over the tasks."""
-    truth: float
-    """Mean ground truth over the tasks."""
+    truths: dict[str, float]
+    """Ground truth of each task."""
 
 
 class Outcome(BaseModel):
@@ -130,7 +130,7 @@ class Outcome(BaseModel):
 
     seconds: float
     """Of the training with its validations, on one thread."""
-    curve: list[Curve]
+    curve: list[Point]
     chosen_step: int
     """The step with the best validation reward, whose adapter answers the test split."""
     test: dict[str, Scored]
@@ -187,10 +187,10 @@ def run(job: Job) -> Outcome:
     return Outcome(
         seconds=seconds,
         curve=[
-            Curve(
+            Point(
                 step=each.step,
                 reward=each.mean_reward,
-                truth=fmean(_truth(task, each.ground_truth[task]) for task in each.by_task),
+                truths={task: _truth(task, metrics) for task, metrics in each.ground_truth.items()},
             )
             for each in selection.history
         ],

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
+from prefect.futures import PrefectFuture
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel
 
@@ -15,6 +16,8 @@ from schemas.errors import Interrupted
 from tasks.policy.child import SECONDS_TO_END, end_group, run_child
 
 Result = TypeVar("Result")
+
+SECONDS_OF_A_WAIT = 1.0
 
 
 class Trainings:
@@ -43,7 +46,7 @@ class Trainings:
             try:
                 futures = runner.map(_run, {"name": list(works), "work": guarded})
                 for future in futures:
-                    future.wait()
+                    _wait_for(future)
             except BaseException:
                 self._end()
                 raise
@@ -79,6 +82,14 @@ class Trainings:
             self._ended = True
         for child in self._children:
             end_group(child, SECONDS_TO_END)
+
+
+def _wait_for(future: PrefectFuture[Any]) -> None:
+    """Wait in short stretches: a signal that another thread was handed wakes nobody who waits without an end."""
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    while not done.wait(SECONDS_OF_A_WAIT):
+        pass
 
 
 @task(name="training", task_run_name="{name}", cache_policy=NO_CACHE)

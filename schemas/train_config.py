@@ -165,8 +165,8 @@ class PreflightSection(Section):
     max_zero_variance: float = Field(default=0.75, gt=0, le=1)
     """Largest share of groups whose completions all earn the same."""
     max_cache_error: float = Field(default=0.1, gt=0)
-    """Largest error of the logits with the key-value cache, as a share of their standard deviation; bfloat16 alone makes
-    some hundredths."""
+    """Largest error of the logits with the key-value cache, as a share of their standard deviation; bfloat16 alone
+    makes some hundredths."""
     max_cache_ratio: float = Field(default=5.0, gt=0)
     """Largest time of generation with the key-value cache, as a multiple of the time without. Whether it spares work is
     counted in tokens: on a small model, time does not tell."""
@@ -317,6 +317,31 @@ class TrainConfig(Section):
                 "curriculum must have its stages in order, each longer than the one before and none longer than "
                 f"max_completion_tokens {self.max_completion_tokens}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _the_backend_can_do_it(self) -> "TrainConfig":
+        if self.backend == "transformers":
+            if self.vllm.enabled and self.load_in_4bit:
+                # TRL pushes the packed weights, for which vLLM has no place: TRL's issue 4973.
+                raise ValueError(
+                    "vllm.enabled with load_in_4bit needs backend='unsloth', because TRL cannot hand quantized weights "
+                    "to vLLM; set load_in_4bit=false, which takes 0.6 GB more for 0.5B parameters"
+                )
+            return self
+        left_out = {
+            # Its loss ignores an adaptive coefficient, with a warning; a fixed one counts.
+            "entropy.adaptive": self.entropy.adaptive,
+            # Its log-probabilities come without entropies.
+            "entropy_advantages": self.entropy_advantages,
+            # It moves completions to the left of their padding, and advantages by token stay where they were.
+            "block_advantages": self.block_advantages,
+            # Only its trainer for GRPO was read for what it replaces.
+            "algorithm 'dpo'": self.algorithm == "dpo",
+        }
+        for setting, asked_for in left_out.items():
+            if asked_for:
+                raise ValueError(f"{setting} is not possible with backend 'unsloth'; set backend='transformers'")
         return self
 
     @model_validator(mode="after")

@@ -66,6 +66,7 @@ def run_child(
     progress: Progress,
     metrics: Metrics | None = None,
     alarm: OnAlarm | None = None,
+    started: Callable[["subprocess.Popen[str]"], object] | None = None,
 ) -> None:
     """Run `module` on the request and wait for its end.
 
@@ -77,6 +78,7 @@ def run_child(
         progress: Told what the child reports.
         metrics: Told the metrics of each step, where somebody wants them.
         alarm: Told each alarm, where somebody wants them.
+        started: Given the child, for whoever ends it from another thread.
 
     Raises:
         TucanoError: The child failed, with its own sentence and exit code, or was killed.
@@ -103,6 +105,8 @@ def run_child(
         except OSError as error:
             raise InputError(f"the trainer's interpreter {command[0]} cannot be started: {error}") from error
     try:
+        if started is not None:
+            started(child)
         failure = _listen(child, progress, metrics, alarm)
         exit_code = child.wait()
     except BaseException:

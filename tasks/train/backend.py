@@ -53,10 +53,8 @@ def load_trainable(base: Path, config: TrainConfig, *, seed: int, max_prompt_tok
         max_prompt_tokens: The longest prompt, in tokens with the chat template.
 
     Raises:
-        InputError: The recipe asks of its backend what that cannot do, the folder holds no model or tokenizer, or
-            Unsloth or its GPU is missing.
+        InputError: The folder holds no model or tokenizer, or Unsloth or its GPU is missing.
     """
-    refuse_unsupported(config)
     if config.backend == "unsloth":
         return _load_by_unsloth(base, config, seed=seed, max_prompt_tokens=max_prompt_tokens)
     from tasks.policy.load import load_base, load_tokenizer
@@ -77,37 +75,6 @@ def lora_config(config: TrainConfig) -> "LoraConfig":
         bias="none",
         task_type="CAUSAL_LM",
     )
-
-
-def refuse_unsupported(config: TrainConfig) -> None:
-    """Refuse a recipe whose backend would leave out, or get wrong, something that it asks for.
-
-    Raises:
-        InputError: Names the setting, and what to set instead.
-    """
-    if config.backend == "transformers" and config.vllm.enabled and config.load_in_4bit:
-        # TRL pushes the packed weights, for which vLLM has no place: TRL's issue 4973.
-        raise InputError(
-            "train.vllm.enabled=true with train.load_in_4bit=true needs train.backend='unsloth', because TRL cannot "
-            "hand quantized weights to vLLM; set train.load_in_4bit=false, which takes 0.6 GB more for 0.5B parameters"
-        )
-    if config.backend == "transformers":
-        return
-    asked = {
-        # Its loss ignores an adaptive coefficient, with a warning; a fixed one counts.
-        "entropy.adaptive=true": config.entropy.adaptive,
-        # Its log-probabilities come without entropies.
-        "entropy_advantages=true": config.entropy_advantages,
-        # It moves completions to the left of their padding, and advantages by token stay where they were.
-        "block_advantages=true": config.block_advantages,
-        # Only its trainer for GRPO was read for what it replaces.
-        "algorithm='dpo'": config.algorithm == "dpo",
-    }
-    for setting, is_asked in asked.items():
-        if is_asked:
-            raise InputError(
-                f"train.{setting} is not possible with train.backend='unsloth'; set train.backend='transformers'"
-            )
 
 
 def unsloth_load_arguments(base: Path, config: TrainConfig, *, seed: int, max_prompt_tokens: int) -> dict[str, Any]:

@@ -130,13 +130,9 @@ class StepReporter(TrainerCallback):  # type: ignore[misc]
             for name, value in logs.items()
             if isinstance(value, int | float) and math.isfinite(value)
         }
-        if self._price_per_hour:
-            # Of all steps, also of those before a resume: the Trainer's state has their log.
-            seconds = sum(entry.get("step_time") or 0.0 for entry in state.log_history)
-            values["cost_usd"] = seconds * self._price_per_hour / SECONDS_PER_HOUR
+        # Of all steps, also of those before a resume: the Trainer's state has their log. Only GRPO logs the time.
+        if cost := self._price_per_hour * sum(entry.get("step_time") or 0.0 for entry in state.log_history):
+            values["cost_usd"] = cost / SECONDS_PER_HOUR
         self._channel.metrics(state.global_step, values)
         shown = "reward" if "reward" in values else "loss"
         self._channel.progress(state.global_step, self._steps, f"{shown} {values.get(shown, math.nan):.3f}")
-
-
-LossReporter = StepReporter

@@ -20,6 +20,7 @@ from schemas.prompts import PromptRow
 from schemas.train_config import TrainConfig
 from tasks.policy.generate import Completion, StopReason, as_messages
 from tasks.train.advantages import blockwise_advantages, entropy_scale, median_advantages, zero_variance
+from tasks.train.backend import without_drift
 from tasks.train.blocks import blocks_by_token, blocks_of
 from tasks.train.rewards import ComponentRewards
 from tasks.train.rollouts import Rollouts
@@ -57,6 +58,8 @@ class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
         # TRL only counts with its dataset; the sampler draws the prompts.
         placeholder = Dataset.from_dict({"prompt": [as_messages("", "")] * len(rows)})
         super().__init__(reward_funcs=rewards.functions(), train_dataset=placeholder, **named)
+        if self.use_vllm and recipe.backend == "transformers":
+            self.vllm_generation.sync_weights = without_drift(self.model, self.vllm_generation.sync_weights)
         self._recipe = recipe
         self._rewards = rewards
         self._sampler = RolloutSampler(recipe, rows, self.args.seed)
@@ -64,6 +67,7 @@ class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
         self._chosen: Rollouts | None = None
         self._seconds = {"generation": 0.0, "reward": 0.0}
         self._sampled_tokens = 0
+        self._looked_at: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
         if self.accelerator.device.type == "cpu":
             # TRL keeps the adapter of a quantized model in bfloat16, which a CPU only emulates.
             for parameter in self.model.parameters():
@@ -191,16 +195,15 @@ class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
     def _entropy_factors(self, output: Mapping[str, Any]) -> torch.Tensor:
         ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
         mask = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
-        entropies: Any
         with torch.no_grad():
-            _, entropies, _ = self._get_per_token_logps_and_entropies(
+            entropies = self._get_per_token_logps_and_entropies(
                 self.model,
                 ids,
                 mask,
                 output["completion_ids"].size(1),
                 batch_size=self.args.per_device_train_batch_size,
                 compute_entropy=True,
-            )
+            )[1]
         return entropy_scale(entropies, output["completion_mask"])
 
     def _measure(self, chosen: Rollouts) -> None:
@@ -231,12 +234,29 @@ class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
         """Take TRL's step, and tell what of its time went where."""
         loss: torch.Tensor = super().training_step(*arguments, **named)
         if self._current_train_step_time == 0.0:
+            self._estimate_divergence()
             whole = self._metrics["train"]["step_time"][-1]
             for name, seconds in self._seconds.items():
                 self._metrics["train"][f"seconds/{name}"].append(seconds)
             self._metrics["train"]["seconds/update"].append(whole - sum(self._seconds.values()))
             self._seconds = dict.fromkeys(self._seconds, 0.0)
         return loss
+
+    def _estimate_divergence(self) -> None:
+        """Log how far the policy is from the base, where no KL penalty tells: k3 of Schulman, over a few completions.
+
+        A whole batch would cost a third of the update.
+        """
+        if self.beta or self._looked_at is None:
+            return
+        ids, mask, log_probabilities = self._looked_at
+        self._looked_at = None
+        completion = mask[:, -log_probabilities.size(1) :]
+        with torch.no_grad(), self.accelerator.unwrap_model(self.model).disable_adapter():
+            reference = self._get_per_token_logps_and_entropies(self.model, ids, mask, log_probabilities.size(1))[0]
+        ratio = reference - log_probabilities
+        divergence = (ratio.exp() - ratio - 1) * completion
+        self._metrics["train"]["kl"].append((divergence.sum() / completion.sum().clamp(min=1)).item())
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:
@@ -250,18 +270,31 @@ class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor,
         logits_to_keep: int,
+        *others: Any,
+        **named: Any,
+    ) -> tuple[Any, ...]:
+        """Compute log-probabilities of the completion tokens, (rows, logits_to_keep), and look at a few of the loss's.
+
+        TRL's own calls a fused kernel that needs Triton, which there is only on a GPU; Unsloth's has more arguments,
+        and may leave its results to its loss.
+        """
+        compute = super()._get_per_token_logps_and_entropies if input_ids.device.type != "cpu" else self._on_cpu
+        found: tuple[Any, ...] = compute(model, input_ids, attention_mask, logits_to_keep, *others, **named)
+        if found[0] is not None and found[0].requires_grad:
+            few = slice(self._recipe.prompts_per_step)
+            self._looked_at = (input_ids[few], attention_mask[few], found[0][few].detach())
+        return found
+
+    def _on_cpu(
+        self,
+        model: torch.nn.Module,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        logits_to_keep: int,
         batch_size: int | None = None,
         compute_entropy: bool = False,
-        **others: Any,
+        **_: Any,
     ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-        """Compute log-probabilities of the completion tokens; shapes (rows, logits_to_keep).
-
-        TRL's own calls a fused kernel that needs Triton, which there is only on a GPU.
-        """
-        if input_ids.device.type != "cpu":
-            return super()._get_per_token_logps_and_entropies(  # type: ignore[no-any-return]
-                model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy, **others
-            )
         log_probabilities, entropies = [], []
         size = batch_size or input_ids.shape[0]
         # An entropy that is only looked at needs no gradient, and is most of the work of one.

@@ -122,7 +122,8 @@ def _train(
     from tasks.train.validation import Selection, validate
 
     transformers.utils.logging.disable_progress_bar()
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    # On a GPU it would also fill all fresh memory.
+    torch.use_deterministic_algorithms(not torch.cuda.is_available(), warn_only=True)
     databases = Databases.from_store(read_store(request.store))
     rewards = ComponentRewards(databases, request.spec, config.content_threshold)
     mirror = open_mirror(request.mirror, request.training)

@@ -105,7 +105,7 @@ def _teach_stand_in(request: WarmStartRequest, work: Path, channel: Channel) -> 
 
     from tasks.policy.demonstrations import demonstrate
     from tasks.policy.stand_in import build_model, build_tokenizer
-    from tasks.train.callbacks import LossReporter
+    from tasks.train.callbacks import StepReporter
     from tasks.train.warm_start_trainer import WarmStartTrainer
 
     transformers.utils.logging.disable_progress_bar()
@@ -118,7 +118,7 @@ def _teach_stand_in(request: WarmStartRequest, work: Path, channel: Channel) -> 
         args=SFTConfig(**_arguments(request, work, spread=general > 0, on_gpu=False)),
         train_dataset=Dataset.from_list(demonstrations),
         processing_class=tokenizer,
-        callbacks=[LossReporter(channel, request.warm_start.steps)],
+        callbacks=[StepReporter(channel, request.warm_start.steps)],
     )
     trainer.train()
     _write_model(trainer.model, tokenizer, request.output)
@@ -133,7 +133,7 @@ def _teach_named(request: WarmStartRequest, work: Path, channel: Channel) -> Non
     from trl import SFTConfig, SFTTrainer
 
     from tasks.commerce.registry import TASKS
-    from tasks.train.callbacks import LossReporter
+    from tasks.train.callbacks import StepReporter
     from tasks.train.plain_head import add_plain_head
 
     transformers.utils.logging.disable_progress_bar()
@@ -153,7 +153,7 @@ def _teach_named(request: WarmStartRequest, work: Path, channel: Channel) -> Non
             target_modules="all-linear",
             task_type="CAUSAL_LM",
         ),
-        callbacks=[LossReporter(channel, request.warm_start.steps)],
+        callbacks=[StepReporter(channel, request.warm_start.steps)],
     )
     if not on_gpu:
         add_plain_head(trainer.model.get_base_model())

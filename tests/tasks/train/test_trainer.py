@@ -33,7 +33,7 @@ def test_log_probabilities_on_a_cpu_are_those_of_the_tempered_softmax() -> None:
 
     model, ids = _tiny()
     trainer: Any = SimpleNamespace(temperature=0.7, _entropy_bonus_enabled=False)
-    found, entropies, _ = PolicyTrainer._get_per_token_logps_and_entropies(
+    found, entropies, _ = PolicyTrainer._on_cpu(
         trainer, model, ids, torch.ones_like(ids), 4, batch_size=2, compute_entropy=True
     )
     assert entropies is not None
@@ -156,6 +156,14 @@ def test_every_estimator_of_advantages_trains(tmp_path: Path, recipe: dict[str, 
     assert seen[0][2].shape == (len(seen[0][1].rows),)
     (entry,) = [entry for entry in trainer.state.log_history if "grad_norm" in entry]
     assert entry["grad_norm"] > 0
+
+
+def test_how_far_the_policy_has_moved_is_told_without_a_penalty_for_it(tmp_path: Path) -> None:
+    trainer, _ = _train(tmp_path, guided_correction={"share": 1.0})
+    divergences = [entry["kl"] for entry in trainer.state.log_history if "kl" in entry]
+    assert divergences[0] == pytest.approx(0.0, abs=1e-6)
+    assert divergences[-1] > divergences[0]
+    assert len(divergences) == 4
 
 
 def test_the_time_of_a_step_is_told_by_what_it_was_spent_on(tmp_path: Path) -> None:
