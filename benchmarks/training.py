@@ -245,7 +245,7 @@ def _add_row(
 
 def _print_validation(outcomes: Outcomes) -> None:
     table = _table(f"Validation, seeds {' '.join(map(str, PILOT_SEEDS))}", "arm")
-    names = ("before", "1st half", "2nd half", "last", "truth before", "truth 2nd half", "s")
+    names = ("before", "mean", "2nd half", "last", "truth before", "truth 2nd half", "s")
     for name in names:
         table.add_column(name, justify="right")
     for arm, of_arm in outcomes.items():
@@ -254,7 +254,7 @@ def _print_validation(outcomes: Outcomes) -> None:
         table.add_row(
             arm,
             f"{of_arm[0].curve[0].reward:.3f}",
-            f"{fmean(point.reward for point in points if point.step <= middle):.3f}",
+            f"{fmean(point.reward for point in points):.3f}",
             f"{fmean(point.reward for point in points if point.step > middle):.3f}",
             f"{final_validation(of_arm):.3f}",
             f"{_truth(of_arm[0].curve[0]):.3f}",

@@ -34,6 +34,8 @@ REPORTED: Final[Mapping[str, Any]] = {
     "task_weights": {"applies_to": "loss"},
 }
 """The final report's recipe; its learning rate is for 0.5B parameters, and the profile has the stand-in's."""
+GUIDED: Final[Mapping[str, Any]] = {"share": 0.5, "threshold": 0.8}
+"""A chance twice the paper's, and of more groups: those without an answer that is nearly right."""
 TRUTH: Final[Mapping[str, tuple[str, ...]]] = {
     "extraction": ("field_f1",),
     "push": ("within_length", "names_product", "names_offer", "informal", "one_message"),
@@ -68,18 +70,19 @@ SWITCHES: Final[Mapping[str, Arm]] = {
     "median of nine": _switch(generations=9, baseline="median", aggregation="sum_then_normalize"),
     "entropy advantages": _switch(entropy_advantages=True),
     "guided correction": _switch(guided_correction={"share": 0.25}),
+    "guided more often": _switch(guided_correction=GUIDED),
     "block advantages": _switch(block_advantages=True),
     "content threshold": _switch(content_threshold=0.3),
     "curriculum": _switch(curriculum=({"until_step": 8, "max_completion_tokens": 64},)),
     "DAPO's loss": _switch(loss="dapo"),
-    # As many completions as 24 steps sample.
-    "DPO": Arm({**REPORTED, "preferences": {"prompts": 96}}, trainer="preferences"),
+    # As many completions as forty steps sample.
+    "DPO": Arm({**REPORTED, "preferences": {"prompts": 160}}, trainer="preferences"),
 }
 ARMS: Final[Mapping[str, Arm]] = {
     STOCK: Arm(trainer="trl"),
     STOCK_AT_OUR_RATE: Arm(trainer="trl_at_rate"),
     V4_2: _switch(),
-    OURS: _switch(iterations=2, epsilon_high=0.28, guided_correction={"share": 0.25}),
+    OURS: _switch(guided_correction=GUIDED, task_weights={"applies_to": "sampler"}),
     **SWITCHES,
 }
 

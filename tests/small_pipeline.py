@@ -29,13 +29,13 @@ class Ended:
     """What `--json` printed, where it printed anything."""
 
 
-def command(root: Path, *more: str) -> list[str]:
-    arguments = ["retrain", "--profile", str(PROFILE), "--set", f"state.root={root}", "--json", *more]
+def command(root: Path, *more: str, stage: str = "retrain") -> list[str]:
+    arguments = [stage, "--profile", str(PROFILE), "--set", f"state.root={root}", "--json", *more]
     return [sys.executable, "-m", "flows", *arguments]
 
 
-def retrain(root: Path, *more: str) -> Ended:
-    ended = subprocess.run(command(root, *more), capture_output=True, text=True, check=False)
+def retrain(root: Path, *more: str, stage: str = "retrain") -> Ended:
+    ended = subprocess.run(command(root, *more, stage=stage), capture_output=True, text=True, check=False)
     return Ended(ended.returncode, ended.stderr, json.loads(ended.stdout) if ended.stdout else None)
 
 

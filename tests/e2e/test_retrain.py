@@ -17,8 +17,10 @@ from schemas.profiles import load_config
 from schemas.progress import silent
 from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
 from tasks.lineage.artifacts import ArtifactStore
+from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import run_child
-from tasks.train.grpo import ADAPTER_FOLDER, SUMMARY_FILE, GrpoRequest
+from tasks.train.request import TrainRequest
+from tasks.train.summaries import SUMMARY_FILE
 from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, retrain, skipped
 
 pytestmark = pytest.mark.e2e
@@ -45,11 +47,12 @@ def test_the_resumed_run_skips_what_was_finished_and_goes_on_from_the_checkpoint
 def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tmp_path: Path) -> None:
     stages = {name: Path(stage["path"]) for name, stage in pipeline.resumed.document["stages"].items()}
     config = load_config(str(PROFILE))
-    request = GrpoRequest(
+    request = TrainRequest(
         config=config.train,
         spec=config.rewards.spec,
         validation_temperature=config.evaluate.temperature,
         validation_batch_size=config.evaluate.batch_size,
+        max_prompt_tokens=config.curate.max_prompt_tokens,
         seed=config.seed,
         base=stages["base"],
         dataset=stages["curate"],
@@ -86,6 +89,28 @@ def test_a_second_run_skips_every_stage_and_says_the_same(pipeline: Pipeline) ->
         assert after["sha256"] == before["sha256"]
         assert after["reused"]
     assert again.document["decision"] == pipeline.resumed.document["decision"]
+
+
+def test_train_and_evaluate_alone_find_what_the_whole_run_made(pipeline: Pipeline) -> None:
+    trained, evaluated = retrain(pipeline.root, stage="train"), retrain(pipeline.root, stage="evaluate")
+    assert skipped(trained.said) == STAGES[:5]
+    assert trained.exit_code == 0
+    (training,) = trained.document["trainings"]
+    assert training["sha256"] == pipeline.resumed.document["stages"]["train"]["sha256"]
+    assert skipped(evaluated.said) == STAGES[:6]
+    assert evaluated.exit_code == pipeline.resumed.exit_code
+
+
+def test_every_rollout_of_the_training_can_be_found_by_its_prompt_and_step(pipeline: Pipeline) -> None:
+    """Also those of before the kill: the checkpoint that was gone on from has them."""
+    import polars as pl
+
+    policy = Path(pipeline.resumed.document["stages"]["train"]["path"])
+    train = load_config(str(PROFILE)).train
+    rollouts = pl.read_parquet(policy / "rollouts" / "*.parquet")
+    by_step = rollouts.group_by("step").len().sort("step")
+    assert by_step["step"].to_list() == list(range(1, train.max_steps + 1))
+    assert set(by_step["len"]) == {train.completions_per_step}
 
 
 def test_a_second_run_at_the_same_time_is_refused(pipeline: Pipeline) -> None:
