@@ -19,10 +19,11 @@ prompt. A benchmark that was stopped goes on where it was.
 import argparse
 import hashlib
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import redirect_stderr, redirect_stdout
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
 from typing import Final
@@ -43,6 +44,7 @@ from benchmarks.training_arms import (
     Outcome,
     Point,
     recipe_of,
+    run,
 )
 from benchmarks.training_figures import (
     FIGURES,
@@ -159,7 +161,8 @@ def _run_all(jobs: Mapping[tuple[str, int], Job]) -> dict[tuple[str, int], Outco
     """Return the outcome of each job, a few at a time; those that are there from before are not run again."""
     code = source_digest(*TRAINING)
     outcomes: dict[tuple[str, int], Outcome] = {}
-    with ThreadPoolExecutor(WORKERS) as pool:
+    # Importing torch and TRL takes a tenth of a training: each worker does it once.
+    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
         running = {pool.submit(_run, job, code): name for name, job in jobs.items()}
         try:
             done = track(as_completed(running), "trainings", total=len(running), console=Console(stderr=True))
@@ -172,22 +175,16 @@ def _run_all(jobs: Mapping[tuple[str, int], Job]) -> dict[tuple[str, int], Outco
 
 
 def _run(job: Job, code: str) -> Outcome:
-    document = job.model_dump_json()
     folder = STATE / "trainings"
     folder.mkdir(exist_ok=True)
-    name = _digest(document, code)
-    result, request, log = (folder / f"{name}{ending}" for ending in (".json", ".request.json", ".log"))
+    name = _digest(job.model_dump_json(), code)
+    result, log = folder / f"{name}.json", folder / f"{name}.log"
     if not result.exists():
-        request.write_text(document, encoding="utf-8")
-        with log.open("wb") as output:
-            child = subprocess.run(
-                [sys.executable, "-m", "benchmarks.training_arms", str(request), str(result)],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                check=False,
-            )
-        if child.returncode:
-            raise SystemExit(f"{job.arm}, seed {job.seed}, ended with exit code {child.returncode}; its log is {log}")
+        with log.open("w", encoding="utf-8") as output, redirect_stdout(output), redirect_stderr(output):
+            outcome = run(job)
+        draft = result.with_suffix(".draft")
+        draft.write_text(outcome.model_dump_json(), encoding="utf-8")
+        draft.replace(result)
     return Outcome.model_validate_json(result.read_text(encoding="utf-8"))
 
 

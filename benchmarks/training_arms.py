@@ -1,6 +1,5 @@
-"""The arms of the training benchmark, and the training of one of them with one seed, in a process of its own."""
+"""The arms of the training benchmark, and the training of one of them with one seed."""
 
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -383,17 +382,3 @@ def _preference_trainer(
     return PreferenceTrainer(
         train_dataset=Dataset.from_list(preferred), args=DPOConfig(**{**arguments, "save_strategy": "no"}), **named
     )
-
-
-def main() -> int:
-    """Run the job of the file named first, and write what it came to into the file named second."""
-    request, result = map(Path, sys.argv[1:])
-    outcome = run(Job.model_validate_json(request.read_text(encoding="utf-8")))
-    draft = result.with_suffix(".draft")
-    draft.write_text(outcome.model_dump_json(), encoding="utf-8")
-    draft.replace(result)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,5 +1,6 @@
 """The train flow: a policy for each seed, resumed from its newest checkpoint where there is one."""
 
+import json
 import shutil
 import threading
 from collections.abc import Callable, Collection, Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from prefect import flow
+from prefect.artifacts import create_markdown_artifact
 
 from flows.session import mirror_address, work_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage
@@ -21,6 +23,7 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.checkpoints.address import open_mirror
 from tasks.lineage.recorder import StageRun
 from tasks.policy.child import run_child
+from tasks.train.preflight_check import PREFLIGHT_FILE, Check, as_table
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary
 
@@ -152,18 +155,30 @@ def _train_one(
     request: TrainRequest,
     *,
     fresh: bool,
-    log_name: str | None = None,
+    task: TaskName | None = None,
     **told: Callable[..., None],
 ) -> None:
-    """Train one adapter in a child process, and keep its log with the stage's run."""
+    """Train one adapter in a child process; its log and its preflight stay with the stage's run, however it ends."""
     folder = work_folder(config, request.training)
     if fresh:
         open_mirror(request.mirror, request.training).clear()
     shutil.rmtree(folder, ignore_errors=True)
-    run(f"tasks.train.{config.train.algorithm}", request, folder, interpreter=config.train.interpreter, **told)
-    log = folder / f"{config.train.algorithm}.log"
-    mlflow_run.log_file(log.rename(log.with_stem(log_name or log.stem)))
+    log, preflight = folder / f"{config.train.algorithm}.log", folder / PREFLIGHT_FILE
+    try:
+        run(f"tasks.train.{config.train.algorithm}", request, folder, interpreter=config.train.interpreter, **told)
+    finally:
+        suffix = f"-{task}" if task else ""
+        for file in (log, preflight):
+            if file.exists():
+                mlflow_run.log_file(file.rename(file.with_stem(file.stem + suffix)))
+        _show_preflight(preflight.with_stem(preflight.stem + suffix), request.training)
     shutil.rmtree(folder)
+
+
+def _show_preflight(file: Path, training: str) -> None:
+    if file.exists():
+        checks = [Check(**check) for check in json.loads(file.read_text(encoding="utf-8"))["checks"]]
+        create_markdown_artifact(key="preflight", markdown=as_table(checks), description=f"Preflight of {training}")
 
 
 def _train_each_task(
@@ -187,7 +202,7 @@ def _train_each_task(
         }
         train_one(
             request.model_copy(update=own),
-            log_name=f"{request.config.algorithm}-{task}",
+            task=task,
             progress=shares[task],
             metrics=lambda step, values: page.metrics(step, {f"{task}/{key}": value for key, value in values.items()}),
             alarm=lambda alarm, step, text: page.alarm(alarm, step, f"{task}: {text}"),

@@ -7,6 +7,8 @@ from typing import Any, Final
 from schemas.errors import GateRefused
 
 NAMED_FAILURES: Final = 3
+PREFLIGHT_FILE: Final = "preflight.json"
+"""What the preflight found; it holds times, and so is no part of the policy."""
 
 
 @dataclass(frozen=True)

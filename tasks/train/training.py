@@ -18,6 +18,7 @@ from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel
 from tasks.train.audited import require_audit
 from tasks.train.out_of_memory import memory_errors_told
+from tasks.train.preflight_check import PREFLIGHT_FILE, as_json, refuse_if_failed
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from tasks.train.rollout_log import RolloutLog
     from tasks.train.validation import Selection
 
-PREFLIGHT_FILE: Final = "preflight.json"
-"""What the preflight found; it holds times, and so is no part of the policy."""
 WORK_FOLDER: Final = "work"
 TIMINGS: Final = frozenset({"step_time", "sampling/tokens_per_second"})
 """What the log holds that is not decided by the inputs, beside all `seconds/`; MLflow has it, the artifact has not."""
@@ -192,7 +191,6 @@ def _check(
 ) -> None:
     """Run the preflight, and write down what it found even where it refuses."""
     from tasks.train.preflight import preflight
-    from tasks.train.preflight_check import as_json, refuse_if_failed
 
     checks = preflight(
         trainer,
