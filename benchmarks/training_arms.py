@@ -300,12 +300,9 @@ def stock_trainer(
         **changes: What TRL is told otherwise than its defaults.
     """
     from datasets import Dataset
-    from trl import GRPOConfig, GRPOTrainer
+    from trl import GRPOConfig
 
-    from tasks.train.trainer import PolicyTrainer
-
-    class StockTrainer(GRPOTrainer):  # type: ignore[misc]
-        _get_per_token_logps_and_entropies = PolicyTrainer._get_per_token_logps_and_entropies  # noqa: SLF001 - the CPU override alone
+    from tasks.train.portable import PortableTrainer
 
     def total(completions: list[list[dict[str, str]]], place: list[int], **_: Any) -> list[float]:
         return [
@@ -333,7 +330,7 @@ def stock_trainer(
         **changes,
     }
     questions = [{"prompt": as_messages(row.system, row.prompt), "place": place} for place, row in enumerate(rows)]
-    return StockTrainer(
+    return PortableTrainer(
         reward_funcs=total, train_dataset=Dataset.from_list(questions), args=GRPOConfig(**arguments), **named
     )
 

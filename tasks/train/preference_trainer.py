@@ -5,6 +5,7 @@ from typing import Any
 from trl import DPOTrainer
 
 from tasks.train.plain_head import add_plain_head
+from tasks.train.portable import hold_adapter_in_full_precision
 
 
 class PreferenceTrainer(DPOTrainer):  # type: ignore[misc]
@@ -12,11 +13,8 @@ class PreferenceTrainer(DPOTrainer):  # type: ignore[misc]
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
+        hold_adapter_in_full_precision(self)
         if self.accelerator.device.type == "cpu":
-            # TRL keeps the adapter of a quantized model in bfloat16, which a CPU only emulates.
-            for parameter in self.model.parameters():
-                if parameter.requires_grad:
-                    parameter.data = parameter.data.float()
             add_plain_head(self.model.get_base_model())
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:

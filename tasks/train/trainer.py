@@ -14,7 +14,6 @@ from statistics import fmean
 from typing import Any, Final
 
 import torch
-from trl import GRPOTrainer
 
 from schemas.prompts import PromptRow
 from schemas.train_config import TrainConfig
@@ -22,6 +21,7 @@ from tasks.policy.generate import Completion, StopReason, as_messages
 from tasks.train.advantages import blockwise_advantages, entropy_scale, median_advantages, zero_variance
 from tasks.train.backend import without_drift
 from tasks.train.blocks import blocks_by_token, blocks_of
+from tasks.train.portable import PortableTrainer
 from tasks.train.rewards import ComponentRewards
 from tasks.train.rollouts import Rollouts
 from tasks.train.sampling import RolloutSampler
@@ -32,7 +32,7 @@ OnRollouts = Callable[[int, Rollouts, torch.Tensor], None]
 """Told the step, its rollouts, and the advantage of each: the mean over its tokens where they have their own."""
 
 
-class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
+class PolicyTrainer(PortableTrainer):
     """GRPO on commerce prompts."""
 
     def __init__(
@@ -67,12 +67,7 @@ class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
         self._chosen: Rollouts | None = None
         self._seconds = {"generation": 0.0, "reward": 0.0}
         self._sampled_tokens = 0
-        self._looked_at: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
-        if self.accelerator.device.type == "cpu":
-            # TRL keeps the adapter of a quantized model in bfloat16, which a CPU only emulates.
-            for parameter in self.model.parameters():
-                if parameter.requires_grad:
-                    parameter.data = parameter.data.float()
+        self._divergence_sample: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
 
     def save(self, folder: Path) -> None:
         """Write where the sampling stands into a checkpoint's folder; the Trainer saves all else."""
@@ -247,10 +242,10 @@ class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
 
         A whole batch would cost a third of the update.
         """
-        if self.beta or self._looked_at is None:
+        if self._divergence_sample is None:
             return
-        ids, mask, log_probabilities = self._looked_at
-        self._looked_at = None
+        ids, mask, log_probabilities = self._divergence_sample
+        self._divergence_sample = None
         completion = mask[:, -log_probabilities.size(1) :]
         with torch.no_grad(), self.accelerator.unwrap_model(self.model).disable_adapter():
             reference = self._get_per_token_logps_and_entropies(self.model, ids, mask, log_probabilities.size(1))[0]
@@ -273,41 +268,14 @@ class PolicyTrainer(GRPOTrainer):  # type: ignore[misc]
         *others: Any,
         **named: Any,
     ) -> tuple[Any, ...]:
-        """Compute log-probabilities of the completion tokens, (rows, logits_to_keep), and look at a few of the loss's.
-
-        TRL's own calls a fused kernel that needs Triton, which there is only on a GPU; Unsloth's has more arguments,
-        and may leave its results to its loss.
-        """
-        compute = super()._get_per_token_logps_and_entropies if input_ids.device.type != "cpu" else self._on_cpu
-        found: tuple[Any, ...] = compute(model, input_ids, attention_mask, logits_to_keep, *others, **named)
-        if found[0] is not None and found[0].requires_grad:
+        """Compute log-probabilities of the completion tokens, and keep a few of the loss's to look at."""
+        found = super()._get_per_token_logps_and_entropies(
+            model, input_ids, attention_mask, logits_to_keep, *others, **named
+        )
+        if not self.beta and found[0] is not None and found[0].requires_grad:
             few = slice(self._recipe.prompts_per_step)
-            self._looked_at = (input_ids[few], attention_mask[few], found[0][few].detach())
+            self._divergence_sample = (input_ids[few], attention_mask[few], found[0][few].detach())
         return found
-
-    def _on_cpu(
-        self,
-        model: torch.nn.Module,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        logits_to_keep: int,
-        batch_size: int | None = None,
-        compute_entropy: bool = False,
-        **_: Any,
-    ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-        log_probabilities, entropies = [], []
-        size = batch_size or input_ids.shape[0]
-        # An entropy that is only looked at needs no gradient, and is most of the work of one.
-        learns_entropy = torch.is_grad_enabled() and self._entropy_bonus_enabled
-        for ids, mask in zip(torch.split(input_ids, size), torch.split(attention_mask, size), strict=True):
-            logits = model(input_ids=ids, attention_mask=mask, logits_to_keep=logits_to_keep + 1).logits
-            by_token = torch.log_softmax(logits[:, :-1] / self.temperature, dim=-1)
-            chosen = ids[:, -logits_to_keep:].unsqueeze(-1)
-            log_probabilities.append(by_token.gather(-1, chosen).squeeze(-1))
-            if compute_entropy:
-                with torch.set_grad_enabled(learns_entropy):
-                    entropies.append(-(by_token.exp() * by_token).sum(-1))
-        return torch.cat(log_probabilities), torch.cat(entropies) if compute_entropy else None, None
 
 
 def _by_rollout(output: Mapping[str, Any]) -> torch.Tensor:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tasks.train.portable import PortableTrainer
 from tasks.train.rollouts import Rollouts
-from tasks.train.trainer import PolicyTrainer
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer
 
 
@@ -33,7 +33,7 @@ def test_log_probabilities_on_a_cpu_are_those_of_the_tempered_softmax() -> None:
 
     model, ids = _tiny()
     trainer: Any = SimpleNamespace(temperature=0.7, _entropy_bonus_enabled=False)
-    found, entropies, _ = PolicyTrainer._on_cpu(
+    found, entropies, _ = PortableTrainer._on_cpu(
         trainer, model, ids, torch.ones_like(ids), 4, batch_size=2, compute_entropy=True
     )
     assert entropies is not None
