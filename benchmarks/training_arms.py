@@ -62,10 +62,13 @@ SWITCHES: Final[Mapping[str, Arm]] = {
     # With one step for each batch of completions the probability ratio is 1, and no clip acts.
     "2 steps a batch": _switch(iterations=2),
     "clip-higher + 2 steps": _switch(iterations=2, epsilon_high=0.28),
+    "entropy bonus": _switch(entropy={"coefficient": 0.001}),
     "adaptive entropy": _switch(entropy={"adaptive": True}),
     "dynamic sampling": _switch(dynamic_sampling={"extra_groups": 4}),
     "truncated masked": _switch(mask_truncated=True),
+    "no task weights": _switch(task_weights={"applies_to": "nothing"}),
     "sampler": _switch(task_weights={"applies_to": "sampler"}),
+    "no GDPO": _switch(aggregation="sum_then_normalize"),
     "median of nine": _switch(generations=9, baseline="median", aggregation="sum_then_normalize"),
     "entropy advantages": _switch(entropy_advantages=True),
     "guided correction": _switch(guided_correction={"share": 0.25}),

@@ -1,4 +1,4 @@
-"""What the log of the rollouts that a policy was trained on must look like as a table.
+"""What the log of a training's rollouts must look like as a table.
 
 Import it inside the function that checks a table: pandera takes a second to load.
 """
@@ -21,10 +21,12 @@ class TrainingRollouts(pa.DataFrameModel):  # type: ignore[misc]
     seed: int = pa.Field(ge=0)
     completion: str = pa.Field()
     components: str = pa.Field(str_matches=r"^\{.*\}$")
-    """Each part of the reward, in [0, 1], by its name: JSON."""
+    """Each part of the reward, in [0, 1], by its name: JSON. Where `content_threshold` is above 0, the loss saw form as
+    0 in completions that did not reach it."""
     reward: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
-    advantage: float = pa.Field()
-    """What its tokens were weighted with in the loss: their mean where they differ."""
+    advantage: float = pa.Field(nullable=True)
+    """What its tokens were weighted with in the loss: their mean where they differ; null where it was not trained on,
+    because its group taught nothing or the reference's answer took its place."""
     tokens: int = pa.Field(ge=0)
     stop_reason: str = pa.Field(isin=("end_of_turn", "token_limit"))
     corrected: bool = pa.Field()

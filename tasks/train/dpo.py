@@ -50,7 +50,7 @@ def start(ground: Ground) -> Started:
         processing_class=ground.trainable.tokenizer,
         peft_config=ground.trainable.lora,
     )
-    return Started(trainer, parts=[preferences], summary=lambda: {"pairs": preferences.by_task()})
+    return Started(trainer, parts=[preferences], kept=preferences, summary=lambda: {"pairs": preferences.by_task()})
 
 
 def require_pairs(found: int, config: TrainConfig) -> None:

@@ -39,7 +39,7 @@ def start(ground: Ground) -> Started:
         processing_class=trainable.tokenizer,
         peft_config=trainable.lora,
     )
-    return Started(trainer, parts=(trainer, rollouts), rollouts=rollouts)
+    return Started(trainer, parts=(trainer, rollouts), kept=rollouts)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every rollout that the policy was trained on is kept: the thread from a model back to the rows that it came from."""
+"""Every rollout is kept, also those sampled in vain: the thread from a model back to the rows that it came from."""
 
 import shutil
 from pathlib import Path
@@ -25,7 +25,7 @@ class LoggedRollout(NamedTuple):
     completion: str
     components: dict[str, float]
     reward: float
-    advantage: float
+    advantage: float | None
     tokens: int
     stop_reason: str
     corrected: bool
@@ -45,13 +45,13 @@ class RolloutLog:
         self._seed = seed
         self._rows: list[LoggedRollout] = []
 
-    def add(self, step: int, rollouts: "Rollouts", advantages: "torch.Tensor") -> None:
+    def add(self, step: int, rollouts: "Rollouts", advantages: "torch.Tensor | None") -> None:
         """Keep the rollouts of a step.
 
         Args:
             step: The optimizer step that is about to be taken with them.
             rollouts: The rollouts.
-            advantages: Of each completion, (completions,).
+            advantages: Of each completion, (completions,); None where they are not trained on.
         """
         self._rows += [
             LoggedRollout(
@@ -69,7 +69,7 @@ class RolloutLog:
             )
             for rollout, advantage, ids, truncated, corrected in zip(
                 rollouts.scored,
-                advantages.tolist(),
+                [None] * len(rollouts.rows) if advantages is None else advantages.tolist(),
                 rollouts.completion_ids,
                 rollouts.truncated,
                 rollouts.corrected,

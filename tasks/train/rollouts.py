@@ -1,6 +1,6 @@
 """One step's completions, from the moment they are sampled until TRL makes tensors of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, pstdev
 
@@ -56,6 +56,26 @@ class Rollouts:
                 by_task.setdefault(rollout.task, []).append(rollout.reward)
         return {task: fmean(rewards) for task, rewards in by_task.items()}
 
+    def at(self, places: Sequence[int]) -> "Rollouts":
+        """Return some of the completions, each a group of its own."""
+        return Rollouts(
+            rows=[self.rows[place] for place in places],
+            prompt_ids=[self.prompt_ids[place] for place in places],
+            completion_ids=[self.completion_ids[place] for place in places],
+            log_probabilities=None
+            if self.log_probabilities is None
+            else [self.log_probabilities[place] for place in places],
+            scored=[self.scored[place] for place in places],
+            rewards=self.rewards[list(places)],
+            truncated=[self.truncated[place] for place in places],
+            corrected=[self.corrected[place] for place in places],
+            generations=1,
+        )
+
+    def at_groups(self, groups: Sequence[int]) -> "Rollouts":
+        """Return the completions of some groups, each a group of its own."""
+        return self.at([group * self.generations + place for group in groups for place in range(self.generations)])
+
     def with_answers(
         self,
         places: Sequence[int],
@@ -90,15 +110,14 @@ class Rollouts:
             ],
         )
 
-    def with_groups_of(self, others: "Rollouts", places: Sequence[tuple[int, int]]) -> "Rollouts":
+    def with_groups_of(self, others: "Rollouts", places: Mapping[int, int]) -> "Rollouts":
         """Return these rollouts with some groups replaced.
 
         Args:
             others: Where the new groups come from.
-            places: Pairs of the group that is replaced here and the group of the others that takes its place.
+            places: For each group that is replaced here, the group of the others that takes its place.
         """
-        source = dict(places)
-        taken = [(others, source[group]) if group in source else (self, group) for group in range(len(self.group_rows))]
+        taken = [(others, places[group]) if group in places else (self, group) for group in range(len(self.group_rows))]
         spans = [(of, slice(group * self.generations, (group + 1) * self.generations)) for of, group in taken]
         return Rollouts(
             rows=[row for of, span in spans for row in of.rows[span]],

@@ -18,6 +18,8 @@ Sample = Callable[[Sequence[PromptRow], int], Rollouts]
 """Samples and scores a group for each prompt, with at most so many tokens a completion."""
 Correct = Callable[[Rollouts, Mapping[int, str]], Rollouts]
 """Puts texts in the place of some completions, and scores them."""
+Unused = Callable[[Rollouts], None]
+"""Told what was sampled and is not trained on."""
 
 
 class RolloutSampler:
@@ -40,7 +42,7 @@ class RolloutSampler:
         )
         self._resampled = 0
 
-    def choose(self, step: int, sample: Sample, correct: Correct) -> Rollouts:
+    def choose(self, step: int, sample: Sample, correct: Correct, unused: Unused) -> Rollouts:
         """Return the rollouts of a step: as many groups as the recipe has prompts a step.
 
         Groups whose completions all earned the same are replaced by others of the same task (DAPO's dynamic sampling),
@@ -50,13 +52,14 @@ class RolloutSampler:
             step: Optimizer steps that are done.
             sample: How completions are sampled and scored.
             correct: How some of them are replaced.
+            unused: Told what is replaced, and what was sampled in vain.
         """
         recipe = self._recipe
         if recipe.task_weights.applies_to == "sampler":
             rows = self._source.draw_of(self._weights.prompts_by_task(recipe.prompts_per_step))
         else:
             rows = self._source.draw(recipe.prompts_per_step)
-        chosen = self._sample(step, 0, rows, sample, correct)
+        chosen = self._sample(step, 0, rows, sample, correct, unused)
         self._observe(chosen)
         budget, attempt = recipe.dynamic_sampling.extra_groups, 0
         while budget and (dull := self._dull(chosen)):
@@ -65,11 +68,16 @@ class RolloutSampler:
             self._resampled += len(replaced)
             # Of the same tasks: which tasks a step has is not for their difficulty to decide.
             tasks = Counter(chosen.group_rows[group].task for group in replaced)
-            others = self._sample(step, attempt, self._source.draw_of(tasks), sample, correct)
-            chosen = chosen.with_groups_of(others, self._places(chosen, replaced, others))
+            others = self._sample(step, attempt, self._source.draw_of(tasks), sample, correct, unused)
+            places = dict(self._places(chosen, replaced, others))
+            unused(chosen.at_groups(list(places)))
+            unused(others.at_groups([group for group in range(len(replaced)) if group not in places.values()]))
+            chosen = chosen.with_groups_of(others, places)
         return chosen
 
-    def _sample(self, step: int, attempt: int, rows: Sequence[PromptRow], sample: Sample, correct: Correct) -> Rollouts:
+    def _sample(
+        self, step: int, attempt: int, rows: Sequence[PromptRow], sample: Sample, correct: Correct, unused: Unused
+    ) -> Rollouts:
         recipe = self._recipe
         stages = [(stage.until_step, stage.max_completion_tokens) for stage in recipe.curriculum]
         rollouts = sample(rows, completion_limit(step, stages, recipe.max_completion_tokens))
@@ -88,7 +96,10 @@ class RolloutSampler:
             for group, place in places
             if (answer := reference_answer(rows[group])) is not None
         }
-        return correct(rollouts, answers) if answers else rollouts
+        if not answers:
+            return rollouts
+        unused(rollouts.at(list(answers)))
+        return correct(rollouts, answers)
 
     def _dull(self, rollouts: Rollouts) -> list[int]:
         least = self._recipe.dynamic_sampling.min_spread

@@ -28,8 +28,9 @@ from tasks.train.sampling import RolloutSampler
 
 SAMPLING_FILE: Final = "sampling.json"
 
-OnRollouts = Callable[[int, Rollouts, torch.Tensor], None]
-"""Told the step, its rollouts, and the advantage of each: the mean over its tokens where they have their own."""
+OnRollouts = Callable[[int, Rollouts, torch.Tensor | None], None]
+"""Told the step, its rollouts, and the advantage of each: the mean over its tokens where they have their own, and None
+of rollouts that were sampled and are not trained on."""
 
 
 class PolicyTrainer(PortableTrainer):
@@ -50,7 +51,7 @@ class PolicyTrainer(PortableTrainer):
             recipe: The recipe; TRL's own part of it comes as `args`.
             rows: The training prompts.
             rewards: What completions earn.
-            on_rollouts: Told about each batch of rollouts that is trained on.
+            on_rollouts: Told about all rollouts, also those that are not trained on.
             **named: TRL's arguments: `model`, `args`, `processing_class`, `peft_config`, `callbacks`.
         """
         from datasets import Dataset
@@ -87,7 +88,7 @@ class PolicyTrainer(PortableTrainer):
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """Choose the step's rollouts, let TRL make its batch of them, and finish their advantages."""
-        chosen = self._sampler.choose(self.state.global_step, self._sample, self._correct)
+        chosen = self._sampler.choose(self.state.global_step, self._sample, self._correct, self._tell_unused)
         self._rewards.deal(chosen.rewards.tolist())
         self._chosen = chosen
         try:
@@ -101,6 +102,10 @@ class PolicyTrainer(PortableTrainer):
         if self._on_rollouts is not None:
             self._on_rollouts(self.state.global_step + 1, chosen, _by_rollout(output))
         return output
+
+    def _tell_unused(self, rollouts: Rollouts) -> None:
+        if self._on_rollouts is not None and rollouts.rows:
+            self._on_rollouts(self.state.global_step + 1, rollouts, None)
 
     def _generate_single_turn(
         self, prompt_ids: list[list[int]], *others: Any, **named: Any

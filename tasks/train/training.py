@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tasks.train.backend import Trainable
     from tasks.train.callbacks import Stateful
     from tasks.train.rewards import ComponentRewards
-    from tasks.train.rollout_log import RolloutLog
     from tasks.train.validation import Selection
 
 WORK_FOLDER: Final = "work"
@@ -59,8 +58,8 @@ class Started:
     trainer: Any
     parts: "Sequence[Stateful]"
     """What the algorithm keeps with each checkpoint beside what the Trainer saves."""
-    rollouts: "RolloutLog | None" = None
-    """Where it keeps its rollouts, if it has any."""
+    kept: "Stateful"
+    """Which of its parts is kept with the policy: all rollouts, or the pairs."""
     summary: Callable[[], Mapping[str, Any]] = dict
     """What it adds to the training's summary."""
 
@@ -219,8 +218,7 @@ def _write_result(
     request.output.mkdir(parents=True, exist_ok=True)
     adapter = request.output / ADAPTER_FOLDER
     selection.best_adapter.replace(adapter)
-    if started.rollouts is not None:
-        started.rollouts.save(request.output)
+    started.kept.save(request.output)
     if request.config.export_merged:
         write_merged(request.base, adapter, request.output / MERGED_FOLDER)
     summary = {

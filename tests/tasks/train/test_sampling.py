@@ -57,11 +57,15 @@ class Policy:
         self.asked: list[list[str]] = []
         self.limits: list[int] = []
         self.corrections: list[dict[int, str]] = []
+        self.unused: list[float] = []
 
     def sample(self, prompts: Sequence[PromptRow], limit: int) -> Rollouts:
         self.asked.append([row.task for row in prompts])
         self.limits.append(limit)
         return _rollouts(prompts, self._rewards.pop(0))
+
+    def drop(self, rollouts: Rollouts) -> None:
+        self.unused += [rollout.reward for rollout in rollouts.scored]
 
     def correct(self, rollouts: Rollouts, answers: Mapping[int, str]) -> Rollouts:
         self.corrections.append(dict(answers))
@@ -79,7 +83,7 @@ def _sampler(seed: int = 1, **recipe: Any) -> RolloutSampler:
 
 
 def _choose(sampler: RolloutSampler, policy: Policy, step: int = 0) -> Rollouts:
-    return sampler.choose(step, policy.sample, policy.correct)
+    return sampler.choose(step, policy.sample, policy.correct, policy.drop)
 
 
 def test_without_a_budget_a_step_keeps_what_it_sampled() -> None:
@@ -93,6 +97,7 @@ def test_a_group_that_teaches_nothing_is_replaced_by_one_of_its_task() -> None:
     chosen = _choose(_sampler(dynamic_sampling={"extra_groups": 4}), policy)
     assert chosen.group_rewards() == [[0.5, 0.6, 0.7, 0.8], LIVELY]
     assert policy.asked[1] == policy.asked[0][:1]
+    assert policy.unused == DULL
     assert [row.task for row in chosen.group_rows] == policy.asked[0]
 
 
@@ -108,6 +113,7 @@ def test_a_new_group_that_teaches_nothing_either_does_not_take_a_place() -> None
     policy = Policy([DULL, DULL], [LIVELY, [0.9] * GENERATIONS])
     chosen = _choose(_sampler(dynamic_sampling={"extra_groups": 2}), policy)
     assert sorted(chosen.group_rewards()) == [LIVELY, DULL]
+    assert sorted(policy.unused) == [*DULL, *[0.9] * GENERATIONS]
 
 
 def test_replaced_rollouts_keep_tokens_rows_and_rewards_together() -> None:
@@ -124,6 +130,7 @@ def test_a_hopeless_group_gets_the_right_answer_in_place_of_its_worst() -> None:
     assert chosen.group_rewards() == [[0.2, 1.0, 0.1, 0.2], [0.2, 0.9, 0.1, 0.2]]
     assert chosen.corrected == [False, True, *[False] * 6]
     assert list(policy.corrections[0]) == [1]
+    assert policy.unused == [0.0]
 
 
 def test_task_weights_see_what_the_policy_earned_and_no_answer_that_it_was_given() -> None:
@@ -161,7 +168,7 @@ def test_a_task_that_stagnates_weighs_more_in_the_loss() -> None:
             prompts += rows
             return _rollouts(rows, [LIVELY if row.task == "push" else [0.6, 0.7, 0.8, 0.9] for row in rows])
 
-        sampler.choose(step, sample, lambda rollouts, _: rollouts)
+        sampler.choose(step, sample, lambda rollouts, _: rollouts, lambda _: None)
     weights = sampler.loss_weights()
     assert weights["push"] > 1 > weights["sentiment"]
     assert sum(weights.values()) == pytest.approx(2.0)
