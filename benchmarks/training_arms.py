@@ -33,8 +33,8 @@ REPORTED: Final[Mapping[str, Any]] = {
     "task_weights": {"applies_to": "loss"},
 }
 """The final report's recipe; its learning rate is for 0.5B parameters, and the profile has the stand-in's."""
-GUIDED: Final[Mapping[str, Any]] = {"share": 0.5, "threshold": 0.8}
-"""A chance twice the paper's, and of more groups: those without an answer that is nearly right."""
+GUIDED: Final[Mapping[str, Any]] = {"share": 1.0, "threshold": 1.0}
+"""Every group whose best completion is not perfect is shown the reference's answer, four times as often as the paper."""
 TRUTH: Final[Mapping[str, tuple[str, ...]]] = {
     "extraction": ("field_f1",),
     "push": ("within_length", "names_product", "names_offer", "informal", "one_message"),
@@ -72,7 +72,6 @@ SWITCHES: Final[Mapping[str, Arm]] = {
     "median of nine": _switch(generations=9, baseline="median", aggregation="sum_then_normalize"),
     "entropy advantages": _switch(entropy_advantages=True),
     "guided correction": _switch(guided_correction={"share": 0.25}),
-    "guided more often": _switch(guided_correction=GUIDED),
     "block advantages": _switch(block_advantages=True),
     "content threshold": _switch(content_threshold=0.3),
     "curriculum": _switch(curriculum=({"until_step": 8, "max_completion_tokens": 64},)),
@@ -84,7 +83,7 @@ ARMS: Final[Mapping[str, Arm]] = {
     STOCK: Arm(trainer="trl"),
     STOCK_AT_OUR_RATE: Arm(trainer="trl_at_rate"),
     V4_2: _switch(),
-    OURS: _switch(guided_correction=GUIDED, task_weights={"applies_to": "sampler"}),
+    OURS: _switch(guided_correction=GUIDED),
     **SWITCHES,
 }
 
@@ -378,7 +377,7 @@ def _preference_trainer(
         }
         for pair in pairs(asked, groups, recipe.preferences.min_gap)
     ]
-    arguments = dpo_arguments(recipe, pairs=len(preferred), seed=job.seed, work=work, on_gpu=False)
+    arguments = dpo_arguments(recipe, prompts=len(rows), seed=job.seed, work=work, on_gpu=False)
     return PreferenceTrainer(
         train_dataset=Dataset.from_list(preferred), args=DPOConfig(**{**arguments, "save_strategy": "no"}), **named
     )

@@ -1,7 +1,7 @@
 """Batched generation: prompts in, completions out, each with the reason why it stopped."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -107,7 +107,7 @@ def generate(
             )
             answered = output[:, inputs["input_ids"].shape[1] :].tolist()
             for index, tokens in zip(batch, answered, strict=True):
-                completions[index] = _read_completion(tokens, tokenizer)
+                completions[index] = read_completion(tokens, tokenizer)
             progress(len(completions), len(rendered), "completions")
     return [completions[index] for index in range(len(rendered))]
 
@@ -119,11 +119,18 @@ def write_rollouts(path: Path, rows: Sequence[PromptRow], completions: Sequence[
             file.write(json.dumps(completion.as_rollout(row).model_dump(), ensure_ascii=False) + "\n")
 
 
-def _read_completion(tokens: list[int], tokenizer: "PreTrainedTokenizerBase") -> Completion:
-    if tokenizer.eos_token_id in tokens:
-        length = tokens.index(tokenizer.eos_token_id) + 1
-        reason = StopReason.END_OF_TURN
-    else:
-        length = len(tokens)
-        reason = StopReason.TOKEN_LIMIT
-    return Completion(tokenizer.decode(tokens[:length], skip_special_tokens=True), length, reason)
+def read_completion(
+    tokens: Sequence[int], tokenizer: "PreTrainedTokenizerBase", ends: Collection[int] = ()
+) -> Completion:
+    """Read generated tokens up to the first end of turn; a completion that does not end with one was cut off.
+
+    Args:
+        tokens: What was generated, with what stands behind the end or without.
+        tokenizer: Whose EOS token ends a turn.
+        ends: Other tokens that end a turn where they come last.
+    """
+    end = tokenizer.eos_token_id
+    read = list(tokens[: tokens.index(end) + 1] if end in tokens else tokens)
+    ended = bool(read) and read[-1] in {end, *ends}
+    reason = StopReason.END_OF_TURN if ended else StopReason.TOKEN_LIMIT
+    return Completion(tokenizer.decode(read, skip_special_tokens=True), len(read), reason)

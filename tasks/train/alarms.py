@@ -59,7 +59,7 @@ class Alarms:
             self._zero_variance(step, metrics),
             self._non_finite(step, metrics),
         ]
-        return self._noted(found)
+        return [alarm for alarm in found if alarm is not None]
 
     def validation(self, first: "Validation", latest: "Validation") -> list[Alarm]:
         """Return the alarms that begin with a validation.
@@ -68,7 +68,8 @@ class Alarms:
             first: The validation of step 0.
             latest: The one that was just done.
         """
-        return self._noted([self._reward_hacking(task, first, latest) for task in latest.by_task])
+        found = [self._reward_hacking(task, first, latest) for task in latest.by_task]
+        return [alarm for alarm in found if alarm is not None]
 
     def require_none_stopped(self, newest: int | None) -> None:
         """Refuse to call the training done where an alarm stopped it.
@@ -98,16 +99,19 @@ class Alarms:
     def state_dict(self) -> dict[str, Any]:
         """Return all of its state, as JSON can hold it."""
         return {
+            "limits": self._limits.model_dump(mode="json"),
             "streaks": dict(self._streaks),
             "stopped_by": None if self.stopped_by is None else asdict(self.stopped_by),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from where `state` was taken; an alarm that may no longer stop the training does so no more."""
-        self._streaks = dict(state["streaks"])
-        stopped_by = state["stopped_by"]
-        stops = stopped_by is not None and stopped_by["name"] in self._limits.stop_on
-        self.stopped_by = Alarm(**stopped_by) if stops else None
+        """Go on from where `state` was taken; with other limits, anew."""
+        before, now = state["limits"], self._limits.model_dump(mode="json")
+        judged_alike = {**before, "stop_on": ()} == {**now, "stop_on": ()}
+        self._streaks = dict(state["streaks"]) if judged_alike else {}
+        # Where anything was changed, training goes on, and what is still wrong stops it again.
+        stopped_by = state["stopped_by"] if before == now else None
+        self.stopped_by = None if stopped_by is None else Alarm(**stopped_by)
 
     def _entropy_collapse(self, step: int, metrics: Mapping[str, Any]) -> Alarm | None:
         """Low entropy, in a policy that no longer moves.
@@ -181,14 +185,10 @@ class Alarms:
     ) -> Alarm | None:
         streak = self._streaks.get(of or name, 0) + 1 if wrong else 0
         self._streaks[of or name] = streak
-        return Alarm(name, step, text) if streak == needed else None
-
-    def _noted(self, found: list[Alarm | None]) -> list[Alarm]:
-        alarms = [alarm for alarm in found if alarm is not None]
-        for alarm in alarms:
-            if self.stopped_by is None and alarm.name in self._limits.stop_on:
-                self.stopped_by = alarm
-        return alarms
+        alarm = Alarm(name, step, text)
+        if wrong and streak >= needed and self.stopped_by is None and name in self._limits.stop_on:
+            self.stopped_by = alarm
+        return alarm if streak == needed else None
 
 
 def is_finite(metrics: Mapping[str, Any]) -> bool:

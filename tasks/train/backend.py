@@ -136,7 +136,10 @@ def _load_by_unsloth(base: Path, config: TrainConfig, *, seed: int, max_prompt_t
     try:
         model, _ = fast_language_model.from_pretrained(**arguments)
     except (OSError, ValueError) as error:
-        raise InputError(f"Unsloth can read no model from {base}: {error}") from error
+        raise InputError(
+            f"Unsloth can read no model from {base} ({type(error).__name__}); give the folder of a whole downloaded "
+            "model that Unsloth knows, or set train.backend='transformers'"
+        ) from error
     reset_generation_config(model)
     adapted = fast_language_model.get_peft_model(model, **unsloth_adapter_arguments(config, seed=seed))
     return Trainable(adapted, tokenizer, lora=None)

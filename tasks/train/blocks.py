@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 RIGHT: Final = 0.5
 """A block that earned more than this is right: a field that is, or a graded part in the upper half."""
 WELL_TYPED: Final = 0.5
+THINK: Final = "<think>"
+END_OF_THOUGHT: Final = "</think>"
 THOUGHT_LENGTHS: Final = (2_000, 800)
 """Characters of a thought that leaves no room for the answer, within some 512 tokens, and of one that leaves half."""
 CHURN_COMPONENTS: Final[Mapping[str, str]] = {"risk_score": "risk", "churn": "churn", "reasoning": "reasoning"}
 """The component that scores each field of a churn answer."""
 
-_THINK, _END_OF_THOUGHT = "<think>", "</think>"
 # Possessive, so that no text is gone over twice.
 _KEY: Final = re.compile(r'\s*+"(\w{1,40})"\s*+:\s*+')
 _PORTUGUESE_NUMBER: Final = re.compile(r"(?:-?R\$\s?)?-?\d[\d.]{0,20}(?:,\d{1,20})?(?:\s?%)?(?=\s*+[,}])", re.ASCII)
@@ -87,20 +88,20 @@ def blocks_of(rollout: ScoredRollout) -> tuple[Block, ...]:
 
 def _end_of_thought(text: str) -> int:
     """Return where the answer starts: 0 without a thought, the text's end where a thought has no end."""
-    closed = text.rfind(_END_OF_THOUGHT)
-    if text.rfind(_THINK) > closed:
+    closed = text.rfind(END_OF_THOUGHT)
+    if text.rfind(THINK) > closed:
         return len(text)
-    return 0 if closed < 0 else closed + len(_END_OF_THOUGHT)
+    return 0 if closed < 0 else closed + len(END_OF_THOUGHT)
 
 
 def _thought(text: str, end: int) -> Block | None:
     if not end:
         return None
     # Templates of thinking models may open the thought in the prompt: the completion then starts within it.
-    start = max(text.find(_THINK), 0)
-    if not text.endswith(_END_OF_THOUGHT, 0, end):
+    start = max(text.find(THINK), 0)
+    if not text.endswith(END_OF_THOUGHT, 0, end):
         return Block("thought", start, end, 0.0)
-    inside = text[start:end].removeprefix(_THINK).removesuffix(_END_OF_THOUGHT).strip()
+    inside = text[start:end].removeprefix(THINK).removesuffix(END_OF_THOUGHT).strip()
     concise = ramp(len(inside), *THOUGHT_LENGTHS)
     return Block("thought", start, end, concise * fluency(words(inside[:MAX_CHARACTERS])))
 
@@ -223,8 +224,8 @@ def _bytes_of(tokenizer: "PreTrainedTokenizerBase", token_ids: Sequence[int]) ->
                 yield bytes(map(alphabet.__getitem__, token))
             except KeyError:
                 raise InputError(
-                    f"Blockwise advantages need a byte-level tokenizer and {type(tokenizer).__name__} is none: train "
-                    "without them, or with a model of Qwen's family."
+                    f"train.block_advantages needs a byte-level tokenizer, and {type(tokenizer).__name__} is none; set "
+                    "train.block_advantages=false, or train a model of Qwen's family"
                 ) from None
 
 

@@ -41,7 +41,7 @@ def start(ground: Ground) -> Started:
     else:
         preferences.restore(ground.checkpoint)
     arguments = dpo_arguments(
-        config, pairs=len(preferences.pairs), seed=ground.request.seed, work=ground.work, on_gpu=ground.on_gpu
+        config, prompts=len(ground.rows), seed=ground.request.seed, work=ground.work, on_gpu=ground.on_gpu
     )
     trainer = PreferenceTrainer(
         model=ground.trainable.model,

@@ -12,18 +12,18 @@ def pairs_per_pass(config: TrainConfig) -> int:
     return max(1, config.completions_per_step // config.accumulation // 2)
 
 
-def dpo_arguments(config: TrainConfig, *, pairs: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
+def dpo_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
     """Return the arguments of TRL's `DPOConfig`: all of its own, and those of its parent that a recipe decides.
 
     Args:
         config: The recipe.
-        pairs: Pairs that are trained on.
+        prompts: Training prompts, of which the pairs are some.
         seed: Decides the adapter's first weights and the order of the pairs.
         work: Folder of the checkpoints.
         on_gpu: Whether there is a GPU.
     """
     return {
-        **optimizer_arguments(config, prompts=pairs, seed=seed, work=work, on_gpu=on_gpu),
+        **optimizer_arguments(config, prompts=prompts, seed=seed, work=work, on_gpu=on_gpu),
         "per_device_train_batch_size": pairs_per_pass(config),
         "ignore_data_skip": False,
         "beta": config.preferences.beta,

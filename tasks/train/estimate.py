@@ -11,7 +11,9 @@ from schemas.config import Config, PolicyConfig
 from schemas.errors import InputError
 from schemas.tasks import TaskName
 from schemas.train_config import TrainConfig
+from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.train.curriculum import completion_limit
+from tasks.train.dpo_recipe import pairs_per_pass
 from tasks.train.recipe import steps_per_epoch
 
 Kind = Literal["llama", "qwen2", "qwen3"]
@@ -149,12 +151,15 @@ class Estimate:
     """Training prompts, by task."""
     trainings: int
     """Trainings in all: one a seed and, where each task has its own adapter, a task."""
-    steps_per_epoch: float | None
-    """Of GRPO, by TRL's rule; where each task has its own adapter, of the task with fewest prompts."""
-    epochs: float | None
+    pairs: int | None
+    """Pairs of a training with DPO at most, were every prompt to make one; None for GRPO."""
+    steps_per_epoch: float
+    """By TRL's rule, with DPO at most; where each task has its own adapter, of the task with fewest prompts."""
+    epochs: float
+    """With DPO at least."""
     learning_rate: float
     completions: int
-    """Completions that one training samples at most."""
+    """Completions that one training samples at most; DPO samples before its first step only."""
     tokens: int
     """Tokens of these completions, at most."""
     shape: DecoderShape | None
@@ -171,8 +176,13 @@ class Estimate:
 
     @property
     def too_many_epochs(self) -> bool:
-        """Return whether the report's rule of thumb speaks against so many epochs."""
-        return self.epochs is not None and self.epochs > SMALL_DATA_EPOCHS
+        """Return whether the report's rule of thumb, which is one of GRPO, speaks against so many epochs."""
+        return self.pairs is None and self.epochs > SMALL_DATA_EPOCHS
+
+
+def cost_usd(seconds: float, price_per_hour: float) -> float:
+    """Return what a machine costs in US dollars: its price an hour, for its wall time in seconds."""
+    return seconds / 3600 * price_per_hour
 
 
 def read_shape(policy: PolicyConfig) -> DecoderShape | None:
@@ -189,6 +199,27 @@ def read_shape(policy: PolicyConfig) -> DecoderShape | None:
         )  # fmt: skip
     file = _config_file(policy.name)
     return KNOWN_SHAPES.get(policy.name) if file is None else _shape_in(file)
+
+
+def known_prompts(config: Config, store: ArtifactStore) -> tuple[dict[TaskName, int], str]:
+    """Return the training prompts of a run by task, and in words where the numbers are from.
+
+    They are those of the newest dataset in the store that was asked for in the same numbers, or else expected ones.
+    """
+    asked = {task: count for task, count in config.synthesize.counts.items() if count}
+    for dataset in store.records("dataset"):
+        try:
+            made = json.loads((store.path(dataset.inputs["prompts"]) / "summary.json").read_text(encoding="utf-8"))
+            kept = json.loads((store.path(dataset.sha256) / "summary.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError, ArtifactDamaged):
+            # A run would find out, and make it again.
+            continue
+        same_source = made["source"] == config.synthesize.source
+        same_split = kept["held_out_share"] == config.curate.held_out_share
+        if same_source and same_split and {task: count for task, count in made["asked"].items() if count} == asked:
+            prompts = {task: splits["train"] for task, splits in kept["tasks"].items() if splits["train"]}
+            return prompts, f"dataset {dataset.sha256[:12]} of {dataset.created_at:%Y-%m-%d %H:%M}"
+    return expected_prompts(config), "counts less the held-out share"
 
 
 def expected_prompts(config: Config) -> dict[TaskName, int]:
@@ -219,22 +250,28 @@ def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estima
             "the training split would have no prompts; raise synthesize.counts or lower curate.held_out_share"
         )
     fewest = min(prompts[task] for task in tasks) if recipe.adapter_per_task else sum(prompts.values())
-    is_grpo = recipe.algorithm == "grpo"
-    per_epoch = steps_per_epoch(fewest, recipe) if is_grpo else None
-    completions, tokens = _sampled(recipe, fewest)
+    pairs = min(fewest, recipe.preferences.prompts) if recipe.algorithm == "dpo" else None
+    if pairs is None:
+        per_epoch = steps_per_epoch(fewest, recipe)
+        completions, tokens = _sampled(recipe)
+    else:
+        per_epoch = pairs / (pairs_per_pass(recipe) * recipe.accumulation)
+        completions = pairs * recipe.generations
+        tokens = completions * recipe.max_completion_tokens
     shape = read_shape(config.policy)
     measured = ON_LAPTOP if config.policy.stand_in else ON_L4
     return Estimate(
         prompts=dict(prompts),
         trainings=max(1, len(recipe.seeds)) * (len(tasks) if recipe.adapter_per_task else 1),
+        pairs=pairs,
         steps_per_epoch=per_epoch,
-        epochs=None if per_epoch is None else recipe.max_steps / per_epoch,
+        epochs=recipe.max_steps / per_epoch,
         learning_rate=recipe.learning_rate_for(fewest),
         completions=completions,
         tokens=tokens,
         shape=shape,
         measured=measured,
-        seconds=_seconds(tokens, shape.parameters, measured) if shape is not None and is_grpo else None,
+        seconds=_seconds(tokens, shape.parameters, measured) if shape is not None and pairs is None else None,
         memory=None
         if shape is None
         else memory_of(shape, recipe, config.curate.max_prompt_tokens, on_gpu=not config.policy.stand_in),
@@ -244,6 +281,8 @@ def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estima
 def memory_of(shape: DecoderShape, config: TrainConfig, prompt_tokens: int, *, on_gpu: bool) -> Memory:
     """Estimate the memory of a training step without gradient checkpointing, every sequence at its longest.
 
+    DPO's second forward pass, that of the base, keeps nothing for a backward pass, and so takes no more.
+
     Args:
         shape: The base model.
         config: The recipe.
@@ -252,7 +291,10 @@ def memory_of(shape: DecoderShape, config: TrainConfig, prompt_tokens: int, *, o
     """
     number = BFLOAT16_BYTES if on_gpu else FLOAT32_BYTES
     sequence = prompt_tokens + config.max_completion_tokens
-    sequences = config.completions_per_step // config.accumulation
+    is_dpo = config.algorithm == "dpo"
+    sequences = 2 * pairs_per_pass(config) if is_dpo else config.completions_per_step // config.accumulation
+    # DPO has vLLM sample nothing.
+    with_vllm = config.vllm.enabled and not is_dpo
     linear = NF4_BYTES if config.load_in_4bit else number
     to_train = shape.adapter_parameters(config.lora.rank)
     scored = sequences * config.max_completion_tokens
@@ -264,8 +306,8 @@ def memory_of(shape: DecoderShape, config: TrainConfig, prompt_tokens: int, *, o
         adapter=to_train * (2 * FLOAT32_BYTES + ADAM_BYTES[config.optimizer.name]),
         activations=sequences * sequence * by_token,
         logits=FLOAT32_BYTES * (tile if on_gpu else LOGIT_COPIES * scored * shape.vocabulary),
-        cache=0 if config.vllm.enabled else cached,
-        vllm_share=config.vllm.memory_share if config.vllm.enabled else 0,
+        cache=0 if with_vllm else cached,
+        vllm_share=config.vllm.memory_share if with_vllm else 0,
     )
 
 
@@ -292,11 +334,8 @@ def activation_bytes(shape: DecoderShape, rank: int, sequence: int, number: int)
     return number * computed + FLOAT32_BYTES * exact
 
 
-def _sampled(config: TrainConfig, prompts: int) -> tuple[int, int]:
-    """Return the completions that a training samples at most, and their tokens."""
-    if config.algorithm == "dpo":
-        completions = min(prompts, config.preferences.prompts) * config.generations
-        return completions, completions * config.max_completion_tokens
+def _sampled(config: TrainConfig) -> tuple[int, int]:
+    """Return the completions that a training with GRPO samples at most, and their tokens."""
     stages = [(stage.until_step, stage.max_completion_tokens) for stage in config.curriculum]
     limits = [
         completion_limit(step, stages, config.max_completion_tokens)

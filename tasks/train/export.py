@@ -23,6 +23,7 @@ MERGED_TOLERANCE: Final = 1e-3
 """Largest difference of a logit by merging in float32, in standard deviations of the logits."""
 WRITTEN_TOLERANCE: Final = 5e-2
 """Largest difference of a logit by rounding the merged weights to the type of the base, bfloat16 as a rule."""
+_REMEDY: Final = "set train.export_merged=false and serve the adapter beside its base"
 
 
 def write_merged(base: Path, adapter: Path, output: Path) -> None:
@@ -50,7 +51,10 @@ def write_merged(base: Path, adapter: Path, output: Path) -> None:
     try:
         adapted = PeftModel.from_pretrained(model.float(), adapter).eval()
     except (OSError, ValueError, RuntimeError) as error:
-        raise InputError(f"no adapter of {base} can be read from {adapter}: {error}") from error
+        raise InputError(
+            f"no adapter of {base} can be read from {adapter} ({type(error).__name__}); train it anew on this base, or "
+            f"{_REMEDY}"
+        ) from error
     prompts = [_encode(tokenizer, prompt) for prompt in PROMPTS]
     answers = [_answer(adapted, tokenizer, prompt) for prompt in prompts]
     wanted = [_logits(adapted, answer) for answer in answers]
@@ -66,9 +70,6 @@ def write_merged(base: Path, adapter: Path, output: Path) -> None:
     _refuse_apart(_load_exact(output).float().eval(), answers, wanted, WRITTEN_TOLERANCE, f"written to {output}")
 
 
-_REMEDY: Final = "set train.export_merged=false and serve the adapter beside its base"
-
-
 def _load_exact(folder: Path) -> "PreTrainedModel":
     """Read a model onto the CPU in the precision that it was saved in."""
     from transformers import AutoModelForCausalLM
@@ -76,7 +77,10 @@ def _load_exact(folder: Path) -> "PreTrainedModel":
     try:
         return AutoModelForCausalLM.from_pretrained(folder, dtype="auto", device_map={"": "cpu"})
     except (OSError, ValueError) as error:
-        raise InputError(f"no model can be read from {folder}: {error}") from error
+        raise InputError(
+            f"no model can be read from {folder} ({type(error).__name__}); give the folder of a whole downloaded "
+            f"model, or {_REMEDY}"
+        ) from error
 
 
 def _encode(tokenizer: "PreTrainedTokenizerBase", prompt: str) -> "torch.Tensor":

@@ -7,6 +7,7 @@ from typing import Final
 
 from schemas.errors import InputError
 from schemas.train_config import TrainConfig
+from tasks.train.dpo_recipe import pairs_per_pass
 
 VLLM_SIGNS: Final = re.compile(
     r"No available memory for the cache blocks"
@@ -73,10 +74,19 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _remedies(config: TrainConfig) -> Iterator[str]:
-    at_once = config.completions_per_step
-    finer = next((parts for parts in range(config.accumulation + 1, at_once + 1) if at_once % parts == 0), None)
+    finer = next(_finer(config), None)
     if finer is not None:
         yield f"raise train.accumulation from {config.accumulation} to {finer}, which trains as before in smaller parts"
     yield f"lower train.max_completion_tokens {config.max_completion_tokens}"
-    if config.vllm.enabled:
+    if config.vllm.enabled and config.algorithm == "grpo":
         yield f"lower train.vllm.memory_share {config.vllm.memory_share:g}"
+
+
+def _finer(config: TrainConfig) -> Iterator[int]:
+    """Yield the numbers of smaller parts that a step can be divided into as it is, also one of whole pairs."""
+    at_once = config.completions_per_step
+    pairs = pairs_per_pass(config) * config.accumulation
+    for parts in range(config.accumulation + 1, at_once + 1):
+        same_pairs = pairs_per_pass(config.model_copy(update={"accumulation": parts})) * parts == pairs
+        if at_once % parts == 0 and (config.algorithm == "grpo" or same_pairs):
+            yield parts

@@ -3,15 +3,16 @@
 import copy
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
 import numpy as np
 import torch
 
+from schemas.prompts import PromptRow
 from tasks.train.rollouts import Rollouts
 
 COUNTED: Final = (
@@ -35,6 +36,7 @@ COUNTED: Final = (
 """What a trainer keeps of the steps that it took, and how its completions are sampled."""
 
 # Of `PolicyTrainer`.
+SAMPLE: Final = "_sample"
 ADVANTAGES: Final = "_advantages"
 ON_ROLLOUTS: Final = "_on_rollouts"
 
@@ -58,20 +60,23 @@ class Rehearsal:
         return torch.isfinite(torch.tensor([self.loss, self.gradient_norm])).all().item() is True
 
 
-def rehearse(trainer: Any, learning_rate: float) -> Rehearsal:
+def rehearse(trainer: Any, learning_rate: float, longest: PromptRow | None = None) -> Rehearsal:
     """Take one optimizer step on the trainer's next batches, and put everything back as it was.
 
     Args:
         trainer: A trainer of TRL that has not begun to train.
         learning_rate: Of the step. It is taken by an optimizer of its own, at the full rate: after the first step of a
             warm-up nothing would have moved.
+        longest: The longest prompt. Where it is given, the step takes as much memory as any can: each of its prompts is
+            this one, and each completion is as long as the recipe allows. DPO has its completions already, and takes
+            its longest pairs.
     """
     on_gpu = torch.cuda.is_available()
     passes = trainer.args.gradient_accumulation_steps
     model = trainer.model
-    with unchanged(trainer), _something_to_learn(trainer):
+    with unchanged(trainer), _something_to_learn(trainer), _at_full_length(trainer, longest):
         trainer.current_gradient_accumulation_steps = passes
-        batches = _first_batches(trainer, passes)
+        batches = _first_batches(trainer, passes) if longest is None else _longest_batches(trainer, passes)
         # On the host, where the copies are no part of the peak that is measured.
         before = {name: parameter.detach().to("cpu", copy=True) for name, parameter in model.named_parameters()}
         # Weight decay moves what has no gradient, and would hide that there is none.
@@ -109,6 +114,55 @@ def _first_batches(trainer: Any, count: int) -> list[Any]:
     return batches
 
 
+def _longest_batches(trainer: Any, count: int) -> list[Any]:
+    if hasattr(trainer, SAMPLE):
+        # It draws its own prompts, whatever the batch says.
+        return _first_batches(trainer, count)
+    pairs = trainer.train_dataset
+    columns = (pairs["prompt_ids"], pairs["chosen_ids"], pairs["rejected_ids"])
+    lengths = [len(prompt) + max(len(chosen), len(rejected)) for prompt, chosen, rejected in zip(*columns, strict=True)]
+    by_length = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    batch = trainer.data_collator([pairs[place] for place in by_length[: trainer.args.per_device_train_batch_size]])
+    return [batch] * count
+
+
+@contextmanager
+def _at_full_length(trainer: Any, longest: PromptRow | None) -> Iterator[None]:
+    """Let a trainer that samples its own completions sample full ones of one prompt.
+
+    They end where they stop: cut off, they would be masked by some recipes, and there would be nothing to learn.
+    """
+    if longest is None or not hasattr(trainer, SAMPLE):
+        yield
+        return
+    real = getattr(trainer, SAMPLE)
+    limit, end = trainer.max_completion_length, trainer.eos_token_ids[0]
+
+    def sample(prompts: Sequence[PromptRow], _: int) -> Rollouts:
+        if not trainer.use_vllm:
+            # vLLM holds the memory of its cache whatever it samples.
+            trainer.generation_config.min_new_tokens = limit
+        rollouts: Rollouts = real([longest] * len(prompts), limit)
+        told = rollouts.log_probabilities
+        return replace(
+            rollouts,
+            completion_ids=[[*(ids + [end] * limit)[: limit - 1], end] for ids in rollouts.completion_ids],
+            log_probabilities=None if told is None else [(of_tokens + [0.0] * limit)[:limit] for of_tokens in told],
+        )
+
+    with _replaced(trainer, SAMPLE, sample):
+        yield
+
+
+@contextmanager
+def _replaced(trainer: Any, name: str, method: Callable[..., Any]) -> Iterator[None]:
+    vars(trainer)[name] = method
+    try:
+        yield
+    finally:
+        del vars(trainer)[name]
+
+
 @contextmanager
 def _something_to_learn(trainer: Any) -> Iterator[None]:
     """Give a batch whose completions all earned the same advantages of its own: without any, nothing would move.
@@ -128,11 +182,8 @@ def _something_to_learn(trainer: Any) -> Iterator[None]:
         signs[1::2] = -1
         return signs
 
-    vars(trainer)[ADVANTAGES] = advantages
-    try:
+    with _replaced(trainer, ADVANTAGES, advantages):
         yield
-    finally:
-        del vars(trainer)[ADVANTAGES]
 
 
 @contextmanager

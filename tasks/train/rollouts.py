@@ -26,7 +26,9 @@ class Rollouts:
     scored: list[ScoredRollout]
     """Each completion with its reward."""
     rewards: torch.Tensor
-    """Components of the reward, (completions, components); NaN where a component is of another task."""
+    """Components of the reward as they are trained on, (completions, components); NaN where one is of another task."""
+    weights: Sequence[float]
+    """Of each component."""
     truncated: list[bool]
     """Whether each completion was cut off at the token limit."""
     corrected: list[bool]
@@ -39,14 +41,28 @@ class Rollouts:
         """Return the prompt of each group."""
         return self.rows[:: self.generations]
 
+    def totals(self) -> torch.Tensor:
+        """Return the whole reward of each completion, as it is trained on, (completions,)."""
+        return (self.rewards * torch.tensor(self.weights, device=self.rewards.device)).nansum(dim=1)
+
     def group_rewards(self) -> list[list[float]]:
-        """Return the whole rewards of each group."""
-        rewards = [rollout.reward for rollout in self.scored]
+        """Return the whole rewards of each group, as they are trained on."""
+        rewards = self.totals().tolist()
         return [rewards[start : start + self.generations] for start in range(0, len(rewards), self.generations)]
 
-    def group_spreads(self) -> list[float]:
-        """Return the standard deviation of the whole rewards in each group."""
-        return [pstdev(rewards) for rewards in self.group_rewards()]
+    def group_spreads(self, *, own: bool = False) -> list[float]:
+        """Return the standard deviation of the whole rewards in each group.
+
+        Args:
+            own: Leave out the answers that the policy was given.
+        """
+        given = [
+            self.corrected[start : start + self.generations] for start in range(0, len(self.rows), self.generations)
+        ]
+        return [
+            pstdev(reward for reward, is_given in zip(rewards, of_group, strict=True) if not (own and is_given))
+            for rewards, of_group in zip(self.group_rewards(), given, strict=True)
+        ]
 
     def own_rewards(self) -> dict[TaskName, float]:
         """Return the mean reward of each task's completions, without the answers that the policy was given."""
@@ -67,6 +83,7 @@ class Rollouts:
             else [self.log_probabilities[place] for place in places],
             scored=[self.scored[place] for place in places],
             rewards=self.rewards[list(places)],
+            weights=self.weights,
             truncated=[self.truncated[place] for place in places],
             corrected=[self.corrected[place] for place in places],
             generations=1,
@@ -128,6 +145,7 @@ class Rollouts:
             else [values for of, span in spans for values in (of.log_probabilities or ())[span]],
             scored=[rollout for of, span in spans for rollout in of.scored[span]],
             rewards=torch.cat([of.rewards[span] for of, span in spans]),
+            weights=self.weights,
             truncated=[cut for of, span in spans for cut in of.truncated[span]],
             corrected=[is_answer for of, span in spans for is_answer in of.corrected[span]],
             generations=self.generations,

@@ -16,8 +16,8 @@ from tasks.train.task_weights import TaskWeights
 
 Sample = Callable[[Sequence[PromptRow], int], Rollouts]
 """Samples and scores a group for each prompt, with at most so many tokens a completion."""
-Correct = Callable[[Rollouts, Mapping[int, str]], Rollouts]
-"""Puts texts in the place of some completions, and scores them."""
+Correct = Callable[[Rollouts, Mapping[int, str], int], Rollouts]
+"""Puts texts in the place of some completions, and scores them; those of more tokens than are allowed it leaves out."""
 Unused = Callable[[Rollouts], None]
 """Told what was sampled and is not trained on."""
 
@@ -62,8 +62,8 @@ class RolloutSampler:
         chosen = self._sample(step, 0, rows, sample, correct, unused)
         self._observe(chosen)
         budget, attempt = recipe.dynamic_sampling.extra_groups, 0
-        while budget and (dull := self._dull(chosen)):
-            replaced, attempt = dull[:budget], attempt + 1
+        while budget and (uninformative := self._uninformative(chosen)):
+            replaced, attempt = uninformative[:budget], attempt + 1
             budget -= len(replaced)
             self._resampled += len(replaced)
             # Of the same tasks: which tasks a step has is not for their difficulty to decide.
@@ -80,7 +80,8 @@ class RolloutSampler:
     ) -> Rollouts:
         recipe = self._recipe
         stages = [(stage.until_step, stage.max_completion_tokens) for stage in recipe.curriculum]
-        rollouts = sample(rows, completion_limit(step, stages, recipe.max_completion_tokens))
+        limit = completion_limit(step, stages, recipe.max_completion_tokens)
+        rollouts = sample(rows, limit)
         if not recipe.guided_correction.share:
             return rollouts
         places = choose_corrections(
@@ -98,16 +99,17 @@ class RolloutSampler:
         }
         if not answers:
             return rollouts
-        unused(rollouts.at(list(answers)))
-        return correct(rollouts, answers)
+        corrected = correct(rollouts, answers, limit)
+        unused(rollouts.at([place for place in answers if corrected.corrected[place]]))
+        return corrected
 
-    def _dull(self, rollouts: Rollouts) -> list[int]:
+    def _uninformative(self, rollouts: Rollouts, *, own: bool = False) -> list[int]:
         least = self._recipe.dynamic_sampling.min_spread
-        return [group for group, spread in enumerate(rollouts.group_spreads()) if spread < least]
+        return [group for group, spread in enumerate(rollouts.group_spreads(own=own)) if spread < least]
 
     def _places(self, chosen: Rollouts, replaced: Sequence[int], others: Rollouts) -> list[tuple[int, int]]:
         """Pair each replaced group with a new one of its task that has something to teach."""
-        useless = set(self._dull(others))
+        useless = set(self._uninformative(others))
         useful: dict[TaskName, list[int]] = {}
         for group, row in enumerate(others.group_rows):
             if group not in useless:
@@ -116,10 +118,10 @@ class RolloutSampler:
 
     def _observe(self, rollouts: Rollouts) -> None:
         """Tell the task weights what the policy itself earned."""
-        dull = set(self._dull(rollouts))
+        uninformative = set(self._uninformative(rollouts, own=True))
         zeros: dict[TaskName, list[float]] = {}
         for group, row in enumerate(rollouts.group_rows):
-            zeros.setdefault(row.task, []).append(float(group in dull))
+            zeros.setdefault(row.task, []).append(float(group in uninformative))
         self._weights.observe(rollouts.own_rewards(), {task: fmean(values) for task, values in zeros.items()})
 
     def loss_weights(self) -> Mapping[TaskName, float]:

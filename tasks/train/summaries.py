@@ -26,6 +26,17 @@ def chosen_reward(summary: Mapping[str, Any]) -> float:
     return fmean(by_step[step]["by_task"][task] for task, step in summary["chosen_steps"].items())
 
 
+def rewards_by_task(summary: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return each task's chosen step, and its validation reward in [0, 1] before training and at that step."""
+    by_step = {validation["step"]: validation["by_task"] for validation in summary["validation"]}
+    # Where each task was trained alone, each has a step of its own.
+    steps = summary.get("chosen_steps") or dict.fromkeys(by_step[0], summary["chosen_step"])
+    return {
+        task: {"chosen_step": step, "before": by_step[0][task], "chosen": by_step[step][task]}
+        for task, step in steps.items()
+    }
+
+
 def gather_tasks(policy: Path, tasks: Sequence[TaskName]) -> None:
     """Make one policy of the outputs of one training a task, which are in `tasks/TASK` of its folder.
 

@@ -18,7 +18,7 @@ import torch
 from schemas.prompts import PromptRow
 from schemas.train_config import TrainConfig
 from tasks.policy.generate import Completion, StopReason, as_messages
-from tasks.train.advantages import blockwise_advantages, entropy_scale, median_advantages, zero_variance
+from tasks.train.advantages import blockwise_advantages, entropy_scale, median_advantages
 from tasks.train.backend import without_drift
 from tasks.train.blocks import blocks_by_token, blocks_of
 from tasks.train.portable import PortableTrainer
@@ -27,6 +27,8 @@ from tasks.train.rollouts import Rollouts
 from tasks.train.sampling import RolloutSampler
 
 SAMPLING_FILE: Final = "sampling.json"
+TOKEN_MEANS: Final = ("entropy", "clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean", "kl")
+"""What TRL logs of each forward pass as a mean over its tokens."""
 
 OnRollouts = Callable[[int, Rollouts, torch.Tensor | None], None]
 """Told the step, its rollouts, and the advantage of each: the mean over its tokens where they have their own, and None
@@ -135,19 +137,23 @@ class PolicyTrainer(PortableTrainer):
             log_probabilities=log_probabilities,
             scored=scored,
             rewards=rewards,
+            weights=self._rewards.weights,
             truncated=[completion.stop_reason is StopReason.TOKEN_LIMIT for completion in completions],
             corrected=[False] * len(rows),
             generations=generations,
         )
 
-    def _correct(self, rollouts: Rollouts, answers: Mapping[int, str]) -> Rollouts:
-        """Put right answers in the place of some completions, and score them."""
+    def _correct(self, rollouts: Rollouts, answers: Mapping[int, str], limit: int) -> Rollouts:
+        """Put right answers in the place of some completions, as far as they are short enough, and score them."""
         with self._timed("reward"):
-            places = list(answers)
-            ids = [
-                [*self._tokenizer.encode(answers[place], add_special_tokens=False), self._tokenizer.eos_token_id]
-                for place in places
-            ]
+            encoded = {
+                place: [*self._tokenizer.encode(answer, add_special_tokens=False), self._tokenizer.eos_token_id]
+                for place, answer in answers.items()
+            }
+            places = [place for place, tokens in encoded.items() if len(tokens) <= limit]
+            if not places:
+                return rollouts
+            ids = [encoded[place] for place in places]
             scored = self._rewards.score(
                 [rollouts.rows[place] for place in places],
                 [Completion(answers[place], len(ids[n]), StopReason.END_OF_TURN) for n, place in enumerate(places)],
@@ -174,8 +180,7 @@ class PolicyTrainer(PortableTrainer):
         recipe = self._recipe
         advantages: torch.Tensor = output["advantages"]
         if recipe.baseline == "median":
-            totals = (chosen.rewards * self.reward_weights.to(chosen.rewards.device)).nansum(dim=1)
-            advantages = median_advantages(totals, recipe.generations)
+            advantages = median_advantages(chosen.totals(), recipe.generations)
         if recipe.block_advantages:
             advantages = self._block_advantages(chosen, advantages, output["completion_ids"].size(1))
         factors = torch.ones(len(chosen.rows), device=advantages.device)
@@ -212,14 +217,17 @@ class PolicyTrainer(PortableTrainer):
         own = chosen.own_rewards()
         for task, reward in own.items():
             metrics[f"reward/{task}"].append(reward)
-        # TRL's own mean counts the right answers that the policy was given.
-        metrics["reward"][-1] = fmean(
-            rollout.reward for rollout, given in zip(chosen.scored, chosen.corrected, strict=True) if not given
-        )
+        # TRL's own figures count the right answers that the policy was given.
+        earned, cut = [], []
+        for rollout, truncated, given in zip(chosen.scored, chosen.truncated, chosen.corrected, strict=True):
+            if not given:
+                earned.append(rollout.reward)
+                cut.append(truncated)
+        metrics["reward"][-1] = fmean(earned)
+        metrics["completions/clipped_ratio"][-1] = fmean(cut)
         # Under GDPO this is of the whole batch, and never 1; `zero_variance` is of groups.
         del metrics["frac_reward_zero_std"]
-        totals = torch.tensor([rollout.reward for rollout in chosen.scored])
-        flat = zero_variance(totals, self._recipe.generations).tolist()
+        flat = [spread < self._recipe.dynamic_sampling.min_spread for spread in chosen.group_spreads(own=True)]
         metrics["zero_variance"].append(fmean(flat))
         for task in own:
             of_task = [same for same, row in zip(flat, chosen.group_rows, strict=True) if row.task == task]
@@ -229,6 +237,15 @@ class PolicyTrainer(PortableTrainer):
             metrics[name].append(value)
         metrics["sampling/tokens_per_second"].append(self._sampled_tokens / max(self._seconds["generation"], 1e-9))
         self._sampled_tokens = 0
+
+    def compute_loss(self, model: Any, inputs: dict[str, Any], *others: Any, **named: Any) -> torch.Tensor:
+        """Compute TRL's loss; a pass whose completions are all masked measures nothing, where TRL would log zeros."""
+        loss: torch.Tensor = super().compute_loss(model, inputs, *others, **named)
+        if not inputs["completion_mask"].any():
+            for name in TOKEN_MEANS:
+                if self._metrics["train"].get(name):
+                    self._metrics["train"][name].pop()
+        return loss
 
     def training_step(self, *arguments: Any, **named: Any) -> torch.Tensor:
         """Take TRL's step, and tell what of its time went where."""
@@ -278,8 +295,10 @@ class PolicyTrainer(PortableTrainer):
             model, input_ids, attention_mask, logits_to_keep, *others, **named
         )
         if not self.beta and found[0] is not None and found[0].requires_grad:
-            few = slice(self._recipe.prompts_per_step)
-            self._divergence_sample = (input_ids[few], attention_mask[few], found[0][few].detach())
+            written = attention_mask[:, -logits_to_keep:].any(dim=1).nonzero().squeeze(1)
+            few = written[: self._recipe.prompts_per_step]
+            if len(few):
+                self._divergence_sample = (input_ids[few], attention_mask[few], found[0][few].detach())
         return found
 
 

@@ -18,7 +18,7 @@ from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel
 from tasks.train.audited import require_audit
 from tasks.train.out_of_memory import memory_errors_told
-from tasks.train.preflight_check import PREFLIGHT_FILE, as_json, refuse_if_failed
+from tasks.train.preflight.check import PREFLIGHT_FILE, as_json, refuse_if_failed
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
 
@@ -108,6 +108,11 @@ def _train(
     from tasks.train.backend import load_trainable
 
     config = request.config
+    if len(rows) < config.prompts_per_step:
+        raise InputError(
+            f"train.prompts_per_step is {config.prompts_per_step}, and there are {len(rows)} training prompts; lower "
+            "it, or make more with synthesize.counts"
+        )
     # Comes before whatever else imports TRL: Unsloth, where it is the backend, must be first.
     trainable = load_trainable(request.base, config, seed=request.seed, max_prompt_tokens=request.max_prompt_tokens)
 
@@ -189,7 +194,7 @@ def _check(
     channel: Channel,
 ) -> None:
     """Run the preflight, and write down what it found even where it refuses."""
-    from tasks.train.preflight import preflight
+    from tasks.train.preflight.run import preflight
 
     checks = preflight(
         trainer,

@@ -101,7 +101,8 @@ def test_the_recipe_that_is_printed_is_the_whole_recipe(config: TrainConfig) -> 
 
 
 def test_a_dry_run_prints_recipe_and_estimate_within_the_columns() -> None:
-    ended = dry_run("train.seeds=[1, 2]", "train.vllm.enabled=true", profile="l4")
+    # Few enough steps for no warning, which is prose.
+    ended = dry_run("train.seeds=[1, 2]", "train.vllm.enabled=true", "train.max_steps=99", profile="l4")
     assert ended.returncode == 0
     assert "\nmax_steps = " in ended.stderr
     assert "\n[train.lora]\nrank = 16\n" in ended.stderr
@@ -117,7 +118,7 @@ def test_a_dry_run_tells_time_cost_and_memory_of_all_seeds() -> None:
     estimate = estimate_of(dry_run(*shared, *own, profile="l4"))
     assert estimate["trainings"] == 3
     assert estimate["seconds"] == pytest.approx(3 * 22.6 * 3600)
-    assert estimate["cost"] == pytest.approx(3 * 22.6 * 0.8)
+    assert estimate["cost_usd"] == pytest.approx(3 * 22.6 * 0.8)
     assert estimate["parameters"] == 490_799_104
     memory = estimate["memory"]
     assert memory["peak"] == memory["weights"] + memory["adapter"] + memory["activations"] + memory["logits"]
@@ -150,10 +151,19 @@ def test_too_many_epochs_are_a_warning() -> None:
     assert "epochs: on small data the final report's model was at its best after 1 to 1.5" in many.last
 
 
+def test_a_dry_run_of_dpo_tells_the_pairs_and_that_nobody_measured_its_time() -> None:
+    ended = dry_run('train.algorithm="dpo"', "train.preferences.prompts=64", "train.max_steps=100")
+    estimate = estimate_of(ended)
+    assert (estimate["pairs"], estimate["seconds"], estimate["cost_usd"]) == (64, None, None)
+    assert not estimate["too_many_epochs"]
+    assert "no training with DPO was measured" in ended.words
+    assert "all before its first step" in ended.words
+
+
 def test_a_model_of_unknown_size_is_told_as_unknown() -> None:
     ended = dry_run("policy.name=nobody/has-fetched-this", profile="l4")
     estimate = estimate_of(ended)
-    assert (estimate["seconds"], estimate["cost"], estimate["memory"]) == (None, None, None)
+    assert (estimate["seconds"], estimate["cost_usd"], estimate["memory"]) == (None, None, None)
     assert "nothing here says how large nobody/has-fetched-this is" in ended.words
 
 
@@ -298,8 +308,8 @@ def test_train_tells_each_seed_and_what_was_made_now_cost(ran: dict[str, Any], t
     assert ran["asked"] == (20, "local", "train", True)
     first, second = json.loads(ended.stdout)["trainings"]
     assert first["tasks"]["push"] == {"chosen_step": 10, "before": 0.2, "chosen": 0.5}
-    assert first["cost"] == pytest.approx(0.4)
-    assert (second["seconds"], second["cost"], second["stopped_early"]) == (None, None, True)
+    assert first["cost_usd"] == pytest.approx(0.4)
+    assert (second["seconds"], second["cost_usd"], second["stopped_early"]) == (None, None, True)
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.stderr.splitlines() if "│" in line]
     assert ["42", "20", "no", "30.0", "0.40", "abababababab"] in cells
     assert ["123", "20", "yes", "earlier", "earlier", "abababababab"] in cells

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from flows.stage import Stage, StageResult
-from flows.train import DECIDES_NOTHING, _shares, _Training, _what_decides, best_seed, stage_name, training_seeds
+from flows.stage import Stage, StageResult, stage_key
+from flows.train import DECIDES_NOTHING, STAGE, _shares, _what_decides, best_seed, stage_name, training_seeds
 from schemas.artifact import ArtifactRecord
 from schemas.profiles import load_config
 from schemas.train_config import TrainConfig
@@ -45,15 +45,16 @@ def test_what_is_left_out_of_the_key_is_in_the_recipe() -> None:
     assert set(TrainConfig.model_fields) >= DECIDES_NOTHING
 
 
-def _stage(kind: type[Stage], name: str) -> Stage:
-    return kind(name, "policy", ("schemas",), "config", {}, lambda *_: None, lambda _: {})
+def _stage(name: str, identity: str | None) -> Stage:
+    return Stage(name, "policy", ("schemas",), "config", {}, lambda *_: None, lambda _: {}, identity=identity)
 
 
 def test_a_seed_has_the_same_key_alone_as_among_others() -> None:
-    alone = _stage(Stage, stage_name(42, [42]))
-    among = _stage(_Training, stage_name(42, [42, 123]))
+    alone = _stage(stage_name(42, [42]), STAGE)
+    among = _stage(stage_name(42, [42, 123]), STAGE)
     assert (alone.name, among.name) == ("train", "train-seed42")
-    assert among.key == _stage(_Training, "train").key == alone.key
+    assert among.key == alone.key == stage_key(STAGE, ("schemas",), "config", {})
+    assert _stage(among.name, None).key != among.key
 
 
 def test_a_policy_is_trained_with_each_seed_and_with_the_runs_own_where_none_is_named() -> None:

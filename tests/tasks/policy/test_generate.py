@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tasks.policy.generate import Completion, StopReason, as_messages, generate
+from tasks.policy.generate import Completion, StopReason, as_messages, generate, read_completion
 from tasks.policy.load import load_policy, load_tokenizer
 
 CONVERSATIONS = [as_messages("Seja breve.", "o pedido " * count) for count in (3, 1, 6, 2, 5)]
@@ -50,6 +50,25 @@ def test_an_end_of_turn_ends_the_completion(policy: tuple[Any, Any], monkeypatch
 
     monkeypatch.setattr(model, "generate", answer)
     assert _answer(policy, 1) == [Completion("o", 2, StopReason.END_OF_TURN)] * len(CONVERSATIONS)
+
+
+def test_what_stands_behind_the_end_is_not_read_and_other_ends_count_where_they_come_last(
+    policy: tuple[Any, Any],
+) -> None:
+    tokenizer = policy[1]
+    word = tokenizer.encode("o", add_special_tokens=False)[0]
+    end, other = tokenizer.eos_token_id, tokenizer.encode("p", add_special_tokens=False)[0]
+    read = {
+        tokens: read_completion(tokens, tokenizer, (other,))
+        for tokens in ((word, end, word), (word, other), (other, word), ())
+    }
+    assert [(answer.tokens, answer.stop_reason.value) for answer in read.values()] == [
+        (2, "end_of_turn"),
+        (2, "end_of_turn"),
+        (2, "token_limit"),
+        (0, "token_limit"),
+    ]
+    assert read_completion((word, other), tokenizer).stop_reason is StopReason.TOKEN_LIMIT
 
 
 def test_the_random_state_outside_is_left_as_it_was(policy: tuple[Any, Any]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.errors import GateRefused, InputError
 from tasks.commerce.registry import reward_version
-from tasks.train.audited import require_audit
+from tasks.train.audited import audit_faults, require_audit
 
 RECORD = AuditRecord(
     spec="grounded",
@@ -36,9 +36,9 @@ def test_an_audit_that_passed_lets_these_rewards_train(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"reward_version": "f" * 64}, "is of the rewards grounded ffffffffffff, and these would be grounded"),
-        ({"spec": "v4.2"}, r"is of the rewards v4\.2 .* these would be grounded"),
-        ({"verdict": "refused", "reasons": ("push: rho is 0.20, 0.7 is needed",)}, "refused these rewards: push: rho"),
+        ({"reward_version": "f" * 64}, "is of the rewards grounded ffffffffffff, and these are grounded"),
+        ({"spec": "v4.2"}, r"is of the rewards v4\.2 .* these are grounded"),
+        ({"verdict": "refused", "reasons": ("push: rho is 0.20, 0.7 is needed",)}, "it refused: push: rho"),
     ],
 )
 def test_other_rewards_or_a_refusal_stop_it(tmp_path: Path, changes: dict[str, Any], complaint: str) -> None:
@@ -55,5 +55,12 @@ def test_no_audit_is_no_permission(tmp_path: Path, content: str | None) -> None:
 
 
 def test_a_task_that_nobody_audited_is_not_trained(tmp_path: Path) -> None:
-    with pytest.raises(GateRefused, match="says nothing of churn, insights; audit these tasks' rewards too"):
+    with pytest.raises(GateRefused, match="says nothing of churn, insights; audit the rewards"):
         require_audit(audited(tmp_path), "grounded", ["push", "insights", "churn"])
+
+
+def test_every_fault_of_an_audit_is_told_at_once() -> None:
+    record = RECORD.model_copy(update={"verdict": "refused", "reasons": ("push: rho is 0.20",)})
+    faults = audit_faults(record, "v4.2", ["churn"])
+    assert [fault.split()[1] for fault in faults] == ["is", "refused:", "says"]
+    assert audit_faults(RECORD, "grounded", ["push"]) == []

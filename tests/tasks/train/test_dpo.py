@@ -41,7 +41,7 @@ def _trainer(folder: Path, **recipe: Any) -> Any:
     model, tokenizer = tiny_policy()
     return PreferenceTrainer(
         model=model,
-        args=DPOConfig(**dpo_arguments(config, pairs=len(PAIRS), seed=5, work=folder, on_gpu=False)),
+        args=DPOConfig(**dpo_arguments(config, prompts=len(PAIRS), seed=5, work=folder, on_gpu=False)),
         train_dataset=as_training_set(PAIRS),
         processing_class=tokenizer,
         peft_config=LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", task_type="CAUSAL_LM"),
@@ -132,7 +132,7 @@ def test_every_field_of_trls_own_is_set() -> None:
     own = {field.name for field in dataclasses.fields(DPOConfig)} - {
         field.name for field in dataclasses.fields(_BaseConfig)
     }
-    arguments = dpo_arguments(TrainConfig(), pairs=9, seed=1, work=Path("work"), on_gpu=False)
+    arguments = dpo_arguments(TrainConfig(), prompts=9, seed=1, work=Path("work"), on_gpu=False)
     assert own <= arguments.keys()
 
 
@@ -140,7 +140,7 @@ def test_the_recipe_reaches_trl() -> None:
     config = TrainConfig.model_validate(
         {"preferences": {"beta": 0.7}, "learning_rate": 3e-4, "max_steps": 9, "prompts_per_step": 4, "accumulation": 2}
     )
-    arguments = dpo_arguments(config, pairs=9, seed=11, work=Path("work"), on_gpu=True)
+    arguments = dpo_arguments(config, prompts=9, seed=11, work=Path("work"), on_gpu=True)
     assert (arguments["beta"], arguments["learning_rate"], arguments["max_steps"]) == (0.7, 3e-4, 9)
     assert (arguments["seed"], arguments["data_seed"], arguments["bf16"]) == (11, 11, True)
     # 4 prompts x 8 completions in 2 passes are 16 completions a pass: 8 pairs.

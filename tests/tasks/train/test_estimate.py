@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schemas.config import Config, PolicyConfig
 from schemas.errors import InputError
-from schemas.profiles import load_config
+from schemas.profiles import PROFILES_FOLDER, load_config
 from schemas.train_config import TrainConfig
 from tasks.train.estimate import (
     KNOWN_SHAPES,
@@ -143,7 +143,8 @@ def test_the_memory_of_a_small_step_is_as_by_hand() -> None:
 
 
 def test_vllm_takes_its_share_of_the_card_and_the_cache_with_it() -> None:
-    memory = memory_of(SMALL, TrainConfig(vllm={"enabled": True, "memory_share": 0.25}), 4, on_gpu=True)
+    recipe = TrainConfig(load_in_4bit=False, vllm={"enabled": True, "memory_share": 0.25})
+    memory = memory_of(SMALL, recipe, 4, on_gpu=True)
     assert memory.cache == 0
     assert memory.card == pytest.approx(memory.peak / 0.75)
 
@@ -198,10 +199,25 @@ def test_seeds_and_tasks_of_their_own_are_trainings_each() -> None:
 
 
 def test_dpo_samples_once_and_its_time_was_never_measured() -> None:
-    estimate = estimate_training(config_of(algorithm="dpo", preferences={"prompts": 50}), {"push": 99})
-    assert estimate.completions == 50 * 16
-    assert (estimate.seconds, estimate.epochs, estimate.hours) == (None, None, None)
-    assert estimate.memory is not None
+    """2 x 16 completions a step are 16 pairs; 48 pairs at most."""
+    recipe = {"algorithm": "dpo", "preferences": {"prompts": 48}, "max_steps": 30, "accumulation": 4}
+    estimate = estimate_training(config_of(**recipe), {"push": 99})
+    assert (estimate.completions, estimate.tokens) == (48 * 16, 48 * 16 * 512)
+    assert (estimate.pairs, estimate.steps_per_epoch, estimate.epochs) == (48, 3, 10)
+    assert not estimate.too_many_epochs
+    assert (estimate.seconds, estimate.hours) == (None, None)
+    assert estimate_training(config_of(**recipe), {"push": 32}).pairs == 32
+
+
+def test_a_pass_of_dpo_has_whole_pairs_and_no_vllm() -> None:
+    """1 prompt x 9 completions make 4 pairs, and 9 parts of them 1 pair each."""
+    for parts, sequences in ((1, 8), (9, 2)):
+        recipe = {"prompts_per_step": 1, "generations": 9, "accumulation": parts}
+        vllm = {"enabled": True, "memory_share": 0.5}
+        grpo = memory_of(SMALL, TrainConfig(**recipe), 4, on_gpu=True)
+        dpo = memory_of(SMALL, TrainConfig(**recipe, algorithm="dpo", vllm=vllm, load_in_4bit=False), 4, on_gpu=True)
+        assert dpo.activations / sequences == grpo.activations / (9 // parts)
+        assert (dpo.cache, dpo.card) == (grpo.cache, dpo.peak)
 
 
 def test_expected_prompts_lose_the_held_out_share_and_gain_the_paraphrases() -> None:
@@ -256,7 +272,7 @@ def test_a_folder_that_describes_no_model_is_named(content: str | None, tmp_path
         read_shape(PolicyConfig(name=str(tmp_path)))
 
 
-@pytest.mark.parametrize("profile", ["local", "l4"])
+@pytest.mark.parametrize("profile", sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml")))
 def test_every_profile_can_be_estimated(profile: str) -> None:
     config = load_config(profile)
     estimate = estimate_training(config, expected_prompts(config))

@@ -1,6 +1,7 @@
 """A rehearsed step tells what a step does, and the training after it is the one that there would have been."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 from schemas.prompts import PromptRow
+from tasks.policy.generate import as_messages
 from tasks.train.rehearsal import Rehearsal, rehearse, unchanged
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer, tiny_policy
 
@@ -24,12 +26,15 @@ EVERYTHING: dict[str, Any] = {
 }
 
 
+LONG = replace(prompt_rows()[0], prompt="Pedido 1: livro. " * 9)
+
+
 def _trained(folder: Path, rehearsed: bool, **recipe: Any) -> dict[str, Any]:
     seen: list[Any] = []
     trainer = small_trainer(
         folder,
         on_rollouts=lambda step, rollouts, advantages: seen.append(
-            (step, rollouts.completion_ids, advantages.tolist())
+            (step, rollouts.completion_ids, None if advantages is None else advantages.tolist())
         ),
         **recipe,
     )
@@ -38,7 +43,7 @@ def _trained(folder: Path, rehearsed: bool, **recipe: Any) -> dict[str, Any]:
     torch.manual_seed(1)
     if rehearsed:
         rehearse(trainer, 1e-2)
-        rehearse(trainer, 1.0)
+        rehearse(trainer, 1.0, LONG)
     trainer.train()
     log = [
         {name: value for name, value in entry.items() if not any(clock in name for clock in CLOCKS)}
@@ -137,12 +142,67 @@ def test_every_pass_of_an_accumulated_step_counts(tmp_path: Path) -> None:
     assert found[0].gradient_norm == pytest.approx(found[1].gradient_norm, rel=1e-4)
 
 
+def _read(trainer: Any) -> tuple[list[tuple[int, int]], Any]:
+    """Collect the shapes of what the model learns from, and return the handle that ends it."""
+    shapes: list[tuple[int, int]] = []
+
+    def note(_module: Any, inputs: Any, _output: Any) -> None:
+        if torch.is_grad_enabled():
+            shapes.append(tuple(inputs[0].shape))
+
+    return shapes, trainer.model.get_input_embeddings().register_forward_hook(note)
+
+
+@pytest.mark.parametrize("recipe", [{}, EVERYTHING], ids=["plain", "everything"])
+def test_the_largest_step_has_the_longest_prompt_and_full_completions_that_are_learned_from(
+    tmp_path: Path, recipe: dict[str, Any]
+) -> None:
+    """Also under a curriculum that begins with shorter ones, and where truncated completions are masked."""
+    trainer = small_trainer(tmp_path, **recipe, mask_truncated=True)
+    tokenizer = trainer.processing_class
+    prompt = tokenizer.apply_chat_template(as_messages(LONG.system, LONG.prompt), add_generation_prompt=True)
+    at_once = trainer.args.per_device_train_batch_size
+    shapes, handle = _read(trainer)
+    found = rehearse(trainer, 1e-2, LONG)
+    handle.remove()
+    width = len(prompt["input_ids"]) + trainer.max_completion_length
+    assert shapes == [(at_once, width)] * trainer.args.gradient_accumulation_steps
+    assert found.gradient_norm > 0
+    assert "_sample" not in vars(trainer)
+    assert trainer.generation_config.min_new_tokens is None
+
+
+def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """vLLM ends where it ends; TRL refuses tokens and probabilities of other lengths."""
+    from tasks.train import rehearsal
+
+    trainer = small_trainer(tmp_path)
+    real = trainer._sample
+    monkeypatch.setattr(trainer, "use_vllm", True)
+    monkeypatch.setattr(trainer, "_limit_completions", lambda limit: None)
+
+    def sample(_: Any, prompts: Any, limit: int) -> Any:
+        trainer.use_vllm = False
+        rollouts = real(prompts, limit)
+        short = [ids[:3] for ids in rollouts.completion_ids]
+        return replace(rollouts, completion_ids=short, log_probabilities=[[-1.0] * len(ids) for ids in short])
+
+    monkeypatch.setattr(type(trainer), "_sample", sample)
+    with unchanged(trainer), rehearsal._at_full_length(trainer, LONG):
+        rollouts = trainer._sample(prompt_rows()[:2], 5)
+    assert {len(ids) for ids in rollouts.completion_ids} == {16}
+    assert {tuple(told) for told in rollouts.log_probabilities} == {(-1.0,) * 3 + (0.0,) * 13}
+    assert {ids[-1] for ids in rollouts.completion_ids} == {trainer.eos_token_ids[0]}
+    assert [row.prompt for row in rollouts.group_rows] == [LONG.prompt] * 2
+
+
 def test_a_step_of_dpo_is_rehearsed_too(tmp_path: Path) -> None:
     from datasets import Dataset
     from peft import LoraConfig
     from trl import DPOConfig
 
-    from tasks.policy.generate import as_messages
     from tasks.train.preference_trainer import PreferenceTrainer
 
     model, tokenizer = tiny_policy()
@@ -151,12 +211,13 @@ def test_a_step_of_dpo_is_rehearsed_too(tmp_path: Path) -> None:
         "chosen": [{"role": "assistant", "content": "frete grátis"}],
         "rejected": [{"role": "assistant", "content": "nada"}],
     }
+    longest = pair | {"rejected": [{"role": "assistant", "content": "nada " * 30}]}
     trainer = PreferenceTrainer(
         model=model,
         args=DPOConfig(
             output_dir=str(tmp_path), use_cpu=True, bf16=False, per_device_train_batch_size=2, report_to="none"
         ),
-        train_dataset=Dataset.from_list([pair] * 4),
+        train_dataset=Dataset.from_list([pair] * 4 + [longest] + [pair] * 4),
         processing_class=tokenizer,
         peft_config=LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM"),
     )
@@ -168,6 +229,11 @@ def test_a_step_of_dpo_is_rehearsed_too(tmp_path: Path) -> None:
     assert all("lora_B" in name for name in found.moved)
     assert all(torch.equal(value, before[name]) for name, value in adapter_weights(trainer).items())
     assert dict(trainer._metrics["train"]) == metrics
+    shapes, handle = _read(trainer)
+    assert rehearse(trainer, 1e-2, LONG).moved == found.moved
+    handle.remove()
+    width = max(len(one["prompt_ids"]) + len(one["rejected_ids"]) for one in trainer.train_dataset)
+    assert shapes == [(4, width)]
 
 
 def test_a_quantized_base_is_seen_not_to_move(tmp_path: Path) -> None:

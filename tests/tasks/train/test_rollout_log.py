@@ -45,6 +45,7 @@ def _rollouts(step: int, prompt_id: str | None = None) -> Rollouts:
             for number, row in enumerate(rows)
         ],
         rewards=torch.zeros(4, 2),
+        weights=[1.0],
         truncated=[False, True] * 2,
         corrected=[True, False, False, False],
         generations=2,

@@ -42,7 +42,8 @@ def _rollouts(prompts: Sequence[PromptRow], rewards: Sequence[Sequence[float]]) 
         completion_ids=[[number] for number in range(len(rows))],
         log_probabilities=None,
         scored=[_scored(row, reward) for row, reward in zip(rows, flat, strict=True)],
-        rewards=torch.tensor(flat).unsqueeze(1),
+        rewards=torch.tensor(flat, dtype=torch.float64).unsqueeze(1),
+        weights=[1.0],
         truncated=[False] * len(rows),
         corrected=[False] * len(rows),
         generations=GENERATIONS,
@@ -67,14 +68,14 @@ class Policy:
     def drop(self, rollouts: Rollouts) -> None:
         self.unused += [rollout.reward for rollout in rollouts.scored]
 
-    def correct(self, rollouts: Rollouts, answers: Mapping[int, str]) -> Rollouts:
+    def correct(self, rollouts: Rollouts, answers: Mapping[int, str], limit: int) -> Rollouts:
         self.corrections.append(dict(answers))
         places = list(answers)
         return rollouts.with_answers(
             places,
             [[99]] * len(places),
             [_scored(rollouts.rows[place], 1.0) for place in places],
-            torch.ones(len(places), 1),
+            torch.ones(len(places), 1, dtype=torch.float64),
         )
 
 
@@ -168,7 +169,7 @@ def test_a_task_that_stagnates_weighs_more_in_the_loss() -> None:
             prompts += rows
             return _rollouts(rows, [LIVELY if row.task == "push" else [0.6, 0.7, 0.8, 0.9] for row in rows])
 
-        sampler.choose(step, sample, lambda rollouts, _: rollouts, lambda _: None)
+        sampler.choose(step, sample, lambda rollouts, *_: rollouts, lambda _: None)
     weights = sampler.loss_weights()
     assert weights["push"] > 1 > weights["sentiment"]
     assert sum(weights.values()) == pytest.approx(2.0)

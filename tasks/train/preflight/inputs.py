@@ -9,10 +9,11 @@ from jinja2 import TemplateError
 
 from schemas.audit_record import AuditRecord
 from schemas.prompts import PromptRow
+from schemas.tasks import SpecName
 from schemas.train_config import PreflightSection, TrainConfig
-from tasks.commerce.registry import reward_version
 from tasks.policy.generate import Message, as_messages
-from tasks.train.preflight_check import Check
+from tasks.train.audited import AUDIT_REMEDY, audit_faults
+from tasks.train.preflight.check import Check
 
 SYSTEM: Final = "Você é um assistente."
 QUESTION: Final = "Onde está meu pedido?"
@@ -20,23 +21,18 @@ ANSWER: Final = "Chegou ontem."
 PORTUGUESE: Final = "Não é só atenção: ação, pôr, última, três, à mão, linguiça, R$ 1.299,90 — 5 ★ 😀👍🏽🇧🇷\n- «ótimo»"
 """Every accent of Portuguese, money, and emoji of one and of several code points."""
 TURN: Final[list[Message]] = [*as_messages(SYSTEM, QUESTION), {"role": "assistant", "content": ANSWER}]
+TEMPLATE_REMEDY: Final = "use the chat template of an Instruct model of this base"
 
 
-def check_audit(record: AuditRecord, rows: Sequence[PromptRow]) -> Check:
+def check_audit(record: AuditRecord, spec: SpecName, rows: Sequence[PromptRow]) -> Check:
     """Show the audit that lets this training start."""
-    unaudited = sorted({row.task for row in rows} - record.tasks.keys())
-    same = record.reward_version == reward_version()
-    faults = [
-        *([f"refused: {'; '.join(record.reasons[:3])}"] if record.verdict != "passed" else []),
-        *([f"of the rewards {record.reward_version[:12]}, and these are {reward_version()[:12]}"] if not same else []),
-        *([f"says nothing of {', '.join(unaudited)}"] if unaudited else []),
-    ]
+    faults = audit_faults(record, spec, {row.task for row in rows})
     return Check(
         name="audit",
         passed=not faults,
         measured="; ".join(faults) or f"{record.spec} {record.reward_version[:12]} passed, {len(record.tasks)} tasks",
         limit="these rewards passed, for each task",
-        remedy="audit the rewards of this version and of each task with `tucano audit`",
+        remedy=AUDIT_REMEDY,
     )
 
 
@@ -68,28 +64,30 @@ def _template_fault(tokenizer: Any) -> str | None:
     return None
 
 
-def check_template(tokenizer: Any) -> list[Check]:
-    """Check that the chat template asks, ends where the answer begins, and ends a turn with the EOS token."""
-    fault = _template_fault(tokenizer)
+def check_template(tokenizer: Any) -> Check:
+    """Check that the chat template can be rendered, asks, and ends where the answer begins."""
+    fault = cannot_render(tokenizer) or _template_fault(tokenizer)
+    return Check(
+        name="chat_template",
+        passed=fault is None,
+        measured=fault or "system, user, and then the answer",
+        limit="system, user, and then the answer",
+        remedy=TEMPLATE_REMEDY,
+    )
+
+
+def check_end_of_turn(tokenizer: Any) -> Check:
+    """Check that the chat template, which must be one that can be rendered, ends a turn with the EOS token."""
     after = render(tokenizer, TURN, to_answer=False).rpartition(ANSWER)[2]
     ids = tokenizer.encode(after, add_special_tokens=False)
     ending = tokenizer.convert_ids_to_tokens(ids[0]) if ids else "nothing"
-    return [
-        Check(
-            name="chat_template",
-            passed=fault is None,
-            measured=fault or "system, user, and then the answer",
-            limit="system, user, and then the answer",
-            remedy="use the chat template of an Instruct model of this base",
-        ),
-        Check(
-            name="end_of_turn",
-            passed=bool(ids) and ids[0] == tokenizer.eos_token_id,
-            measured=f"the template ends a turn with {ending!r}, and EOS is {tokenizer.eos_token!r}",
-            limit="the token that ends a turn is EOS, or no completion would ever end",
-            remedy="set eos_token in the tokenizer's configuration to what its chat template ends a turn with",
-        ),
-    ]
+    return Check(
+        name="end_of_turn",
+        passed=bool(ids) and ids[0] == tokenizer.eos_token_id,
+        measured=f"the template ends a turn with {ending!r}, and EOS is {tokenizer.eos_token!r}",
+        limit="the token that ends a turn is EOS, or no completion would ever end",
+        remedy="set eos_token in the tokenizer's configuration to what its chat template ends a turn with",
+    )
 
 
 def check_tokens(tokenizer: Any) -> list[Check]:
@@ -130,6 +128,15 @@ def _check_round_trip(tokenizer: Any) -> Check:
     )
 
 
+def _tokens_of(tokenizer: Any, row: PromptRow) -> int:
+    return len(tokenizer.encode(render(tokenizer, as_messages(row.system, row.prompt), to_answer=True)))
+
+
+def longest_prompt(tokenizer: Any, rows: Sequence[PromptRow]) -> PromptRow:
+    """Return the prompt of the most tokens, the chat template included; the first of equals."""
+    return max(rows, key=lambda row: _tokens_of(tokenizer, row))
+
+
 def check_prompt_budget(
     tokenizer: Any, rows: Sequence[PromptRow], context: int, max_prompt_tokens: int, recipe: TrainConfig
 ) -> Check:
@@ -143,9 +150,7 @@ def check_prompt_budget(
         recipe: The recipe, which has the longest completion.
     """
     most = min(max_prompt_tokens, context - recipe.max_completion_tokens)
-    lengths = [
-        len(tokenizer.encode(render(tokenizer, as_messages(row.system, row.prompt), to_answer=True))) for row in rows
-    ]
+    lengths = [_tokens_of(tokenizer, row) for row in rows]
     over = sum(length > most for length in lengths)
     return Check(
         name="prompt_budget",
@@ -167,7 +172,7 @@ def check_prompts_per_task(rows: Sequence[PromptRow], limits: PreflightSection) 
         passed=fewest >= limits.min_prompts_per_task,
         measured=f"{fewest} of {task}, the fewest",
         limit=f"at least {limits.min_prompts_per_task} of each task",
-        remedy=f"synthesize more prompts of {task}, or leave the task out",
+        remedy=f"raise synthesize.counts.{task}, or set it to 0 to leave the task out",
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,15 @@ from schemas.prompts import PromptRow
 from schemas.train_config import PreflightSection, TrainConfig
 from tasks.commerce.sandbox import Databases
 from tasks.policy.load import load_tokenizer
-from tasks.train import preflight_adapter, preflight_model
-from tasks.train.preflight import preflight
-from tasks.train.preflight_adapter import check_adapter, check_memory, check_step
-from tasks.train.preflight_check import Check, as_json, refuse_if_failed
-from tasks.train.preflight_model import check_cache, prompt_ids
+from tasks.train.preflight import adapter, model
+from tasks.train.preflight.adapter import check_adapter, check_memory, check_step
+from tasks.train.preflight.check import Check, as_json, refuse_if_failed
+from tasks.train.preflight.model import check_cache, prompt_ids
+from tasks.train.preflight.run import PlannedTraining, preflight
 from tasks.train.rehearsal import unchanged
 from tasks.train.rewards import ComponentRewards
+from tests.tasks.train.preflight.test_inputs import audit_record
 from tests.tasks.train.small_training import RECIPE, adapter_weights, prompt_rows, small_trainer, tiny_policy
-from tests.tasks.train.test_preflight_data import audit_record
 
 LIMITS = PreflightSection()
 RELAXED = {
@@ -73,7 +73,9 @@ class Flight:
         """Run the preflight; changes are arguments of it, or limits."""
         limits = RELAXED | changes.pop("limits", {})
         named = {
+            "trainer": self.trainer,
             "audit": audit_record(),
+            "spec": "grounded",
             "tokenizer": self.tokenizer,
             "base": self.base,
             "rows": self.rows,
@@ -82,9 +84,11 @@ class Flight:
             "max_prompt_tokens": 64,
             "learning_rate": 1e-2,
             "seed": 1,
-            "progress": lambda done, total, text: self.told.append((done, total)),
         }
-        return {check.name: check for check in preflight(self.trainer, **(named | changes))}
+        checks = preflight(
+            PlannedTraining(**(named | changes)), lambda done, total, text: self.told.append((done, total))
+        )
+        return {check.name: check for check in checks}
 
 
 def _failed(checks: Iterable[Check]) -> list[str]:
@@ -115,8 +119,8 @@ def flight(tmp_path_factory: pytest.TempPathFactory) -> Flight:
 def _quick() -> Iterator[None]:
     """Try the cache with fewer tokens, once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(preflight_model, "CACHED_TOKENS", 6)
-        patch.setattr(preflight_model, "REPEATS", 1)
+        patch.setattr(model, "CACHED_TOKENS", 6)
+        patch.setattr(model, "REPEATS", 1)
         yield
 
 
@@ -179,8 +183,11 @@ def test_what_cannot_run_without_a_template_says_so_and_the_others_run(flight: F
     assert tuple(checks) == NAMES
     ran = {"audit", "padding", "round_trip", "prompts_per_task", "generation_settings"}
     assert set(NAMES) - set(_failed(checks.values())) == ran
-    for name in set(NAMES) - ran:
-        assert checks[name].measured == "not run, because the chat template cannot be rendered (TemplateError)"
+    owner = checks["chat_template"]
+    assert owner.measured == "the chat template cannot be rendered (TemplateError)"
+    for name in set(NAMES) - ran - {"chat_template"}:
+        assert checks[name].measured == f"not run, because {owner.measured}"
+        assert checks[name].remedy == owner.remedy == "use the chat template of an Instruct model of this base"
 
 
 def test_logits_that_are_no_numbers_are_told_before_anything_is_sampled(flight: Flight) -> None:
@@ -192,6 +199,7 @@ def test_logits_that_are_no_numbers_are_told_before_anything_is_sampled(flight: 
     finally:
         norm.data.copy_(before)
     assert checks["ceiling"].measured == "not run, because the model's logits are not finite"
+    assert checks["ceiling"].remedy.startswith("look for weights that are not finite")
     assert not checks["moved_by_a_step"].passed
     assert checks["adapter_reload"].passed
 
@@ -222,15 +230,15 @@ def test_a_cache_that_loses_the_context_answers_otherwise(flight: Flight, monkey
 
 
 def test_a_cache_that_costs_more_than_it_spares_is_found(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = preflight_model._generate
+    real = model._generate
     clock = {"now": 0.0}
 
     def slow(model: Any, ids: torch.Tensor, **settings: Any) -> Any:
         clock["now"] += 6.0 if settings.get("use_cache") else 1.0
         return real(model, ids, **settings)
 
-    monkeypatch.setattr(preflight_model, "_generate", slow)
-    monkeypatch.setattr("tasks.train.preflight_model.time.perf_counter", lambda: clock["now"])
+    monkeypatch.setattr(model, "_generate", slow)
+    monkeypatch.setattr("tasks.train.preflight.model.time.perf_counter", lambda: clock["now"])
     check = check_cache(flight.trainer, flight.ids, LIMITS)
     assert "6.00 times" in check.measured
     assert not check.passed
@@ -251,6 +259,25 @@ def test_a_base_weight_that_moves_stops_a_training(flight: Flight) -> None:
         norm.requires_grad_(False)
     assert _failed(checks.values()) == ["moved_by_a_step"]
     assert "1 others moved, base_model.model.model.norm.weight" in checks["moved_by_a_step"].measured
+
+
+@pytest.mark.parametrize("on_gpu", [True, False])
+def test_a_card_is_tried_with_the_longest_prompt(flight: Flight, monkeypatch: pytest.MonkeyPatch, on_gpu: bool) -> None:
+    """Whatever comes next in the order of the prompts; without a card there is nothing to fill."""
+    asked: list[PromptRow | None] = []
+
+    def step(_trainer: Any, _rate: float, _limits: Any, longest: PromptRow | None) -> list[Check]:
+        asked.append(longest)
+        return [Check("memory", True, "", "", "")]
+
+    # It would load the adapter onto the card that there is not.
+    monkeypatch.setattr("tasks.train.preflight.run.check_adapter", lambda *_: [Check("merge_drift", True, "", "", "")])
+    monkeypatch.setattr("tasks.train.preflight.run.check_step", step)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: on_gpu)
+    rows = [*flight.rows]
+    rows[7] = replace(rows[7], prompt=rows[7].prompt * 2)
+    flight.check(rows=rows)
+    assert asked == [rows[7] if on_gpu else None]
 
 
 def test_gradients_that_are_no_numbers_stop_a_training(flight: Flight) -> None:
@@ -290,7 +317,7 @@ def test_an_adapter_that_is_saved_under_other_names_stops_a_training(
 
 def test_an_adapter_that_outweighs_the_base_drifts(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its products are so large that the base is lost in their rounding when they are taken out again."""
-    monkeypatch.setattr(preflight_adapter, "TRIAL_SPREAD", 1e6)
+    monkeypatch.setattr(adapter, "TRIAL_SPREAD", 1e6)
     checks = _reloaded(flight)
     assert _failed(checks.values()) == ["merge_drift"]
 

@@ -10,8 +10,8 @@ import torch
 from schemas.prompts import PromptRow
 from schemas.train_config import PreflightSection
 from tasks.policy.generate import as_messages
-from tasks.train.preflight_check import Check
-from tasks.train.preflight_data import render
+from tasks.train.preflight.check import Check
+from tasks.train.preflight.inputs import render
 
 CACHED_TOKENS: Final = 24
 """Tokens generated to try the cache."""

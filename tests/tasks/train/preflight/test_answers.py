@@ -7,8 +7,8 @@ import pytest
 from schemas.train_config import TrainConfig
 from tasks.commerce.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason
-from tasks.train.preflight_check import Check
-from tasks.train.preflight_rollouts import Answers, answer, check_answers, check_generation_settings
+from tasks.train.preflight.answers import Answers, answer, check_answers, check_generation_settings
+from tasks.train.preflight.check import Check
 from tasks.train.rehearsal import unchanged
 from tasks.train.rewards import ComponentRewards
 from tests.tasks.train.small_training import RECIPE, prompt_rows, small_trainer, tiny_policy

@@ -9,15 +9,17 @@ from schemas.audit_record import AuditedTask, AuditRecord
 from schemas.errors import GateRefused
 from schemas.train_config import PreflightSection, TrainConfig
 from tasks.commerce.registry import reward_version
-from tasks.train.preflight_check import Check, as_table, refuse_if_failed
-from tasks.train.preflight_data import (
+from tasks.train.preflight.check import Check, as_table, refuse_if_failed
+from tasks.train.preflight.inputs import (
     cannot_render,
     check_audit,
+    check_end_of_turn,
     check_prompt_budget,
     check_prompts_per_task,
     check_template,
     check_tokens,
     choose_rows,
+    longest_prompt,
 )
 from tests.tasks.train.small_training import RECIPE, prompt_rows, tiny_policy
 
@@ -49,30 +51,33 @@ def audit_record(**changes: Any) -> AuditRecord:
 
 
 def test_a_sound_tokenizer_passes(tokenizer: Any) -> None:
-    checks = [*check_template(tokenizer), *check_tokens(tokenizer)]
+    checks = [check_template(tokenizer), check_end_of_turn(tokenizer), *check_tokens(tokenizer)]
     assert [check.name for check in checks] == ["chat_template", "end_of_turn", "padding", "round_trip"]
     assert all(check.passed for check in checks)
 
 
 def test_an_audit_that_refused_stops_a_training() -> None:
-    check = check_audit(audit_record(verdict="refused", reasons=("rho of push is 0.1",)), prompt_rows())
+    check = check_audit(audit_record(verdict="refused", reasons=("rho of push is 0.1",)), "grounded", prompt_rows())
     assert not check.passed
-    assert check.measured == "refused: rho of push is 0.1"
-    assert check_audit(audit_record(), prompt_rows()).passed
+    assert check.measured == "it refused: rho of push is 0.1"
+    assert check_audit(audit_record(), "grounded", prompt_rows()).passed
 
 
 def test_an_audit_of_other_rewards_or_of_too_few_tasks_stops_a_training() -> None:
-    other = check_audit(audit_record(reward_version="0" * 64), prompt_rows())
+    other = check_audit(audit_record(reward_version="0" * 64), "grounded", prompt_rows())
     assert not other.passed
     assert "000000000000" in other.measured
-    fewer = check_audit(audit_record(tasks={"push": audit_record().tasks["push"]}), prompt_rows())
+    fewer = check_audit(audit_record(tasks={"push": audit_record().tasks["push"]}), "grounded", prompt_rows())
     assert not fewer.passed
-    assert fewer.measured == "says nothing of sentiment"
+    assert fewer.measured == "it says nothing of sentiment"
+    specification = check_audit(audit_record(), "v4.2", prompt_rows())
+    assert not specification.passed
+    assert "and these are v4.2" in specification.measured
 
 
 def test_an_eos_that_the_template_never_writes_stops_a_training(tokenizer: Any) -> None:
     tokenizer.eos_token = "<|im_start|>"
-    check = _by_name(check_template(tokenizer))["end_of_turn"]
+    check = check_end_of_turn(tokenizer)
     assert not check.passed
     assert check.measured == "the template ends a turn with '<|im_end|>', and EOS is '<|im_start|>'"
 
@@ -121,7 +126,7 @@ def test_a_tokenizer_that_drops_accents_stops_a_training(tokenizer: Any) -> None
 def test_a_chat_template_that_does_not_ask_stops_a_training(tokenizer: Any, template: str, fault: str) -> None:
     tokenizer.chat_template = template
     assert cannot_render(tokenizer) is None
-    check = _by_name(check_template(tokenizer))["chat_template"]
+    check = check_template(tokenizer)
     assert not check.passed
     assert fault in check.measured
 
@@ -132,6 +137,9 @@ def test_a_template_that_cannot_be_rendered_is_told_apart_from_one_that_asks_wro
 ) -> None:
     tokenizer.chat_template = template
     assert str(cannot_render(tokenizer)).startswith("the chat template cannot be rendered (")
+    check = check_template(tokenizer)
+    assert not check.passed
+    assert check.measured == cannot_render(tokenizer)
 
 
 def test_prompts_over_the_budget_are_counted(tokenizer: Any) -> None:
@@ -143,6 +151,16 @@ def test_prompts_over_the_budget_are_counted(tokenizer: Any) -> None:
     check = check_prompt_budget(tokenizer, rows, 999, longest - 1, recipe)
     assert not check.passed
     assert check.measured == f"1 of 12 prompts are over, the longest with {longest} tokens"
+
+
+def test_the_longest_prompt_is_counted_in_tokens_and_with_its_system_text(tokenizer: Any) -> None:
+    """Of characters, the second has more."""
+    rows = [
+        replace(prompt_rows()[0], system="", prompt=prompt) for prompt in ("Pedido", "Pedido Pedido", "ж" * 6, "livro")
+    ]
+    assert longest_prompt(tokenizer, rows) is rows[2]
+    rows[3] = replace(rows[3], system="ж" * 7)
+    assert longest_prompt(tokenizer, rows) is rows[3]
 
 
 def test_a_completion_must_fit_behind_the_longest_prompt(tokenizer: Any) -> None:

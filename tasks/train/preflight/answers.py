@@ -8,14 +8,13 @@ from typing import Any, Final, TypeVar
 from schemas.prompts import PromptRow
 from schemas.train_config import TrainConfig
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
-from tasks.train.preflight_check import Check
-from tasks.train.preflight_data import render
+from tasks.train.blocks import END_OF_THOUGHT, THINK
+from tasks.train.preflight.check import Check
+from tasks.train.preflight.inputs import render
 from tasks.train.rewards import ComponentRewards
 
 GROUP: Final = 8
 """Completions of each prompt."""
-THINK: Final = "<think>"
-THINK_END: Final = "</think>"
 SPECIAL_TOKENS: Final = frozenset({"pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id"})
 BOOKKEEPING: Final = frozenset(
     {"transformers_version", "_from_model_config", "max_length", "max_new_tokens", "do_sample", "use_cache"}
@@ -125,7 +124,10 @@ def _check_distinct(answers: Answers, recipe: TrainConfig) -> Check:
         passed=most >= least,
         measured=f"{most} of {GROUP} at best",
         limit=f"{least} of {GROUP} completions of one prompt",
-        remedy="find what lowers the temperature: the model's generation_config.json, train.temperature, top_p, top_k",
+        remedy=(
+            "find what lowers the temperature: the model's generation_config.json, train.temperature, train.top_p or "
+            "train.top_k"
+        ),
     )
 
 
@@ -134,7 +136,7 @@ def _check_thinking(answers: Answers, tokenizer: Any) -> Check:
     messages = as_messages(row.system, row.prompt)
     opening = render(tokenizer, messages, to_answer=True)[len(render(tokenizer, messages, to_answer=False)) :]
     # A template may open and close an empty thought, which is how Qwen3 is told not to think.
-    injected = opening.rfind(THINK) > opening.rfind(THINK_END)
+    injected = opening.rfind(THINK) > opening.rfind(END_OF_THOUGHT)
     begun = sum(raw.lstrip().startswith(THINK) for raw in answers.raw)
     return Check(
         name="thinking",
@@ -179,7 +181,9 @@ def _check_rewards(answers: Answers, rewards: ComponentRewards, recipe: TrainCon
             passed=flat <= limits.max_zero_variance,
             measured=f"{flat:.0%} of {len(spreads)} groups earned the same throughout",
             limit=f"at most {limits.max_zero_variance:.0%} of groups",
-            remedy="warm the policy up, choose prompts that it neither always nor never solves, or raise generations",
+            remedy=(
+                "warm the policy up, choose prompts that it neither always nor never solves, or raise train.generations"
+            ),
         ),
     ]
 

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import torch
 
+from schemas.prompts import PromptRow
 from schemas.train_config import PreflightSection
-from tasks.train.preflight_check import Check
+from tasks.train.preflight.check import Check
 from tasks.train.rehearsal import Rehearsal, rehearse
 
 CYCLES: Final = 50
@@ -18,11 +19,21 @@ LORA: Final = "lora_"
 """What PEFT's names of an adapter's parameters have in them."""
 TRIAL_SPREAD: Final = 0.02
 """Standard deviation of the weights that a fresh adapter, which changes nothing, is tried with."""
+FINITE_REMEDY: Final = "look for weights that are not finite, and train in bfloat16 or float32 instead of float16"
 
 
-def check_step(trainer: Any, learning_rate: float, limits: PreflightSection) -> list[Check]:
-    """Rehearse a training step, and check what it moved, whether it is made of numbers, and its memory."""
-    rehearsal = rehearse(trainer, learning_rate)
+def check_step(
+    trainer: Any, learning_rate: float, limits: PreflightSection, longest: PromptRow | None = None
+) -> list[Check]:
+    """Rehearse a training step, and check what it moved, whether it is made of numbers, and its memory.
+
+    Args:
+        trainer: Whose step it is.
+        learning_rate: Of the step.
+        limits: What is allowed.
+        longest: The longest prompt, where the step is to be as large as any; the next one where it is None.
+    """
+    rehearsal = rehearse(trainer, learning_rate, longest)
     total = torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else None
     return [
         _check_moved(rehearsal),
@@ -31,7 +42,7 @@ def check_step(trainer: Any, learning_rate: float, limits: PreflightSection) -> 
             passed=rehearsal.finite,
             measured=f"loss {rehearsal.loss:.4g}, gradient norm {rehearsal.gradient_norm:.4g}",
             limit="both finite",
-            remedy="look for weights that are no numbers, and train in bfloat16 or float32 instead of float16",
+            remedy=FINITE_REMEDY,
         ),
         check_memory(rehearsal.peak_bytes, total, limits),
     ]
@@ -67,8 +78,11 @@ def check_memory(peak: int | None, total: int | None, limits: PreflightSection) 
         name="memory",
         passed=share is None or share <= limits.max_memory_share,
         measured="no GPU" if share is None or peak is None else f"{peak / 2**30:.1f} GiB, {share:.0%} of the card",
-        limit=f"at most {limits.max_memory_share:.0%} of the card",
-        remedy="raise train.accumulation, or lower train.generations, max_completion_tokens or vllm.memory_share",
+        limit=f"at most {limits.max_memory_share:.0%} of the card, with the longest prompts and completions",
+        remedy=(
+            "raise train.accumulation, or lower train.generations, train.max_completion_tokens or "
+            "train.vllm.memory_share"
+        ),
     )
 
 

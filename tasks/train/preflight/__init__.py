@@ -1,0 +1,1 @@
+"""Two minutes that save 22 hours: what is checked before a training begins."""

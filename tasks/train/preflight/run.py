@@ -1,0 +1,172 @@
+"""The preflight as a whole: every check, in its order.
+
+Every check runs, whatever those before it found, but for those that cannot without them. Nothing is left behind: the
+training after a preflight is the one that there would have been without.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from schemas.audit_record import AuditRecord
+from schemas.progress import Progress
+from schemas.prompts import PromptRow
+from schemas.tasks import SpecName
+from schemas.train_config import TrainConfig
+from tasks.train.preflight.adapter import FINITE_REMEDY, check_adapter, check_step
+from tasks.train.preflight.answers import answer, check_answers, check_generation_settings
+from tasks.train.preflight.check import Check
+from tasks.train.preflight.inputs import (
+    TEMPLATE_REMEDY,
+    cannot_render,
+    check_audit,
+    check_end_of_turn,
+    check_prompt_budget,
+    check_prompts_per_task,
+    check_template,
+    check_tokens,
+    choose_rows,
+    longest_prompt,
+)
+from tasks.train.preflight.model import check_cache, logits_are_finite, prompt_ids
+from tasks.train.rehearsal import unchanged
+from tasks.train.rewards import ComponentRewards
+
+
+@dataclass(frozen=True)
+class PlannedTraining:
+    """A training that has not begun."""
+
+    trainer: Any
+    """A trainer of TRL, GRPO's or DPO's, whose `model` has the adapter on it."""
+    audit: AuditRecord
+    """The audit that lets it start."""
+    spec: SpecName
+    """The reward specification that is trained on."""
+    tokenizer: Any
+    """The policy's, padding on the left."""
+    base: Path
+    """Folder of the base model."""
+    rows: Sequence[PromptRow]
+    """The training prompts."""
+    rewards: ComponentRewards
+    """What completions earn."""
+    recipe: TrainConfig
+    """The recipe, with the limits of the checks in `preflight`."""
+    max_prompt_tokens: int
+    """Longest prompt that the dataset allows, in tokens."""
+    learning_rate: float
+    """Of the rehearsed step."""
+    seed: int
+    """Decides which prompts are asked, and what is answered."""
+
+
+@dataclass(frozen=True)
+class _Obstacle:
+    """Why some checks cannot run, and what to do about it, in words."""
+
+    reason: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class _CheckGroup:
+    """Checks that share their work."""
+
+    names: tuple[str, ...]
+    run: Callable[[], Sequence[Check]]
+    obstacle: _Obstacle | None = None
+
+
+NOT_FINITE: Final = _Obstacle("the model's logits are not finite", FINITE_REMEDY)
+
+
+def preflight(training: PlannedTraining, progress: Progress) -> tuple[Check, ...]:
+    """Check a training that has not begun.
+
+    Args:
+        training: What is checked; it is left as it is.
+        progress: Told the checks done and in all.
+
+    Returns:
+        Every check, in order; `refuse_if_failed` acts on them.
+    """
+    with unchanged(training.trainer):
+        torch.manual_seed(training.seed)
+        # As it generates and learns while it trains.
+        training.trainer.model.train()
+        return _run(_groups(training), progress)
+
+
+def _groups(training: PlannedTraining) -> list[_CheckGroup]:
+    trainer, tokenizer, rows, recipe = training.trainer, training.tokenizer, training.rows, training.recipe
+    limits = recipe.preflight
+    asked = choose_rows(rows, limits.prompts, training.seed)
+    context = trainer.model.config.max_position_embeddings
+    fault = cannot_render(tokenizer)
+    unrendered = None if fault is None else _Obstacle(fault, TEMPLATE_REMEDY)
+    speechless = unrendered
+    ids = torch.zeros(1, 0, dtype=torch.long)
+    if unrendered is None:
+        ids = prompt_ids(trainer, tokenizer, asked[0])
+        speechless = None if logits_are_finite(trainer, ids) else NOT_FINITE
+    return [
+        _CheckGroup(("audit",), lambda: [check_audit(training.audit, training.spec, rows)]),
+        _CheckGroup(("chat_template",), lambda: [check_template(tokenizer)]),
+        _CheckGroup(("end_of_turn",), lambda: [check_end_of_turn(tokenizer)], unrendered),
+        _CheckGroup(("padding", "round_trip"), lambda: check_tokens(tokenizer)),
+        _CheckGroup(
+            ("prompt_budget",),
+            lambda: [check_prompt_budget(tokenizer, rows, context, training.max_prompt_tokens, recipe)],
+            unrendered,
+        ),
+        _CheckGroup(("prompts_per_task",), lambda: [check_prompts_per_task(rows, limits)]),
+        _CheckGroup(("generation_settings",), lambda: [check_generation_settings(trainer, recipe)]),
+        _CheckGroup(
+            ("distinct_completions", "thinking", "ceiling", "reward_spread", "zero_variance"),
+            lambda: check_answers(
+                answer(trainer, tokenizer, asked, recipe, training.seed), tokenizer, training.rewards, recipe
+            ),
+            speechless,
+        ),
+        _CheckGroup(("cache",), lambda: [check_cache(trainer, ids, limits)], speechless),
+        _CheckGroup(
+            ("moved_by_a_step", "finite_step", "memory"),
+            # Without a GPU there is no card to fill, and the longest step takes minutes.
+            lambda: check_step(
+                trainer,
+                training.learning_rate,
+                limits,
+                longest_prompt(tokenizer, rows) if torch.cuda.is_available() else None,
+            ),
+            speechless,
+        ),
+        _CheckGroup(
+            ("adapter_reload", "merge_drift"),
+            lambda: check_adapter(trainer, training.base, ids, limits, training.seed),
+            unrendered,
+        ),
+    ]
+
+
+def _run(groups: Sequence[_CheckGroup], progress: Progress) -> tuple[Check, ...]:
+    total = sum(len(group.names) for group in groups)
+    checks: list[Check] = []
+    for group in groups:
+        progress(len(checks), total, f"preflight: {', '.join(group.names).replace('_', ' ')}")
+        started = time.perf_counter()
+        if group.obstacle is None:
+            first, *others = group.run()
+            checks += [replace(first, seconds=time.perf_counter() - started), *others]
+        else:
+            checks += [_not_run(name, group.obstacle) for name in group.names]
+    progress(total, total, "preflight done")
+    return tuple(checks)
+
+
+def _not_run(name: str, obstacle: _Obstacle) -> Check:
+    return Check(name, False, f"not run, because {obstacle.reason}", "can be run", obstacle.remedy)
