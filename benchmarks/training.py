@@ -1,7 +1,7 @@
 """Does it learn: TRL's GRPO as it comes, V4.2 and ours, and every switch by itself, on the laptop's model.
 
-One model, one dataset; five seeds an arm, three a switch; each training on one thread, two at a time. What decides how much is sampled
-is the same for all: steps, prompts and completions a step, longest completion. All are validated alike, and all answer
+One model, one dataset; five seeds an arm, two a switch; each training on one thread, two at a time. What decides how
+much is sampled is the same for all: steps, prompts and completions a step, longest completion. All are validated alike, and all answer
 the test split with the adapter that validated best. Stock is TRL's trainer with its own defaults and the total reward,
 once as it comes (learning rate 1e-6, which moves nothing here) and once with V4.2's learning rate, the honest rival.
 
@@ -69,7 +69,7 @@ from tasks.train.warm_start import WarmStartRequest
 STATE: Final = Path(".tucano") / "benchmark-training"
 PROFILE: Final = "benchmarks/training.toml"
 SEEDS: Final = (1, 2, 3, 4, 5)
-SWITCH_SEEDS: Final = SEEDS[:3]
+SWITCH_SEEDS: Final = SEEDS[:2]
 PILOT_SEEDS: Final = (101, 102)
 WORKERS: Final = 2
 DATA: Final = ("schemas", "tasks.synthesize", "tasks.curate", "tasks.commerce", "tasks.policy", "data")

@@ -34,7 +34,7 @@ REPORTED: Final[Mapping[str, Any]] = {
 }
 """The final report's recipe; its learning rate is for 0.5B parameters, and the profile has the stand-in's."""
 GUIDED: Final[Mapping[str, Any]] = {"share": 1.0, "threshold": 1.0}
-"""Every group whose best completion is not perfect is shown the reference's answer, four times as often as the paper."""
+"""Every group whose best completion is not perfect is shown the reference's answer, four times the paper's chance."""
 TRUTH: Final[Mapping[str, tuple[str, ...]]] = {
     "extraction": ("field_f1",),
     "push": ("within_length", "names_product", "names_offer", "informal", "one_message"),
