@@ -1,9 +1,10 @@
 """Does it learn: TRL's GRPO as it comes, V4.2 and ours, and every switch by itself, on the laptop's model.
 
 One model, one dataset; five seeds an arm, two a switch; each training on one thread, two at a time. What decides how
-much is sampled is the same for all: steps, prompts and completions a step, longest completion. All are validated alike, and all answer
-the test split with the adapter that validated best. Stock is TRL's trainer with its own defaults and the total reward,
-once as it comes (learning rate 1e-6, which moves nothing here) and once with V4.2's learning rate, the honest rival.
+much is sampled is the same for all: steps, prompts and completions a step, longest completion. All are validated alike,
+and all answer the test split with the adapter that validated best. Stock is TRL's trainer with its own defaults and the
+total reward, once as it comes (learning rate 1e-6, which moves nothing here) and once with V4.2's learning rate, the
+honest rival.
 
 Limits, against both stocks: the mean curve of ours reaches stock's final validation reward in at most half the steps,
 and ours ends higher on the test reward and on the mean ground truth, by 95 % intervals that exclude zero (a bootstrap
