@@ -17,7 +17,7 @@ import torch
 
 from schemas.prompts import PromptRow
 from schemas.train_config import TrainConfig
-from tasks.policy.generate import Completion, StopReason, as_messages
+from tasks.policy.generate import Completion, StopReason, as_messages, read_completion
 from tasks.train.advantages import blockwise_advantages, entropy_scale, median_advantages
 from tasks.train.backend import without_drift
 from tasks.train.blocks import blocks_by_token, blocks_of
@@ -171,9 +171,8 @@ class PolicyTrainer(PortableTrainer):
             self.generation_config.max_new_tokens = limit
 
     def _read(self, ids: list[int]) -> Completion:
-        ended = bool(ids) and ids[-1] in {*self.eos_token_ids, self._tokenizer.pad_token_id}
-        reason = StopReason.END_OF_TURN if ended else StopReason.TOKEN_LIMIT
-        return Completion(self._tokenizer.decode(ids, skip_special_tokens=True), len(ids), reason)
+        # As TRL has it: padding at the end is an end too.
+        return read_completion(ids, self._tokenizer, (*self.eos_token_ids, self._tokenizer.pad_token_id))
 
     def _advantages(self, chosen: Rollouts, output: Mapping[str, Any]) -> torch.Tensor:
         """Return the advantages, (completions,) or (completions, tokens), with all that the recipe has switched on."""

@@ -194,11 +194,12 @@ def _check(
     channel: Channel,
 ) -> None:
     """Run the preflight, and write down what it found even where it refuses."""
-    from tasks.train.preflight.run import preflight
+    from tasks.train.preflight.run import PlannedTraining, preflight
 
-    checks = preflight(
-        trainer,
+    planned = PlannedTraining(
+        trainer=trainer,
         audit=audit,
+        spec=request.spec,
         tokenizer=trainable.tokenizer,
         base=request.base,
         rows=rows,
@@ -207,8 +208,8 @@ def _check(
         max_prompt_tokens=request.max_prompt_tokens,
         learning_rate=request.config.learning_rate_for(len(rows)),
         seed=request.seed,
-        progress=channel.progress,
     )
+    checks = preflight(planned, channel.progress)
     found.write_text(json.dumps(as_json(checks), indent=1, ensure_ascii=False), encoding="utf-8")
     refuse_if_failed(checks)
 
