@@ -13,7 +13,7 @@ import typer
 
 from flows.cli_audit import app as audit_app
 from flows.cli_train import evaluate, train
-from flows.options import UNDONE, Overrides, Profile
+from flows.options import UNDONE, Fresh, Json, Overrides, Profile
 from schemas.errors import InputError, TucanoError
 from schemas.tasks import SpecName
 
@@ -51,8 +51,8 @@ def root() -> None:
 def retrain(
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
-    fresh: Annotated[bool, typer.Option("--fresh", help="Make every stage again, and train from the start.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")] = False,
+    fresh: Fresh = False,
+    as_json: Json = False,
 ) -> None:
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
     from flows.console import print_retraining, say
@@ -83,7 +83,7 @@ def score(
     metrics: Annotated[
         bool, typer.Option("--metrics", help="Measure the ground truth too, which is no reward.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Score rollouts of any model with the rewards."""
     from flows.console import print_scores, say, stage_progress
@@ -117,7 +117,7 @@ def synthesize(
     state: Annotated[Path, typer.Option(help="The state folder: it keeps a paraphrasing model's answers.")] = Path(
         ".tucano"
     ),
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON document on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Make a store, simulated or Olist's, and prompts with references from it."""
     from flows.console import print_synthesis, say, stage_progress
@@ -161,7 +161,7 @@ def curate(
     out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON document on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Make one dataset of prompts: checked, scrubbed, without copies, split without leakage."""
     from flows.console import print_curation, say, stage_progress

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from flows.interruption import interruptible
-from flows.options import UNDONE, Overrides, Profile
+from flows.options import UNDONE, Json, Overrides, Profile
 from schemas.tasks import SpecName, TaskName
 
 app = typer.Typer(
@@ -57,7 +57,7 @@ def check(
     store: Store = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON document on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Hold the rewards against a scored sheet; exit code 3 where they do not agree."""
     from flows.console import say, stage_progress
@@ -131,7 +131,7 @@ def collect(sheet: Sheet, state: State = Path(".tucano")) -> None:
 def mutants(
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Break the rewards on purpose, one bug at a time, and tell how many of the bugs the audit catches."""
     from flows.console import say, stage_progress

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flows.console import print_table, say
+from tasks.train.estimate import cost_usd
 
 if TYPE_CHECKING:
     from schemas.config import Config
@@ -26,7 +27,7 @@ def print_trainings(trainings: Sequence[Mapping[str, Any]]) -> None:
                 str(training["steps"]),
                 "yes" if training["stopped_early"] else "no",
                 "earlier" if training["reused"] else f"{training['seconds'] / 60:.1f}",
-                "earlier" if training["reused"] else f"{training['cost']:.2f}",
+                "earlier" if training["reused"] else f"{training['cost_usd']:.2f}",
                 training["sha256"][:12],
             )
             for training in trainings
@@ -85,6 +86,7 @@ def estimate_document(config: "Config", estimate: "Estimate", source: str) -> di
         "prompts_from": source,
         "trainings": estimate.trainings,
         "steps": config.train.max_steps,
+        "pairs": estimate.pairs,
         "steps_per_epoch": estimate.steps_per_epoch,
         "epochs": estimate.epochs,
         "too_many_epochs": estimate.too_many_epochs,
@@ -95,7 +97,7 @@ def estimate_document(config: "Config", estimate: "Estimate", source: str) -> di
         "seconds_per_training": estimate.seconds,
         "seconds": None if estimate.hours is None else estimate.hours * 3600,
         "seconds_from": estimate.measured.source,
-        "cost": _cost(config, estimate),
+        "cost_usd": _cost(config, estimate),
         "memory": None if memory is None else {**vars(memory), "peak": memory.peak, "card": memory.card},
     }
 
@@ -104,11 +106,14 @@ def _estimate_rows(config: "Config", estimate: "Estimate", source: str) -> Itera
     by_task = "  ".join(f"{task} {count}" for task, count in estimate.prompts.items())
     yield "training prompts", f"{sum(estimate.prompts.values()):,}", f"{source}: {by_task}"
     of_smallest = ", of the task with fewest prompts" if config.train.adapter_per_task else ""
-    if estimate.steps_per_epoch is not None:
-        yield "steps an epoch", f"{estimate.steps_per_epoch:,.1f}", f"TRL's rule{of_smallest}"
-        yield "epochs", f"{estimate.epochs:.2f}", f"{config.train.max_steps:,} steps, which win over epochs"
+    when, most, least = "of one training, at most", "", ""
+    if estimate.pairs is not None:
+        when, most, least = "of one training, all before its first step", ", at most", ", at least"
+        yield "pairs", f"{estimate.pairs:,}", f"at most, were every prompt that is answered to make one{of_smallest}"
+    yield "steps an epoch", f"{estimate.steps_per_epoch:,.1f}", f"TRL's rule{most}{of_smallest}"
+    yield "epochs", f"{estimate.epochs:.2f}", f"{config.train.max_steps:,} steps, which win over epochs{least}"
     yield "learning rate", f"{estimate.learning_rate:.2g}", f"by the number of prompts{of_smallest}"
-    yield "completions", f"{estimate.completions:,}", "of one training, at most"
+    yield "completions", f"{estimate.completions:,}", when
     yield "completion tokens", f"{estimate.tokens:,}", "were every completion as long as is allowed"
     if estimate.hours is None or estimate.seconds is None:
         yield "time", "unknown", _why_unknown(config, estimate)
@@ -154,11 +159,11 @@ def _extrapolated(config: "Config", estimate: "Estimate") -> str:
 def _why_unknown(config: "Config", estimate: "Estimate") -> str:
     if estimate.shape is None:
         return f"nothing here says how large {config.policy.name} is; it is known once the model was fetched"
-    return "no training with DPO was measured"
+    return "no training with DPO was measured; a step takes two forward passes of its pairs, and samples nothing"
 
 
 def _cost(config: "Config", estimate: "Estimate") -> float | None:
-    return None if estimate.hours is None else estimate.hours * config.train.price_per_hour
+    return None if estimate.hours is None else cost_usd(estimate.hours * 3600, config.train.price_per_hour)
 
 
 def _duration(seconds: float) -> str:

@@ -51,6 +51,8 @@ class Stage:
     permits: Mapping[str, ArtifactRecord] = field(default_factory=dict)
     """Artifacts that let the stage start, or that its other inputs come from: recorded as inputs, but in no key, for
     they decide nothing of what it makes."""
+    identity: str | None = None
+    """What the stage is called in its key, where the same one goes by several names; its name where not set."""
 
     @property
     def code_version(self) -> str:
@@ -60,9 +62,7 @@ class Stage:
     @property
     def key(self) -> str:
         """Digest of everything that decides the artifact: equal keys, equal artifacts."""
-        parts = [self.name, self.code_version, self.config_digest]
-        parts += [f"{role}={record.sha256}" for role, record in sorted(self.inputs.items())]
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        return stage_key(self.identity or self.name, self.sources, self.config_digest, self.inputs)
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,13 @@ class StageResult:
     """The artifact's folder."""
     seconds: float
     reused: bool
+
+
+def stage_key(identity: str, sources: tuple[str, ...], config_digest: str, inputs: Mapping[str, ArtifactRecord]) -> str:
+    """Return a stage's key, for a work that must know it: the arguments are the stage's fields."""
+    parts = [identity, source_digest(*sources), config_digest]
+    parts += [f"{role}={record.sha256}" for role, record in sorted(inputs.items())]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def config_digest(*parts: Any) -> str:

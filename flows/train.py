@@ -4,7 +4,6 @@ import json
 import shutil
 import threading
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from flows.session import mirror_address, work_folder
-from flows.stage import Stage, StageResult, config_digest, run_stage
+from flows.stage import Stage, StageResult, config_digest, run_stage, stage_key
 from flows.training_page import TrainingPage
 from flows.trainings import Trainings
 from schemas.config import Config
@@ -23,22 +22,40 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.checkpoints.address import open_mirror
 from tasks.lineage.recorder import StageRun
 from tasks.policy.child import run_child
-from tasks.train.preflight_check import PREFLIGHT_FILE, Check, as_table
+from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_table
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary
 
 STAGE = "train"
+SOURCES = (
+    "schemas",
+    "tasks.commerce",
+    "tasks.policy",
+    "tasks.checkpoints",
+    "tasks.train",
+    "data/lexicons",
+    "data/wordings",
+)
 
 DECIDES_NOTHING = {
     "interpreter",  # The same packages elsewhere.
     "seeds",  # A policy is made with one of them, which is in the key, and is the same beside others.
     "concurrent_trainings",  # When it is made.
     "keep_checkpoints",  # What the mirror keeps.
-    "price_per_hour",  # What the log says it cost.
+    "price_per_hour",  # What it is said to cost.
     "alarms",  # Whether training goes on: whoever lets it go on wants its checkpoints.
     "preflight",  # Whether it starts, as the audit does.
 }
 """Fields of the recipe that are in no key: another value of theirs makes the same policy."""
+LEAVES_CHECKPOINTS = frozenset(
+    {
+        "accumulation",  # The same step in other parts, but for what floats round.
+        "export_merged",  # What is written at the end.
+        "vllm",  # Who samples, and in how much memory.
+    }
+)
+"""Fields that the remedies of full memory and of a failed export name: with another value, training goes on from the
+checkpoints that there are."""
 
 
 @flow(name=STAGE, validate_parameters=False)
@@ -58,11 +75,15 @@ def train(
     note to the sheet, training goes on from its checkpoints.
     """
     seeds = training_seeds(config)
+    inputs = {"prompts": prompts.record, "dataset": dataset.record, "base": base.record}
     trainings = Trainings(config.train.concurrent_trainings)
     # A lone child is waited for in the main thread, where a signal ends it.
     run = run_child if len(seeds) == 1 and not config.train.adapter_per_task else trainings.run_child
 
     def train_seed(seed: int) -> StageResult:
+        name, decides = stage_name(seed, seeds), _what_decides(config, seed)
+        resumed_by = stage_key(STAGE, SOURCES, _what_decides(config, seed, but=LEAVES_CHECKPOINTS), inputs)
+
         def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
             request = TrainRequest(
                 config=config.train,
@@ -76,30 +97,24 @@ def train(
                 store=prompts.path / "store",
                 audit=audit.path,
                 mirror=mirror_address(config),
-                training=f"{STAGE}-{stage.key[:16]}",
+                training=f"{STAGE}-{resumed_by[:16]}",
                 output=output,
             )
-            with TrainingPage(mlflow_run, stage.name) as page:
+            with TrainingPage(mlflow_run, name) as page:
                 train_one = partial(_train_one, config, run, mlflow_run, fresh=fresh)
                 if config.train.adapter_per_task:
-                    _train_each_task(trainings, train_one, request, stage.name, progress, page)
+                    _train_each_task(trainings, train_one, request, name, progress, page)
                 else:
                     train_one(request, progress=progress, metrics=page.metrics, alarm=page.alarm)
 
-        stage = _Training(
-            name=stage_name(seed, seeds),
+        stage = Stage(
+            name=name,
+            # A seed's policy is the same whether it is named alone or among others.
+            identity=STAGE,
             kind="policy",
-            sources=(
-                "schemas",
-                "tasks.commerce",
-                "tasks.policy",
-                "tasks.checkpoints",
-                "tasks.train",
-                "data/lexicons",
-                "data/wordings",
-            ),
-            config_digest=_what_decides(config, seed),
-            inputs={"prompts": prompts.record, "dataset": dataset.record, "base": base.record},
+            sources=SOURCES,
+            config_digest=decides,
+            inputs=inputs,
             permits={"audit": audit.record},
             work=work,
             summary=_figures,
@@ -128,20 +143,10 @@ def best_seed(policies: Mapping[int, StageResult]) -> int:
     return max(policies, key=lambda seed: chosen_reward(read_summary(policies[seed].path)))
 
 
-@dataclass(frozen=True)
-class _Training(Stage):
-    """A seed's training, which is the same whether it is named alone or among others."""
-
-    @property
-    def key(self) -> str:
-        """Digest of everything that decides the policy, which its name does not."""
-        return Stage(**{**vars(self), "name": STAGE}).key
-
-
-def _what_decides(config: Config, seed: int) -> str:
+def _what_decides(config: Config, seed: int, but: frozenset[str] = frozenset()) -> str:
     return config_digest(
         seed,
-        config.train.model_dump(mode="json", exclude=DECIDES_NOTHING),
+        config.train.model_dump(mode="json", exclude=DECIDES_NOTHING | but),
         config.rewards.spec,
         config.evaluate.temperature,
         config.evaluate.batch_size,

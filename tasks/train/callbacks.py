@@ -10,9 +10,8 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from tasks.checkpoints.mirror import Mirror
 from tasks.policy.child import Channel
 from tasks.train.alarms import Alarms, is_finite
+from tasks.train.estimate import cost_usd
 from tasks.train.validation import Selection
-
-SECONDS_PER_HOUR = 3600
 
 
 class Stateful(Protocol):
@@ -131,8 +130,9 @@ class StepReporter(TrainerCallback):  # type: ignore[misc]
             if isinstance(value, int | float) and math.isfinite(value)
         }
         # Of all steps, also of those before a resume: the Trainer's state has their log. Only GRPO logs the time.
-        if cost := self._price_per_hour * sum(entry.get("step_time") or 0.0 for entry in state.log_history):
-            values["cost_usd"] = cost / SECONDS_PER_HOUR
+        seconds = sum(entry.get("step_time") or 0.0 for entry in state.log_history)
+        if self._price_per_hour and seconds:
+            values["cost_usd"] = cost_usd(seconds, self._price_per_hour)
         self._channel.metrics(state.global_step, values)
         shown = "reward" if "reward" in values else "loss"
         self._channel.progress(state.global_step, self._steps, f"{shown} {values.get(shown, math.nan):.3f}")

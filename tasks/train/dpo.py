@@ -62,8 +62,8 @@ def require_pairs(found: int, config: TrainConfig) -> None:
     needed = pairs_per_pass(config) * config.accumulation
     if found < needed:
         raise GateRefused(
-            f"the base policy's completions make {found} pairs whose rewards differ by train.preferences.min_gap "
-            f"{config.preferences.min_gap}, and one step needs {needed}; raise train.preferences.prompts or lower "
+            f"the base policy's completions make too few pairs ({found}, one step needs {needed}) whose rewards differ "
+            f"by train.preferences.min_gap {config.preferences.min_gap}; raise train.preferences.prompts or lower "
             "min_gap"
         )
 

@@ -89,7 +89,7 @@ def test_a_failed_preflight_is_refused_and_kept(root: Path, stopped: Ended) -> N
     sentence = refused.said.strip().splitlines()[-1]
     assert sentence.startswith("tucano: the preflight failed 1 of ")
     assert "prompts_per_task: " in sentence
-    assert "synthesize more prompts of push" in sentence
+    assert "raise synthesize.counts.push" in sentence
     status, files = runs_of(root, "train")[0]
     assert status == "FAILED"
     assert PREFLIGHT_FILE in files

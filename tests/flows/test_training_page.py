@@ -65,18 +65,6 @@ def test_all_that_came_since_the_last_write_is_written_at_once_and_the_rest_at_t
     assert run.writes == [[(1, {"loss": 0.5}), (2, {"loss": 1.0}), (3, {"loss": 1.5})]]
 
 
-def test_the_cost_is_the_price_of_the_wall_time_since_this_run_began(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [1_000.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    run: Any = Recording()
-    with TrainingPage(run, "train", price_per_hour=0.8, seconds_between_writes=NEVER) as page:
-        now[0] += 1_800
-        page.metrics(1, {"loss": 0.5})
-        now[0] += 1_800
-        page.metrics(2, {})
-    assert run.writes == [[(1, {"loss": 0.5, "cost_usd": 0.4}), (2, {"cost_usd": 0.8})]]
-
-
 def test_metrics_are_written_while_it_trains() -> None:
     run = Recording()
     with _page(run, SOON) as page:

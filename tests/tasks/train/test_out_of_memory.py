@@ -6,6 +6,7 @@ import pytest
 
 from schemas.errors import InputError
 from schemas.train_config import TrainConfig
+from tasks.train.dpo_recipe import pairs_per_pass
 from tasks.train.out_of_memory import memory_errors_told, out_of_memory_sentence
 
 RECIPE = TrainConfig(prompts_per_step=3, generations=4, accumulation=2, max_completion_tokens=64)
@@ -91,3 +92,13 @@ def test_any_other_error_stays_what_it_is(error: Exception) -> None:
     with pytest.raises(type(error)) as raised, memory_errors_told(RECIPE):
         raise error
     assert raised.value is error
+
+
+@pytest.mark.parametrize(("accumulation", "advised"), [(1, "2"), (2, "3"), (3, "6"), (6, None)])
+def test_what_is_advised_for_dpo_leaves_a_step_its_pairs(accumulation: int, advised: str | None) -> None:
+    recipe = TrainConfig(algorithm="dpo", prompts_per_step=3, generations=4, accumulation=accumulation)
+    found = re.search(r"train\.accumulation from \d+ to (\d+)", str(out_of_memory_sentence(MemoryError(), recipe)))
+    assert (found and found[1]) == advised
+    if found:
+        finer = recipe.model_copy(update={"accumulation": int(found[1])})
+        assert pairs_per_pass(finer) * finer.accumulation == pairs_per_pass(recipe) * recipe.accumulation
