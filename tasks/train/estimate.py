@@ -114,6 +114,9 @@ class Measured:
 ON_L4: Final = Measured(
     22.6 * 3600, 1_500 * 32 * 512, 490_799_104, "the final report's V4.2: 22.6 hours on an L4, Unsloth without vLLM"
 )
+UPDATE_SHARE: Final = 0.36
+"""Share of a step's time that its update took on the laptop, and sampling and rewards the rest; taken for the L4's too,
+on which nobody measured it."""
 ON_LAPTOP: Final = Measured(1.7, 4 * 8 * 112, 1_700_000, "one step of the stand-in: 1.7 s on two CPU cores")
 
 
@@ -271,7 +274,9 @@ def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estima
         tokens=tokens,
         shape=shape,
         measured=measured,
-        seconds=_seconds(tokens, shape.parameters, measured) if shape is not None and pairs is None else None,
+        seconds=_seconds(tokens, recipe.iterations, shape.parameters, measured)
+        if shape is not None and pairs is None
+        else None,
         memory=None
         if shape is None
         else memory_of(shape, recipe, config.curate.max_prompt_tokens, on_gpu=not config.policy.stand_in),
@@ -345,8 +350,9 @@ def _sampled(config: TrainConfig) -> tuple[int, int]:
     return at_once * len(limits), at_once * sum(limits)
 
 
-def _seconds(tokens: int, parameters: int, measured: Measured) -> float:
-    return measured.seconds * (tokens / measured.tokens) * (parameters / measured.parameters)
+def _seconds(tokens: int, iterations: int, parameters: int, measured: Measured) -> float:
+    updates = 1 + UPDATE_SHARE * (iterations - 1)
+    return updates * measured.seconds * (tokens / measured.tokens) * (parameters / measured.parameters)
 
 
 def _config_file(name: str) -> Path | None:

@@ -14,6 +14,7 @@ from schemas.profiles import PROFILES_FOLDER, load_config
 from schemas.train_config import TrainConfig
 from tasks.train.estimate import (
     KNOWN_SHAPES,
+    UPDATE_SHARE,
     DecoderShape,
     activation_bytes,
     estimate_training,
@@ -184,6 +185,10 @@ def test_what_is_sampled_follows_the_recipe() -> None:
     assert estimate_training(config_of(**recipe), {"push": 99}).tokens == 32 * (4 * 16 + 2 * 32 + 4 * 64)
     twice = estimate_training(config_of(max_steps=10, iterations=2), {"push": 99})
     assert (twice.completions, twice.steps_per_epoch) == (32 * 5, 99)
+    once = estimate_training(config_of(max_steps=10), {"push": 99})
+    # Half of the sampling, and all of the updates.
+    assert twice.seconds and once.seconds
+    assert twice.seconds / once.seconds == pytest.approx((1 + UPDATE_SHARE) / 2)
     dynamic = estimate_training(config_of(max_steps=10, dynamic_sampling={"extra_groups": 3}), {"push": 99})
     assert dynamic.completions == 10 * (2 + 3) * 16
 
