@@ -15,7 +15,7 @@ from tasks.policy.generate import StopReason, as_messages, generate
 from tasks.train.dpo_recipe import dpo_arguments, pairs_per_pass
 from tasks.train.preferences import Answer, Pair, Preferences, pairs
 from tasks.train.prompt_source import PromptSource
-from tasks.train.training import Ground, Started, train
+from tasks.train.training import StartedTraining, TrainingInputs, train
 
 
 def main(request_file: Path, channel: Channel) -> None:
@@ -23,7 +23,7 @@ def main(request_file: Path, channel: Channel) -> None:
     train(request_file, channel, start)
 
 
-def start(ground: Ground) -> Started:
+def start(inputs: TrainingInputs) -> StartedTraining:
     """Make the trainer, of pairs that are sampled now or were when the training began.
 
     Raises:
@@ -33,24 +33,26 @@ def start(ground: Ground) -> Started:
 
     from tasks.train.preference_trainer import PreferenceTrainer
 
-    config = ground.request.config
+    config = inputs.request.config
     preferences = Preferences()
-    if ground.checkpoint is None:
-        preferences.pairs = _prefer(ground)
+    if inputs.checkpoint is None:
+        preferences.pairs = _prefer(inputs)
         require_pairs(len(preferences.pairs), config)
     else:
-        preferences.restore(ground.checkpoint)
+        preferences.restore(inputs.checkpoint)
     arguments = dpo_arguments(
-        config, prompts=len(ground.rows), seed=ground.request.seed, work=ground.work, on_gpu=ground.on_gpu
+        config, prompts=len(inputs.rows), seed=inputs.request.seed, work=inputs.work, on_gpu=inputs.on_gpu
     )
     trainer = PreferenceTrainer(
-        model=ground.trainable.model,
+        model=inputs.trainable.model,
         args=DPOConfig(**arguments),
         train_dataset=as_training_set(preferences.pairs),
-        processing_class=ground.trainable.tokenizer,
-        peft_config=ground.trainable.lora,
+        processing_class=inputs.trainable.tokenizer,
+        peft_config=inputs.trainable.lora,
     )
-    return Started(trainer, parts=[preferences], kept=preferences, summary=lambda: {"pairs": preferences.by_task()})
+    return StartedTraining(
+        trainer, parts=[preferences], kept=preferences, summary=lambda: {"pairs": preferences.by_task()}
+    )
 
 
 def require_pairs(found: int, config: TrainConfig) -> None:
@@ -84,24 +86,24 @@ def as_training_set(pairs: Sequence[Pair]) -> Any:
     )
 
 
-def _prefer(ground: Ground) -> list[Pair]:
+def _prefer(inputs: TrainingInputs) -> list[Pair]:
     """Let the base policy answer training prompts in their natural mix, and pair what it answered."""
-    request, config = ground.request, ground.request.config
-    asked = PromptSource(ground.rows, request.seed).draw(min(config.preferences.prompts, len(ground.rows)))
+    request, config = inputs.request, inputs.request.config
+    asked = PromptSource(inputs.rows, request.seed).draw(min(config.preferences.prompts, len(inputs.rows)))
     each = [row for row in asked for _ in range(config.generations)]
     completions = generate(
-        ground.trainable.model.eval(),
-        ground.trainable.tokenizer,
+        inputs.trainable.model.eval(),
+        inputs.trainable.tokenizer,
         [as_messages(row.system, row.prompt) for row in each],
         temperature=config.temperature,
         max_tokens=config.max_completion_tokens,
         batch_size=config.completions_per_step,
         seed=request.seed,
-        progress=ground.channel.progress,
+        progress=inputs.channel.progress,
     )
     answers = [
         Answer(scored.completion, scored.reward, completion.stop_reason is StopReason.END_OF_TURN)
-        for scored, completion in zip(ground.rewards.score(each, completions), completions, strict=True)
+        for scored, completion in zip(inputs.rewards.score(each, completions), completions, strict=True)
     ]
     groups = [answers[start : start + config.generations] for start in range(0, len(answers), config.generations)]
     return pairs(asked, groups, config.preferences.min_gap)

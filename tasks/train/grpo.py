@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tasks.policy.child import Channel, serve
-from tasks.train.training import Ground, Started, train
+from tasks.train.training import StartedTraining, TrainingInputs, train
 
 
 def main(request_file: Path, channel: Channel) -> None:
@@ -11,7 +11,7 @@ def main(request_file: Path, channel: Channel) -> None:
     train(request_file, channel, start)
 
 
-def start(ground: Ground) -> Started:
+def start(inputs: TrainingInputs) -> StartedTraining:
     """Make the trainer, which samples its own rollouts and keeps every one of them."""
     from trl import GRPOConfig
 
@@ -19,27 +19,27 @@ def start(ground: Ground) -> Started:
     from tasks.train.rollout_log import ROLLOUTS_FOLDER, RolloutLog
     from tasks.train.trainer import PolicyTrainer
 
-    request, trainable = ground.request, ground.trainable
-    rollouts = RolloutLog(ground.work / ROLLOUTS_FOLDER, request.seed)
+    request, trainable = inputs.request, inputs.trainable
+    rollouts = RolloutLog(inputs.work / ROLLOUTS_FOLDER, request.seed)
     arguments = grpo_arguments(
         request.config,
-        weights=ground.rewards.weights,
-        prompts=len(ground.rows),
+        weights=inputs.rewards.weights,
+        prompts=len(inputs.rows),
         seed=request.seed,
-        work=ground.work,
-        on_gpu=ground.on_gpu,
+        work=inputs.work,
+        on_gpu=inputs.on_gpu,
     )
     trainer = PolicyTrainer(
         request.config,
-        ground.rows,
-        ground.rewards,
+        inputs.rows,
+        inputs.rewards,
         on_rollouts=rollouts.add,
         model=trainable.model,
         args=GRPOConfig(**arguments),
         processing_class=trainable.tokenizer,
         peft_config=trainable.lora,
     )
-    return Started(trainer, parts=(trainer, rollouts), kept=rollouts)
+    return StartedTraining(trainer, parts=(trainer, rollouts), kept=rollouts)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ TIMINGS: Final = frozenset({"step_time", "sampling/tokens_per_second"})
 
 
 @dataclass(frozen=True)
-class Ground:
+class TrainingInputs:
     """What an algorithm makes its trainer of."""
 
     request: TrainRequest
@@ -52,7 +52,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Started:
+class StartedTraining:
     """An algorithm's trainer."""
 
     trainer: Any
@@ -64,7 +64,7 @@ class Started:
     """What it adds to the training's summary."""
 
 
-def train(request_file: Path, channel: Channel, start: Callable[[Ground], Started]) -> None:
+def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs], StartedTraining]) -> None:
     """Train, going on from the newest mirrored checkpoint that verifies, and write the chosen adapter.
 
     Args:
@@ -103,7 +103,7 @@ def _train(
     audit: AuditRecord,
     work: Path,
     channel: Channel,
-    start: Callable[[Ground], Started],
+    start: Callable[[TrainingInputs], StartedTraining],
 ) -> None:
     from tasks.train.backend import load_trainable
 
@@ -137,7 +137,9 @@ def _train(
         mirror.restore(manifest, checkpoint)
         logging.getLogger(__name__).info("resuming at step %d", manifest.step)
         channel.progress(manifest.step, config.max_steps, f"resumed at step {manifest.step}")
-    started = start(Ground(request, rows, trainable, rewards, work, torch.cuda.is_available(), checkpoint, channel))
+    started = start(
+        TrainingInputs(request, rows, trainable, rewards, work, torch.cuda.is_available(), checkpoint, channel)
+    )
     trainer = started.trainer
     validation_rows = _rows_of(request, "validation")
     selection = Selection(
@@ -215,7 +217,7 @@ def _check(
 
 
 def _write_result(
-    request: TrainRequest, audit: AuditRecord, state: Any, selection: "Selection", started: Started
+    request: TrainRequest, audit: AuditRecord, state: Any, selection: "Selection", started: StartedTraining
 ) -> None:
     from tasks.train.export import MERGED_FOLDER, write_merged
 
