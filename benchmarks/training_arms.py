@@ -340,44 +340,16 @@ def stock_trainer(
 def _preference_trainer(
     job: Job, rows: Sequence[PromptRow], databases: Databases, work: Path, named: Mapping[str, Any]
 ) -> Any:
-    from datasets import Dataset
     from trl import DPOConfig
 
+    from tasks.train.dpo import as_training_set, preferred
     from tasks.train.dpo_recipe import dpo_arguments
     from tasks.train.preference_trainer import PreferenceTrainer
-    from tasks.train.preferences import Answer, pairs
-    from tasks.train.prompt_source import PromptSource
+    from tasks.train.rewards import ComponentRewards
 
-    recipe = job.recipe
-    asked = PromptSource(rows, job.seed).draw(recipe.preferences.prompts)
-    each = [row for row in asked for _ in range(recipe.generations)]
-    completions = generate(
-        named["model"].eval(),
-        named["processing_class"],
-        [as_messages(row.system, row.prompt) for row in each],
-        temperature=recipe.temperature,
-        max_tokens=recipe.max_completion_tokens,
-        batch_size=recipe.completions_per_step,
-        seed=job.seed,
-    )
-    answers = [
-        Answer(
-            completion.text,
-            registry.score_rollout(completion.as_rollout(row), databases).reward,
-            completion.stop_reason is StopReason.END_OF_TURN,
-        )
-        for row, completion in zip(each, completions, strict=True)
-    ]
-    groups = [answers[start : start + recipe.generations] for start in range(0, len(answers), recipe.generations)]
-    preferred = [
-        {
-            "prompt": as_messages(pair.system, pair.prompt),
-            "chosen": [{"role": "assistant", "content": pair.chosen}],
-            "rejected": [{"role": "assistant", "content": pair.rejected}],
-        }
-        for pair in pairs(asked, groups, recipe.preferences.min_gap)
-    ]
+    recipe, rewards = job.recipe, ComponentRewards(databases, "grounded")
+    chosen = preferred(recipe, rows, rewards, named["model"], named["processing_class"], job.seed)
     arguments = dpo_arguments(recipe, prompts=len(rows), seed=job.seed, work=work, on_gpu=False)
     return PreferenceTrainer(
-        train_dataset=Dataset.from_list(preferred), args=DPOConfig(**{**arguments, "save_strategy": "no"}), **named
+        train_dataset=as_training_set(chosen), args=DPOConfig(**{**arguments, "save_strategy": "no"}), **named
     )

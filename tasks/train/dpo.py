@@ -6,9 +6,11 @@ adapter is trained on best against worst (2305.18290). All else is as in GRPO.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schemas.errors import GateRefused
+from schemas.progress import Progress, silent
+from schemas.prompts import PromptRow
 from schemas.train_config import TrainConfig
 from tasks.policy.child import Channel, serve
 from tasks.policy.generate import StopReason, as_messages, generate
@@ -16,6 +18,9 @@ from tasks.train.dpo_recipe import dpo_arguments, pairs_per_pass
 from tasks.train.preferences import Answer, Pair, Preferences, pairs
 from tasks.train.prompt_source import PromptSource
 from tasks.train.training import StartedTraining, TrainingInputs, train
+
+if TYPE_CHECKING:
+    from tasks.train.rewards import ComponentRewards
 
 
 def main(request_file: Path, channel: Channel) -> None:
@@ -36,7 +41,15 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     config = inputs.request.config
     preferences = Preferences()
     if inputs.checkpoint is None:
-        preferences.pairs = _prefer(inputs)
+        preferences.pairs = preferred(
+            config,
+            inputs.rows,
+            inputs.rewards,
+            inputs.trainable.model,
+            inputs.trainable.tokenizer,
+            inputs.request.seed,
+            inputs.channel.progress,
+        )
         require_pairs(len(preferences.pairs), config)
     else:
         preferences.restore(inputs.checkpoint)
@@ -86,24 +99,41 @@ def as_training_set(pairs: Sequence[Pair]) -> Any:
     )
 
 
-def _prefer(inputs: TrainingInputs) -> list[Pair]:
-    """Let the base policy answer training prompts in their natural mix, and pair what it answered."""
-    request, config = inputs.request, inputs.request.config
-    asked = PromptSource(inputs.rows, request.seed).draw(min(config.preferences.prompts, len(inputs.rows)))
+def preferred(
+    config: TrainConfig,
+    rows: Sequence[PromptRow],
+    rewards: "ComponentRewards",
+    model: Any,
+    tokenizer: Any,
+    seed: int,
+    progress: Progress = silent,
+) -> list[Pair]:
+    """Let a policy answer training prompts in their natural mix, and pair what it answered.
+
+    Args:
+        config: The recipe.
+        rows: The training prompts.
+        rewards: What completions earn.
+        model: The base policy.
+        tokenizer: Its tokenizer, padding on the left.
+        seed: Decides which prompts are asked and every sampled token.
+        progress: Told the completions done and in all.
+    """
+    asked = PromptSource(rows, seed).draw(min(config.preferences.prompts, len(rows)))
     each = [row for row in asked for _ in range(config.generations)]
     completions = generate(
-        inputs.trainable.model.eval(),
-        inputs.trainable.tokenizer,
+        model.eval(),
+        tokenizer,
         [as_messages(row.system, row.prompt) for row in each],
         temperature=config.temperature,
         max_tokens=config.max_completion_tokens,
         batch_size=config.completions_per_step,
-        seed=request.seed,
-        progress=inputs.channel.progress,
+        seed=seed,
+        progress=progress,
     )
     answers = [
         Answer(scored.completion, scored.reward, completion.stop_reason is StopReason.END_OF_TURN)
-        for scored, completion in zip(inputs.rewards.score(each, completions), completions, strict=True)
+        for scored, completion in zip(rewards.score(each, completions), completions, strict=True)
     ]
     groups = [answers[start : start + config.generations] for start in range(0, len(answers), config.generations)]
     return pairs(asked, groups, config.preferences.min_gap)

@@ -5,9 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,23 +14,18 @@ import pytest
 from rich.console import Console
 
 from flows import cli_train, console
-from flows.cli import main
 from flows.print_train import recipe_lines
 from schemas.errors import GateRefused
 from schemas.profiles import load_config
 from schemas.train_config import TrainConfig
 from tasks.lineage.artifacts import ArtifactStore
+from tests.flows import command
 
 COLUMNS = 100
 
 
-@dataclass(frozen=True)
-class Ended:
-    """A command that came to its end."""
-
-    returncode: int
-    stdout: str
-    stderr: str
+class Ended(command.Ended):
+    """A command that came to its end, and what it said."""
 
     @property
     def last(self) -> str:
@@ -52,15 +45,7 @@ def console_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tucano(*arguments: str | Path) -> Ended:
-    with (
-        redirect_stdout(StringIO()) as stdout,
-        redirect_stderr(StringIO()) as stderr,
-        pytest.MonkeyPatch.context() as patch,
-        pytest.raises(SystemExit) as ended,
-    ):
-        patch.setattr(sys, "argv", ["tucano", *map(str, arguments)])
-        main()
-    return Ended(int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue())
+    return Ended(**vars(command.in_this_process(*arguments)))
 
 
 def dry_run(*settings: str, profile: str = "local") -> Ended:

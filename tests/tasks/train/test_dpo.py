@@ -264,7 +264,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError("a resumed run has its pairs already")
 
-    monkeypatch.setattr(dpo, "_prefer", never)
+    monkeypatch.setattr(dpo, "preferred", never)
     resumed = training.run("resumed", mirror="broken", preferences=preferences)
     for name in ("training.json", "adapter/adapter_model.safetensors", "adapter/adapter_config.json"):
         assert (resumed / name).read_bytes() == (whole / name).read_bytes(), name
