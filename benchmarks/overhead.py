@@ -147,7 +147,7 @@ class _Scene:
 
         recipe = self._config.train
         # It only tells the alarms that there was no validation.
-        selection = Selection(_unasked, self._folder, every=recipe.max_steps, patience=recipe.max_steps)
+        selection = Selection(_unasked, every=recipe.max_steps, patience=recipe.max_steps)
         trainer = policy_trainer(
             recipe,
             self._asked,

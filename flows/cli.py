@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli_audit import app as audit_app
+from flows.cli_checkpoints import app as checkpoints_app
 from flows.cli_train import evaluate, train
 from flows.options import UNDONE, Fresh, Json, Overrides, Profile
 from schemas.errors import InputError, TucanoError
@@ -30,6 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(audit_app)
+app.add_typer(checkpoints_app)
 
 REPORT_MIX = "extraction=40,sql_qa=40,insights=10,push=10"
 OPTIONS_OF_THEIR_OWN = {

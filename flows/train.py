@@ -19,9 +19,9 @@ from schemas.config import Config
 from schemas.progress import Progress
 from schemas.prompts import read_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.checkpoints.address import open_mirror
 from tasks.lineage.recorder import StageRun
 from tasks.policy.child import run_child
+from tasks.train.held_training import CHECKPOINTS_FOLDER, STRETCHES_FILE
 from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_table
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary
@@ -41,7 +41,9 @@ DECIDES_NOTHING = {
     "interpreter",  # The same packages elsewhere.
     "seeds",  # A policy is made with one of them, which is in the key, and is the same beside others.
     "concurrent_trainings",  # When it is made.
+    "save_every",  # How much is lost where the machine is.
     "keep_checkpoints",  # What the mirror keeps.
+    "preemption",  # How it goes on after that.
     "price_per_hour",  # What it is said to cost.
     "alarms",  # Whether training goes on: whoever lets it go on wants its checkpoints.
     "preflight",  # Whether it starts, as the audit does.
@@ -93,15 +95,17 @@ def train(
                 max_prompt_tokens=config.curate.max_prompt_tokens,
                 seed=seed,
                 base=base.path,
+                base_sha256=base.record.sha256,
                 dataset=dataset.path,
                 store=prompts.path / "store",
                 audit=audit.path,
                 mirror=mirror_address(config),
                 training=f"{STAGE}-{resumed_by[:16]}",
+                fresh=fresh,
                 output=output,
             )
             with TrainingPage(mlflow_run, name) as page:
-                train_one = partial(_train_one, config, run, mlflow_run, fresh=fresh)
+                train_one = partial(_train_one, config, run, mlflow_run)
                 if config.train.adapter_per_task:
                     _train_each_task(trainings, train_one, request, name, progress, page)
                 else:
@@ -159,29 +163,42 @@ def _train_one(
     mlflow_run: StageRun,
     request: TrainRequest,
     *,
-    fresh: bool,
     task: TaskName | None = None,
     **told: Callable[..., None],
 ) -> None:
-    """Train one adapter in a child process; its log and its preflight stay with the stage's run, however it ends."""
+    """Train one adapter in a child process; its log and what it found stay with the stage's run, however it ends."""
     folder = work_folder(config, request.training)
-    if fresh:
-        open_mirror(request.mirror, request.training).clear()
-    shutil.rmtree(folder, ignore_errors=True)
-    log, preflight = folder / f"{config.train.algorithm}.log", folder / PREFLIGHT_FILE
+    _remove_all_but_checkpoints(folder)
+    found = (f"{config.train.algorithm}.log", PREFLIGHT_FILE, STRETCHES_FILE)
     try:
         run(f"tasks.train.{config.train.algorithm}", request, folder, interpreter=config.train.interpreter, **told)
     finally:
         suffix = f"-{task}" if task else ""
-        for file in (log, preflight):
-            if file.exists():
-                mlflow_run.log_file(file.rename(file.with_stem(file.stem + suffix)))
-        _show_preflight(preflight.with_stem(preflight.stem + suffix), request.training)
+        files = {name: folder / name for name in found if (folder / name).exists()}
+        _show_preflight(files.get(PREFLIGHT_FILE), request.training)
+        _show_stretches(files.get(STRETCHES_FILE), request.training)
+        for file in files.values():
+            mlflow_run.log_file(file.rename(file.with_stem(file.stem + suffix)))
     shutil.rmtree(folder)
 
 
-def _show_preflight(file: Path, training: str) -> None:
-    if file.exists():
+def _remove_all_but_checkpoints(folder: Path) -> None:
+    """Clear what an earlier process left, but for the checkpoints, which are gone on from."""
+    for path in folder.glob("*"):
+        if path.is_file():
+            path.unlink()
+        elif path.name != CHECKPOINTS_FOLDER:
+            shutil.rmtree(path)
+
+
+def _show_stretches(file: Path | None, training: str) -> None:
+    if file is not None:
+        text = json.loads(file.read_text(encoding="utf-8"))["text"]
+        create_markdown_artifact(key="stretches", markdown=f"Steps {text}", description=f"Machines of {training}")
+
+
+def _show_preflight(file: Path | None, training: str) -> None:
+    if file is not None:
         checks = [Check(**check) for check in json.loads(file.read_text(encoding="utf-8"))["checks"]]
         create_markdown_artifact(key="preflight", markdown=as_table(checks), description=f"Preflight of {training}")
 

@@ -13,7 +13,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel
 
 from schemas.errors import Interrupted
-from tasks.policy.child import SECONDS_TO_END, end_group, run_child
+from tasks.policy.child import SECONDS_TO_END, ask_to_end, end_group, run_child
 
 Result = TypeVar("Result")
 
@@ -80,6 +80,9 @@ class Trainings:
     def _end(self) -> None:
         with self._lock:
             self._ended = True
+        # All are asked before any is waited for: each has the same short time to save what it did.
+        for child in self._children:
+            ask_to_end(child)
         for child in self._children:
             end_group(child, SECONDS_TO_END)
 

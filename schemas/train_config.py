@@ -178,6 +178,21 @@ class PreflightSection(Section):
     """Fewest training prompts of a task: the final report's push learned nothing from some 150."""
 
 
+class PreemptionSection(Section):
+    """A machine that may be taken away at any moment: what is kept, and how fast it leaves."""
+
+    notice_url: str | None = None
+    """Where the machine's end is announced: asked again and again, each time until the answer is `TRUE` or a while has
+    passed; a signal alone tells of it where not set."""
+    seconds: float = Field(default=25.0, gt=0, le=600)
+    """Time from the notice to the exit: what is left of it decides whether the step under way is finished."""
+    snapshot_share: float = Field(default=0.02, ge=0, le=1)
+    """Share of the time that checkpoints on the local disk may cost, beside those that are mirrored: one after every
+    step where a step is long enough, after every few where it is not; 0 writes none."""
+    lease_seconds: float = Field(default=60.0, ge=1, le=3600)
+    """How long a worker that says nothing keeps others from going on with its training."""
+
+
 class TrainConfig(Section):
     """GRPO on the adapter, or DPO."""
 
@@ -264,9 +279,9 @@ class TrainConfig(Section):
     vllm: VllmSection = VllmSection()
     """Who samples completions."""
     save_every: int = Field(default=10, ge=1)
-    """Steps between checkpoints."""
+    """Steps between checkpoints that are mirrored; one with a better adapter than before is mirrored too."""
     keep_checkpoints: int = Field(default=3, ge=1)
-    """Newest checkpoints that the mirror keeps; each holds the best adapter so far."""
+    """Newest checkpoints that the mirror keeps, beside the best one; each holds the best adapter so far."""
     evaluate_every: int = Field(default=10, ge=1)
     """Steps between evaluations on the validation split."""
     patience: int = Field(default=4, ge=1)
@@ -277,6 +292,8 @@ class TrainConfig(Section):
     """What is watched while it trains."""
     preflight: PreflightSection = PreflightSection()
     """What is checked before it trains."""
+    preemption: PreemptionSection = PreemptionSection()
+    """What is done against the loss of the machine."""
     price_per_hour: float = Field(default=0.0, ge=0)
     """Price of an hour of the machine that trains, in US dollars."""
 
@@ -299,11 +316,6 @@ class TrainConfig(Section):
             raise ValueError(
                 f"accumulation {self.accumulation} does not divide the {self.completions_per_step} completions of a "
                 f"step ({self.prompts_per_step} prompts x {self.generations} generations); set one that does"
-            )
-        if self.save_every % self.iterations:
-            raise ValueError(
-                f"save_every {self.save_every} is no multiple of iterations {self.iterations}, so that a checkpoint "
-                "would fall between two steps on the same completions, which it does not hold; set one that is"
             )
         if self.epsilon_high < self.epsilon_low:
             raise ValueError(

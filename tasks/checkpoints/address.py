@@ -1,12 +1,41 @@
 """Where a mirror is, as people write it: a folder, or `gs://bucket/prefix`."""
 
 from pathlib import Path
+from typing import Final
 
 from schemas.errors import InputError
 from tasks.checkpoints.folder_store import FolderStore
 from tasks.checkpoints.mirror import Mirror
+from tasks.checkpoints.object_store import ObjectStore
 
-BUCKET_SCHEME = "gs://"
+BUCKET_SCHEME: Final = "gs://"
+_PARTS_OF_A_TRAINING: Final = ("manifests", "stretches", "lease")
+
+
+def open_store(address: str) -> tuple[ObjectStore, str]:
+    """Open the store of a mirror.
+
+    Args:
+        address: A folder, or `gs://bucket/prefix`.
+
+    Returns:
+        The store, and what the mirror's keys begin with: empty, or ending in a slash.
+
+    Raises:
+        InputError: The address is of another scheme, names no bucket, or no credentials are found for it.
+    """
+    if not address.startswith(BUCKET_SCHEME):
+        if "://" in address:
+            raise InputError(f"the mirror {address!r} is neither a folder nor gs://bucket/prefix; write one of them")
+        return FolderStore(Path(address)), ""
+    bucket, _, prefix = address.removeprefix(BUCKET_SCHEME).partition("/")
+    if not bucket:
+        raise InputError(f"the mirror {address!r} names no bucket; write gs://bucket/prefix")
+
+    from tasks.checkpoints.gcs_store import GcsStore
+
+    prefix = prefix.strip("/")
+    return GcsStore(bucket), f"{prefix}/" if prefix else ""
 
 
 def open_mirror(address: str, training: str) -> Mirror:
@@ -19,23 +48,16 @@ def open_mirror(address: str, training: str) -> Mirror:
     Raises:
         InputError: The address is of another scheme, names no bucket, or no credentials are found for it.
     """
-    if not address.startswith(BUCKET_SCHEME):
-        if "://" in address:
-            raise InputError(f"the mirror {address!r} is neither a folder nor gs://bucket/prefix")
-        return Mirror(FolderStore(Path(address)), training)
-    bucket, _, prefix = address.removeprefix(BUCKET_SCHEME).partition("/")
-    if not bucket:
-        raise InputError(f"the mirror {address!r} names no bucket; write gs://bucket/prefix")
+    store, prefix = open_store(address)
+    return Mirror(store, prefix, training)
 
-    from google.auth.exceptions import DefaultCredentialsError
 
-    from tasks.checkpoints.gcs_store import GcsStore
+def trainings(address: str) -> list[str]:
+    """Return the keys of the trainings that a mirror has anything of, sorted.
 
-    try:
-        store = GcsStore(bucket)
-    except DefaultCredentialsError:
-        raise InputError(
-            f"no Google credentials are found for the mirror {address}; run `gcloud auth application-default login` or "
-            "set GOOGLE_APPLICATION_CREDENTIALS"
-        ) from None
-    return Mirror(store, "/".join(part for part in (prefix.strip("/"), training) if part))
+    Raises:
+        InputError: The address is of another scheme, names no bucket, or the mirror cannot be read.
+    """
+    store, prefix = open_store(address)
+    keys = (stored.key.removeprefix(prefix).split("/") for stored in store.list(prefix))
+    return sorted({parts[0] for parts in keys if len(parts) > 2 and parts[1] in _PARTS_OF_A_TRAINING})

@@ -1,101 +1,207 @@
 """An object store in a local folder."""
 
+import fcntl
 import io
 import os
+import secrets
 import shutil
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from schemas.errors import InputError
-from tasks.checkpoints.object_store import ObjectMissing
+from tasks.checkpoints.files import crc32c, written_whole
+from tasks.checkpoints.object_store import ObjectMissing, StoredObject
 
 INCOMING_FOLDER: Final = ".incoming"
+ABANDONED_AFTER: Final = 24 * 3600 * 1_000_000_000
+"""Age in nanoseconds from which an unfinished file is a killed writer's."""
+_CHECKSUM_ATTRIBUTE: Final = "user.crc32c"
+_MILLISECOND: Final = 1_000_000
+_COPY_SIZE: Final = 1 << 20
 
 
 class FolderStore:
     """An `ObjectStore` whose objects are files, by their keys.
 
     An object is written and synced under another name and then linked to its own: unlike a rename, a link fails where
-    the name is taken. What a killed writer leaves under the other name is never read.
+    the name is taken. What a killed writer leaves under the other name is never read. A file's time of modification is
+    its generation and, to the millisecond, its time of creation by the file system's clock.
     """
 
     def __init__(self, root: Path) -> None:
         """Use the store in `root`; the folder is made with the first object."""
         self._root = root
 
-    def put_new(self, key: str, content: Path | bytes) -> bool:
-        """Create an object from a file or from bytes, unless there is one; tell whether it was created.
+    def put_new(self, key: str, content: Path | bytes) -> StoredObject | None:
+        """Create an object from a file or from bytes, unless its name is taken; then return None.
 
         Raises:
             InputError: The folder cannot be written or its disk is full.
         """
         path = self._root / key
-        if path.exists():
-            return False
-        with _open(content) as source:
+        with self._explained("written"):
+            if path.exists():
+                return None
+        checksum = crc32c(content)
+        with _open(content) as source, self._explained("written"), self._incoming() as incoming:
+            _write(source, checksum, incoming)
+            path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                self._link_new(source, path)
+                os.link(incoming, path)
             except FileExistsError:
-                return False
-            except OSError as error:
-                raise InputError(
-                    f"the checkpoint mirror {self._root} cannot be written ({error.strerror}); free space or "
-                    "permissions there, and run the same command again"
-                ) from error
-        return True
+                return None
+            _synchronize(path.parent)
+            return self._describe(key, incoming)
 
     def read(self, key: str) -> bytes:
         """Return an object's bytes.
 
         Raises:
             ObjectMissing: There is no such object.
+            InputError: It cannot be read.
         """
-        try:
+        with self._explained("read", key):
             return (self._root / key).read_bytes()
-        except FileNotFoundError:
-            raise self._missing(key) from None
 
     def download(self, key: str, path: Path) -> None:
-        """Copy an object to a file whose folder exists.
+        """Copy an object to a new file whose folder exists; no file is left where this fails.
 
         Raises:
-            ObjectMissing: There is no such object; the file is not made.
+            ObjectMissing: There is no such object.
+            InputError: It cannot be read, or the file not written.
         """
-        source = self._root / key
-        if not source.exists():
-            raise self._missing(key)
-        shutil.copyfile(source, path)
+        with self._explained("read", key):
+            source = (self._root / key).open("rb")
+        with source, written_whole(path) as target:
+            shutil.copyfileobj(source, target, _COPY_SIZE)
 
-    def keys(self, prefix: str) -> list[str]:
-        """Return the keys that start with the prefix, sorted."""
-        keys = (path.relative_to(self._root).as_posix() for path in self._root.rglob("*") if path.is_file())
-        return sorted(key for key in keys if key.startswith(prefix) and not key.startswith(INCOMING_FOLDER))
+    def list(self, prefix: str) -> list[StoredObject]:
+        """Return the objects whose keys start with the prefix, sorted by key.
 
-    def delete(self, key: str) -> None:
-        """Delete an object; one that is not there is no error."""
-        (self._root / key).unlink(missing_ok=True)
+        Raises:
+            InputError: The folder cannot be read.
+        """
+        folder = self._root / prefix.rpartition("/")[0]
+        found = []
+        with self._explained("read"):
+            for path in folder.rglob("*"):
+                key = path.relative_to(self._root).as_posix()
+                if key.startswith(prefix) and not key.startswith(INCOMING_FOLDER) and path.is_file():
+                    try:
+                        found.append(self._describe(key, path))
+                    except FileNotFoundError:
+                        continue  # deleted meanwhile
+        return sorted(found, key=lambda stored: stored.key)
 
-    def _link_new(self, source: BinaryIO, path: Path) -> None:
-        incoming = self._root / INCOMING_FOLDER / uuid.uuid4().hex
-        incoming.parent.mkdir(parents=True, exist_ok=True)
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def delete(self, stored: StoredObject) -> bool:
+        """Delete this very object; return False where it is gone, or where another has its name now.
+
+        Raises:
+            InputError: The folder cannot be written.
+        """
+        path = self._root / stored.key
+        with self._explained("written"):
+            try:
+                file = path.open("r+b")
+            except FileNotFoundError:
+                return False
+            with file:
+                # Only a deletion frees a name, and every deletion of this file waits here for the one before: what is
+                # found to have the name after that still has it when it is removed.
+                fcntl.flock(file, fcntl.LOCK_EX)
+                status = os.fstat(file.fileno())
+                try:
+                    if status.st_mtime_ns != stored.generation or not os.path.samestat(status, path.stat()):
+                        return False
+                except FileNotFoundError:
+                    return False
+                path.unlink()
+        return True
+
+    def _describe(self, key: str, path: Path) -> StoredObject:
+        status = path.stat()
+        return StoredObject(
+            key=key,
+            generation=status.st_mtime_ns,
+            size=status.st_size,
+            crc32c=_recorded_checksum(path, status.st_mtime_ns) or crc32c(path),
+            created_at=datetime.fromtimestamp(status.st_mtime_ns / 1e9, UTC),
+        )
+
+    @contextmanager
+    def _incoming(self) -> Iterator[Path]:
+        folder = self._root / INCOMING_FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        incoming = folder / uuid.uuid4().hex
+        incoming.touch(exist_ok=False)
         try:
-            with incoming.open("xb") as target:
-                shutil.copyfileobj(source, target)
-                target.flush()
-                os.fsync(target.fileno())
-            os.link(incoming, path)
-            _synchronize(path.parent)
+            _remove_abandoned(folder, incoming.stat().st_mtime_ns - ABANDONED_AFTER)
+            yield incoming
         finally:
             incoming.unlink(missing_ok=True)
 
-    def _missing(self, key: str) -> ObjectMissing:
-        return ObjectMissing(f"the checkpoint mirror {self._root} has no object {key}; pull another checkpoint")
+    @contextmanager
+    def _explained(self, done: str, key: str = "") -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if key and isinstance(error, FileNotFoundError | IsADirectoryError):
+                raise ObjectMissing(
+                    f"the checkpoint mirror {self._root} has no object {key}; use another checkpoint"
+                ) from None
+            raise InputError(
+                f"the checkpoint mirror {self._root} cannot be {done} ({error.strerror}); free space or permissions "
+                "there, and run the same command again"
+            ) from error
 
 
 def _open(content: Path | bytes) -> BinaryIO:
     return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+
+
+def _write(source: BinaryIO, checksum: str, path: Path) -> None:
+    with path.open("r+b") as target:
+        shutil.copyfileobj(source, target, _COPY_SIZE)
+        target.flush()
+        # The file system's clock ticks every few milliseconds: two objects of one name could be of the same instant.
+        # So below the millisecond the time is random, which makes it a generation.
+        written = os.fstat(target.fileno()).st_mtime_ns
+        generation = written - written % _MILLISECOND + secrets.randbelow(_MILLISECOND)
+        os.utime(target.fileno(), ns=(generation, generation))
+        _record_checksum(path, checksum)
+        os.fsync(target.fileno())
+
+
+def _record_checksum(path: Path, checksum: str) -> None:
+    """Note the checksum on the file, with the generation that it is of, so that a listing need not read the file.
+
+    Where the file system or the platform keeps no such notes, a listing reads.
+    """
+    if hasattr(os, "setxattr"):
+        note = f"{path.stat().st_mtime_ns} {checksum}"
+        with suppress(OSError):
+            os.setxattr(path, _CHECKSUM_ATTRIBUTE, note.encode())
+
+
+def _recorded_checksum(path: Path, generation: int) -> str | None:
+    if not hasattr(os, "getxattr"):
+        return None
+    try:
+        noted, _, checksum = os.getxattr(path, _CHECKSUM_ATTRIBUTE).decode().partition(" ")
+    except OSError:
+        return None
+    return checksum if noted == str(generation) else None
+
+
+def _remove_abandoned(folder: Path, before: int) -> None:
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime_ns < before:
+                path.unlink()
 
 
 def _synchronize(folder: Path) -> None:

@@ -1,83 +1,171 @@
 """An object store in a bucket of Google Cloud Storage."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from tasks.checkpoints.object_store import ObjectMissing
+from schemas.errors import InputError
+from tasks.checkpoints.files import crc32c, written_whole
+from tasks.checkpoints.object_store import ObjectMissing, StoredObject
 
 if TYPE_CHECKING:
-    from google.cloud.storage import Client
+    from google.cloud.storage import Blob, Client
 
-# The generation of an object that does not exist: with it as the condition, an upload only creates.
-ABSENT = 0
+ABSENT: Final = 0
+"""The generation of an object that does not exist: with it as the condition, an upload only creates."""
+UPLOAD_CHUNK: Final = 32 << 20
+"""Bytes a request of a large upload: what is sent again when one breaks off, and what a thread holds in memory."""
+REQUEST_SECONDS: Final = 60
+"""Time to connect, to send one request or to wait for more of its answer: 8 threads need 4.5 MB/s to send a chunk."""
+_LISTED: Final = "items(name,generation,size,crc32c,timeCreated),nextPageToken"
 
 
 class GcsStore:
-    """An `ObjectStore` whose objects are those of a bucket."""
+    """An `ObjectStore` whose objects are those of a bucket. One store serves about eight threads at once."""
 
-    def __init__(self, bucket: str, client: "Client | None" = None) -> None:
+    def __init__(self, bucket: str, client: "Client | None" = None, *, seconds_to_retry: float = 120) -> None:
         """Use a bucket that exists.
 
         Args:
             bucket: Name of the bucket.
             client: How to reach it; by the environment's own credentials where None.
+            seconds_to_retry: How long a request that the service or the network fails (429, 5xx, a reset, a timeout) is
+                sent again, after growing random pauses.
+
+        Raises:
+            InputError: No credentials are found.
         """
+        from google.auth.exceptions import DefaultCredentialsError
         from google.cloud.storage import Client
+        from google.cloud.storage.retry import DEFAULT_RETRY
 
-        self._bucket = (client or Client()).bucket(bucket)
+        try:
+            self._client = client or Client()
+        except DefaultCredentialsError:
+            raise InputError(
+                f"no Google credentials are found for the bucket {bucket}; run `gcloud auth application-default login` "
+                "or set GOOGLE_APPLICATION_CREDENTIALS"
+            ) from None
+        self._bucket = self._client.bucket(bucket)
+        self._seconds_to_retry = seconds_to_retry
+        retry = DEFAULT_RETRY.with_delay(initial=0.5, maximum=20, multiplier=2).with_timeout(seconds_to_retry)
+        self._request: dict[str, Any] = {"retry": retry, "timeout": REQUEST_SECONDS}
 
-    def put_new(self, key: str, content: Path | bytes) -> bool:
-        """Create an object from a file or from bytes, unless there is one; tell whether it was created."""
+    def put_new(self, key: str, content: Path | bytes) -> StoredObject | None:
+        """Create an object from a file or from bytes, unless its name is taken; then return None.
+
+        Raises:
+            InputError: The bucket cannot be written.
+        """
         from google.api_core.exceptions import PreconditionFailed
 
-        blob = self._bucket.blob(key)
-        try:
-            if isinstance(content, bytes):
-                blob.upload_from_string(content, "application/octet-stream", if_generation_match=ABSENT)
-            else:
-                blob.upload_from_filename(content, if_generation_match=ABSENT)
-        except PreconditionFailed:
-            return False
-        return True
+        blob = self._bucket.blob(key, chunk_size=UPLOAD_CHUNK)
+        # The service is told the checksum before the bytes, and creates nothing where they arrive altered.
+        conditions = self._request | {
+            "if_generation_match": ABSENT,
+            "checksum": "crc32c",
+            "crc32c_checksum_value": crc32c(content),
+            "content_type": "application/octet-stream",
+        }
+        with self._explained():
+            try:
+                if isinstance(content, bytes):
+                    blob.upload_from_string(content, **conditions)
+                else:
+                    blob.upload_from_filename(content, **conditions)
+            except PreconditionFailed:
+                return None
+        return _describe(blob)
 
     def read(self, key: str) -> bytes:
         """Return an object's bytes.
 
         Raises:
             ObjectMissing: There is no such object.
+            InputError: The bucket cannot be read.
         """
-        from google.api_core.exceptions import NotFound
-
-        try:
-            return bytes(self._bucket.blob(key).download_as_bytes())
-        except NotFound:
-            raise self._missing(key) from None
+        with self._explained(key):
+            # All at once and as they are: the reader checks them by a digest of its own.
+            content = self._bucket.blob(key).download_as_bytes(
+                checksum=None, raw_download=True, single_shot_download=True, **self._request
+            )
+        return bytes(content)
 
     def download(self, key: str, path: Path) -> None:
-        """Write an object's bytes to a file whose folder exists.
+        """Write an object's bytes to a new file whose folder exists; no file is left where this fails.
 
         Raises:
-            ObjectMissing: There is no such object; the file is not made.
+            ObjectMissing: There is no such object.
+            InputError: The bucket cannot be read, or the file not written.
         """
-        from google.api_core.exceptions import NotFound
+        with self._explained(key), written_whole(path) as target:
+            self._bucket.blob(key).download_to_file(target, checksum=None, raw_download=True, **self._request)
 
+    def list(self, prefix: str) -> list[StoredObject]:
+        """Return the objects whose keys start with the prefix, sorted by key.
+
+        Raises:
+            InputError: The bucket cannot be read.
+        """
+        with self._explained():
+            blobs = self._client.list_blobs(self._bucket, prefix=prefix, fields=_LISTED, **self._request)
+            return sorted((_describe(blob) for blob in blobs), key=lambda stored: stored.key)
+
+    def delete(self, stored: StoredObject) -> bool:
+        """Delete this very object; return False where it is gone, or where another has its name now.
+
+        Raises:
+            InputError: The bucket cannot be written.
+        """
+        from google.api_core.exceptions import NotFound, PreconditionFailed
+
+        with self._explained():
+            try:
+                self._bucket.blob(stored.key).delete(if_generation_match=stored.generation, **self._request)
+            except (NotFound, PreconditionFailed):
+                return False
+        return True
+
+    @contextmanager
+    def _explained(self, key: str = "") -> Iterator[None]:
+        """Say in one sentence what is wrong; where a key is given, what is not found is that object."""
+        from google.api_core.exceptions import Forbidden, GoogleAPICallError, NotFound, RetryError, Unauthorized
+        from google.auth.exceptions import GoogleAuthError
+
+        name = self._bucket.name
         try:
-            self._bucket.blob(key).download_to_filename(path)
+            yield
         except NotFound:
-            raise self._missing(key) from None
+            if key:
+                raise ObjectMissing(f"the bucket {name} has no object {key}; use another checkpoint") from None
+            raise InputError(f"there is no bucket {name}; create it or correct the mirror's address") from None
+        except (Unauthorized, GoogleAuthError):
+            raise InputError(
+                f"the Google credentials for the bucket {name} are refused; run `gcloud auth application-default login`"
+            ) from None
+        except Forbidden as error:
+            if "quota" in str(error).lower():
+                raise InputError(f"the quota for the bucket {name} is used up; raise it and run again") from None
+            raise InputError(
+                f"there is no permission to use the bucket {name}; give the account the role Storage Object User on it"
+            ) from None
+        except RetryError as error:
+            raise InputError(
+                f"the bucket {name} could not be reached within {self._seconds_to_retry:g} seconds of retries "
+                f"({_reason(error.cause)}); check the network and the service's quota, and run the same command again"
+            ) from None
+        except GoogleAPICallError as error:
+            raise InputError(
+                f"the bucket {name} refused a request ({_reason(error)}); look the status up in the documentation of "
+                "Cloud Storage, mend it and run the same command again"
+            ) from error
 
-    def keys(self, prefix: str) -> list[str]:
-        """Return the keys that start with the prefix, sorted."""
-        return sorted(blob.name for blob in self._bucket.list_blobs(prefix=prefix))
 
-    def delete(self, key: str) -> None:
-        """Delete an object; one that is not there is no error."""
-        from google.api_core.exceptions import NotFound
+def _describe(blob: "Blob") -> StoredObject:
+    return StoredObject(blob.name, int(blob.generation), int(blob.size), blob.crc32c, blob.time_created)
 
-        try:
-            self._bucket.blob(key).delete()
-        except NotFound:
-            return
 
-    def _missing(self, key: str) -> ObjectMissing:
-        return ObjectMissing(f"the bucket {self._bucket.name} has no object {key}; pull another checkpoint")
+def _reason(error: Exception) -> str:
+    code = getattr(error, "code", None) or getattr(getattr(error, "response", None), "status_code", None)
+    return f"HTTP status {int(code)}" if code else type(error).__name__

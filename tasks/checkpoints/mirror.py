@@ -1,8 +1,8 @@
 """Checkpoints in an object store, each there as a whole or not at all.
 
-    blobs/sha256/<digest>      the bytes of a file, once however many checkpoints have them
-    manifests/<step>.json      which blobs make up the checkpoint of a step
-    pins/<name>/<step>         a checkpoint that is kept whatever its age
+    blobs/sha256/<digest>                   the bytes of a file, once however many checkpoints have them
+    manifests/<step>-<fencing>.json         which blobs make up the checkpoint of a step
+    pins/<name>/<step>-<fencing>            a checkpoint that is kept whatever its age
 
 Blobs are written first and the manifest last, so a checkpoint exists from the moment that it is complete.
 """
@@ -11,70 +11,114 @@ import hashlib
 import logging
 import shutil
 import uuid
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from schemas.digests import file_sha256
 from schemas.errors import InputError
+from tasks.checkpoints import retention
+from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, name_of
+from tasks.checkpoints.local import describe, put_in_place, read_sealed
 from tasks.checkpoints.manifest import Manifest, ManifestFile
-from tasks.checkpoints.object_store import ObjectMissing, ObjectStore
+from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, create, store_time
+from tasks.checkpoints.retention import GRACE_SECONDS, REQUESTS, Pruned
+from tasks.checkpoints.stretches import begun
 
-BLOBS: Final = "blobs/sha256/"
-MANIFESTS: Final = "manifests/"
-PINS: Final = "pins/"
+ATTEMPTS: Final = 3
 
 logger = logging.getLogger(__name__)
 
 
-class Mirror:
-    """The checkpoints of one training."""
+class CheckpointDamaged(InputError):
+    """A file of a mirrored checkpoint is missing or altered."""
 
-    def __init__(self, store: ObjectStore, prefix: str) -> None:
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+class Mirror:
+    """The checkpoints of one training in a store; several processes may use it at once."""
+
+    def __init__(self, store: ObjectStore, prefix: str, training: str) -> None:
         """Use the part of a store that belongs to one training.
 
         Args:
             store: Where the bytes are kept.
-            prefix: Key of the training, before all its names in the store; empty where it has the store for itself.
+            prefix: Before the keys of all trainings: empty, or `prefix/`.
+            training: Key of the training.
         """
-        self._store = store
-        self._prefix = prefix
+        self.store = store
+        self.training = training
+        self.root = f"{prefix}{training}/"
+        self._catalog = Catalog(store, self.root, training)
+        self._damaged: set[str] = set()
 
-    def publish(self, folder: Path, step: int, metrics: Mapping[str, float] | None = None) -> Manifest:
+    def publish(self, folder: Path, *, before_manifest: Callable[[], None] = nothing) -> Manifest:
         """Mirror a checkpoint; when this returns it can be restored.
 
-        Publishing the same checkpoint again changes nothing; a damaged one of the same step is replaced.
+        Only bytes that the mirror does not have are sent. Publishing the same checkpoint again changes nothing but
+        what is missing or damaged, which is replaced.
 
         Args:
-            folder: The checkpoint, with at least one file.
-            step: The step after which it was saved.
-            metrics: What was measured at that step.
+            folder: The checkpoint, sealed with its manifest.
+            before_manifest: Called when all else is there; what it raises keeps the checkpoint from appearing.
 
         Raises:
-            InputError: The mirror has another, undamaged checkpoint of that step, or cannot be written.
+            InputError: The folder is no checkpoint of this training or was changed since it was sealed, the mirror is
+                of another base model or has another checkpoint of this name, or it cannot be written.
         """
-        paths = sorted(path for path in folder.rglob("*") if path.is_file())
-        files = {path.relative_to(folder).as_posix(): _describe(path) for path in paths}
-        manifest = Manifest(
-            run=self._prefix, step=step, created_at=datetime.now(UTC), metrics=dict(metrics or {}), files=files
-        )
-        for name, file in files.items():
-            self._put_blob(folder / name, file)
-        if self._store.put_new(self._manifest_key(step), manifest.to_bytes()):
-            return manifest
-        return self._publish_again(manifest)
+        manifest = read_sealed(folder)
+        # Listed before the manifests are read, as a pruning elsewhere relies on; see `retention.prune`.
+        stored = {name_of(blob): blob for blob in self.store.list(f"{self.root}{BLOBS}")}
+        entries = self._catalog.read()
+        manifest = self._accept(folder, manifest, entries)
+        files = {file.sha256: (folder / name, file) for name, file in manifest.files.items()}
+        usable = self._usable(stored, entries, files)
 
-    def newest(self) -> Manifest | None:
+        def put(digest: str) -> StoredObject:
+            return usable.get(digest) or self._put(*files[digest], stored.get(digest))
+
+        with ThreadPoolExecutor(REQUESTS) as pool:
+            used = dict(zip(files, pool.map(put, files), strict=True))
+            before_manifest()
+            self._put_manifest(manifest)
+            at_risk = self._at_risk(manifest, entries, used)
+            list(pool.map(lambda digest: self._put(*files[digest], used[digest]), at_risk))
+        return manifest
+
+    def manifests(self) -> list[Manifest]:
+        """Return the checkpoints on the branch that the training went on with, newest first.
+
+        Raises:
+            ManifestTooNew: A newer version of this program wrote one.
+            InputError: One is of another training, or the mirror cannot be reached.
+        """
+        entries = self._catalog.read(again=True)
+        for reason in entries.damaged.values():
+            logger.warning("%s; passing it over", reason)
+        return entries.live(begun(self.store, self.root))
+
+    def newest(self, base: str | None = None) -> Manifest | None:
         """Return the newest checkpoint whose every byte verifies; None where there is none.
 
         A checkpoint that does not verify is passed over, with a warning in the log that says why.
+
+        Args:
+            base: The sha256 of the base policy that it must be of; any where None.
+
+        Raises:
+            ManifestTooNew: A newer version of this program wrote one.
+            InputError: One is of another training or base model, or the mirror cannot be reached.
         """
-        for step in reversed(self._steps()):
+        for manifest in self.manifests():
+            if base is not None:
+                self._require_base(manifest, base)
             try:
-                manifest = self._read_manifest(step)
                 self.verify(manifest)
-            except InputError as error:
+            except CheckpointDamaged as error:
                 logger.warning("%s; trying the checkpoint before", error)
             else:
                 return manifest
@@ -84,142 +128,210 @@ class Mirror:
         """Read and hash every file of a checkpoint.
 
         Raises:
-            InputError: A file is missing or altered.
+            CheckpointDamaged: A file is missing or altered; publishing a checkpoint that has it replaces it.
+            InputError: The mirror cannot be reached.
         """
-        for name, file in manifest.files.items():
-            try:
-                content = self._store.read(self._blob_key(file.sha256))
-            except ObjectMissing:
-                raise InputError(f"the mirrored checkpoint of step {manifest.step} lacks {name}") from None
-            if hashlib.sha256(content).hexdigest() != file.sha256:
-                raise InputError(f"in the mirrored checkpoint of step {manifest.step}, {name} was altered")
+
+        def is_whole(_name: str, file: ManifestFile) -> bool:
+            return hashlib.sha256(self.store.read(self._blob_key(file.sha256))).hexdigest() == file.sha256
+
+        self._check_files(manifest, is_whole)
 
     def restore(self, manifest: Manifest, folder: Path) -> None:
-        """Write a checkpoint to a folder, which appears only when it is complete.
+        """Write a checkpoint to a folder, which appears only when it is complete, sealed with its manifest.
 
         Raises:
-            InputError: The folder exists or cannot be written, or a file is missing or altered.
+            CheckpointDamaged: A file is missing or altered.
+            InputError: The folder exists or cannot be written, or the mirror cannot be reached.
         """
         if folder.exists():
             raise InputError(f"{folder} is there already; restore the checkpoint to a new folder")
-        unfinished = folder.with_name(f".{folder.name}-{uuid.uuid4().hex}")
+        draft = folder.with_name(f".draft-{folder.name}-{uuid.uuid4().hex}")
+
+        def download(name: str, file: ManifestFile) -> bool:
+            path = draft / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.store.download(self._blob_key(file.sha256), path)
+            return describe(path) == file
+
         try:
-            for name, file in manifest.files.items():
-                path = unfinished / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._store.download(self._blob_key(file.sha256), path)
-                if _describe(path) != file:
-                    raise InputError(f"in the mirrored checkpoint of step {manifest.step}, {name} was altered")
-            unfinished.replace(folder)
+            draft.mkdir(parents=True)
+            self._check_files(manifest, download)
+            put_in_place(draft, manifest, folder)
         except OSError as error:
             raise InputError(
-                f"the checkpoint cannot be restored to {folder} ({error.strerror}); free space or permissions there"
+                f"the checkpoint cannot be restored to {folder} ({error.strerror or error}); free space or permissions "
+                "there"
             ) from error
         finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+            shutil.rmtree(draft, ignore_errors=True)
 
-    def pin(self, name: str, step: int) -> None:
-        """Keep the checkpoint of a step under a name such as `best`, whatever its age, instead of the one before.
+    def pin(self, name: str, manifest: Manifest) -> None:
+        """Keep a checkpoint under a name such as `best`, whatever its age, instead of the one before.
 
         Raises:
-            InputError: The mirror has no checkpoint of that step.
+            InputError: The mirror does not have the checkpoint.
         """
-        if step not in self._steps():
-            raise InputError(f"the mirror has no checkpoint of step {step} to pin as {name}; publish it first")
-        pinned = self._key(f"{PINS}{name}/{step:08d}")
-        self._store.put_new(pinned, b"")
-        for earlier in self._store.keys(self._key(f"{PINS}{name}/")):
-            if earlier != pinned:
-                self._store.delete(earlier)
+        pinned = f"{self.root}{PINS}{name}/{manifest.name}"
+        self.store.put_new(pinned, b"")
+        pins = {pin.key: pin for pin in self.store.list(f"{self.root}{PINS}{name}/")}
+        if manifest.name not in {name_of(stored) for stored in self._catalog.listed()}:
+            if pinned in pins:
+                self.store.delete(pins[pinned])
+            raise InputError(
+                f"the mirror has no checkpoint {manifest.name} of the training {self.training!r} to pin as {name}; "
+                "publish it first"
+            )
+        for key, pin in pins.items():
+            if key != pinned:
+                self.store.delete(pin)
 
-    def clear(self) -> None:
-        """Remove every checkpoint: the manifests first, so that none is ever half there."""
-        for part in (MANIFESTS, PINS, BLOBS):
-            for key in self._store.keys(self._key(part)):
-                self._store.delete(key)
+    def pins(self) -> dict[str, str]:
+        """Return the name of the checkpoint that each pin keeps, by the pin's name."""
+        pins = sorted(self._catalog.pins(), key=lambda pin: (pin.created_at, pin.generation))
+        return {PurePosixPath(pin.key).parent.name: name_of(pin) for pin in pins}
 
-    def prune(self, keep_last: int) -> None:
+    def prune(self, keep_last: int, grace_seconds: float = GRACE_SECONDS) -> Pruned:
         """Remove the checkpoints that are neither pinned nor among the newest, and the bytes that none is made of.
 
-        Where a manifest cannot be read, all bytes are kept: some may be what it is made of.
+        Checkpoints that the training went on without are removed too. Where a manifest that is kept cannot be read,
+        all bytes are kept: some may be what it is made of.
 
         Args:
             keep_last: How many of the newest to keep; 1 or more.
+            grace_seconds: For how long bytes are kept that no checkpoint is made of, by the store's clock; less than
+                the default may take them from a checkpoint that another process publishes at the same time.
+
+        Raises:
+            ManifestTooNew: A newer version of this program wrote a checkpoint; nothing is removed.
+            InputError: A checkpoint is of another training, and nothing is removed; or the mirror cannot be written.
         """
-        if keep_last < 1:
-            raise ValueError(f"keep_last is {keep_last}; a mirror keeps at least its newest checkpoint")
-        readable, unreadable = self._read_manifests()
-        pinned = {_step_of(key) for key in self._store.keys(self._key(PINS))}
-        kept = pinned.union(sorted(readable)[-keep_last:])
-        for step in readable.keys() - kept:
-            self._store.delete(self._manifest_key(step))
-        if unreadable:
-            logger.warning("kept all bytes of the mirror: the manifests of steps %s cannot be read", unreadable)
-            return
-        referenced = {file.sha256 for step in readable.keys() & kept for file in readable[step].files.values()}
-        for key in self._store.keys(self._key(BLOBS)):
-            if PurePosixPath(key).name not in referenced:
-                self._store.delete(key)
+        return retention.prune(self.store, self.root, self._catalog, keep_last, grace_seconds)
 
-    def _put_blob(self, path: Path, file: ManifestFile) -> None:
-        key = self._blob_key(file.sha256)
-        if self._store.put_new(key, path) or hashlib.sha256(self._store.read(key)).hexdigest() == file.sha256:
-            return
-        self._store.delete(key)
-        self._store.put_new(key, path)
+    def clear(self) -> None:
+        """Remove every checkpoint and pin; leases and the record of the stretches stay."""
+        retention.clear(self.store, self.root, self._catalog)
 
-    def _publish_again(self, manifest: Manifest) -> Manifest:
-        try:
-            earlier = self._read_manifest(manifest.step)
-            self.verify(earlier)
-        except InputError as error:
-            logger.warning("%s; replacing it", error)
-            self._store.delete(self._manifest_key(manifest.step))
-            self._store.put_new(self._manifest_key(manifest.step), manifest.to_bytes())
-            return manifest
-        if earlier.files != manifest.files:
+    def _accept(self, folder: Path, manifest: Manifest, entries: Entries) -> Manifest:
+        """Return the manifest that is to stand in the mirror for a folder."""
+        if manifest.training != self.training:
             raise InputError(
-                f"the mirror has another checkpoint of step {manifest.step} already; one training at a time may write "
-                "to it, so stop the other one or use another mirror"
+                f"{folder} is a checkpoint of the training {manifest.training!r} and not of {self.training!r}; publish "
+                "it to the mirror of its own training"
             )
-        return earlier
-
-    def _read_manifests(self) -> tuple[dict[int, Manifest], list[int]]:
-        readable: dict[int, Manifest] = {}
-        unreadable: list[int] = []
-        for step in self._steps():
-            try:
-                readable[step] = self._read_manifest(step)
-            except InputError:
-                unreadable.append(step)
-        return readable, unreadable
-
-    def _read_manifest(self, step: int) -> Manifest:
-        key = self._manifest_key(step)
-        try:
-            manifest = Manifest.from_bytes(self._store.read(key))
-        except ValueError:
-            raise InputError(f"the manifest {key} was altered or is of another version") from None
-        if (manifest.run, manifest.step) != (self._prefix, step):
-            raise InputError(f"the manifest {key} is of run {manifest.run!r}, step {manifest.step}")
+        for other in entries.manifests.values():
+            self._require_base(other, manifest.base)
+            if other.name == manifest.name:
+                if other.files != manifest.files:
+                    raise self._another(manifest)
+                return other
         return manifest
 
-    def _steps(self) -> list[int]:
-        return sorted(_step_of(key) for key in self._store.keys(self._key(MANIFESTS)))
+    def _require_base(self, manifest: Manifest, base: str) -> None:
+        if manifest.base != base:
+            raise InputError(
+                f"the mirrored checkpoint {manifest.name} of the training {self.training!r} is of the base model "
+                f"{manifest.base[:12]} and not of {base[:12]}; train from that model, or use another mirror"
+            )
 
-    def _manifest_key(self, step: int) -> str:
-        return self._key(f"{MANIFESTS}{step:08d}.json")
+    def _usable(
+        self, stored: Mapping[str, StoredObject], entries: Entries, files: Mapping[str, tuple[Path, ManifestFile]]
+    ) -> dict[str, StoredObject]:
+        """Return the blobs in the store that can stand for files: whole, and not about to be pruned."""
+        whole = {
+            digest: stored[digest]
+            for digest, (_, file) in files.items()
+            if digest in stored and digest not in self._damaged and _fits(stored[digest], file)
+        }
+        named = {file.sha256 for manifest in entries.manifests.values() for file in manifest.files.values()}
+        if whole.keys() <= named:
+            return whole
+        now = store_time(self.store, self.root)
+        grace = timedelta(seconds=GRACE_SECONDS)
+        return {digest: blob for digest, blob in whole.items() if digest in named or now - blob.created_at < grace / 2}
+
+    def _put(self, path: Path, file: ManifestFile, present: StoredObject | None) -> StoredObject:
+        """Put a blob in the place of one that is gone, damaged or about to be pruned."""
+        key = self._blob_key(file.sha256)
+        for _ in range(ATTEMPTS):
+            if present is not None:
+                self.store.delete(present)
+            try:
+                put = self.store.put_new(key, path)
+            except OSError as error:
+                raise InputError(
+                    f"{path} cannot be read ({error.strerror or error}); publish a whole folder"
+                ) from error
+            self._damaged.discard(file.sha256)
+            if put is not None and not _fits(put, file):
+                self.store.delete(put)
+                raise InputError(f"{path} was changed after its checkpoint was written; publish another checkpoint")
+            # Where the name was taken, another process has put the same just now.
+            present = put or next((blob for blob in self.store.list(key) if blob.key == key), None)
+            if present is not None and _fits(present, file):
+                return present
+        raise InputError(f"another program keeps changing {key} in the mirror; stop it and publish again")
+
+    def _put_manifest(self, manifest: Manifest) -> None:
+        key = f"{self.root}{MANIFESTS}{manifest.name}.json"
+        if create(self.store, key, manifest.to_bytes()):
+            return
+        entries = self._catalog.read(again=True)
+        for stored, reason in entries.damaged.items():
+            if stored.key == key:
+                logger.warning("%s; replacing it", reason)
+                self.store.delete(stored)
+        if not create(self.store, key, manifest.to_bytes()):
+            raise self._another(manifest)
+
+    def _at_risk(self, manifest: Manifest, before: Entries, used: Mapping[str, StoredObject]) -> set[str]:
+        """Return which blobs a pruning may remove that began before the manifest was there to keep them.
+
+        A pruning that did not see the new manifest still spares what an earlier one names that is there now too, and
+        what was younger than the grace time when the new one was written.
+        """
+        after = {stored.key: stored for stored in self._catalog.listed()}
+        written = after.get(f"{self.root}{MANIFESTS}{manifest.name}.json")
+        if written is None:
+            # Another process has removed the whole checkpoint already.
+            return set()
+        named = {
+            file.sha256
+            for stored, earlier in before.manifests.items()
+            if after.get(stored.key) == stored
+            for file in earlier.files.values()
+        }
+        oldest = written.created_at - timedelta(seconds=GRACE_SECONDS * 3 / 4)
+        return {digest for digest, blob in used.items() if digest not in named and blob.created_at <= oldest}
+
+    def _check_files(self, manifest: Manifest, is_whole: Callable[[str, ManifestFile], bool]) -> None:
+        """Check all files of a checkpoint, some at a time, and remember which are missing or altered."""
+
+        def check(name: str) -> str | None:
+            file = manifest.files[name]
+            try:
+                if is_whole(name, file):
+                    return None
+                problem = f"in the mirrored checkpoint {manifest.name}, {name} was altered"
+            except ObjectMissing:
+                problem = f"the mirrored checkpoint {manifest.name} lacks {name}"
+            self._damaged.add(file.sha256)
+            return problem
+
+        with ThreadPoolExecutor(REQUESTS) as pool:
+            problems = [problem for problem in pool.map(check, manifest.files) if problem is not None]
+        if problems:
+            raise CheckpointDamaged(problems[0])
+
+    def _another(self, manifest: Manifest) -> InputError:
+        return InputError(
+            f"the mirror has another checkpoint {manifest.name} of the training {self.training!r} already; one process "
+            "at a time may train it, so stop the other one or use another mirror"
+        )
 
     def _blob_key(self, sha256: str) -> str:
-        return self._key(f"{BLOBS}{sha256}")
-
-    def _key(self, name: str) -> str:
-        return f"{self._prefix}/{name}" if self._prefix else name
+        return f"{self.root}{BLOBS}{sha256}"
 
 
-def _step_of(key: str) -> int:
-    return int(PurePosixPath(key).stem)
-
-
-def _describe(path: Path) -> ManifestFile:
-    return ManifestFile(sha256=file_sha256(path), size=path.stat().st_size)
+def _fits(stored: StoredObject, file: ManifestFile) -> bool:
+    return (stored.size, stored.crc32c) == (file.size, file.crc32c)

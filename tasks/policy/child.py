@@ -14,6 +14,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -23,7 +24,8 @@ from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from schemas.progress import Progress
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SECONDS_TO_END = 20
+SECONDS_TO_END = 28
+"""What a child has to save its work: a Spot machine gives 30."""
 
 Metrics = Callable[[int, dict[str, float]], None]
 OnAlarm = Callable[[str, int, str], None]
@@ -137,12 +139,18 @@ def end_group(leader: "subprocess.Popen[Any]", seconds: float) -> None:
     """End a process that leads a session of its own, and what it started: asked first, killed after so many seconds."""
     if leader.poll() is not None:
         return
-    os.killpg(leader.pid, signal.SIGTERM)
+    ask_to_end(leader)
     try:
         leader.wait(seconds)
     except subprocess.TimeoutExpired:
         os.killpg(leader.pid, signal.SIGKILL)
         leader.wait()
+
+
+def ask_to_end(leader: "subprocess.Popen[Any]") -> None:
+    """Send SIGTERM to a process that leads a session of its own, and to what it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(leader.pid, signal.SIGTERM)
 
 
 def _raise_failure(name: str, exit_code: int, failure: tuple[str, int] | None, log_file: Path) -> NoReturn:

@@ -3,21 +3,17 @@
 An alarm is told once, when something has been wrong for long enough, and again only after it was right in between.
 """
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from schemas.errors import GateRefused
 from schemas.train_config import AlarmName, AlarmsSection
 
 if TYPE_CHECKING:
     from tasks.train.validation import Validation
-
-ALARMS_FILE: Final = "alarms.json"
 
 
 @dataclass(frozen=True)
@@ -87,14 +83,6 @@ class Alarms:
         if self.stopped_by.name != "non_finite":
             text += f", or to go on as it is take {self.stopped_by.name} out of train.alarms.stop_on"
         raise GateRefused(text)
-
-    def save(self, folder: Path) -> None:
-        """Write the state into a checkpoint's folder."""
-        (folder / ALARMS_FILE).write_text(json.dumps(self.state_dict()), encoding="utf-8")
-
-    def restore(self, folder: Path) -> None:
-        """Read back what `save` wrote."""
-        self.load_state_dict(json.loads((folder / ALARMS_FILE).read_text(encoding="utf-8")))
 
     def state_dict(self) -> dict[str, Any]:
         """Return all of its state, as JSON can hold it."""

@@ -1,60 +1,14 @@
-"""What happens beside the arithmetic of training: checkpoints are published, steps reported, alarms raised."""
+"""What happens beside the arithmetic of training: steps are reported, alarms raised."""
 
 import math
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from tasks.checkpoints.mirror import Mirror
 from tasks.policy.child import Channel
 from tasks.train.alarms import Alarms, is_finite
 from tasks.train.estimate import cost_usd
 from tasks.train.validation import Selection
-
-
-class Stateful(Protocol):
-    """A part of the training that keeps something from step to step, in files of its own in each checkpoint."""
-
-    def save(self, folder: Path) -> None:
-        """Write its state into a checkpoint's folder."""
-
-    def restore(self, folder: Path) -> None:
-        """Read back what `save` wrote."""
-
-
-class Publisher(TrainerCallback):  # type: ignore[misc]
-    """Mirrors each checkpoint that the Trainer saved, whole or not at all."""
-
-    def __init__(self, mirror: Mirror, parts: Sequence[Stateful], keep: int) -> None:
-        """Publish to a mirror.
-
-        Args:
-            mirror: Where checkpoints are mirrored.
-            parts: What the Trainer does not save itself.
-            keep: Newest checkpoints that the mirror keeps.
-        """
-        self._mirror = mirror
-        self._parts = parts
-        self._keep = keep
-        self.newest: int | None = None
-        """Step of the newest checkpoint; None where there is none yet."""
-
-    def restore(self, folder: Path, step: int) -> None:
-        """Let every part go on from a checkpoint that was published after so many steps."""
-        for part in self._parts:
-            part.restore(folder)
-        self.newest = step
-
-    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
-        """Complete the saved folder with the state of every part, and publish it."""
-        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-        for part in self._parts:
-            part.save(folder)
-        self._mirror.publish(folder, state.global_step)
-        self._mirror.prune(self._keep)
-        self.newest = state.global_step
 
 
 class AlarmWatch(TrainerCallback):  # type: ignore[misc]
@@ -83,16 +37,14 @@ class AlarmWatch(TrainerCallback):  # type: ignore[misc]
         """Watch a step, and its validation where it had one; runs before the Trainer saves the same step."""
         if not logs or "loss" not in logs:
             return
-        step, history = state.global_step, self._selection.history
-        found = self._alarms.step(step, logs)
-        if history and history[-1].step == step:
+        history = self._selection.history
+        found = self._alarms.step(state.global_step, logs)
+        if history and history[-1].step == state.global_step:
             found += self._alarms.validation(history[0], history[-1])
         for alarm in found:
             self._channel.alarm(alarm.name, alarm.step, alarm.text)
         if self._alarms.stopped_by is not None:
             control.should_training_stop = True
-            # Between two steps on the same completions a checkpoint would lack them.
-            control.should_save = control.should_save or step % self._alarms.iterations == 0
         if not is_finite(logs):
             # The checkpoint before has the last weights that are numbers.
             control.should_save = False

@@ -6,7 +6,7 @@ adapter is trained on best against worst (2305.18290). All else is as in GRPO.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from schemas.errors import GateRefused
 from schemas.progress import Progress, silent
@@ -17,10 +17,13 @@ from tasks.policy.generate import StopReason, as_messages, generate
 from tasks.train.dpo_recipe import dpo_arguments, pairs_per_pass
 from tasks.train.preferences import Answer, Pair, Preferences, pairs
 from tasks.train.prompt_source import PromptSource
+from tasks.train.stateful import read_state
 from tasks.train.training import StartedTraining, TrainingInputs, train
 
 if TYPE_CHECKING:
     from tasks.train.rewards import ComponentRewards
+
+PREFERENCES: Final = "preferences"
 
 
 def main(request_file: Path, channel: Channel) -> None:
@@ -52,7 +55,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
         )
         require_pairs(len(preferences.pairs), config)
     else:
-        preferences.restore(inputs.checkpoint)
+        preferences.load_state_dict(read_state(inputs.checkpoint, PREFERENCES))
     arguments = dpo_arguments(
         config, prompts=len(inputs.rows), seed=inputs.request.seed, work=inputs.work, on_gpu=inputs.on_gpu
     )
@@ -64,7 +67,10 @@ def start(inputs: TrainingInputs) -> StartedTraining:
         peft_config=inputs.trainable.lora,
     )
     return StartedTraining(
-        trainer, parts=[preferences], kept=preferences, summary=lambda: {"pairs": preferences.by_task()}
+        trainer,
+        parts={PREFERENCES: preferences},
+        write=preferences.write,
+        summary=lambda: {"pairs": preferences.by_task()},
     )
 
 

@@ -39,7 +39,9 @@ def start(inputs: TrainingInputs) -> StartedTraining:
         processing_class=trainable.tokenizer,
         peft_config=trainable.lora,
     )
-    return StartedTraining(trainer, parts=(trainer, rollouts), kept=rollouts)
+    return StartedTraining(
+        trainer, parts={"sampling": trainer, ROLLOUTS_FOLDER: rollouts}, write=rollouts.write, files=rollouts
+    )
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from trl import GRPOTrainer
 
+from tasks.train.resumable import ResumableTrainer
+
 
 def hold_adapter_in_full_precision(trainer: Any) -> None:
     """Make a trainer's adapter float32 on a CPU: TRL keeps that of a quantized model in bfloat16, emulated there."""
@@ -14,7 +16,7 @@ def hold_adapter_in_full_precision(trainer: Any) -> None:
                 parameter.data = parameter.data.float()
 
 
-class PortableTrainer(GRPOTrainer):  # type: ignore[misc]
+class PortableTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
     """GRPO as TRL has it, on any device: its fused kernel for log-probabilities needs Triton, and so a GPU."""
 
     def __init__(self, **named: Any) -> None:

@@ -6,9 +6,10 @@ from trl import DPOTrainer
 
 from tasks.train.plain_head import add_plain_head
 from tasks.train.portable import hold_adapter_in_full_precision
+from tasks.train.resumable import ResumableTrainer
 
 
-class PreferenceTrainer(DPOTrainer):  # type: ignore[misc]
+class PreferenceTrainer(ResumableTrainer, DPOTrainer):  # type: ignore[misc]
     """DPO (2305.18290) on an adapter, which trains on a CPU as on a GPU; the base without it is the reference."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:

@@ -1,10 +1,10 @@
 """Pairs of completions for DPO, made by the rewards: of each prompt's completions the best against the worst."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from schemas.prompts import PromptRow
 from schemas.tasks import TaskName
@@ -76,12 +76,15 @@ class Preferences:
         tasks = [pair.task for pair in self.pairs]
         return {task: tasks.count(task) for task in sorted(set(tasks))}
 
-    def save(self, folder: Path) -> None:
-        """Write the pairs into a checkpoint's folder."""
-        content = json.dumps([asdict(pair) for pair in self.pairs], ensure_ascii=False, indent=1)
-        (folder / PAIRS_FILE).write_text(content, encoding="utf-8")
+    def state_dict(self) -> dict[str, Any]:
+        """Return the pairs."""
+        return {"pairs": [asdict(pair) for pair in self.pairs]}
 
-    def restore(self, folder: Path) -> None:
-        """Read back what `save` wrote."""
-        content = json.loads((folder / PAIRS_FILE).read_text(encoding="utf-8"))
-        self.pairs = [Pair(**values) for values in content]
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on with the pairs of a state."""
+        self.pairs = [Pair(**values) for values in state["pairs"]]
+
+    def write(self, policy: Path) -> None:
+        """Write the pairs into a policy's folder."""
+        content = json.dumps(self.state_dict()["pairs"], ensure_ascii=False, indent=1)
+        (policy / PAIRS_FILE).write_text(content, encoding="utf-8")

@@ -52,10 +52,8 @@ def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: P
         "use_cpu": not on_gpu,
         "gradient_checkpointing": False,
         "full_determinism": False,
-        "save_strategy": "steps",
-        "save_steps": config.save_every,
-        "save_total_limit": 1,
-        "save_only_model": False,
+        # The callback asks for a save after each step, and decides which of them are written.
+        "save_strategy": "no",
         "eval_strategy": "no",
         "load_best_model_at_end": False,
         "logging_strategy": "steps",

@@ -29,6 +29,8 @@ class TrainRequest(BaseModel):
     """Decides the adapter's first weights, the order of the prompts and every sampled token."""
     base: Path
     """Folder of the base model."""
+    base_sha256: str
+    """Digest of the base model, which its checkpoints name."""
     dataset: Path
     """Folder of the dataset artifact."""
     store: Path
@@ -39,5 +41,7 @@ class TrainRequest(BaseModel):
     """Where checkpoints are mirrored: a folder or `gs://bucket/prefix`."""
     training: str
     """Key of this training in the mirror: equal inputs, equal key."""
+    fresh: bool = False
+    """Start anew, and remove the checkpoints that there are."""
     output: Path
     """Empty folder for the adapter and the training summary."""

@@ -1,8 +1,9 @@
 """Every rollout is kept, also those sampled in vain: the thread from a model back to the rows that it came from."""
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schemas.tasks import TaskName
 from tasks.policy.generate import StopReason
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from tasks.train.rollouts import Rollouts
 
 ROLLOUTS_FOLDER: Final = "rollouts"
+STEPS_PER_FILE: Final = 20
 
 
 class LoggedRollout(NamedTuple):
@@ -32,7 +34,11 @@ class LoggedRollout(NamedTuple):
 
 
 class RolloutLog:
-    """Writes a parquet file each time that a checkpoint is saved; only the rows since the last one are in memory."""
+    """Writes a parquet file every so many steps; only the rows since the last one are in memory.
+
+    Which rows share a file is decided by their steps alone, so that the same training writes the same files however
+    often it is saved and resumed.
+    """
 
     def __init__(self, folder: Path, seed: int) -> None:
         """Begin without rows.
@@ -44,6 +50,7 @@ class RolloutLog:
         self._folder = folder
         self._seed = seed
         self._rows: list[LoggedRollout] = []
+        self._written: list[str] = []
 
     def add(self, step: int, rollouts: "Rollouts", advantages: "torch.Tensor | None") -> None:
         """Keep the rollouts of a step.
@@ -52,7 +59,13 @@ class RolloutLog:
             step: The optimizer step that is about to be taken with them.
             rollouts: The rollouts.
             advantages: Of each completion, (completions,); None where they are not trained on.
+
+        Raises:
+            InputError: A row is not what the log's schema says.
         """
+        if self._rows and _file_of(self._rows[0].step) != _file_of(step):
+            self._written.append(self._write(self._folder))
+            self._rows = []
         self._rows += [
             LoggedRollout(
                 rollout.prompt_id,
@@ -77,31 +90,50 @@ class RolloutLog:
             )
         ]
 
-    def save(self, folder: Path) -> None:
-        """Write the rows since the last checkpoint, and copy all files so far into a checkpoint's or policy's folder.
+    def state_dict(self) -> dict[str, Any]:
+        """Return the rows that are in no file yet; the others are in `files`."""
+        return {"rows": list(self._rows)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from where `state` was taken; the files come by `load_files`."""
+        self._rows = [LoggedRollout(*values) for values in state["rows"]]
+
+    def files(self) -> dict[str, Path]:
+        """Return what is written and never changes again, by its path in a checkpoint's folder."""
+        return {f"{ROLLOUTS_FOLDER}/{name}": self._folder / name for name in self._written}
+
+    def load_files(self, checkpoint: Path) -> None:
+        """Go back to the files that a checkpoint has; what was logged after it is dropped."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(parents=True)
+        self._written = []
+        for file in sorted((checkpoint / ROLLOUTS_FOLDER).glob("*.parquet")):
+            shutil.copyfile(file, self._folder / file.name)
+            self._written.append(file.name)
+
+    def write(self, policy: Path) -> None:
+        """Write all rows into a policy's folder.
 
         Raises:
             InputError: A row is not what the log's schema says.
         """
-        self._write()
-        shutil.copytree(self._folder, folder / ROLLOUTS_FOLDER)
+        folder = policy / ROLLOUTS_FOLDER
+        folder.mkdir()
+        for name in self._written:
+            shutil.copyfile(self._folder / name, folder / name)
+        if self._rows:
+            self._write(folder)
 
-    def restore(self, folder: Path) -> None:
-        """Go back to the files that a checkpoint has; what was logged after it is dropped."""
-        self._rows = []
-        shutil.rmtree(self._folder, ignore_errors=True)
-        shutil.copytree(folder / ROLLOUTS_FOLDER, self._folder)
-
-    def _write(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        if not self._rows:
-            return
+    def _write(self, folder: Path) -> str:
         from schemas.table_check import as_table, validate_table
         from schemas.training_rollouts import TrainingRollouts
 
+        folder.mkdir(parents=True, exist_ok=True)
         name = f"step-{self._rows[0].step:06d}-{self._rows[-1].step:06d}.parquet"
         table = validate_table(as_table(self._rows, TrainingRollouts), TrainingRollouts, f"rollouts {name}")
-        draft = self._folder / f".{name}"
-        table.write_parquet(draft, compression="zstd", statistics=False)
-        draft.replace(self._folder / name)
-        self._rows = []
+        table.write_parquet(folder / name, compression="zstd", statistics=False)
+        return name
+
+
+def _file_of(step: int) -> int:
+    return (step - 1) // STEPS_PER_FILE

@@ -5,15 +5,15 @@ would sample, and makes of them the batch and the loss that it always makes. `_c
 replaces it. Import this module after `unsloth` where that is the backend.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
 import torch
+from accelerate.utils import send_to_device
+from trl.trainer.utils import split_tensor_dict
 
 from schemas.prompts import PromptRow
 from schemas.train_config import TrainConfig
@@ -22,11 +22,11 @@ from tasks.train.advantages import blockwise_advantages, entropy_scale, median_a
 from tasks.train.backend import without_drift
 from tasks.train.blocks import blocks_by_token, blocks_of
 from tasks.train.portable import PortableTrainer
+from tasks.train.resumable import copied_to_cpu
 from tasks.train.rewards import ComponentRewards
 from tasks.train.rollouts import Rollouts
 from tasks.train.sampling import RolloutSampler
 
-SAMPLING_FILE: Final = "sampling.json"
 TOKEN_MEANS: Final = ("entropy", "clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean", "kl")
 """What TRL logs of each forward pass as a mean over its tokens."""
 
@@ -72,21 +72,26 @@ class PolicyTrainer(PortableTrainer):
         self._sampled_tokens = 0
         self._divergence_sample: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
 
-    def save(self, folder: Path) -> None:
-        """Write where the sampling stands into a checkpoint's folder; the Trainer saves all else."""
-        (folder / SAMPLING_FILE).write_text(json.dumps(self.state_dict()), encoding="utf-8")
-
-    def restore(self, folder: Path) -> None:
-        """Read back what `save` wrote."""
-        self.load_state_dict(json.loads((folder / SAMPLING_FILE).read_text(encoding="utf-8")))
-
     def state_dict(self) -> dict[str, Any]:
-        """Return where the sampling stands."""
-        return self._sampler.state_dict()
+        """Return where the sampling stands, the batch that more steps are taken on, and TRL's entropy controller."""
+        updates = self._step // self.args.steps_per_generation % self.num_iterations
+        return {
+            "sampler": self._sampler.state_dict(),
+            "updates": updates,
+            "batch": copied_to_cpu(self._buffered_inputs) if updates else None,
+            "entropy": {"coefficient": self.entropy_coef, "last": self._last_world_entropy},
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from where `state` was taken."""
-        self._sampler.load_state_dict(state)
+        self._sampler.load_state_dict(state["sampler"])
+        # Counted in passes, of which the same update may have more now, where memory had been too small.
+        self._step = state["updates"] * self.args.steps_per_generation
+        if state["batch"] is not None:
+            batch = send_to_device(_whole(state["batch"]), self.accelerator.device)
+            self._buffered_inputs = split_tensor_dict(batch, self.args.steps_per_generation)
+        self.entropy_coef = state["entropy"]["coefficient"]
+        self._last_world_entropy = state["entropy"]["last"]
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """Choose the step's rollouts, let TRL make its batch of them, and finish their advantages."""
@@ -299,6 +304,17 @@ class PolicyTrainer(PortableTrainer):
             if len(few):
                 self._divergence_sample = (input_ids[few], attention_mask[few], found[0][few].detach())
         return found
+
+
+def _whole(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a batch as it was before TRL split it for its passes."""
+
+    def joined(name: str, value: Any) -> Any:
+        if isinstance(value, list):
+            return [item for part in parts for item in part[name]]
+        return torch.cat([part[name] for part in parts]) if torch.is_tensor(value) and value.dim() else value
+
+    return {name: joined(name, value) for name, value in parts[0].items()}
 
 
 def _by_rollout(output: Mapping[str, Any]) -> torch.Tensor:

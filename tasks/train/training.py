@@ -1,7 +1,6 @@
 """A training from its request to its adapter, whatever the algorithm: audit, preflight, resume, watch, result."""
 
 import json
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +11,14 @@ from schemas.errors import InputError
 from schemas.prompts import PromptRow, read_prompts
 from schemas.store_files import read_store
 from schemas.train_config import TrainConfig
-from tasks.checkpoints.address import open_mirror
 from tasks.commerce.sandbox import Databases
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel
 from tasks.train.audited import require_audit
+from tasks.train.departure import Departure
+from tasks.train.held_training import HeldTraining, held_training
 from tasks.train.out_of_memory import memory_errors_told
+from tasks.train.preemption import Preemption
 from tasks.train.preflight.check import PREFLIGHT_FILE, as_json, refuse_if_failed
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
@@ -25,8 +26,9 @@ from tasks.train.summaries import SUMMARY_FILE
 if TYPE_CHECKING:
     from tasks.train.alarms import Alarms
     from tasks.train.backend import Trainable
-    from tasks.train.callbacks import Stateful
+    from tasks.train.checkpointer import Files
     from tasks.train.rewards import ComponentRewards
+    from tasks.train.stateful import Stateful
     from tasks.train.validation import Selection
 
 WORK_FOLDER: Final = "work"
@@ -44,7 +46,7 @@ class TrainingInputs:
     trainable: "Trainable"
     rewards: "ComponentRewards"
     work: Path
-    """Folder of the checkpoints."""
+    """Folder for what the trainer writes while it works."""
     on_gpu: bool
     checkpoint: Path | None
     """The folder that is gone on from; None where training starts."""
@@ -56,16 +58,18 @@ class StartedTraining:
     """An algorithm's trainer."""
 
     trainer: Any
-    parts: "Sequence[Stateful]"
-    """What the algorithm keeps with each checkpoint beside what the Trainer saves."""
-    kept: "Stateful"
-    """Which of its parts is kept with the policy: all rollouts, or the pairs."""
+    parts: "Mapping[str, Stateful]"
+    """What the algorithm keeps in each checkpoint beside what any Trainer has, by the names of its files."""
+    write: Callable[[Path], None]
+    """Writes into the policy's folder what is kept with it: all rollouts, or the pairs."""
+    files: "Files | None" = None
+    """What the algorithm keeps in files that never change again."""
     summary: Callable[[], Mapping[str, Any]] = dict
     """What it adds to the training's summary."""
 
 
 def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs], StartedTraining]) -> None:
-    """Train, going on from the newest mirrored checkpoint that verifies, and write the chosen adapter.
+    """Train, going on from the newest checkpoint that verifies, and write the chosen adapter.
 
     Args:
         request_file: A `TrainRequest` as JSON; work is done beside it.
@@ -73,16 +77,24 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
         start: Makes the algorithm's trainer.
 
     Raises:
-        InputError: What was asked for cannot be trained, or does not fit into the memory.
+        InputError: What was asked for cannot be trained, does not fit into the memory, or was taken over.
         GateRefused: There is no audit of these rewards, a preflight check failed, or an alarm stopped the training.
+        Interrupted: The machine is taken away; what was done is mirrored.
     """
     request = TrainRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
     rows = _rows_of(request, "train")
     audit = require_audit(request.audit, request.spec, {row.task for row in rows})
-    work = request_file.parent / WORK_FOLDER
+    if len(rows) < request.config.prompts_per_step:
+        raise InputError(
+            f"train.prompts_per_step is {request.config.prompts_per_step}, and there are {len(rows)} training prompts; "
+            "lower it, or make more with synthesize.counts"
+        )
+    preemption = Preemption(request.config.preemption.seconds, request.config.preemption.notice_url)
+    preemption.watch()
     channel.progress(0, request.config.max_steps, "loading torch and TRL")
-    with memory_errors_told(request.config):
-        _train(request, rows, audit, work, channel, start)
+    with memory_errors_told(request.config), held_training(request, request_file.parent, channel, preemption) as held:
+        departure = Departure(preemption, held, channel)
+        _train(request, rows, audit, request_file.parent / WORK_FOLDER, channel, start, held, departure)
 
 
 def _rows_of(request: TrainRequest, split: str) -> list[PromptRow]:
@@ -104,15 +116,12 @@ def _train(
     work: Path,
     channel: Channel,
     start: Callable[[TrainingInputs], StartedTraining],
+    held: HeldTraining,
+    departure: Departure,
 ) -> None:
     from tasks.train.backend import load_trainable
 
     config = request.config
-    if len(rows) < config.prompts_per_step:
-        raise InputError(
-            f"train.prompts_per_step is {config.prompts_per_step}, and there are {len(rows)} training prompts; lower "
-            "it, or make more with synthesize.counts"
-        )
     # Comes before whatever else imports TRL: Unsloth, where it is the backend, must be first.
     trainable = load_trainable(request.base, config, seed=request.seed, max_prompt_tokens=request.max_prompt_tokens)
 
@@ -120,7 +129,9 @@ def _train(
     import transformers
 
     from tasks.train.alarms import Alarms
-    from tasks.train.callbacks import AlarmWatch, Publisher, StepReporter
+    from tasks.train.callbacks import AlarmWatch, StepReporter
+    from tasks.train.checkpointer import Checkpointer
+    from tasks.train.resumable import TRAINER_STATE_FILE
     from tasks.train.rewards import ComponentRewards
     from tasks.train.validation import Selection, validate
 
@@ -129,14 +140,9 @@ def _train(
     torch.use_deterministic_algorithms(not torch.cuda.is_available(), warn_only=True)
     databases = Databases.from_store(read_store(request.store))
     rewards = ComponentRewards(databases, request.spec, config.content_threshold)
-    mirror = open_mirror(request.mirror, request.training)
-    manifest = mirror.newest()
-    checkpoint: Path | None = None
-    if manifest is not None:
-        checkpoint = work / f"checkpoint-{manifest.step}"
-        mirror.restore(manifest, checkpoint)
-        logging.getLogger(__name__).info("resuming at step %d", manifest.step)
-        channel.progress(manifest.step, config.max_steps, f"resumed at step {manifest.step}")
+    checkpoint = held.checkpoint
+    if checkpoint is not None:
+        channel.progress(held.step, config.max_steps, f"resumed at step {held.step}")
     started = start(
         TrainingInputs(request, rows, trainable, rewards, work, torch.cuda.is_available(), checkpoint, channel)
     )
@@ -155,29 +161,41 @@ def _train(
             batch_size=request.validation_batch_size,
             seed=request.seed,
         ),
-        work,
         every=config.evaluate_every,
         patience=config.patience,
     )
     alarms = Alarms(config.alarms, config.iterations)
-    publisher = Publisher(mirror, (selection, alarms, *started.parts), config.keep_checkpoints)
+    checkpointer = Checkpointer(
+        trainer,
+        {"selection": selection, "alarms": alarms, **started.parts},
+        started.files,
+        selection,
+        held.keeper,
+        departure.preemption,
+        save_every=config.save_every,
+        snapshot_share=config.preemption.snapshot_share,
+    )
     for callback in (
         selection,
         AlarmWatch(alarms, selection, channel),
-        publisher,
+        checkpointer,
         StepReporter(channel, config.max_steps, config.price_per_hour),
     ):
         trainer.add_callback(callback)
-    if checkpoint is not None and manifest is not None:
-        publisher.restore(checkpoint, manifest.step)
-    if checkpoint is not None and manifest is not None and _is_over(manifest.step, config, selection, alarms):
+    if checkpoint is not None:
+        checkpointer.restore(checkpoint)
+    if checkpoint is not None and _is_over(held.step, config, selection, alarms):
         # Nothing is left to train, and the Trainer would take one step more before it noticed.
-        state = transformers.TrainerState.load_from_json(str(checkpoint / "trainer_state.json"))
+        state = transformers.TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE))
     else:
         _check(request, rows, audit, trainable, rewards, trainer, work.parent / PREFLIGHT_FILE, channel)
+        departure.follow(checkpointer)
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        departure.leave_if_asked()
         state = trainer.state
-    alarms.require_none_stopped(publisher.newest)
+        held.keeper.flush()
+    alarms.require_none_stopped(max(held.step, held.keeper.newest or 0) or None)
+    held.keeper.pin_newest("final")
     _write_result(request, audit, state, selection, started)
 
 
@@ -219,14 +237,15 @@ def _check(
 def _write_result(
     request: TrainRequest, audit: AuditRecord, state: Any, selection: "Selection", started: StartedTraining
 ) -> None:
+    from tasks.train.adapter_files import adapter_config
     from tasks.train.export import MERGED_FOLDER, write_merged
 
     if selection.best is None:
         raise AssertionError("training ended without one evaluation, though its last step is always evaluated")
     request.output.mkdir(parents=True, exist_ok=True)
     adapter = request.output / ADAPTER_FOLDER
-    selection.best_adapter.replace(adapter)
-    started.kept.save(request.output)
+    selection.write_best(adapter, adapter_config(started.trainer.model))
+    started.write(request.output)
     if request.config.export_merged:
         write_merged(request.base, adapter, request.output / MERGED_FOLDER)
     summary = {

@@ -1,78 +1,76 @@
-"""Stores to test against: one in memory, one in a folder, and a bucket of an emulator that honours preconditions."""
+"""Stores to test against: one in memory, one in a folder, and a bucket of a service on loopback."""
 
-from collections.abc import Iterator
-from http import HTTPStatus
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 import pytest
 
+from tasks.checkpoints.files import crc32c
 from tasks.checkpoints.folder_store import FolderStore
 from tasks.checkpoints.gcs_store import GcsStore
-from tasks.checkpoints.object_store import ObjectMissing, ObjectStore
-
-BUCKET = "checkpoints"
+from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject
+from tests.storage_server import StorageServer, storage_server
 
 
 class MemoryStore:
-    """An object store that is as fast as a dictionary, and whose bytes a test can spoil."""
+    """An object store that is as fast as a dictionary, whose clock a test can set and whose bytes it can spoil.
+
+    Bytes that are replaced in `objects` are silent corruption: the listing still says what was put.
+    """
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
+        self.clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self._stored: dict[str, StoredObject] = {}
+        self._generation = 0
         self._lock = Lock()
 
-    def put_new(self, key: str, content: Path | bytes) -> bool:
+    def put_new(self, key: str, content: Path | bytes) -> StoredObject | None:
         data = content if isinstance(content, bytes) else content.read_bytes()
         with self._lock:
-            created = key not in self.objects
-            self.objects.setdefault(key, data)
-        return created
+            if key in self.objects:
+                return None
+            self._generation += 1
+            stored = StoredObject(key, self._generation, len(data), crc32c(data), self.clock())
+            self.objects[key] = data
+            self._stored[key] = stored
+        return stored
 
     def read(self, key: str) -> bytes:
-        if key not in self.objects:
-            raise ObjectMissing(f"no object {key}")
-        return self.objects[key]
+        try:
+            return self.objects[key]
+        except KeyError:
+            raise ObjectMissing(f"no object {key}") from None
 
     def download(self, key: str, path: Path) -> None:
         path.write_bytes(self.read(key))
 
-    def keys(self, prefix: str) -> list[str]:
-        return sorted(key for key in self.objects if key.startswith(prefix))
+    def list(self, prefix: str) -> list[StoredObject]:
+        with self._lock:
+            return [self._stored[key] for key in sorted(self.objects) if key.startswith(prefix)]
 
-    def delete(self, key: str) -> None:
-        self.objects.pop(key, None)
+    def delete(self, stored: StoredObject) -> bool:
+        with self._lock:
+            is_there = stored.key in self.objects and self._stored[stored.key].generation == stored.generation
+            if is_there:
+                del self.objects[stored.key]
+        return is_there
 
 
 @pytest.fixture(scope="session")
-def gcs_client() -> Iterator[Any]:
-    """A client of Google's own making, talking to the emulator."""
-    from gcp_storage_emulator import server
-    from gcp_storage_emulator.handlers import objects
-    from google.auth.credentials import AnonymousCredentials
-    from google.cloud.storage import Client
+def _service() -> Iterator[StorageServer]:
+    with storage_server() as service:
+        yield service
 
-    def insert(request: Any, response: Any, storage: Any, *more: Any, **named: Any) -> None:
-        """Refuse to overwrite where the request says so: the emulator itself ignores every precondition."""
-        name = request.data.get("meta", request.data)["name"]
-        taken = {item["name"] for item in storage.get_file_list(request.params["bucket_name"])[0]}
-        if request.query.get("ifGenerationMatch") == ["0"] and name in taken:
-            response.status = HTTPStatus.PRECONDITION_FAILED
-            return
-        objects.insert(request, response, storage, *more, **named)
 
-    with pytest.MonkeyPatch.context() as patch:
-        for _, handlers in server.HANDLERS:
-            if handlers.get(server.POST) is objects.insert:
-                patch.setitem(handlers, server.POST, insert)
-        emulator = server.create_server("127.0.0.1", 0, in_memory=True, default_bucket=BUCKET)
-        with emulator:
-            port = emulator._api._httpd.server_address[1]
-            yield Client(
-                project="test",
-                credentials=AnonymousCredentials(),
-                client_options={"api_endpoint": f"http://127.0.0.1:{port}"},
-            )
+@pytest.fixture
+def service(_service: StorageServer) -> Iterator[StorageServer]:
+    """A storage service on loopback with an empty bucket, where nothing goes wrong until a test says so."""
+    _service.reset()
+    yield _service
+    _service.reset()
 
 
 @pytest.fixture(params=["memory", "folder", pytest.param("gcs", marks=pytest.mark.integration)])
@@ -81,7 +79,5 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
         return MemoryStore()
     if request.param == "folder":
         return FolderStore(tmp_path / "mirror")
-    client = request.getfixturevalue("gcs_client")
-    for blob in client.list_blobs(BUCKET):
-        blob.delete()
-    return GcsStore(BUCKET, client)
+    service: StorageServer = request.getfixturevalue("service")
+    return GcsStore(service.bucket, service.client())

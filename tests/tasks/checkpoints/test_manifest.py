@@ -1,3 +1,5 @@
+import hashlib
+import json
 import math
 from datetime import UTC, datetime
 from typing import Any
@@ -7,28 +9,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tasks.checkpoints.manifest import Manifest
+from tasks.checkpoints.manifest import Manifest, ManifestTooNew, is_live, parse_name
+
+FILE = {"sha256": "a" * 64, "size": 7, "crc32c": "AAAAAA=="}
 
 
 def manifest(**changes: Any) -> Manifest:
     values: dict[str, Any] = {
-        "run": "train-1",
+        "training": "train-1",
+        "base": "b" * 64,
         "step": 10,
+        "fencing": 3,
         "created_at": datetime(2026, 1, 2, tzinfo=UTC),
         "metrics": {"reward": 0.5},
-        "files": {"adapter/weights.bin": {"sha256": "a" * 64, "size": 7}},
+        "files": {"adapter/weights.bin": FILE},
     }
     return Manifest.model_validate(values | changes)
 
 
 @given(
     step=st.integers(0, 10**7),
+    fencing=st.integers(0, 10**4),
     metrics=st.dictionaries(st.text(max_size=8), st.floats(allow_nan=False), max_size=3),
-    run=st.text(max_size=8),
+    training=st.text(max_size=8),
 )
-def test_it_is_read_as_it_was_written(step: int, metrics: dict[str, float], run: str) -> None:
-    written = manifest(step=step, metrics=metrics, run=run)
+def test_it_is_read_as_it_was_written(step: int, fencing: int, metrics: dict[str, float], training: str) -> None:
+    written = manifest(step=step, fencing=fencing, metrics=metrics, training=training)
     assert Manifest.from_bytes(written.to_bytes()) == written
+    assert parse_name(written.name) == (step, fencing)
 
 
 def test_a_metric_that_is_no_number_survives() -> None:
@@ -37,7 +45,7 @@ def test_a_metric_that_is_no_number_survives() -> None:
 
 
 @given(data=st.data())
-def test_a_flipped_bit_or_a_lost_end_is_found(data: st.DataObject) -> None:
+def test_a_flipped_bit_or_a_lost_end_is_damage_and_never_a_newer_version(data: st.DataObject) -> None:
     content = bytearray(manifest().to_bytes())
     position = data.draw(st.integers(0, len(content) - 1))
     torn = bytes(content[:position])
@@ -47,13 +55,64 @@ def test_a_flipped_bit_or_a_lost_end_is_found(data: st.DataObject) -> None:
             Manifest.from_bytes(damaged)
 
 
-@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../b", "a//b", "./a", "", "."])
-def test_a_file_outside_the_checkpoints_folder_is_refused(name: str) -> None:
+def sealed(body: dict[str, Any]) -> bytes:
+    text = json.dumps(body, separators=(",", ":"))
+    return f'{{"manifest":{text},"sha256":"{hashlib.sha256(text.encode()).hexdigest()}"}}'.encode()
+
+
+def test_a_whole_manifest_of_a_newer_version_says_so_whatever_it_holds() -> None:
+    with pytest.raises(ManifestTooNew, match=r"version 3.*update this installation"):
+        Manifest.from_bytes(sealed({"version": 3, "shards": [[1, 2]]}))
+
+
+@pytest.mark.parametrize("body", [{"version": 1, "run": "train-1"}, {"step": 3}, {"version": "3"}])
+def test_an_older_manifest_or_something_else_is_refused(body: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        Manifest.from_bytes(sealed(body))
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../b", "a//b", "./a", "", ".", "manifest.json"])
+def test_a_file_outside_the_checkpoints_folder_or_in_the_manifests_place_is_refused(name: str) -> None:
     with pytest.raises(ValidationError):
-        manifest(files={name: {"sha256": "a" * 64, "size": 7}})
+        manifest(files={name: FILE})
 
 
-@pytest.mark.parametrize("change", [{"version": 2}, {"step": -1}, {"files": {}}, {"more": 1}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 1},
+        {"step": -1},
+        {"fencing": -1},
+        {"files": {}},
+        {"more": 1},
+        {"base": "gpt"},
+        {"files": {"a": FILE | {"crc32c": "A"}}},
+    ],
+)
 def test_what_is_no_manifest_of_this_version_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         manifest(**change)
+
+
+@pytest.mark.parametrize("name", ["10-3", "00000010", "00000010-00000003.json", "latest", ""])
+def test_only_a_checkpoints_name_is_one(name: str) -> None:
+    assert parse_name(name) is None
+
+
+@pytest.mark.parametrize(
+    ("step", "fencing", "begun", "live"),
+    [
+        (150, 1, {}, True),
+        (150, 1, {1: 0}, True),
+        (150, 1, {1: 0, 2: 150}, True),
+        (150, 1, {1: 0, 2: 140}, False),
+        (145, 2, {1: 0, 2: 140}, True),
+        (150, 1, {1: 0, 2: 150, 3: 145}, False),
+        (160, 3, {1: 200, 2: 150, 3: 145}, True),
+    ],
+)
+def test_a_checkpoint_is_dead_where_a_later_stretch_began_before_it(
+    step: int, fencing: int, begun: dict[int, int], live: bool
+) -> None:
+    assert is_live(step, fencing, begun) is live
+    assert manifest(step=step, fencing=fencing).is_live(begun) is live

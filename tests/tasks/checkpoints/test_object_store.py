@@ -1,79 +1,178 @@
 """What every object store promises."""
 
+import base64
+import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import google_crc32c
 import pytest
 
-from tasks.checkpoints.object_store import ObjectMissing, ObjectStore
+from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, create, store_time
+from tests.tasks.checkpoints.conftest import MemoryStore
 
 EVERY_BYTE = bytes(range(256)) * 40
 
 
+def _keys(store: ObjectStore, prefix: str = "") -> list[str]:
+    return [stored.key for stored in store.list(prefix)]
+
+
+def _put(store: ObjectStore, key: str, content: Path | bytes) -> StoredObject:
+    stored = store.put_new(key, content)
+    assert stored is not None
+    return stored
+
+
+def _checksum(content: bytes) -> str:
+    return base64.b64encode(google_crc32c.value(content).to_bytes(4, "big")).decode()
+
+
 def test_what_is_put_is_read_and_downloaded(store: ObjectStore, tmp_path: Path) -> None:
     (tmp_path / "weights.bin").write_bytes(EVERY_BYTE)
-    assert store.put_new("blobs/sha256/from-file", tmp_path / "weights.bin")
-    assert store.put_new("blobs/sha256/from-bytes", EVERY_BYTE)
+    _put(store, "blobs/sha256/from-file", tmp_path / "weights.bin")
+    _put(store, "blobs/sha256/from-bytes", EVERY_BYTE)
     for key in ("blobs/sha256/from-file", "blobs/sha256/from-bytes"):
         assert store.read(key) == EVERY_BYTE
         store.download(key, tmp_path / "back")
         assert (tmp_path / "back").read_bytes() == EVERY_BYTE
 
 
-def test_an_empty_object_is_an_object(store: ObjectStore) -> None:
-    assert store.put_new("pins/best/00000010", b"")
+def test_an_empty_object_is_an_object(store: ObjectStore, tmp_path: Path) -> None:
+    stored = _put(store, "pins/best/00000010", b"")
+    assert (stored.size, stored.crc32c) == (0, _checksum(b""))
     assert store.read("pins/best/00000010") == b""
-    assert store.keys("pins/") == ["pins/best/00000010"]
+    store.download("pins/best/00000010", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == b""
+    assert store.list("pins/") == [stored]
+
+
+def test_what_is_put_is_described_as_the_listing_describes_it(store: ObjectStore, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(EVERY_BYTE)
+    stored = [_put(store, "a", b"small"), _put(store, "b", tmp_path / "file")]
+    assert store.list("") == stored
+    assert [item.size for item in stored] == [5, len(EVERY_BYTE)]
+    assert [item.crc32c for item in stored] == [_checksum(b"small"), _checksum(EVERY_BYTE)]
+    for item in stored:
+        assert abs(item.created_at - datetime.now(UTC)) < timedelta(minutes=10)
+        assert item.created_at.utcoffset() == timedelta(0)
 
 
 def test_an_object_is_never_overwritten(store: ObjectStore, tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"other")
-    assert store.put_new("manifests/1", b"first")
-    assert not store.put_new("manifests/1", b"second")
-    assert not store.put_new("manifests/1", tmp_path / "other")
+    first = _put(store, "manifests/1", b"first")
+    assert store.put_new("manifests/1", b"second") is None
+    assert store.put_new("manifests/1", tmp_path / "other") is None
     assert store.read("manifests/1") == b"first"
+    assert store.list("") == [first]
 
 
 def test_a_large_file_is_put_whole_and_never_overwritten(store: ObjectStore, tmp_path: Path) -> None:
-    # Google's client sends what is larger than 8 MiB in another way.
-    large = EVERY_BYTE * 900
+    # Google's client sends what is larger than 8 MiB in another way, and this in two parts.
+    large = os.urandom(40 << 20)
     (tmp_path / "large").write_bytes(large)
-    assert store.put_new("blobs/sha256/large", tmp_path / "large")
+    stored = _put(store, "blobs/sha256/large", tmp_path / "large")
+    assert (stored.size, stored.crc32c) == (len(large), _checksum(large))
     assert store.read("blobs/sha256/large") == large
-    assert not store.put_new("blobs/sha256/large", tmp_path / "large")
+    store.download("blobs/sha256/large", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == large
+    assert store.put_new("blobs/sha256/large", tmp_path / "large") is None
 
 
-def test_of_several_writers_one_wins(store: ObjectStore) -> None:
-    contents = [f"writer {number}".encode() for number in range(8)]
+@pytest.mark.parametrize("size", [20, 9 << 20], ids=["small", "large"])
+def test_of_eight_writers_one_wins(store: ObjectStore, size: int) -> None:
+    contents = [f"writer {number}".encode().ljust(size) for number in range(8)]
+    start = threading.Barrier(len(contents))
+
+    def write(content: bytes) -> StoredObject | None:
+        start.wait()
+        return store.put_new("manifests/1", content)
+
     with ThreadPoolExecutor(len(contents)) as pool:
-        created = list(pool.map(lambda content: store.put_new("manifests/1", content), contents))
-    assert created.count(True) == 1
-    assert store.read("manifests/1") == contents[created.index(True)]
+        created = list(pool.map(write, contents))
+    (winner,) = [number for number, stored in enumerate(created) if stored is not None]
+    assert store.read("manifests/1") == contents[winner]
+    assert store.list("") == [created[winner]]
 
 
-def test_keys_are_listed_by_prefix_in_order(store: ObjectStore) -> None:
-    assert store.keys("") == []
+def test_objects_are_listed_by_prefix_in_order(store: ObjectStore) -> None:
+    assert _keys(store) == []
     for key in ("b/2", "a/10", "a/2", "ab/1"):
-        store.put_new(key, b"x")
-    assert store.keys("a/") == ["a/10", "a/2"]
-    assert store.keys("a") == ["a/10", "a/2", "ab/1"]
-    assert store.keys("nothing") == []
-    assert store.keys("") == ["a/10", "a/2", "ab/1", "b/2"]
+        _put(store, key, b"x")
+    assert _keys(store, "a/") == ["a/10", "a/2"]
+    assert _keys(store, "a/1") == ["a/10"]
+    assert _keys(store, "a") == ["a/10", "a/2", "ab/1"]
+    assert _keys(store, "nothing") == _keys(store, "no/such/folder/") == []
+    assert _keys(store) == ["a/10", "a/2", "ab/1", "b/2"]
 
 
 def test_a_deleted_object_is_gone_and_can_be_put_again(store: ObjectStore) -> None:
-    store.put_new("a/1", b"old")
-    store.put_new("a/2", b"other")
-    store.delete("a/1")
-    store.delete("a/1")
-    assert store.keys("") == ["a/2"]
-    assert store.put_new("a/1", b"new")
+    old = _put(store, "a/1", b"old")
+    _put(store, "a/2", b"other")
+    assert store.delete(old)
+    assert not store.delete(old)
+    assert _keys(store) == ["a/2"]
+    _put(store, "a/1", b"new")
     assert store.read("a/1") == b"new"
 
 
+def test_an_object_that_took_the_name_of_a_deleted_one_is_not_deleted_for_it(store: ObjectStore) -> None:
+    generations = set()
+    for _ in range(20):  # as fast as it goes: faster than a file system's clock ticks
+        stale = _put(store, "manifests/1", b"same bytes")
+        assert store.delete(stale)
+        generations.add(stale.generation)
+    assert len(generations) == 20
+    newer = _put(store, "manifests/1", b"same bytes")
+    assert not store.delete(stale)
+    assert store.list("") == [newer]
+
+
+def test_of_eight_that_delete_an_object_one_does_and_what_is_put_then_stays(store: ObjectStore) -> None:
+    for _ in range(10):
+        stale = _put(store, "lease/1", b"stale")
+        start = threading.Barrier(8)
+
+        def replace(number: int, stale: StoredObject = stale, start: threading.Barrier = start) -> tuple[bool, bool]:
+            start.wait()
+            deleted = store.delete(stale)
+            return deleted, store.put_new("lease/1", f"new {number}".encode()) is not None
+
+        with ThreadPoolExecutor(8) as pool:
+            done = list(pool.map(replace, range(8)))
+        assert [deleted for deleted, _ in done].count(True) == 1
+        (winner,) = [number for number, (_, created) in enumerate(done) if created]
+        assert store.read("lease/1") == f"new {winner}".encode()
+        assert store.delete(store.list("lease/1")[0])
+
+
 def test_a_missing_object_is_named(store: ObjectStore, tmp_path: Path) -> None:
-    with pytest.raises(ObjectMissing, match="a/1"):
-        store.read("a/1")
-    with pytest.raises(ObjectMissing, match="a/1"):
-        store.download("a/1", tmp_path / "back")
+    _put(store, "a/2", b"x")
+    for key in ("a/1", "b/c/1"):
+        with pytest.raises(ObjectMissing, match=f"no object {key}"):
+            store.read(key)
+        with pytest.raises(ObjectMissing, match=f"no object {key}"):
+            store.download(key, tmp_path / "back")
     assert not (tmp_path / "back").exists()
+
+
+def test_creating_again_what_is_there_succeeds_and_anything_else_does_not(store: ObjectStore) -> None:
+    assert create(store, "lease/1", b"mine")
+    assert create(store, "lease/1", b"mine")
+    assert not create(store, "lease/1", b"another's")
+    assert store.read("lease/1") == b"mine"
+
+
+def test_the_stores_time_leaves_nothing_behind_and_goes_on(store: ObjectStore) -> None:
+    first = store_time(store, "training/")
+    assert store_time(store, "training/") >= first - timedelta(seconds=1)
+    assert abs(first - datetime.now(UTC)) < timedelta(minutes=10)
+    assert _keys(store) == []
+
+
+def test_the_stores_time_is_what_its_clock_says() -> None:
+    store = MemoryStore()
+    store.clock = lambda: datetime(2026, 1, 2, 3, tzinfo=UTC)
+    assert store_time(store, "") == datetime(2026, 1, 2, 3, tzinfo=UTC)

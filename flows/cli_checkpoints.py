@@ -1,0 +1,375 @@
+"""`tucano checkpoints`: look at a mirror of checkpoints, check it, copy from it and to it, and make room in it."""
+
+import json
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from flows.interruption import interruptible
+from flows.options import Json
+from schemas.errors import GateRefused, InputError
+
+if TYPE_CHECKING:
+    from schemas.progress import Progress
+    from tasks.checkpoints.manifest import Manifest
+    from tasks.checkpoints.mirror import Mirror
+    from tasks.checkpoints.object_store import StoredObject
+
+app = typer.Typer(
+    name="checkpoints",
+    help="List, verify, pull, push and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+LOOKED = "interrupted, and nothing was changed; run the same command again"
+SENT_IN_PART = "interrupted before the checkpoint was there as a whole; the same command goes on with what was sent"
+PRUNED_IN_PART = "interrupted, and every checkpoint that is left is whole; the same command goes on"
+MEGABYTE = 1_000_000
+PUSH_LEASE_SECONDS = 60.0
+"""How long the lease of a push that was killed keeps others waiting."""
+
+
+class Pin(StrEnum):
+    """Under which names a training keeps checkpoints whatever their age."""
+
+    best = "best"
+    final = "final"
+
+
+Address = Annotated[str, typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix.")]
+Training = Annotated[
+    str | None, typer.Option(help="Only this training: its name as `list` shows it, or how the name begins.")
+]
+Step = Annotated[int | None, typer.Option(min=0, help="Only the checkpoint of this step.")]
+
+
+@app.command("list")
+def list_checkpoints(mirror: Address, training: Training = None, as_json: Json = False) -> None:
+    """List the checkpoints of each training, which machines made them, and who works on it now."""
+    from flows.print_checkpoints import print_checkpoints
+
+    with interruptible(LOOKED):
+        trainings = [_as_document(opened) for opened in _open(mirror, training)]
+    print_checkpoints(mirror, trainings)
+    if as_json:
+        typer.echo(json.dumps({"mirror": mirror, "trainings": trainings}, ensure_ascii=False))
+
+
+@app.command()
+def verify(mirror: Address, training: Training = None, step: Step = None, as_json: Json = False) -> None:
+    """Read and hash every file of every checkpoint; exit code 3 where one is not whole."""
+    from flows.console import stage_progress
+    from flows.print_checkpoints import print_verified
+
+    with interruptible(LOOKED), stage_progress("verify") as progress:
+        checked = _verify(_open(mirror, training), step, progress)
+    rows = [row for rows in checked.values() for row in rows]
+    if not rows and step is not None:
+        raise InputError(f"{mirror} has no checkpoint of step {step}; list them with: tucano checkpoints list {mirror}")
+    print_verified(mirror, checked)
+    damaged = [row for row in rows if row["problem"]]
+    if as_json:
+        document = {"mirror": mirror, "whole": not damaged, "trainings": checked}
+        typer.echo(json.dumps(document, ensure_ascii=False))
+    if damaged:
+        raise GateRefused(
+            f"{len(damaged)} of {len(rows)} checkpoints in {mirror} are not whole; a training that resumes passes them "
+            "over, and publishes anew what it comes to again"
+        )
+
+
+@app.command()
+def pull(
+    mirror: Address,
+    out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
+    training: Training = None,
+    step: Step = None,
+    pin: Annotated[Pin | None, typer.Option(help="The checkpoint that is kept under this name.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Copy one checkpoint to a folder: the newest whole one, that of a step, or a pinned one."""
+    from flows.console import say
+    from flows.new_folder import new_folder
+
+    if step is not None and pin is not None:
+        raise InputError(f"--step {step} and --pin {pin} name two checkpoints; give one of them")
+    with new_folder(out) as draft:
+        opened = _open_one(mirror, training)
+        manifest = _choose(opened, step, pin)
+        restored = draft / manifest.name
+        opened.restore(manifest, restored)
+        for path in list(restored.iterdir()):
+            path.rename(draft / path.name)
+        restored.rmdir()
+    say(f"pulled {_describe(manifest)}, from {mirror} to {out}")
+    if as_json:
+        typer.echo(json.dumps({"mirror": mirror, **_identity(manifest), "out": str(out)}, ensure_ascii=False))
+
+
+@app.command()
+def push(
+    folder: Annotated[Path, typer.Argument(help="A checkpoint's folder, as `pull` writes it.")],
+    mirror: Address,
+    as_json: Json = False,
+) -> None:
+    """Send one checkpoint to a mirror, under the training that it is of."""
+    from rich.filesize import decimal
+
+    from flows.console import say
+    from tasks.checkpoints.address import open_mirror
+    from tasks.checkpoints.lease import Lease
+    from tasks.checkpoints.local import verify_sealed
+
+    with interruptible(SENT_IN_PART):
+        manifest = verify_sealed(folder)
+        opened = open_mirror(mirror, manifest.training)
+        lease = Lease.acquire(
+            opened.store, opened.root, seconds=PUSH_LEASE_SECONDS, waiting=partial(_refuse_to_wait, opened)
+        )
+        try:
+            lease.start()
+            _require_not_left_behind(opened, manifest, mirror)
+            before = _blobs(opened)
+            opened.publish(folder, before_manifest=lease.require_held)
+            sent = sum(blob.size for blob in _blobs(opened) - before)
+        finally:
+            lease.release()
+    say(f"pushed {_describe(manifest)}, from {folder} to {mirror}; {decimal(sent)} were not there yet")
+    if as_json:
+        document = {"mirror": mirror, **_identity(manifest), "from": str(folder), "bytes_sent": sent}
+        typer.echo(json.dumps(document, ensure_ascii=False))
+
+
+@app.command()
+def prune(
+    mirror: Address,
+    training: Training = None,
+    keep: Annotated[
+        int, typer.Option(min=1, help="Newest checkpoints of each training to keep; pinned ones stay.")
+    ] = 3,
+    grace_hours: Annotated[
+        float, typer.Option(min=0, help="Bytes younger than this stay: they may be of a checkpoint that is being sent.")
+    ] = 1,
+    as_json: Json = False,
+) -> None:
+    """Remove all but the newest checkpoints and the pinned ones, and then the bytes that none is made of."""
+    from flows.console import stage_progress
+    from flows.print_checkpoints import print_pruned
+
+    with interruptible(PRUNED_IN_PART), stage_progress("prune") as progress:
+        mirrors = _open(mirror, training)
+        removed: list[dict[str, Any]] = []
+        for opened in mirrors:
+            _require_nobody_sends(opened, grace_hours)
+        for number, opened in enumerate(mirrors):
+            progress(number, len(mirrors), opened.training)
+            pruned = opened.prune(keep, grace_hours * 3600)
+            removed.append(
+                {
+                    "training": opened.training,
+                    "checkpoints": pruned.manifests,
+                    "blobs": pruned.blobs,
+                    "bytes": pruned.bytes,
+                }
+            )
+    print_pruned(removed)
+    if as_json:
+        typer.echo(json.dumps({"mirror": mirror, "trainings": removed}, ensure_ascii=False))
+
+
+def _open(address: str, training: str | None) -> list["Mirror"]:
+    """Open the mirror of each training that is asked for.
+
+    Raises:
+        InputError: There is no such folder or no such training.
+    """
+    from tasks.checkpoints.address import BUCKET_SCHEME, open_mirror, trainings
+
+    if not address.startswith(BUCKET_SCHEME) and "://" not in address and not Path(address).is_dir():
+        raise InputError(f"there is no folder {address}; give a mirror's folder or gs://bucket/prefix")
+    names = trainings(address)
+    if training is not None:
+        names = [_complete(training, names, address)]
+    return [open_mirror(address, name) for name in names]
+
+
+def _open_one(address: str, training: str | None) -> "Mirror":
+    mirrors = _open(address, training)
+    if not mirrors:
+        raise InputError(
+            f"{address} is empty: there is no checkpoint to pull; give the mirror that the training wrote to"
+        )
+    if len(mirrors) > 1:
+        names = ", ".join(mirror.training for mirror in mirrors)
+        raise InputError(f"{address} has {len(mirrors)} trainings; choose one by --training: {names}")
+    return mirrors[0]
+
+
+def _complete(beginning: str, names: Sequence[str], address: str) -> str:
+    """Return the training of that name, or else the only one whose name begins so."""
+    if beginning in names:
+        return beginning
+    found = [name for name in names if name.startswith(beginning)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        listed = ", ".join(names) or "none"
+        raise InputError(f"{address} has no training {beginning!r}; choose among those that it has: {listed}")
+    raise InputError(
+        f"--training {beginning} is how {len(found)} trainings begin; write more of it: {', '.join(found)}"
+    )
+
+
+def _choose(mirror: "Mirror", step: int | None, pin: Pin | None) -> "Manifest":
+    if step is None and pin is None:
+        newest = mirror.newest()
+        if newest is None:
+            raise InputError(f"training {mirror.training} has no checkpoint that is whole; pull from another mirror")
+        return newest
+    manifests = mirror.manifests()
+    if pin is None:
+        found = [manifest for manifest in manifests if manifest.step == step]
+        wanted = f"checkpoint of step {step}"
+    else:
+        name = mirror.pins().get(pin)
+        found = [manifest for manifest in manifests if manifest.name == name]
+        wanted = f"checkpoint pinned as {pin}"
+    if not found:
+        steps = ", ".join(str(manifest.step) for manifest in manifests) or "none"
+        raise InputError(f"training {mirror.training} has no {wanted}; its checkpoints are of the steps: {steps}")
+    return found[0]
+
+
+def _require_not_left_behind(mirror: "Mirror", manifest: "Manifest", address: str) -> None:
+    """Refuse what the mirror would not count as a checkpoint: the training went on from an earlier step without it."""
+    from tasks.checkpoints.stretches import begun
+
+    for fencing, from_step in begun(mirror.store, mirror.root).items():
+        if fencing > manifest.fencing and from_step < manifest.step:
+            raise InputError(
+                f"training {manifest.training} in {address} went on from step {from_step} without this checkpoint of "
+                f"step {manifest.step}, which is of no use there any more; push it to a mirror of its own"
+            )
+
+
+def _require_nobody_sends(mirror: "Mirror", grace_hours: float) -> None:
+    """Refuse to remove bytes so young that they may be of a checkpoint that a training sends at this moment."""
+    from tasks.checkpoints.object_store import store_time
+    from tasks.checkpoints.retention import GRACE_SECONDS
+
+    if grace_hours * 3600 >= GRACE_SECONDS or (lease := _lease(mirror)) is None:
+        return
+    silent = store_time(mirror.store, mirror.root) - datetime.fromisoformat(lease["heard_at"])
+    if silent.total_seconds() <= lease["seconds"]:
+        raise InputError(
+            f"{lease['machine']} works on {mirror.training}, and may be sending what --grace-hours {grace_hours:g} "
+            f"would remove; leave it at {GRACE_SECONDS / 3600:g}, or prune when that training is over"
+        )
+
+
+def _refuse_to_wait(mirror: "Mirror", _sentence: str, seconds: float) -> NoReturn:
+    lease = _lease(mirror)
+    machine = lease["machine"] if lease else "another machine"
+    raise InputError(
+        f"{machine} works on {mirror.training}, and one at a time writes to it; push when that training is over, or in "
+        f"{math.ceil(seconds)} s, should the machine be gone"
+    )
+
+
+def _verify(mirrors: "Sequence[Mirror]", step: int | None, progress: "Progress") -> dict[str, list[dict[str, Any]]]:
+    """Return what is wrong with each checkpoint that the training went on with, if anything, by training."""
+    from tasks.checkpoints.catalog import Catalog, name_of
+    from tasks.checkpoints.manifest import is_live, parse_name
+    from tasks.checkpoints.mirror import CheckpointDamaged
+    from tasks.checkpoints.stretches import begun
+
+    checked: dict[str, list[dict[str, Any]]] = {mirror.training: [] for mirror in mirrors}
+    whole: list[tuple[Mirror, Manifest]] = []
+    for mirror in mirrors:
+        entries, stretches = (
+            Catalog(mirror.store, mirror.root, mirror.training).read(),
+            begun(mirror.store, mirror.root),
+        )
+        whole += [(mirror, manifest) for manifest in entries.live(stretches) if step in {None, manifest.step}]
+        for stored, problem in entries.damaged.items():
+            place = parse_name(name_of(stored))
+            if place and is_live(*place, stretches) and step in {None, place[0]}:
+                checked[mirror.training].append({"step": place[0], "fencing": place[1], "problem": problem})
+    done, total = 0, sum(_bytes(manifest) for _, manifest in whole)
+    for mirror, manifest in whole:
+        progress(done // MEGABYTE, total // MEGABYTE, f"MB; step {manifest.step}")
+        row: dict[str, Any] = {"step": manifest.step, "fencing": manifest.fencing, "problem": None}
+        try:
+            mirror.verify(manifest)
+        except CheckpointDamaged as error:
+            row["problem"] = str(error)
+        checked[mirror.training].append(row)
+        done += _bytes(manifest)
+    return checked
+
+
+def _as_document(mirror: "Mirror") -> dict[str, Any]:
+    from tasks.checkpoints.stretches import describe, read_stretches
+
+    pins = mirror.pins()
+    stretches = read_stretches(mirror.store, mirror.root)
+    return {
+        "training": mirror.training,
+        "checkpoints": [
+            {**_identity(manifest), "pins": sorted(pin for pin, name in pins.items() if name == manifest.name)}
+            for manifest in mirror.manifests()
+        ],
+        "stretches": [stretch.model_dump(mode="json") for stretch in stretches],
+        "history": describe(stretches),
+        "lease": _lease(mirror),
+    }
+
+
+def _lease(mirror: "Mirror") -> dict[str, Any] | None:
+    """Return who has the training's lease; None where it was given back or its process is known to be gone."""
+    from tasks.checkpoints.lease import _holder, _turns
+
+    turns = _turns(mirror.store, mirror.root)
+    holder = _holder(mirror.store, mirror.root, turns[-1]) if turns else None
+    if holder is None:
+        return None
+    return {
+        "machine": holder.owner.machine,
+        "process": holder.owner.process,
+        "heard_at": turns[-1].beats[-1].created_at.isoformat(),
+        "seconds": holder.seconds,
+    }
+
+
+def _identity(manifest: "Manifest") -> dict[str, Any]:
+    return {
+        "training": manifest.training,
+        "step": manifest.step,
+        "fencing": manifest.fencing,
+        "created_at": manifest.created_at.isoformat(),
+        "files": len(manifest.files),
+        "bytes": _bytes(manifest),
+    }
+
+
+def _describe(manifest: "Manifest") -> str:
+    from rich.filesize import decimal
+
+    return f"step {manifest.step} of {manifest.training} ({len(manifest.files)} files, {decimal(_bytes(manifest))})"
+
+
+def _bytes(manifest: "Manifest") -> int:
+    return sum(file.size for file in manifest.files.values())
+
+
+def _blobs(mirror: "Mirror") -> set["StoredObject"]:
+    from tasks.checkpoints.catalog import BLOBS
+
+    return set(mirror.store.list(f"{mirror.root}{BLOBS}"))

@@ -1,0 +1,80 @@
+"""What `tucano checkpoints` shows: checkpoints and their history, whether they are whole, and what was removed."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.filesize import decimal
+
+from flows.console import print_table, say
+
+
+def print_checkpoints(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> None:
+    """Print each training's checkpoints, newest first, and under them its history and who works on it now."""
+    if not trainings:
+        say(f"{mirror} is empty: it has no checkpoints, and no training writes to it")
+    for training in trainings:
+        say(f"training {training['training']}")
+        if training["checkpoints"]:
+            print_table(
+                "",
+                ("step", "fencing", "pins", "files", "size", "created (UTC)"),
+                [
+                    (
+                        str(checkpoint["step"]),
+                        str(checkpoint["fencing"]),
+                        ", ".join(checkpoint["pins"]),
+                        str(checkpoint["files"]),
+                        decimal(checkpoint["bytes"]),
+                        f"{_utc(checkpoint['created_at']):%Y-%m-%d %H:%M}",
+                    )
+                    for checkpoint in training["checkpoints"]
+                ],
+                texts=("pins",),
+            )
+        else:
+            say("no checkpoint yet")
+        if training["history"]:
+            say(f"steps: {training['history']}")
+        if lease := training["lease"]:
+            say(
+                f"lease: process {lease['process']} on {lease['machine']}, last heard of at "
+                f"{_utc(lease['heard_at']):%Y-%m-%d %H:%M:%S} UTC; lost after {lease['seconds']:g} s of silence"
+            )
+
+
+def print_verified(mirror: str, trainings: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Print a row for each checkpoint: that it is whole, or what is wrong with it."""
+    if not any(trainings.values()):
+        say(f"{mirror} has no checkpoints")
+    for training, checkpoints in trainings.items():
+        say(f"training {training}")
+        print_table(
+            "",
+            ("step", "fencing", "verdict"),
+            [
+                (
+                    str(checkpoint["step"]),
+                    str(checkpoint["fencing"]),
+                    checkpoint["problem"] or "whole",
+                )
+                for checkpoint in checkpoints
+            ],
+            texts=("verdict",),
+        )
+
+
+def print_pruned(trainings: Sequence[Mapping[str, Any]]) -> None:
+    """Print what was removed of each training."""
+    print_table(
+        "Removed",
+        ("training", "checkpoints", "blobs", "size"),
+        [
+            (pruned["training"], str(pruned["checkpoints"]), str(pruned["blobs"]), decimal(pruned["bytes"]))
+            for pruned in trainings
+        ],
+    )
+
+
+def _utc(moment: str) -> datetime:
+    return datetime.fromisoformat(moment).astimezone(UTC)

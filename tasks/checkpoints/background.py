@@ -1,0 +1,75 @@
+"""One thread that does the newest of what it is asked, so that nobody waits for it."""
+
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Job = TypeVar("Job")
+
+
+class Background(Generic[Job]):
+    """Does one job at a time; of those that wait, a newer one takes the place of an older one of its kind."""
+
+    def __init__(self, name: str, work: Callable[[Job], None]) -> None:
+        """Start the thread.
+
+        Args:
+            name: The thread's.
+            work: Does a job.
+        """
+        self._work = work
+        self._changed = threading.Condition()
+        self._waiting: dict[str, Job] = {}
+        self._current: Job | None = None
+        self._closed = False
+        self.failure: Exception | None = None
+        """Why the last job failed; None where it did not."""
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job, kind: str = "newest") -> None:
+        """Ask for a job; it replaces one of the same kind that has not begun."""
+        with self._changed:
+            # Put at the end, so that jobs are done in the order in which they were asked for.
+            self._waiting.pop(kind, None)
+            self._waiting[kind] = job
+            self._changed.notify_all()
+
+    def unfinished(self) -> list[Job]:
+        """Return the job under way and those that wait."""
+        with self._changed:
+            return [*([] if self._current is None else [self._current]), *self._waiting.values()]
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until nothing is left to do, for at most so many seconds; tell whether nothing is."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._current is None and not self._waiting, seconds)
+
+    def close(self) -> None:
+        """End the thread after the job under way; what waits is dropped."""
+        with self._changed:
+            self._waiting.clear()
+            self._closed = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (job := self._next()) is not None:
+            try:
+                self._work(job)
+            except Exception as error:  # noqa: BLE001 - a thread's last resort: whoever asked for the job raises it
+                self.failure = error
+            else:
+                self.failure = None
+            with self._changed:
+                self._current = None
+                self._changed.notify_all()
+
+    def _next(self) -> Job | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closed)
+            if not self._waiting:
+                return None
+            kind = next(iter(self._waiting))
+            self._current = self._waiting.pop(kind)
+            return self._current

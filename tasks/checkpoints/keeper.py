@@ -1,0 +1,156 @@
+"""Keeps a training's checkpoints: written to the local disk, then mirrored, while training goes on.
+
+Two threads do it, each with at most one checkpoint in flight and the newest of those that wait: a slow mirror makes
+checkpoints rarer there, never the training slower.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from tasks.checkpoints.background import Background
+from tasks.checkpoints.lease import Lease, LeaseLost
+from tasks.checkpoints.local import LocalCheckpoints
+from tasks.checkpoints.mirror import Mirror
+
+KEPT_LOCALLY: Final = 2
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What is to be kept of a step."""
+
+    step: int
+    metrics: Mapping[str, float]
+    """What was measured at that step."""
+    fill: Callable[[Path], None]
+    """Writes its files into an empty folder; called in another thread."""
+    mirrored: bool
+    """Whether it goes to the mirror too."""
+    kind: Literal["newest", "best"] = "newest"
+    """The best so far is pinned, and no newer one takes its place before it is mirrored."""
+
+
+@dataclass(frozen=True)
+class _Upload:
+    folder: Path
+    checkpoint: Checkpoint
+
+
+class Keeper:
+    """The checkpoints of one training under way."""
+
+    def __init__(
+        self,
+        local: LocalCheckpoints,
+        mirror: Mirror,
+        lease: Lease,
+        keep_last: int,
+        trouble: Callable[[int, str], None],
+    ) -> None:
+        """Begin without any.
+
+        Args:
+            local: Where they are written.
+            mirror: Where they are mirrored.
+            lease: The right to do so.
+            keep_last: Newest checkpoints that the mirror keeps.
+            trouble: Told the step and the sentence where one could not be mirrored; the next one is tried again.
+        """
+        self._local = local
+        self._mirror = mirror
+        self._lease = lease
+        self._keep_last = keep_last
+        self._trouble = trouble
+        self._writer = Background[Checkpoint]("checkpoint-writer", self._write)
+        self._uploader = Background[_Upload]("checkpoint-mirror", self._upload)
+        self.seconds_to_write = 0.0
+        """What the last checkpoint took to be written to the local disk."""
+        self.seconds_to_mirror: float | None = None
+        """What the last checkpoint took to be mirrored; None where none was yet."""
+        self.newest: int | None = None
+        """Step of the newest that is on the local disk; None where none is yet."""
+        self.mirrored: int | None = None
+        """Step of the newest that is in the mirror; None where none is yet."""
+
+    def keep(self, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint, some time soon, unless a newer one overtakes it.
+
+        Raises:
+            InputError: One before could not be written, or the lease was lost.
+        """
+        self.raise_failure()
+        self._writer.submit(checkpoint, checkpoint.kind if checkpoint.mirrored else "local")
+
+    def flush(self, seconds: float | None = None) -> bool:
+        """Wait until all is written and mirrored, for at most so many seconds; tell whether it is.
+
+        Raises:
+            InputError: A checkpoint could not be written or mirrored, or the lease was lost.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        if not self._writer.wait(seconds):
+            return False
+        done = self._uploader.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        self.raise_failure()
+        if done and self._uploader.failure is not None:
+            raise self._uploader.failure
+        return done
+
+    def raise_failure(self) -> None:
+        """Raise what keeps checkpoints from being kept at all.
+
+        Raises:
+            InputError: One could not be written, or the lease was lost.
+        """
+        if self._writer.failure is not None:
+            raise self._writer.failure
+        if self._lease.lost.is_set():
+            self._lease.require_held()
+        if isinstance(self._uploader.failure, LeaseLost):
+            raise self._uploader.failure
+
+    def pin_newest(self, name: str) -> None:
+        """Keep the newest mirrored checkpoint under a name, whatever comes after it.
+
+        Raises:
+            InputError: The mirror cannot be reached.
+        """
+        newest = next(iter(self._mirror.manifests()), None)
+        if newest is not None:
+            self._mirror.pin(name, newest)
+
+    def close(self) -> None:
+        """End both threads after what they are doing."""
+        self._writer.close()
+        self._uploader.close()
+
+    def _write(self, checkpoint: Checkpoint) -> None:
+        started = time.monotonic()
+        folder = self._local.write(checkpoint.step, self._lease.fencing, checkpoint.metrics, checkpoint.fill)
+        self.seconds_to_write = time.monotonic() - started
+        self.newest = checkpoint.step
+        if checkpoint.mirrored:
+            self._uploader.submit(_Upload(folder, checkpoint), checkpoint.kind)
+        self._local.keep(KEPT_LOCALLY, but=[upload.folder for upload in self._uploader.unfinished()])
+
+    def _upload(self, upload: _Upload) -> None:
+        started = time.monotonic()
+        step = upload.checkpoint.step
+        try:
+            manifest = self._mirror.publish(upload.folder, before_manifest=self._lease.require_held)
+            if upload.checkpoint.kind == "best":
+                self._mirror.pin("best", manifest)
+            self.mirrored = step
+            self.seconds_to_mirror = time.monotonic() - started
+            self._mirror.prune(self._keep_last)
+        except LeaseLost:
+            raise
+        except Exception as error:
+            self._trouble(step, f"the checkpoint of step {step} is on the local disk only: {error}")
+            raise

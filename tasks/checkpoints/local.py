@@ -1,0 +1,273 @@
+"""Checkpoints on the local disk, each there as a whole or not at all.
+
+A checkpoint is a folder `checkpoint-<step>-<fencing number>` with a manifest that names its every other file. It is
+written under another name, synced and renamed, so that a folder of this name is complete.
+"""
+
+import base64
+import errno
+import hashlib
+import logging
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from schemas.errors import InputError
+from tasks.checkpoints.manifest import (
+    MANIFEST_FILE,
+    Manifest,
+    ManifestFile,
+    ManifestTooNew,
+    checkpoint_name,
+    parse_name,
+)
+
+CHECKPOINT: Final = "checkpoint-"
+DRAFT: Final = ".draft-"
+
+# Bytes that are read and hashed at a time.
+CHUNK: Final = 1 << 20
+
+logger = logging.getLogger(__name__)
+
+
+class LocalCheckpoints:
+    """The checkpoints of one training in a folder of this machine; one process at a time writes to it."""
+
+    def __init__(self, root: Path, training: str, base: str) -> None:
+        """Use a folder; it is made with the first checkpoint.
+
+        Args:
+            root: The folder.
+            training: Key of the training.
+            base: The sha256 of the base policy that is trained.
+        """
+        self._root = root
+        self._training = training
+        self._base = base
+
+    def write(self, step: int, fencing: int, metrics: Mapping[str, float], fill: Callable[[Path], None]) -> Path:
+        """Write a checkpoint; when this returns it survives a crash of the machine.
+
+        Args:
+            step: The step after which it is saved.
+            fencing: Fencing number of the lease under which it is saved.
+            metrics: What was measured at that step.
+            fill: Writes its files into the folder that it is given: at least one, and none named as the manifest.
+
+        Returns:
+            The checkpoint's folder; one that is there already and whole is left as it is.
+
+        Raises:
+            InputError: The disk is full, or the folder cannot be written.
+        """
+        name = checkpoint_name(step, fencing)
+        folder = self._root / f"{CHECKPOINT}{name}"
+        if folder.exists() and self._read_or_warn(folder) is not None:
+            return folder
+        draft = self._root / f"{DRAFT}{name}-{uuid.uuid4().hex}"
+        try:
+            with _writing(self._root, f"the checkpoint of step {step}"):
+                draft.mkdir(parents=True)
+                fill(draft)
+                paths = sorted(path for path in draft.rglob("*") if path.is_file())
+                manifest = Manifest(
+                    training=self._training,
+                    base=self._base,
+                    step=step,
+                    fencing=fencing,
+                    created_at=datetime.now(UTC),
+                    metrics=dict(metrics),
+                    files={path.relative_to(draft).as_posix(): describe(path) for path in paths},
+                )
+                if folder.exists():
+                    shutil.rmtree(folder)
+                put_in_place(draft, manifest, folder)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+        return folder
+
+    def newest(self, begun: Mapping[int, int] | None = None) -> Path | None:
+        """Return the newest checkpoint, by step and fencing number, whose every file verifies; None without one.
+
+        One that does not verify, or is of another training or base model, is passed over with a warning.
+
+        Args:
+            begun: From which step each stretch of the training went on, by its fencing number: a checkpoint that a
+                later stretch did without is passed over. None passes over no such one.
+
+        Raises:
+            ManifestTooNew: A newer version of this program wrote one.
+        """
+        for folder in self._folders():
+            manifest = self._read_or_warn(folder)
+            if manifest is not None and manifest.is_live(begun or {}):
+                return folder
+        return None
+
+    def keep(self, last: int, but: Collection[Path] = ()) -> None:
+        """Remove all but the newest checkpoints and what unfinished writes left; other trainings' ones stay.
+
+        Args:
+            last: How many to keep; 1 or more.
+            but: Folders of others that are kept, such as one that is being mirrored.
+
+        Raises:
+            InputError: One cannot be removed.
+        """
+        if last < 1:
+            raise ValueError(f"last is {last}; at least the newest checkpoint is kept")
+        ours = [folder for folder in self._folders() if self._is_ours(folder)]
+        with _writing(self._root, "older checkpoints"):
+            older = [folder for folder in ours[last:] if folder not in but]
+            for folder in [*older, *self._root.glob(f"{DRAFT}*")]:
+                # Renamed first: what is half removed must not bear a checkpoint's name.
+                removed = self._root / f"{DRAFT}{uuid.uuid4().hex}"
+                folder.replace(removed)
+                shutil.rmtree(removed)
+
+    def _folders(self) -> list[Path]:
+        named = [(parse_name(path.name.removeprefix(CHECKPOINT)), path) for path in self._root.glob(f"{CHECKPOINT}*")]
+        return [path for _, path in sorted(((name, path) for name, path in named if name), reverse=True)]
+
+    def _is_ours(self, folder: Path) -> bool:
+        try:
+            return read_sealed(folder).training == self._training
+        except InputError:
+            return False
+
+    def _read_or_warn(self, folder: Path) -> Manifest | None:
+        """Return what a folder is if it is a whole checkpoint of this training and base model."""
+        try:
+            manifest = verify_sealed(folder)
+        except ManifestTooNew:
+            raise
+        except InputError as error:
+            logger.warning("%s; passing it over", error)
+            return None
+        if (manifest.training, manifest.base, f"{CHECKPOINT}{manifest.name}") == (
+            self._training,
+            self._base,
+            folder.name,
+        ):
+            return manifest
+        logger.warning(
+            "the checkpoint %s is step %d of the training %r on the base model %s, and %r on %s is wanted; passing it "
+            "over",
+            folder,
+            manifest.step,
+            manifest.training,
+            manifest.base[:12],
+            self._training,
+            self._base[:12],
+        )
+        return None
+
+
+def read_sealed(folder: Path) -> Manifest:
+    """Return the manifest of a checkpoint's folder.
+
+    Raises:
+        ManifestTooNew: A newer version of this program wrote it.
+        InputError: The folder is no checkpoint.
+    """
+    try:
+        return Manifest.from_bytes((folder / MANIFEST_FILE).read_bytes())
+    except ManifestTooNew as error:
+        raise ManifestTooNew(f"{folder}: {error}") from None
+    except OSError as error:
+        raise InputError(
+            f"{folder} is no checkpoint: its {MANIFEST_FILE} cannot be read ({error.strerror}); name the folder of "
+            "another checkpoint"
+        ) from None
+    except ValueError:
+        raise InputError(
+            f"{folder} is no checkpoint: its {MANIFEST_FILE} was altered or is of an older version; name the folder of "
+            "another checkpoint"
+        ) from None
+
+
+def verify_sealed(folder: Path) -> Manifest:
+    """Hash every file of a checkpoint's folder, and return its manifest.
+
+    Raises:
+        ManifestTooNew: A newer version of this program wrote it.
+        InputError: The folder is no checkpoint, or a file is missing or altered.
+    """
+    manifest = read_sealed(folder)
+    for name, file in manifest.files.items():
+        try:
+            found = describe(folder / name)
+        except OSError as error:
+            raise InputError(
+                f"in the checkpoint {folder}, {name} cannot be read ({error.strerror}); use another checkpoint"
+            ) from None
+        if found != file:
+            raise InputError(f"in the checkpoint {folder}, {name} was altered; use another checkpoint")
+    return manifest
+
+
+def describe(path: Path) -> ManifestFile:
+    """Return size and digests of a file, which may be larger than memory.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    import google_crc32c
+
+    sha256, crc32c, size = hashlib.sha256(), 0, 0
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            sha256.update(chunk)
+            crc32c = google_crc32c.extend(crc32c, chunk)
+            size += len(chunk)
+    checksum = base64.b64encode(crc32c.to_bytes(4, "big")).decode()
+    return ManifestFile(sha256=sha256.hexdigest(), size=size, crc32c=checksum)
+
+
+def put_in_place(draft: Path, manifest: Manifest, folder: Path) -> None:
+    """Seal the files of a draft with their manifest and give it its name, so that it survives a crash.
+
+    Args:
+        draft: A folder with the files that the manifest names, on the same disk as `folder`.
+        manifest: What they are.
+        folder: Where the checkpoint appears, as a whole; not there yet.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    (draft / MANIFEST_FILE).write_bytes(manifest.to_bytes())
+    for path in [*draft.rglob("*"), draft]:
+        _synchronize(path)
+    draft.rename(folder)
+    _synchronize(folder.parent)
+
+
+@contextmanager
+def _writing(root: Path, what: str) -> Iterator[None]:
+    """Say in one sentence that the disk is full or that the folder may not be written."""
+    try:
+        yield
+    except Exception as error:
+        # safetensors and torch wrap the system's error in one of their own, which has no number.
+        full = os.strerror(errno.ENOSPC)
+        if not isinstance(error, OSError) and full not in str(error):
+            raise
+        reason = error.strerror or str(error) if isinstance(error, OSError) else full
+        raise InputError(
+            f"{what} cannot be written to {root} ({reason}); free space or permissions there, and run the same command "
+            "again"
+        ) from error
+
+
+def _synchronize(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

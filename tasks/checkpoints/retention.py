@@ -1,0 +1,82 @@
+"""What a mirror no longer needs, and how it goes while others publish: manifests first, then bytes that none names."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from tasks.checkpoints.catalog import BLOBS, Catalog, Entries, name_of
+from tasks.checkpoints.manifest import is_live, parse_name
+from tasks.checkpoints.object_store import ObjectStore, StoredObject, store_time
+from tasks.checkpoints.stretches import begun
+
+GRACE_SECONDS: Final = 3600.0
+"""For so long by the store's clock bytes are kept that no manifest names: one that names them may be under way."""
+REQUESTS: Final = 8
+"""Requests to a store at a time."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What was removed from a mirror."""
+
+    manifests: int
+    """Checkpoints."""
+    blobs: int
+    """Files that no checkpoint is made of any more."""
+    bytes: int
+    """Their bytes."""
+
+
+def prune(store: ObjectStore, root: str, catalog: Catalog, keep_last: int, grace_seconds: float) -> Pruned:
+    """Remove what is neither pinned nor among the newest, as `Mirror.prune` tells."""
+    if keep_last < 1:
+        raise ValueError(f"keep_last is {keep_last}; a mirror keeps at least its newest checkpoint")
+    # Whoever publishes while this runs relies on this order. Bytes put after this listing are of another generation
+    # and stay. What was listed and is used again is named by a manifest that the second reading finds, or else its
+    # publisher finds the manifest gone that named it until then, and puts it anew: see `Mirror.publish`.
+    now = store_time(store, root)
+    blobs = store.list(f"{root}{BLOBS}")
+    manifests = _delete(store, _past(catalog.read(), begun(store, root), catalog.pins(), keep_last))
+    remaining = catalog.read()
+    if remaining.damaged:
+        logger.warning("kept all bytes of the mirror: %s", "; ".join(remaining.damaged.values()))
+        return Pruned(len(manifests), 0, 0)
+    named = {file.sha256 for manifest in remaining.manifests.values() for file in manifest.files.values()}
+    grace = timedelta(seconds=grace_seconds)
+    gone = _delete(store, [blob for blob in blobs if name_of(blob) not in named and now - blob.created_at >= grace])
+    return Pruned(len(manifests), len(gone), sum(blob.size for blob in gone))
+
+
+def clear(store: ObjectStore, root: str, catalog: Catalog) -> None:
+    """Remove every checkpoint and pin of a training: the manifests first, so that none is ever half there."""
+    for stored in (catalog.listed(), catalog.pins(), store.list(f"{root}{BLOBS}")):
+        _delete(store, stored)
+
+
+def _past(
+    entries: Entries, stretches: Mapping[int, int], pins: Sequence[StoredObject], keep_last: int
+) -> list[StoredObject]:
+    """Return the manifests that retention removes: also a damaged one, where it would not keep it were it whole."""
+    newest = [manifest.name for manifest in entries.live(stretches)[:keep_last]]
+    kept = {*newest, *(name_of(pin) for pin in pins)}
+    oldest = parse_name(newest[-1]) if len(newest) == keep_last else None
+
+    def is_past(stored: StoredObject) -> bool:
+        place = parse_name(name_of(stored))
+        if place is None:
+            return False
+        return not is_live(*place, stretches) or (oldest is not None and place < oldest)
+
+    readable = [stored for stored in entries.manifests if name_of(stored) not in kept]
+    return [*readable, *(stored for stored in entries.damaged if name_of(stored) not in kept and is_past(stored))]
+
+
+def _delete(store: ObjectStore, objects: Sequence[StoredObject]) -> list[StoredObject]:
+    """Delete objects, and return those that were still there as they were listed."""
+    with ThreadPoolExecutor(REQUESTS) as pool:
+        return [stored for stored, deleted in zip(objects, pool.map(store.delete, objects), strict=True) if deleted]

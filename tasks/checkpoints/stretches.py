@@ -1,0 +1,148 @@
+"""The stretches of a training: which machine trained from which step to which, and why it ended.
+
+A stretch is two objects that are created once: its beginning, by whoever holds the lease of that fencing number, and
+its end. A machine that vanishes writes no end; that another stretch follows tells it.
+"""
+
+import logging
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import zip_longest
+from typing import Final, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+
+from schemas.errors import InputError
+from tasks.checkpoints.machine import machine_name
+from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, create
+
+Ended = Literal["finished", "preempted", "interrupted", "stopped", "failed", "vanished"]
+FOLDER: Final = "stretches/"
+_NAME: Final = re.compile(r"(?P<fencing>\d{8})-(?P<part>begin|end)\.json")
+logger = logging.getLogger(__name__)
+Part = TypeVar("Part", bound=BaseModel)
+
+
+class Stretch(BaseModel):
+    """The steps that one process trained."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    fencing: int
+    """The fencing number of the lease that it held."""
+
+    machine: str
+    from_step: int
+    """The finished step that it went on from; 0 at the start of the training."""
+
+    began_at: datetime
+    """UTC, by the store's clock."""
+
+    to_step: int | None
+    """The last step that it finished; None where it is under way."""
+
+    ended: Ended | None
+    """Why it ended; None where it is under way."""
+
+
+class _Begin(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    machine: str = Field(min_length=1)
+    from_step: NonNegativeInt
+
+
+class _End(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: NonNegativeInt
+    reason: Ended
+
+
+def begin(store: ObjectStore, root: str, fencing: int, from_step: int) -> None:
+    """Note that this machine goes on from a finished step, or from 0. Doing it again changes nothing.
+
+    Raises:
+        InputError: A stretch of that fencing number began elsewhere or at another step.
+    """
+    key = f"{root}{FOLDER}{fencing:08d}-begin.json"
+    content = _Begin(machine=machine_name(), from_step=from_step).model_dump_json().encode()
+    if not create(store, key, content):
+        raise InputError(
+            f"{key} is there already and says something else than that {machine_name()} goes on from step {from_step}; "
+            "run the same command again to go on under a new fencing number"
+        )
+
+
+def end(store: ObjectStore, root: str, fencing: int, step: int, reason: Ended) -> None:
+    """Note the last finished step of a stretch and why it ended. Where an end is noted already, that one stands."""
+    store.put_new(f"{root}{FOLDER}{fencing:08d}-end.json", _End(step=step, reason=reason).model_dump_json().encode())
+
+
+def begun(store: ObjectStore, root: str) -> dict[int, int]:
+    """Return the step that each stretch went on from, by fencing number."""
+    return {fencing: begin.from_step for fencing, (_, begin) in _begins(store, _listing(store, root, "begin")).items()}
+
+
+def read_stretches(store: ObjectStore, root: str) -> list[Stretch]:
+    """Return the stretches in order. One whose beginning is lost or damaged is left out."""
+    begins = _begins(store, _listing(store, root, "begin"))
+    ends = _listing(store, root, "end")
+    order = sorted(begins)
+    stretches = []
+    for fencing, successor in zip_longest(order, order[1:]):
+        stored, begin = begins[fencing]
+        ending = _read(store, ends[fencing], _End) if fencing in ends else None
+        if ending is None and successor is not None:
+            ending = _End(step=begins[successor][1].from_step, reason="vanished")
+        stretches.append(
+            Stretch(
+                fencing=fencing,
+                machine=begin.machine,
+                from_step=begin.from_step,
+                began_at=stored.created_at,
+                to_step=ending.step if ending else None,
+                ended=ending.reason if ending else None,
+            )
+        )
+    return stretches
+
+
+def describe(stretches: Iterable[Stretch]) -> str:
+    """Return the stretches as a reader wants them: "0-140 on A, preempted; 141-300 on B".
+
+    A stretch that went on from step 140 shows 141, its own first step. One under way has no last step: "141- on B".
+    """
+    return "; ".join(_describe(stretch) for stretch in stretches)
+
+
+def _describe(stretch: Stretch) -> str:
+    first = stretch.from_step + 1 if stretch.from_step else 0
+    if stretch.to_step is None:
+        steps = f"{first}-"
+    elif stretch.to_step > stretch.from_step:
+        steps = f"{first}-{stretch.to_step}"
+    else:
+        steps = "no step"
+    why = "" if stretch.ended in {None, "finished"} else f", {stretch.ended}"
+    return f"{steps} on {stretch.machine}{why}"
+
+
+def _listing(store: ObjectStore, root: str, part: Literal["begin", "end"]) -> dict[int, StoredObject]:
+    prefix = f"{root}{FOLDER}"
+    named = ((_NAME.fullmatch(stored.key.removeprefix(prefix)), stored) for stored in store.list(prefix))
+    return {int(name["fencing"]): stored for name, stored in named if name and name["part"] == part}
+
+
+def _begins(store: ObjectStore, listing: dict[int, StoredObject]) -> dict[int, tuple[StoredObject, _Begin]]:
+    read = ((fencing, stored, _read(store, stored, _Begin)) for fencing, stored in listing.items())
+    return {fencing: (stored, begin) for fencing, stored, begin in read if begin is not None}
+
+
+def _read(store: ObjectStore, stored: StoredObject, kind: type[Part]) -> Part | None:
+    try:
+        return kind.model_validate_json(store.read(stored.key))
+    except (ObjectMissing, ValidationError):
+        logger.warning("%s is lost or damaged; the stretch is shown without it", stored.key)
+        return None

@@ -1,0 +1,59 @@
+"""An adapter's weights in memory, and as the folder that PEFT loads."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+WEIGHTS_FILE: Final = "adapter_model.safetensors"
+CONFIG_FILE: Final = "adapter_config.json"
+
+
+def adapter_weights(model: Any) -> dict[str, Any]:
+    """Return a copy of a PEFT model's adapter on the CPU, by the names that its files have."""
+    from peft import get_peft_model_state_dict
+
+    # Only these: the state of a quantized base would be packed anew for nothing.
+    own = {name: weights for name, weights in model.named_parameters() if weights.requires_grad}
+    weights = get_peft_model_state_dict(model, state_dict=own, save_embedding_layers=False)
+    return {name: values.detach().to("cpu", copy=True) for name, values in weights.items()}
+
+
+def adapter_config(model: Any) -> dict[str, Any]:
+    """Return a PEFT model's configuration, without what its inputs do not decide: the order of a set, a local path."""
+    values: dict[str, Any] = json.loads(json.dumps(model.peft_config["default"].to_dict(), default=_as_json))
+    values |= {"base_model_name_or_path": None, "inference_mode": True}
+    if isinstance(values["target_modules"], list):
+        values["target_modules"].sort()
+    return values
+
+
+def write_adapter(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+    """Write an adapter into a folder, which is made where it is not there."""
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file({name: values.contiguous() for name, values in weights.items()}, folder / WEIGHTS_FILE, {"format": "pt"})
+    (folder / CONFIG_FILE).write_text(json.dumps(config, indent=2, sort_keys=True), encoding="utf-8")
+
+
+def load_adapter_weights(model: Any, folder: Path) -> None:
+    """Give a PEFT model the weights of an adapter's folder.
+
+    Raises:
+        ValueError: They are of another adapter's shape or names.
+    """
+    from peft import set_peft_model_state_dict
+    from safetensors.torch import load_file
+
+    loaded = set_peft_model_state_dict(model, load_file(folder / WEIGHTS_FILE))
+    missing = [name for name in loaded.missing_keys if "lora_" in name]
+    if loaded.unexpected_keys or missing:
+        raise ValueError(
+            f"the adapter in {folder} has other weights than the model's: {missing or loaded.unexpected_keys}"
+        )
+
+
+def _as_json(value: Any) -> Any:
+    """Return a set as a list, and an enumeration's value."""
+    return sorted(value) if isinstance(value, set | frozenset) else getattr(value, "value", str(value))

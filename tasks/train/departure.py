@@ -1,0 +1,92 @@
+"""How a training leaves a machine that will be taken away: with its last finished step mirrored, and by exit code 4."""
+
+import os
+import threading
+from typing import TYPE_CHECKING, Final
+
+from schemas.errors import InputError, Interrupted
+from tasks.policy.child import Channel
+from tasks.train.held_training import HeldTraining
+from tasks.train.preemption import Preemption, leave_in_time
+
+if TYPE_CHECKING:
+    from tasks.train.checkpointer import Checkpointer
+
+LEAST_RESERVE: Final = 4.0
+"""Seconds for what comes after the last upload: the end of the stretch, the lease."""
+
+
+class Departure:
+    """Leaves at the end of the step under way, or in the middle of it where its end would come too late.
+
+    A step may take a minute, in which Python hears of no signal's exception safely; so a thread leaves in that case,
+    with the snapshot of the step before.
+    """
+
+    def __init__(self, preemption: Preemption, held: HeldTraining, channel: Channel) -> None:
+        """Begin to listen.
+
+        Args:
+            preemption: The notice.
+            held: The training.
+            channel: Told why the process ends.
+        """
+        self.preemption = preemption
+        self._held = held
+        self._channel = channel
+        self._checkpointer: Checkpointer | None = None
+        self._leaving = threading.Lock()
+        threading.Thread(
+            target=leave_in_time,
+            args=(preemption, self._reserve, self._leaving, self._abandon),
+            name="departure",
+            daemon=True,
+        ).start()
+
+    def follow(self, checkpointer: "Checkpointer") -> None:
+        """Mirror this one's last snapshot from now on; before, there is nothing that is not mirrored."""
+        self._checkpointer = checkpointer
+
+    def leave_if_asked(self) -> None:
+        """Leave where there was a notice: called when the step under way has ended, or the training has.
+
+        Raises:
+            Interrupted: There was.
+        """
+        if not self.preemption.noticed.is_set():
+            return
+        if not self._leaving.acquire(blocking=False):
+            # The thread is leaving already, and ends the process.
+            threading.Event().wait()
+        raise Interrupted(self._leave())
+
+    def _reserve(self) -> float:
+        """Return the seconds that leaving takes: twice what mirroring took, for one may be under way."""
+        if self._checkpointer is None or self._checkpointer.last is None:
+            return float("inf")
+        measured = self._held.keeper.seconds_to_mirror
+        half = self.preemption.seconds / 2
+        return half if measured is None else min(half, LEAST_RESERVE + 2 * measured)
+
+    def _leave(self) -> str:
+        """Mirror the last finished step within the time left, end the stretch, and return what to say."""
+        from tasks.train.checkpointer import checkpoint_of
+
+        keeper = self._held.keeper
+        last = None if self._checkpointer is None else self._checkpointer.last
+        if last is not None and keeper.mirrored != last.step:
+            keeper.keep(checkpoint_of(last, mirrored=True))
+        in_time = keeper.flush(max(0.0, self.preemption.seconds_left() - 1.0))
+        self._held.end("preempted" if self.preemption.announced else "interrupted")
+        step = self._held.step if last is None else last.step
+        kept = "is mirrored" if in_time else "was not mirrored in time"
+        return f"the training stopped after step {step}, which {kept}; run the same command again to go on from there"
+
+    def _abandon(self) -> None:
+        """Leave from the thread, whatever the main one is doing."""
+        try:
+            sentence, code = self._leave(), Interrupted.exit_code
+        except InputError as error:
+            sentence, code = str(error), error.exit_code
+        self._channel.failure(sentence, code)
+        os._exit(code)

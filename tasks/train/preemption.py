@@ -1,0 +1,103 @@
+"""The notice of a machine that will be taken away: a signal, or the answer of Google's metadata server.
+
+https://cloud.google.com/compute/docs/instances/create-use-preemptible: the value `instance/preempted` turns from FALSE
+to TRUE, and a request with `wait_for_change` is answered when it does.
+"""
+
+import http.client
+import logging
+import signal
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from typing import Final
+
+SECONDS_OF_A_POLL: Final = 300
+SECONDS_BETWEEN_FAILURES: Final = 5.0
+LOOPBACK: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""The metadata server is on the machine itself: no proxy leads to it."""
+
+logger = logging.getLogger(__name__)
+
+
+class Preemption:
+    """Whether this process has to leave, and how much time it has."""
+
+    def __init__(self, seconds: float, notice_url: str | None = None) -> None:
+        """Know of nothing yet.
+
+        Args:
+            seconds: Time from the notice to the exit.
+            notice_url: Where the machine's end is announced; a signal alone tells of it where None.
+        """
+        self.seconds = seconds
+        self._notice_url = notice_url
+        self._deadline = float("inf")
+        self.noticed = threading.Event()
+        """Set when the process has to leave."""
+        self.announced = False
+        """Whether the machine itself announced its end; otherwise it was a signal."""
+
+    def watch(self) -> None:
+        """Listen for SIGTERM, and ask for the notice in a thread; must be called in the main thread."""
+        signal.signal(signal.SIGTERM, lambda *_: self.notice())
+        if self._notice_url is not None:
+            threading.Thread(target=self._poll, args=[self._notice_url], name="preemption", daemon=True).start()
+
+    def notice(self) -> None:
+        """Note that the process has to leave; the first notice starts the clock."""
+        # Not `is_set`: a second signal may come while the first is setting it.
+        if self._deadline == float("inf"):
+            self._deadline = time.monotonic() + self.seconds
+            self.noticed.set()
+
+    def seconds_left(self) -> float:
+        """Return the time until the exit; infinite before a notice, and never below 0."""
+        return max(0.0, self._deadline - time.monotonic())
+
+    def _poll(self, url: str) -> None:
+        warned = False
+        while not self.noticed.is_set():
+            try:
+                announced = _ask(url)
+            except (OSError, http.client.HTTPException) as error:
+                # Away from Google's machines there is no such server, and a signal still tells.
+                if not warned:
+                    logger.warning("the preemption notice at %s does not answer (%s); asking again", url, error)
+                warned = True
+                time.sleep(SECONDS_BETWEEN_FAILURES)
+                continue
+            if announced:
+                self.announced = True
+                self.notice()
+
+
+def _ask(url: str) -> bool:
+    """Wait until the value changes or a while has passed, and return whether the machine will be taken away."""
+    request = urllib.request.Request(  # noqa: S310 - the address is the configuration's
+        f"{url}?wait_for_change=true&timeout_sec={SECONDS_OF_A_POLL}", headers={"Metadata-Flavor": "Google"}
+    )
+    with LOOPBACK.open(request, timeout=SECONDS_OF_A_POLL + 30) as answer:
+        return bool(answer.read(16).strip() == b"TRUE")
+
+
+def leave_in_time(
+    preemption: Preemption, reserve: Callable[[], float], leaving: threading.Lock, leave: Callable[[], None]
+) -> None:
+    """Wait for a notice, then leave at the last moment that still is in time, unless the step under way ends before.
+
+    Args:
+        preemption: The notice.
+        reserve: Returns the seconds that leaving takes.
+        leaving: Held by whoever leaves: this, or the training at the end of its step.
+        leave: Ends the process.
+    """
+    preemption.noticed.wait()
+    while not leaving.locked():
+        seconds = preemption.seconds_left() - reserve()
+        if seconds > 0:
+            time.sleep(min(seconds, 0.2))
+        elif leaving.acquire(blocking=False):
+            leave()

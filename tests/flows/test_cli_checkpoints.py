@@ -1,0 +1,306 @@
+"""`tucano checkpoints` as a person uses it: exit codes, sentences, tables, and what is left in the mirror."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tasks.checkpoints.address import open_mirror
+from tasks.checkpoints.lease import Lease
+from tasks.checkpoints.local import LocalCheckpoints, read_sealed, verify_sealed
+from tasks.checkpoints.mirror import Mirror
+from tasks.checkpoints.stretches import begin, end
+from tests.flows.command import Ended, in_this_process
+
+BASE = "b" * 64
+A_WEEK = 7 * 24 * 3600.0
+
+
+def tucano(*arguments: str | Path) -> Ended:
+    ended = in_this_process("checkpoints", *arguments)
+    assert "Traceback" not in ended.stderr
+    return ended
+
+
+def checkpoint(root: Path, step: int, *, training: str = "grpo", base: str = BASE, fencing: int = 1) -> Path:
+    def fill(folder: Path) -> None:
+        (folder / "adapter.safetensors").write_bytes(f"adapter of step {step}".encode() * 1000)
+        (folder / "trainer_state.json").write_text(json.dumps({"step": step}), encoding="utf-8")
+        (folder / "tokenizer.json").write_text("the same at every step", encoding="utf-8")
+
+    return LocalCheckpoints(root / "local", training, base).write(step, fencing, {"reward": step / 100}, fill)
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Path:
+    """A mirror with steps 10, 20, 30 of one training; 10 is the best."""
+    address = tmp_path / "mirror"
+    opened = open_mirror(str(address), "grpo")
+    manifests = [opened.publish(checkpoint(tmp_path, step)) for step in (10, 20, 30)]
+    opened.pin("best", manifests[0])
+    return address
+
+
+def opened(mirror: Path, training: str = "grpo") -> Mirror:
+    return open_mirror(str(mirror), training)
+
+
+def spoil(mirror: Path, step: int, name: str = "adapter.safetensors", training: str = "grpo") -> None:
+    """Alter one byte of a file of one checkpoint."""
+    manifest = next(found for found in opened(mirror, training).manifests() if found.step == step)
+    path = mirror / training / "blobs" / "sha256" / manifest.files[name].sha256
+    path.chmod(0o644)
+    path.write_bytes(b"X" + path.read_bytes()[1:])
+
+
+def objects(mirror: Path) -> set[Path]:
+    return {path for path in mirror.rglob("*") if path.is_file()}
+
+
+def refuses(ended: Ended, sentence: str) -> None:
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stdout == ""
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith("tucano: ")
+    assert sentence in last
+
+
+def test_list_shows_checkpoints_newest_first_with_pins_and_history(mirror: Path) -> None:
+    store, root = opened(mirror).store, opened(mirror).root
+    begin(store, root, 1, 0)
+    end(store, root, 1, 30, "preempted")
+    ended = tucano("list", mirror, "--json")
+    assert ended.returncode == 0, ended.stderr
+    (training,) = json.loads(ended.stdout)["trainings"]
+    assert [(found["step"], found["pins"]) for found in training["checkpoints"]] == [(30, []), (20, []), (10, ["best"])]
+    assert training["checkpoints"][0]["files"] == 3
+    assert training["lease"] is None
+    lines = ended.stderr.splitlines()
+    assert "training grpo" in lines
+    assert any("best" in line and "18.0 kB" in line for line in lines)
+    assert any("0-30 on " in line and "preempted" in line for line in lines)
+    assert max(map(len, lines)) <= 100
+
+
+def test_list_names_who_works_on_a_training_now(mirror: Path) -> None:
+    lease = Lease.acquire(opened(mirror).store, opened(mirror).root, seconds=A_WEEK)
+    ended = tucano("list", mirror, "--json")
+    (training,) = json.loads(ended.stdout)["trainings"]
+    assert training["lease"]["machine"] == lease.owner.machine
+    assert f"lease: process {lease.owner.process} on {lease.owner.machine}" in ended.stderr
+    lease.release()
+    assert "lease: " not in tucano("list", mirror).stderr
+
+
+def test_an_empty_mirror_says_so(tmp_path: Path) -> None:
+    ended = tucano("list", tmp_path, "--json")
+    assert ended.returncode == 0
+    assert "is empty" in ended.stderr
+    assert json.loads(ended.stdout) == {"mirror": str(tmp_path), "trainings": []}
+
+
+def test_verify_says_whole_of_each_and_ends_with_0(mirror: Path) -> None:
+    ended = tucano("verify", mirror, "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.count("whole") == 3
+    assert json.loads(ended.stdout)["whole"]
+
+
+def test_verify_tells_what_is_wrong_and_ends_with_3(mirror: Path) -> None:
+    spoil(mirror, 20)
+    before = objects(mirror)
+    ended = tucano("verify", mirror, "--json")
+    assert ended.returncode == 3
+    document = json.loads(ended.stdout)
+    assert not document["whole"]
+    problems = {row["step"]: row["problem"] for row in document["trainings"]["grpo"]}
+    assert problems[30] is None
+    assert problems[10] is None
+    assert "adapter.safetensors" in problems[20]
+    assert "1 of 3 checkpoints" in ended.stderr
+    assert objects(mirror) == before
+    assert tucano("verify", mirror, "--step", "30").returncode == 0
+
+
+def test_a_damaged_manifest_is_not_whole_either(mirror: Path) -> None:
+    path = next((mirror / "grpo" / "manifests").glob("00000020-*"))
+    path.chmod(0o644)
+    path.write_bytes(path.read_bytes().replace(b'"step":20', b'"step":21'))
+    ended = tucano("verify", mirror, "--json")
+    assert ended.returncode == 3
+    problems = {row["step"]: row["problem"] for row in json.loads(ended.stdout)["trainings"]["grpo"]}
+    assert problems[20] is not None
+    assert problems[30] is None
+    assert tucano("list", mirror).returncode == 0
+
+
+def test_pull_writes_the_newest_whole_checkpoint_and_says_which(mirror: Path, tmp_path: Path) -> None:
+    spoil(mirror, 30)
+    ended = tucano("pull", mirror, "--out", tmp_path / "pulled", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["step"] == 20
+    assert "pulled step 20 of grpo" in ended.stderr
+    assert verify_sealed(tmp_path / "pulled").step == 20
+
+
+@pytest.mark.parametrize(("choice", "step"), [(("--step", "20"), 20), (("--pin", "best"), 10), ((), 30)])
+def test_pull_takes_the_checkpoint_that_is_asked_for(
+    mirror: Path, tmp_path: Path, choice: tuple[str, ...], step: int
+) -> None:
+    (tmp_path / "pulled").mkdir()
+    assert tucano("pull", mirror, "--out", tmp_path / "pulled", *choice).returncode == 0
+    assert verify_sealed(tmp_path / "pulled").step == step
+
+
+@pytest.mark.parametrize(
+    ("choice", "sentence"),
+    [
+        (("--step", "11"), "no checkpoint of step 11; its checkpoints are of the steps: 30, 20, 10"),
+        (("--pin", "final"), "no checkpoint pinned as final"),
+        (("--training", "dpo"), "has no training 'dpo'; choose among those that it has: grpo"),
+        (("--step", "10", "--pin", "best"), "name two checkpoints"),
+    ],
+)
+def test_pull_names_what_is_not_there_and_writes_nothing(
+    mirror: Path, tmp_path: Path, choice: tuple[str, ...], sentence: str
+) -> None:
+    refuses(tucano("pull", mirror, "--out", tmp_path / "pulled", *choice), sentence)
+    assert not (tmp_path / "pulled").exists()
+
+
+def test_pull_of_a_damaged_checkpoint_is_refused_and_leaves_nothing(mirror: Path, tmp_path: Path) -> None:
+    spoil(mirror, 20)
+    refuses(tucano("pull", mirror, "--out", tmp_path / "pulled", "--step", "20"), "adapter.safetensors")
+    assert not (tmp_path / "pulled").exists()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_pull_replaces_no_folder_with_something_in_it(mirror: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").touch()
+    refuses(tucano("pull", mirror, "--out", tmp_path), "is no empty folder")
+    assert (tmp_path / "mine.txt").exists()
+
+
+def test_pull_asks_for_the_training_where_there_are_several(mirror: Path, tmp_path: Path) -> None:
+    opened(mirror, "grpo-push").publish(checkpoint(tmp_path / "other", 5, training="grpo-push"))
+    out = tmp_path / "pulled"
+    refuses(tucano("pull", mirror, "--out", out), "choose one by --training: grpo, grpo-push")
+    refuses(tucano("pull", mirror, "--out", out, "--training", "gr"), "is how 2 trainings begin")
+    assert tucano("pull", mirror, "--out", out, "--training", "grpo-p").returncode == 0
+    assert read_sealed(out).training == "grpo-push"
+
+
+def test_what_was_pulled_can_be_pushed_to_another_mirror(mirror: Path, tmp_path: Path) -> None:
+    assert tucano("pull", mirror, "--out", tmp_path / "pulled").returncode == 0
+    other = tmp_path / "other"
+    ended = tucano("push", tmp_path / "pulled", other, "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert "pushed step 30 of grpo" in ended.stderr
+    assert json.loads(ended.stdout)["bytes_sent"] == json.loads(ended.stdout)["bytes"]
+    newest = opened(other).newest(BASE)
+    assert newest is not None
+    assert newest == opened(mirror).newest(BASE)
+    again = tucano("push", tmp_path / "pulled", other, "--json")
+    assert again.returncode == 0
+    assert json.loads(again.stdout)["bytes_sent"] == 0
+
+
+def test_push_refuses_another_base_model(mirror: Path, tmp_path: Path) -> None:
+    before = objects(mirror)
+    folder = checkpoint(tmp_path / "other", 40, base="c" * 64)
+    refuses(tucano("push", folder, mirror), "and not of cccccccccccc")
+    new = objects(mirror) - before
+    assert before <= objects(mirror)
+    assert {path.relative_to(mirror).parts[1] for path in new} == {"lease"}
+
+
+def test_push_refuses_what_the_training_left_behind(mirror: Path, tmp_path: Path) -> None:
+    begin(opened(mirror).store, opened(mirror).root, 2, 30)
+    folder = checkpoint(tmp_path / "other", 40, fencing=1)
+    refuses(tucano("push", folder, mirror), "went on from step 30 without")
+    assert [manifest.step for manifest in opened(mirror).manifests()] == [30, 20, 10]
+
+
+def test_push_refuses_while_a_worker_holds_the_training_and_leaves_it_alone(mirror: Path, tmp_path: Path) -> None:
+    lease = Lease.acquire(opened(mirror).store, opened(mirror).root, seconds=A_WEEK)
+    refuses(tucano("push", checkpoint(tmp_path, 40), mirror), lease.owner.machine)
+    lease.require_held()
+    lease.release()
+    assert tucano("push", checkpoint(tmp_path, 40), mirror).returncode == 0
+
+
+def test_push_refuses_a_folder_that_is_no_whole_checkpoint(mirror: Path, tmp_path: Path) -> None:
+    refuses(tucano("push", tmp_path / "nowhere", mirror), "nowhere")
+    folder = checkpoint(tmp_path, 40)
+    (folder / "tokenizer.json").write_text("altered", encoding="utf-8")
+    refuses(tucano("push", folder, mirror), "tokenizer.json")
+    assert [manifest.step for manifest in opened(mirror).manifests()] == [30, 20, 10]
+
+
+def test_prune_keeps_the_newest_and_the_pinned_and_says_what_it_removed(mirror: Path) -> None:
+    ended = tucano("prune", mirror, "--keep", "1", "--grace-hours", "0", "--json")
+    assert ended.returncode == 0, ended.stderr
+    (removed,) = json.loads(ended.stdout)["trainings"]
+    assert removed == {"training": "grpo", "checkpoints": 1, "blobs": 2, "bytes": 18_012}
+    assert [manifest.step for manifest in opened(mirror).manifests()] == [30, 10]
+    assert tucano("verify", mirror).returncode == 0
+
+
+def test_prune_leaves_young_bytes_and_all_that_it_keeps(mirror: Path) -> None:
+    before = objects(mirror)
+    ended = tucano("prune", mirror, "--json")
+    assert json.loads(ended.stdout)["trainings"][0]["bytes"] == 0
+    assert objects(mirror) == before
+
+
+def test_prune_takes_no_young_bytes_from_under_a_worker(mirror: Path) -> None:
+    lease = Lease.acquire(opened(mirror).store, opened(mirror).root, seconds=A_WEEK)
+    before = objects(mirror)
+    refuses(tucano("prune", mirror, "--keep", "1", "--grace-hours", "0"), lease.owner.machine)
+    assert objects(mirror) == before
+    assert tucano("prune", mirror, "--keep", "1").returncode == 0
+    lease.release()
+
+
+@pytest.mark.parametrize("command", ["list", "verify", "prune"])
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [("nowhere/mirror", "there is no folder nowhere/mirror"), ("s3://bucket/mirror", "neither a folder nor gs://")],
+)
+def test_a_mirror_that_is_not_there_is_named(command: str, address: str, sentence: str) -> None:
+    refuses(tucano(command, address), sentence)
+
+
+@pytest.mark.parametrize("command", [("list",), ("verify",), ("prune", "--keep", "1", "--grace-hours", "0")])
+def test_a_manifest_of_a_newer_version_is_named_and_nothing_is_deleted(mirror: Path, command: tuple[str, ...]) -> None:
+    manifests = mirror / "grpo" / "manifests"
+    body = b'{"version":3,"of":"another form"}'
+    digest = hashlib.sha256(body).hexdigest().encode()
+    (manifests / "00000040-00000001.json").write_bytes(b'{"manifest":' + body + b',"sha256":"' + digest + b'"}')
+    before = objects(mirror)
+    name, *more = command
+    refuses(tucano(name, mirror, *more), "newer version")
+    assert objects(mirror) == before
+
+
+def test_ctrl_c_in_a_verification_changes_nothing_and_ends_with_4(
+    mirror: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Mirror, "verify", interrupted)
+    ended = tucano("verify", mirror)
+    assert ended.returncode == 4
+    assert "nothing was changed" in ended.stderr
+
+
+def test_the_help_lists_the_five_commands_without_loading_what_is_heavy() -> None:
+    assert all(name in tucano("--help").stdout for name in ("list", "verify", "pull", "push", "prune"))
+    heavy = "{'google', 'pydantic', 'torch', 'prefect', 'mlflow'}"
+    code = f"import sys; import flows.cli_checkpoints; print({heavy} & set(sys.modules))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "set()"

@@ -1,0 +1,294 @@
+import base64
+import errno
+import logging
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.errors import InputError
+from tasks.checkpoints.local import LocalCheckpoints, read_sealed, verify_sealed
+from tasks.checkpoints.manifest import MANIFEST_FILE, ManifestTooNew
+from tests.tasks.checkpoints.test_manifest import sealed
+
+BASE = "b" * 64
+FILES = {"adapter/weights.bin": b"weights", "state.json": b"{}"}
+
+names = st.sampled_from(["a.bin", "b.json", "sub/a.bin", "sub/deeper/ção.pt", "sub/b json"])
+
+
+def filling(files: Mapping[str, bytes]) -> Callable[[Path], None]:
+    def fill(folder: Path) -> None:
+        for name, content in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+
+    return fill
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != MANIFEST_FILE
+    }
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalCheckpoints:
+    return LocalCheckpoints(tmp_path / "checkpoints", "train-1", BASE)
+
+
+def test_without_a_checkpoint_none_is_found(local: LocalCheckpoints) -> None:
+    assert local.newest() is None
+    local.keep(1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(files=st.dictionaries(names, st.binary(max_size=32), min_size=1), step=st.integers(0, 10**6))
+def test_a_checkpoint_is_found_as_it_was_written(files: dict[str, bytes], step: int) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        local = LocalCheckpoints(Path(root), "train-1", BASE)
+        folder = local.write(step, 4, {"reward": 0.25}, filling(files))
+        assert local.newest() == folder
+        assert files_of(folder) == files
+        manifest = verify_sealed(folder)
+        assert (manifest.training, manifest.base, manifest.step, manifest.fencing) == ("train-1", BASE, step, 4)
+        assert manifest.metrics == {"reward": 0.25}
+        assert [path.name for path in Path(root).iterdir()] == [f"checkpoint-{step:08d}-00000004"]
+
+
+def test_the_newest_is_by_step_and_then_by_fencing_number(local: LocalCheckpoints) -> None:
+    for step, fencing in ((9, 3), (100, 1), (100, 2), (10, 5)):
+        local.write(step, fencing, {}, filling(FILES))
+    newest = local.newest()
+    assert newest is not None
+    assert newest.name == "checkpoint-00000100-00000002"
+
+
+def test_a_checkpoint_that_a_later_stretch_did_without_is_passed_over(local: LocalCheckpoints) -> None:
+    kept = local.write(140, 1, {}, filling(FILES))
+    local.write(150, 1, {}, filling(FILES))
+    assert local.newest({1: 0, 2: 140}) == kept
+
+
+def test_a_finished_checkpoint_is_left_as_it_is(local: LocalCheckpoints) -> None:
+    folder = local.write(1, 1, {}, filling(FILES))
+    assert local.write(1, 1, {}, filling({"other": b"x"})) == folder
+    assert files_of(folder) == FILES
+
+
+def test_a_damaged_checkpoint_is_written_anew(local: LocalCheckpoints) -> None:
+    folder = local.write(1, 1, {}, filling(FILES))
+    (folder / "state.json").unlink()
+    local.write(1, 1, {}, filling(FILES))
+    assert local.newest() == folder
+    assert files_of(folder) == FILES
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_a_torn_or_altered_folder_is_never_taken(data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        local = LocalCheckpoints(Path(root), "train-1", BASE)
+        before = local.write(1, 1, {}, filling(FILES))
+        folder = local.write(2, 1, {}, filling(FILES))
+        victim = folder / data.draw(st.sampled_from([*FILES, MANIFEST_FILE]))
+        content = victim.read_bytes()
+        position = data.draw(st.integers(0, len(content) - 1))
+        match data.draw(st.sampled_from(["lost", "cut", "flipped"])):
+            case "lost":
+                victim.unlink()
+            case "cut":
+                victim.write_bytes(content[:position])
+            case "flipped":
+                bit = 1 << data.draw(st.integers(0, 7))
+                victim.write_bytes(content[:position] + bytes([content[position] ^ bit]) + content[position + 1 :])
+        assert local.newest() == before
+
+
+@pytest.mark.parametrize("name", ["checkpoint-00000009-00000001", "checkpoint-9", ".draft-00000009-00000001-x"])
+def test_a_folder_without_a_manifest_or_of_another_name_is_never_taken(local: LocalCheckpoints, name: str) -> None:
+    folder = local.write(1, 1, {}, filling(FILES))
+    (folder.parent / name).mkdir()
+    (folder.parent / name / "state.json").write_bytes(b"{}")
+    assert local.newest() == folder
+
+
+def test_a_copy_under_another_step_is_never_taken(local: LocalCheckpoints) -> None:
+    folder = local.write(1, 1, {}, filling(FILES))
+    renamed = folder.with_name("checkpoint-00000009-00000001")
+    folder.rename(renamed)
+    assert local.newest() is None
+
+
+KILLED_WRITER = """
+import sys
+from pathlib import Path
+from tasks.checkpoints.local import LocalCheckpoints
+
+def fill(folder):
+    for part in range(20):
+        (folder / f"part-{part}").write_bytes(bytes([step % 256]) * 50_000)
+        print(step, flush=True)
+
+local = LocalCheckpoints(Path(sys.argv[1]), "train-1", "b" * 64)
+step = 0
+while True:
+    local.write(step, 1, {}, fill)
+    local.keep(2)
+    step += 1
+"""
+
+
+@pytest.mark.parametrize("lines", [1, 10, 21, 25, 47, 60])
+def test_a_writer_that_is_killed_at_any_moment_leaves_whole_checkpoints_only(
+    local: LocalCheckpoints, tmp_path: Path, lines: int
+) -> None:
+    root = tmp_path / "checkpoints"
+    with subprocess.Popen([sys.executable, "-c", KILLED_WRITER, root], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        for _ in range(lines):
+            writing = int(writer.stdout.readline())
+        time.sleep(0.001 * lines)
+        writer.send_signal(signal.SIGKILL)
+    for folder in root.glob("checkpoint-*"):
+        verify_sealed(folder)
+    newest = local.newest()
+    assert newest is not None or writing == 0
+    assert newest is None or read_sealed(newest).step >= writing - 1
+    local.write(10**6, 2, {}, filling(FILES))
+    local.keep(1)
+    assert [path.name for path in root.iterdir()] == ["checkpoint-01000000-00000002"]
+
+
+def test_everything_is_synced_before_the_checkpoint_has_its_name_and_its_name_after(
+    local: LocalCheckpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[str, bool]] = []
+    final = tmp_path / "checkpoints" / "checkpoint-00000001-00000001"
+    synchronize = os.fsync
+
+    def noting(descriptor: int) -> None:
+        synced.append((Path(f"/proc/self/fd/{descriptor}").readlink().name, final.exists()))
+        synchronize(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    local.write(1, 1, {}, filling(FILES))
+    before = {name for name, named in synced if not named}
+    assert before >= {"weights.bin", "adapter", "state.json", MANIFEST_FILE}
+    assert any(name.startswith(".draft-") for name in before)
+    assert [name for name, named in synced if named] == ["checkpoints"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), RuntimeError("PytorchStreamWriter: No space left on device")],
+)
+def test_a_full_disk_is_said_in_one_sentence_and_leaves_nothing(
+    local: LocalCheckpoints, tmp_path: Path, error: Exception
+) -> None:
+    earlier = local.write(1, 1, {}, filling(FILES))
+
+    def fill(folder: Path) -> None:
+        (folder / "half").write_bytes(b"x")
+        raise error
+
+    with pytest.raises(InputError, match=r"step 2 cannot be written .*\(No space left on device\); free space"):
+        local.write(2, 1, {}, fill)
+    assert list((tmp_path / "checkpoints").iterdir()) == [earlier]
+
+
+def test_a_file_that_may_grow_no_further_is_said_too(local: LocalCheckpoints) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(InputError, match=r"cannot be written .*\(File too large\)"):
+            local.write(1, 1, {}, filling({"large": bytes(5000)}))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert local.newest() is None
+
+
+def test_a_root_that_is_a_file_is_said(tmp_path: Path) -> None:
+    (tmp_path / "root").write_text("a file")
+    with pytest.raises(InputError, match="step 1 cannot be written to"):
+        LocalCheckpoints(tmp_path / "root", "train-1", BASE).write(1, 1, {}, filling(FILES))
+
+
+def test_what_else_fails_while_it_is_filled_is_not_dressed_up(local: LocalCheckpoints) -> None:
+    with pytest.raises(ZeroDivisionError):
+        local.write(1, 1, {}, lambda folder: print(1 / 0))
+    assert local.newest() is None
+
+
+def test_checkpoints_of_another_training_or_base_model_are_passed_over_and_kept(
+    local: LocalCheckpoints, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = tmp_path / "checkpoints"
+    mine = local.write(1, 1, {}, filling(FILES))
+    other = LocalCheckpoints(root, "train-2", BASE).write(2, 1, {}, filling(FILES))
+    other_base = LocalCheckpoints(root, "train-1", "c" * 64).write(3, 1, {}, filling(FILES))
+    with caplog.at_level(logging.WARNING):
+        assert local.newest() == mine
+    of_base, of_training = (record.getMessage() for record in caplog.records)
+    assert "cccccccccccc" in of_base
+    assert "train-2" in of_training
+    local.keep(1)
+    assert other.exists()
+    assert other_base.exists()
+
+
+def test_a_checkpoint_of_a_newer_version_is_said_and_kept(local: LocalCheckpoints, tmp_path: Path) -> None:
+    local.write(1, 1, {}, filling(FILES))
+    newer = tmp_path / "checkpoints" / "checkpoint-00000009-00000001"
+    newer.mkdir()
+    (newer / MANIFEST_FILE).write_bytes(sealed({"version": 3}))
+    with pytest.raises(ManifestTooNew, match=r"checkpoint-00000009-00000001: .*update this installation"):
+        local.newest()
+    local.keep(1)
+    assert newer.exists()
+
+
+@settings(max_examples=30, deadline=None)
+@given(steps=st.sets(st.integers(0, 99), min_size=1, max_size=6), last=st.integers(1, 4), data=st.data())
+def test_the_newest_and_the_excepted_are_kept_and_nothing_else(steps: set[int], last: int, data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        local = LocalCheckpoints(Path(root), "train-1", BASE)
+        folders = {step: local.write(step, 1, {}, filling(FILES)) for step in sorted(steps)}
+        (Path(root) / ".draft-left").mkdir()
+        excepted = data.draw(st.sets(st.sampled_from(sorted(steps))))
+        local.keep(last, but=[folders[step] for step in excepted])
+        kept = {*sorted(steps)[-last:], *excepted}
+        assert sorted(path.name for path in Path(root).iterdir()) == sorted(folders[step].name for step in kept)
+
+
+def test_nothing_is_kept_is_no_wish(local: LocalCheckpoints) -> None:
+    with pytest.raises(ValueError, match="last is 0"):
+        local.keep(0)
+
+
+def test_a_folder_that_is_no_checkpoint_is_named(tmp_path: Path) -> None:
+    for read in (read_sealed, verify_sealed):
+        with pytest.raises(InputError, match=r"nowhere is no checkpoint: .*No such file"):
+            read(tmp_path / "nowhere")
+    (tmp_path / MANIFEST_FILE).write_bytes(b"{}")
+    with pytest.raises(InputError, match="altered or is of an older version"):
+        read_sealed(tmp_path)
+
+
+def test_the_checksum_is_the_one_that_a_store_tells(local: LocalCheckpoints) -> None:
+    folder = local.write(1, 1, {}, filling({"digits": b"123456789"}))
+    # The check value of CRC-32C, from RFC 3720.
+    assert base64.b64decode(read_sealed(folder).files["digits"].crc32c).hex() == "e3069283"
