@@ -151,6 +151,7 @@ def run(job: Job) -> Outcome:
     import transformers
 
     from tasks.policy.load import load_policy, load_tokenizer
+    from tasks.train.adapter_files import adapter_config
     from tasks.train.validation import Selection, Validation, validate
 
     transformers.utils.logging.disable_progress_bar()
@@ -176,7 +177,7 @@ def run(job: Job) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         # Early stopping is none of what is compared: every curve goes to the last step.
-        selection = Selection(score, work, every=job.recipe.evaluate_every, patience=job.recipe.max_steps)
+        selection = Selection(score, every=job.recipe.evaluate_every, patience=job.recipe.max_steps)
         trainer = _trainer(job, rows, databases, tokenizer, work)
         trainer.add_callback(selection)
         started = time.perf_counter()
@@ -186,7 +187,8 @@ def run(job: Job) -> Outcome:
             raise AssertionError("a training ended without one validation, though its last step is always validated")
         test = {}
         if job.answers_test:
-            policy = load_policy(job.setup / "base", selection.best_adapter, four_bit=False)
+            selection.write_best(work / "best", adapter_config(trainer.model))
+            policy = load_policy(job.setup / "base", work / "best", four_bit=False)
             test = _answer_test(job, policy, tokenizer, databases)
     return Outcome(
         seconds=seconds,

@@ -115,7 +115,7 @@ def pull(
 
 @app.command()
 def push(
-    folder: Annotated[Path, typer.Argument(help="A checkpoint's folder, as `pull` writes it.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A checkpoint's folder, as `pull` writes it.")],
     mirror: Address,
     as_json: Json = False,
 ) -> None:
@@ -179,7 +179,7 @@ def prune(
                     "bytes": pruned.bytes,
                 }
             )
-    print_pruned(removed)
+    print_pruned(mirror, removed)
     if as_json:
         typer.echo(json.dumps({"mirror": mirror, "trainings": removed}, ensure_ascii=False))
 
@@ -312,6 +312,8 @@ def _verify(mirrors: "Sequence[Mirror]", step: int | None, progress: "Progress")
             row["problem"] = str(error)
         checked[mirror.training].append(row)
         done += _bytes(manifest)
+    for rows in checked.values():
+        rows.sort(key=lambda row: (row["step"], row["fencing"]), reverse=True)
     return checked
 
 

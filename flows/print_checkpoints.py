@@ -12,7 +12,7 @@ from flows.console import print_table, say
 def print_checkpoints(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> None:
     """Print each training's checkpoints, newest first, and under them its history and who works on it now."""
     if not trainings:
-        say(f"{mirror} is empty: it has no checkpoints, and no training writes to it")
+        say(_empty(mirror))
     for training in trainings:
         say(f"training {training['training']}")
         if training["checkpoints"]:
@@ -45,9 +45,11 @@ def print_checkpoints(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> No
 
 def print_verified(mirror: str, trainings: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Print a row for each checkpoint: that it is whole, or what is wrong with it."""
-    if not any(trainings.values()):
-        say(f"{mirror} has no checkpoints")
+    if not trainings:
+        say(_empty(mirror))
     for training, checkpoints in trainings.items():
+        if not checkpoints:
+            continue
         say(f"training {training}")
         print_table(
             "",
@@ -64,8 +66,11 @@ def print_verified(mirror: str, trainings: Mapping[str, Sequence[Mapping[str, An
         )
 
 
-def print_pruned(trainings: Sequence[Mapping[str, Any]]) -> None:
+def print_pruned(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> None:
     """Print what was removed of each training."""
+    if not trainings:
+        say(_empty(mirror))
+        return
     print_table(
         "Removed",
         ("training", "checkpoints", "blobs", "size"),
@@ -78,3 +83,7 @@ def print_pruned(trainings: Sequence[Mapping[str, Any]]) -> None:
 
 def _utc(moment: str) -> datetime:
     return datetime.fromisoformat(moment).astimezone(UTC)
+
+
+def _empty(mirror: str) -> str:
+    return f"{mirror} is empty: it has no checkpoints, and no training writes to it"

@@ -7,11 +7,13 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from typing import Final
 
 from prefect import get_run_logger
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.objects import State
 from prefect.client.schemas.responses import SetStateStatus
 from prefect.exceptions import Abort, TerminationSignal
 from prefect.runtime import deployment, flow_run
@@ -23,14 +25,20 @@ INTERRUPTIONS_ALIKE: Final = 3
 """An interruption that is told in the same words so often, one after the other, is none that another try mends: the
 sentence of a training names the step that is saved."""
 
+AWAITING: Final = "AwaitingRetry"
+
 _ASKED_TO_END: Final = "the machine or the worker asked the run to end"
 
 
 @contextmanager
-def rescheduled() -> Iterator[None]:
+def rescheduled(seconds: float) -> Iterator[None]:
     """Schedule the run of a deployment again where the block is interrupted; without a deployment, do nothing.
 
     It belongs around all that the run holds: once the run is scheduled, another worker may start on it.
+
+    Args:
+        seconds: How long after an interruption the run starts again: its machine may have announced its end, and must
+            be gone before its worker takes the run once more.
 
     Raises:
         Interrupted: The run has no deployment, or was interrupted in vain too often: then it has failed.
@@ -40,16 +48,29 @@ def rescheduled() -> Iterator[None]:
     if deployment.id is None:
         yield
         return
-    _end_with_supervisor()
+    left = threading.Event()
+    _end_with_supervisor(left)
     try:
-        yield
+        try:
+            yield
+        finally:
+            left.set()
     except Interrupted as interrupted:
-        _reschedule(interrupted, str(interrupted), at_most=INTERRUPTIONS_ALIKE)
+        _reschedule(interrupted, str(interrupted), timedelta(seconds=seconds), at_most=INTERRUPTIONS_ALIKE)
     except TerminationSignal as asked:
-        _reschedule(asked, _ASKED_TO_END)
+        _reschedule(asked, _ASKED_TO_END, timedelta())
 
 
-def _reschedule(interruption: BaseException, why: str, at_most: int | None = None) -> None:
+def went_on() -> bool:
+    """Return whether this run of a deployment was under way before, and was interrupted or suspended."""
+    if deployment.id is None:
+        return False
+    with get_client(sync_client=True) as client:
+        states = client.read_flow_run_states(flow_run.id)
+    return sum(state.is_running() for state in states) > 1
+
+
+def _reschedule(interruption: BaseException, why: str, later: timedelta, at_most: int | None = None) -> None:
     with get_client(sync_client=True) as client:
         state = client.read_flow_run(flow_run.id).state
         if state is None or not state.is_running():
@@ -57,7 +78,8 @@ def _reschedule(interruption: BaseException, why: str, at_most: int | None = Non
         if at_most is not None and _times_alike(client, why) >= at_most:
             get_run_logger().error("interrupted in the same way %d times before: not scheduled again", at_most)
             raise interruption
-        if client.set_flow_run_state(flow_run.id, AwaitingRetry(message=why)).status != SetStateStatus.ACCEPT:
+        again: State[None] = AwaitingRetry(scheduled_time=datetime.now(UTC) + later, message=why)
+        if client.set_flow_run_state(flow_run.id, again).status != SetStateStatus.ACCEPT:
             raise interruption
     raise Abort(f"scheduled again: {why}") from interruption
 
@@ -65,12 +87,12 @@ def _reschedule(interruption: BaseException, why: str, at_most: int | None = Non
 def _times_alike(client: SyncPrefectClient, why: str) -> int:
     """Count how often this run was scheduled again for this reason, and for no other in between."""
     states = sorted(client.read_flow_run_states(flow_run.id), key=lambda state: state.timestamp)
-    reasons = [state.message for state in states if state.name == AwaitingRetry().name]
+    reasons = [state.message for state in states if state.name == AWAITING]
     return len(list(takewhile(lambda reason: reason == why, reversed(reasons))))
 
 
-def _end_with_supervisor() -> None:
-    """Take the end of whoever started this process as a SIGTERM.
+def _end_with_supervisor(left: threading.Event) -> None:
+    """Take the end of whoever started this process as a SIGTERM, until there is nothing left to save.
 
     A worker that is asked to end kills what it has started. Where that is `prefect flow-run execute`, the run itself,
     which is in a process group of its own, lives on and has time to save its work.
@@ -78,11 +100,16 @@ def _end_with_supervisor() -> None:
     # Prefect starts runs with a pipe that nobody writes to; by hand, stdin is a terminal or a file.
     kind = os.fstat(sys.__stdin__.fileno()).st_mode if sys.__stdin__ is not None else 0
     if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
-        threading.Thread(target=_terminate_at_end_of_stdin, daemon=True).start()
+        threading.Thread(target=_terminate_at_end_of_stdin, args=[left], daemon=True).start()
 
 
-def _terminate_at_end_of_stdin() -> None:
+def _terminate_at_end_of_stdin(left: threading.Event) -> None:
     # Not `sys.stdin`: a thread that waits in it holds a lock that the interpreter wants at its end.
     while os.read(0, 1024):
         pass
-    os.kill(os.getpid(), signal.SIGTERM)
+    # Nobody reads what this process prints any more, and rich answers a broken pipe with the end of the process.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    if not left.is_set():
+        os.kill(os.getpid(), signal.SIGTERM)

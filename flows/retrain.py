@@ -14,6 +14,7 @@ from flows.base import base
 from flows.curate import curate
 from flows.evaluate import evaluate, read_report
 from flows.promote import promote, read_decision
+from flows.rescheduling import rescheduled, went_on
 from flows.scores import known_scores, people_scores
 from flows.session import BYTES_NEEDED, state_folder
 from flows.stage import StageResult, open_recorder, open_store
@@ -21,6 +22,11 @@ from flows.synthesize import synthesize
 from flows.train import best_seed, stage_name, train
 from schemas.config import Config
 from tasks.commerce.registry import reward_version
+from tasks.policy.child import SECONDS_TO_END
+
+NOTICES_TO_REST = 2
+"""How long an interrupted run rests, as a multiple of the time that a machine's notice leaves: the machine is gone
+then, also where its worker would take the run some seconds early."""
 
 Until = Literal["train", "evaluate", "promote"]
 
@@ -55,14 +61,21 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
 
     The audit comes first of all that costs, where people have scored these rewards; where they have not, they are
     given completions of the base policy, and the audit follows it.
+
+    Interrupted, the run of a deployment is scheduled again, and goes on where another worker takes it.
     """
-    with _alone(config):
-        return _retrain(config, fresh=fresh, until=until)
+    # The folder is let go first: once the run is scheduled, its next worker wants it.
+    with rescheduled(NOTICES_TO_REST * config.train.preemption.seconds), _alone(config):
+        # What this run made anew before it was interrupted is not made once more.
+        return _retrain(config, fresh=fresh and not went_on(), until=until)
 
 
 def _alone(config: Config) -> AbstractContextManager[None]:
     """Hold the state folder where no command does: in a run of a deployment, until it ends or is suspended."""
-    return nullcontext() if deployment.id is None else state_folder(config, bytes_needed=BYTES_NEEDED)
+    if deployment.id is None:
+        return nullcontext()
+    # The run before may still be ending on this machine, with this one's own work.
+    return state_folder(config, bytes_needed=BYTES_NEEDED, patience=SECONDS_TO_END)
 
 
 def _retrain(config: Config, *, fresh: bool, until: Until) -> Retraining:

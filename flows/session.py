@@ -73,8 +73,13 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
 
 
 @contextmanager
-def state_folder(config: Config, *, bytes_needed: int) -> Iterator[None]:
+def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) -> Iterator[None]:
     """Hold the state folder alone, for whoever works in it: a command, or a run of a deployment.
+
+    Args:
+        config: Where it is.
+        bytes_needed: What its disk must have free.
+        patience: Seconds for which another run that holds it is waited for.
 
     Raises:
         InputError: It cannot be written, its disk is nearly full, or another run holds it.
@@ -89,7 +94,7 @@ def state_folder(config: Config, *, bytes_needed: int) -> Iterator[None]:
         )
     lock = FileLock(root / LOCK_FILE)
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=patience)
     except Timeout:
         raise InputError(
             f"another tucano is at work in the state folder {root}; wait for its end, or use another folder "

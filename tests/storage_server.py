@@ -4,13 +4,16 @@ The emulator answers one request after the other, ignores every precondition, an
 each part of it. Its resources, checksums, buckets and listings are used; requests and uploads are done here.
 """
 
+import base64
 import json
 import random
 import re
 import socket
 import struct
+import sys
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,12 +24,13 @@ from http import HTTPStatus
 from http.server import ThreadingHTTPServer
 from typing import Any, Final, Literal
 
+import google_crc32c
 from gcp_storage_emulator import server as emulator
-from gcp_storage_emulator.exceptions import BadRequest
+from gcp_storage_emulator.exceptions import NotFound
 from gcp_storage_emulator.handlers import buckets, objects
 from gcp_storage_emulator.storage import Storage
 
-FaultKind = Literal["429", "503", "reset-before", "reset-after", "half", "delay"]
+FaultKind = Literal["429", "503", "reset-before", "reset-after", "half", "delay", "altered"]
 FAULTS: Final[tuple[FaultKind, ...]] = ("429", "503", "reset-before", "reset-after", "half", "delay")
 READ_SIZE: Final = 1 << 20
 PERSISTED_UNIT: Final = 256 << 10
@@ -40,7 +44,8 @@ class Faults:
     """Which requests fail, and how: the same seed gives the same sequence of decisions.
 
     `429` and `503` are answers; `reset-before` and `reset-after` reset the connection, before or after the request was
-    carried out; `half` breaks an upload or a download in its middle; `delay` answers late.
+    carried out; `half` breaks an upload or a download in its middle; `delay` answers late; `altered`, which encryption
+    makes unlikely, flips a bit of an upload on its way.
     """
 
     seed: int = 0
@@ -61,13 +66,13 @@ class Faults:
         self._lock = threading.Lock()
 
     def draw(self, method: str, *, has_bytes: bool) -> FaultKind | None:
-        """Decide what happens to a request; `half` only to one that moves bytes of an object."""
+        """Decide what happens to a request; `half` and `altered` only to one that moves bytes of an object."""
         with self._lock:
             if self._generator.random() >= self.rate or method not in self.methods:
                 return None
             if self.limit is not None and self.injected.total() >= self.limit:
                 return None
-            kinds = [kind for kind in self.kinds if has_bytes or kind != "half"]
+            kinds = [kind for kind in self.kinds if has_bytes or kind not in {"half", "altered"}]
             if not kinds:
                 return None
             kind = self._generator.choice(kinds)
@@ -92,6 +97,8 @@ class StorageServer:
         """Bytes a second over all uploads together; unlimited where None. May be changed while they run."""
         self.refusal: HTTPStatus | None = None
         """The answer to every request, such as 403, where there is one."""
+        self.refusal_text = ""
+        """What that answer says, where it says more than its status."""
         self.clock_ahead = timedelta(0)
         """How far the service's clock is ahead of this machine's."""
         self.storage = _Storage(self._now)
@@ -130,8 +137,9 @@ class StorageServer:
 
     def reset(self) -> None:
         """Forget every object, fault and limit."""
-        self.faults, self.upload_rate, self.refusal, self.clock_ahead = Faults(), None, None, timedelta(0)
-        self.bytes_received = 0
+        self.faults, self.upload_rate, self.clock_ahead = Faults(), None, timedelta(0)
+        self.refusal, self.refusal_text, self.bytes_received = None, "", 0
+        self.storage.uploads.clear()
         for key in self.keys():
             self.lose(key)
 
@@ -187,18 +195,22 @@ class _Upload:
     received: int = 0
     finished: bool = False
 
-    def place_for(self, start: int, size: int, total: int | None) -> memoryview:
+    def place_for(self, part: dict[str, Any], size: int) -> memoryview:
         """Return where a part goes; what is sent again takes the place that it had."""
-        if start > self.received:
-            raise BadRequest(f"the part starts at {start}, but only {self.received} bytes are there")
-        missing = max(start + size, total or 0) - len(self.content)
-        if missing > 0:
-            self.content.extend(bytes(missing))
-        return memoryview(self.content)[start : start + size]
+        if self.finished or part["start"] is None or not self.received >= part["start"] <= part["total"] - size:
+            return memoryview(bytearray(size))
+        if not self.content:
+            self.content = bytearray(part["total"])
+        return memoryview(self.content)[part["start"] : part["start"] + size]
+
+    def keep(self, part: dict[str, Any], size: int) -> None:
+        """Count the first bytes of a part as received."""
+        if part["start"] is not None and part["start"] <= self.received:
+            self.received = max(self.received, part["start"] + size)
 
 
 class _Storage(Storage):  # type: ignore[misc]  # the emulator has no types
-    """The emulator's storage, in memory alone; an object gets its time and its number when it is whole."""
+    """The emulator's storage, in memory alone; an object gets its time and its generation when it is whole."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         super().__init__(use_memory_fs=True)
@@ -222,6 +234,10 @@ class _Storage(Storage):  # type: ignore[misc]  # the emulator has no types
         file_obj |= {"generation": str(self._generation), "timeCreated": now, "updated": now}
         super().create_file(bucket_name, file_name, content, file_obj)
 
+    def generation_of(self, bucket_name: str, file_name: str | None) -> int:
+        """Return the generation of an object; 0 where there is none."""
+        return int(self.objects.get(bucket_name, {}).get(file_name, {}).get("generation", 0))
+
     def replace(self, bucket_name: str, file_name: str, content: bytes) -> None:
         self._store.write_bytes(self._object_path(bucket_name, file_name), content)
 
@@ -230,6 +246,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that went away."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(emulator.RequestHandler):  # type: ignore[misc]  # the emulator has no types
@@ -253,9 +274,6 @@ class _Handler(emulator.RequestHandler):  # type: ignore[misc]  # the emulator h
     def do_DELETE(self) -> None:
         self._handle("DELETE")
 
-    def do_PATCH(self) -> None:
-        self._handle("PATCH")
-
     def _handle(self, method: str) -> None:
         request, response = emulator.Request(self, method), emulator.Response(self)
         size = int(self.headers.get("Content-Length") or 0)
@@ -265,14 +283,96 @@ class _Handler(emulator.RequestHandler):  # type: ignore[misc]  # the emulator h
             return self._reset()
         if fault == "delay":
             time.sleep(self.service.faults.draw_delay())
-        upload = self.storage.uploads.get(request.query.get("upload_id", [""])[0])
-        body = bytearray(size) if upload is None else b""
-        received = size // 2 if sends and fault == "half" else size
         refusal = self.service.refusal or (HTTPStatus(int(fault)) if fault in {"429", "503"} else None)
-        if upload is None or refusal is not None:
-            body = self._receive(memoryview(bytearray(size))[:received], counted=sends)
-        ...
+        upload = self.storage.uploads.get(request.query.get("upload_id", [""])[0])
+        part = objects._parse_resumable_content_range(self.headers.get("Content-Range", ""))
 
+        body = upload.place_for(part, size) if upload and not refusal else memoryview(bytearray(size))
+        if sends and fault == "half":
+            self._receive(body[: size // 2], counted=True)
+            if upload:
+                upload.keep(part, size // 2 - size // 2 % PERSISTED_UNIT)
+            return self._reset()
+        self._receive(body, counted=sends)
+        if sends and fault == "altered":
+            body[size // 2] ^= 1
+        with self.service.lock:
+            if refusal:
+                _answer(response, refusal, self.service.refusal_text)
+            elif upload:
+                upload.keep(part, size)
+                self._go_on(upload, part["total"], request, response)
+            else:
+                request._data = _parse(bytes(body), self.headers.get("Content-Type") or "")
+                self._carry_out(request, response)
+        if fault == "reset-after":
+            return self._reset()
+        if fault == "half":
+            return self._send_half(response)
+        response.close()
+        self.wfile.flush()
+        return None
+
+    def _go_on(self, upload: _Upload, total: int | None, request: Any, response: Any) -> None:
+        """Answer to a part of a resumable upload; the last one makes the object."""
+        resource = upload.resource
+        bucket, name = resource["bucket"], resource["name"]
+        if upload.finished:
+            response.json(resource)
+        elif total is None or upload.received < total:
+            response.status = objects.GoogleHTTPStatus.RESUME_INCOMPLETE
+            if upload.received:
+                response["Range"] = f"bytes=0-{upload.received - 1}"
+        elif not self._condition_holds(request, self.storage.generation_of(bucket, name)):
+            _answer(response, HTTPStatus.PRECONDITION_FAILED)
+        else:
+            content = memoryview(upload.content).toreadonly()
+            checksum = _crc32c(content)
+            if resource["crc32c"] not in {None, checksum}:
+                return _answer(response, HTTPStatus.BAD_REQUEST)
+            resource |= {"crc32c": checksum, "size": str(len(content))}
+            self.storage.create_file(bucket, name, content, resource)
+            upload.finished, upload.content = True, bytearray()
+            response.json(resource)
+        return None
+
+    def _carry_out(self, request: Any, response: Any) -> None:
+        """Let the emulator do what the request says, where its conditions hold."""
+        for pattern, handlers in emulator.HANDLERS:
+            match = re.fullmatch(pattern, request.path)
+            if match and request.method in handlers:
+                request.set_match(match)
+                break
+        else:
+            return _answer(response, HTTPStatus.NOT_IMPLEMENTED)
+        name = request.params.get("object_id")
+        if isinstance(request.data, dict):
+            name = request.data.get("meta", request.data).get("name")
+        current = self.storage.generation_of(request.params.get("bucket_name"), name)
+        if not self._condition_holds(request, current):
+            return _answer(response, HTTPStatus.PRECONDITION_FAILED)
+        if int(request.query.get("generation", [current])[0]) != current:
+            return _answer(response, HTTPStatus.NOT_FOUND)
+        if request.query.get("alt") == ["media"]:
+            response["X-Goog-Generation"] = str(current)
+        handlers[request.method](request, response, self.storage)
+        return None
+
+    @staticmethod
+    def _condition_holds(request: Any, current: int) -> bool:
+        return int(request.query.get("ifGenerationMatch", [current])[0]) == current
+
+    def _receive(self, body: memoryview, *, counted: bool) -> None:
+        """Fill the memory from the connection."""
+        received = 0
+        while received < len(body):
+            unit = READ_SIZE >> 4 if counted and self.service.upload_rate else READ_SIZE
+            count = self.rfile.readinto(body[received : received + unit])
+            if not count:
+                raise ConnectionAbortedError("the client went away in the middle of a request")
+            received += count
+            if counted:
+                self.service.count_received(count)
 
     def _send_half(self, response: Any) -> None:
         whole = bytes(response._content) if not isinstance(response._content, str) else response._content.encode()
@@ -294,18 +394,29 @@ class _Handler(emulator.RequestHandler):  # type: ignore[misc]  # the emulator h
         """Say nothing."""
 
 
-def _parse(body: bytearray, content_type: str, request: Any) -> Any:
+def _crc32c(content: memoryview) -> str:
+    checksum = 0
+    for start in range(0, len(content), READ_SIZE):
+        checksum = google_crc32c.extend(checksum, bytes(content[start : start + READ_SIZE]))
+    return base64.b64encode(checksum.to_bytes(4, "big")).decode()
+
+
+def _answer(response: Any, status: HTTPStatus, text: str = "") -> None:
+    response.status = status
+    response.json({"error": {"code": status.value, "message": text or status.phrase}})
+
+
+def _parse(body: bytes, content_type: str) -> Any:
     """Return a request's body as the emulator's handlers want it."""
-    if content_type.startswith("multipart/related"):
-        boundary = content_type.partition("boundary=")[2].strip("\"'")
-        delimiter = b"--" + boundary.encode()
-        _, description, rest = bytes(body).split(delimiter, 2)
-        head, _, content = rest.partition(b"\r\n\r\n")
-        return {
-            "meta": json.loads(description.partition(b"\r\n\r\n")[2]),
-            "content": content[: content.rindex(b"\r\n" + delimiter)],
-            "content-type": head.partition(b":")[2].decode().strip(),
-        }
-    if content_type.startswith("application/json") and "upload_id" not in request.query:
+    if content_type.startswith("application/json"):
         return json.loads(body) if body else None
-    return bytes(body)
+    if not content_type.startswith("multipart/related"):
+        return body
+    delimiter = b"--" + content_type.partition("boundary=")[2].strip("\"'").encode()
+    _, description, rest = body.split(delimiter, 2)
+    head, _, content = rest.partition(b"\r\n\r\n")
+    return {
+        "meta": json.loads(description.partition(b"\r\n\r\n")[2]),
+        "content": content[: content.rindex(b"\r\n" + delimiter)],
+        "content-type": head.partition(b":")[2].decode().strip(),
+    }

@@ -45,13 +45,13 @@ class Background(Generic[Job]):
         with self._changed:
             return self._changed.wait_for(lambda: self._current is None and not self._waiting, seconds)
 
-    def close(self) -> None:
-        """End the thread after the job under way; what waits is dropped."""
+    def close(self, seconds: float | None = None) -> None:
+        """End the thread after the job under way, for which it waits at most so many seconds; what waits is dropped."""
         with self._changed:
             self._waiting.clear()
             self._closed = True
             self._changed.notify_all()
-        self._thread.join()
+        self._thread.join(seconds)
 
     def _run(self) -> None:
         while (job := self._next()) is not None:

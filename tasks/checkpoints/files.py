@@ -17,14 +17,14 @@ def crc32c(content: Path | bytes) -> str:
     """Return the CRC-32C of a file or of bytes: base64 of its big-endian bytes, as Google writes it."""
     import google_crc32c
 
-    checksum = google_crc32c.Checksum()
+    checksum = 0
     if isinstance(content, bytes):
-        checksum.update(content)
+        checksum = google_crc32c.value(content)
     else:
         with content.open("rb") as source:
             while piece := source.read(_READ_SIZE):
-                checksum.update(piece)
-    return base64.b64encode(checksum.digest()).decode()
+                checksum = google_crc32c.extend(checksum, piece)
+    return base64.b64encode(checksum.to_bytes(4, "big")).decode()
 
 
 @contextmanager

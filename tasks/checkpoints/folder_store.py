@@ -85,12 +85,11 @@ class FolderStore:
         Raises:
             InputError: The folder cannot be read.
         """
-        folder = self._root / prefix.rpartition("/")[0]
         found = []
         with self._explained("read"):
-            for path in folder.rglob("*"):
+            for path in _files(self._root / prefix.rpartition("/")[0]):
                 key = path.relative_to(self._root).as_posix()
-                if key.startswith(prefix) and not key.startswith(INCOMING_FOLDER) and path.is_file():
+                if key.startswith(prefix):
                     try:
                         found.append(self._describe(key, path))
                     except FileNotFoundError:
@@ -157,6 +156,18 @@ class FolderStore:
                 f"the checkpoint mirror {self._root} cannot be {done} ({error.strerror}); free space or permissions "
                 "there, and run the same command again"
             ) from error
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield all files but hidden ones, which are no objects: unfinished ones, and those that NFS keeps while open."""
+
+    def refuse(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise error
+
+    for parent, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(parent, name) for name in names if not name.startswith("."))
 
 
 def _open(content: Path | bytes) -> BinaryIO:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.errors import InputError
-from tasks.checkpoints.files import crc32c, written_whole
+from tasks.checkpoints.files import written_whole
 from tasks.checkpoints.object_store import ObjectMissing, StoredObject
 
 if TYPE_CHECKING:
@@ -61,19 +61,17 @@ class GcsStore:
         from google.api_core.exceptions import PreconditionFailed
 
         blob = self._bucket.blob(key, chunk_size=UPLOAD_CHUNK)
-        # The service is told the checksum before the bytes, and creates nothing where they arrive altered.
-        conditions = self._request | {
+        how = self._request | {
             "if_generation_match": ABSENT,
             "checksum": "crc32c",
-            "crc32c_checksum_value": crc32c(content),
             "content_type": "application/octet-stream",
         }
         with self._explained():
             try:
                 if isinstance(content, bytes):
-                    blob.upload_from_string(content, **conditions)
+                    blob.upload_from_string(content, **how)
                 else:
-                    blob.upload_from_filename(content, **conditions)
+                    blob.upload_from_filename(content, **how)
             except PreconditionFailed:
                 return None
         return _describe(blob)
@@ -132,6 +130,7 @@ class GcsStore:
         """Say in one sentence what is wrong; where a key is given, what is not found is that object."""
         from google.api_core.exceptions import Forbidden, GoogleAPICallError, NotFound, RetryError, Unauthorized
         from google.auth.exceptions import GoogleAuthError
+        from google.cloud.storage.exceptions import DataCorruption
 
         name = self._bucket.name
         try:
@@ -154,6 +153,11 @@ class GcsStore:
             raise InputError(
                 f"the bucket {name} could not be reached within {self._seconds_to_retry:g} seconds of retries "
                 f"({_reason(error.cause)}); check the network and the service's quota, and run the same command again"
+            ) from None
+        except DataCorruption:
+            # Google's client has removed the object again.
+            raise InputError(
+                f"what was sent to the bucket {name} arrived altered; check the network, and run the same command again"
             ) from None
         except GoogleAPICallError as error:
             raise InputError(

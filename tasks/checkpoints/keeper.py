@@ -125,10 +125,10 @@ class Keeper:
         if newest is not None:
             self._mirror.pin(name, newest)
 
-    def close(self) -> None:
-        """End both threads after what they are doing."""
-        self._writer.close()
-        self._uploader.close()
+    def close(self, seconds: float | None = None) -> None:
+        """End both threads after what they are doing, for which each is waited for at most so many seconds."""
+        self._writer.close(seconds)
+        self._uploader.close(seconds)
 
     def _write(self, checkpoint: Checkpoint) -> None:
         started = time.monotonic()

@@ -73,6 +73,10 @@ class Lease:
         self._beats = 0
         self._stop = Event()
         self._thread: Thread | None = None
+        self._loss = (
+            f"the heartbeat of the lease of training {_training(root)} broke off, and the log says why; this process "
+            "stops: run the same command again"
+        )
 
     @classmethod
     def acquire(
@@ -124,18 +128,15 @@ class Lease:
         self._thread.start()
 
     def require_held(self) -> None:
-        """Ask the store whether this process still holds the lease.
+        """Ask the store whether this process still holds the lease; once it was lost there is nothing to ask.
 
         Raises:
             LeaseLost: It does not, and stops: nothing of what it does from now on may be kept.
             InputError: The store cannot be asked.
         """
-        self._require_newest()
         if self.lost.is_set():
-            raise LeaseLost(
-                f"no heartbeat of the lease of training {_training(self._root)} reached the store for "
-                f"{self._seconds:g} s, so another machine may train; this process stops: run the same command again"
-            )
+            raise LeaseLost(self._loss)
+        self._require_newest()
 
     def release(self) -> None:
         """Stop the heartbeat and give the lease back; doing it again, or after a loss, changes nothing.
@@ -163,12 +164,18 @@ class Lease:
                     self._beat()
                     pause = interval
                 except LeaseLost as error:
-                    logger.warning("%s", error)
+                    self._loss = str(error)
+                    logger.warning(self._loss)
                     return
                 except InputError as error:
                     silent = time.monotonic() - self._renewed
                     logger.warning("no heartbeat of the lease for %.0f s of %g: %s", silent, self._seconds, error)
                     if silent >= self._seconds:
+                        self._loss = (
+                            f"no heartbeat of the lease of training {_training(self._root)} reached the store for "
+                            f"{silent:.0f} s, so another machine may train; this process stops: run the same command "
+                            "again"
+                        )
                         return
                     pause = min(interval / 4, self._seconds - silent)
         finally:  # also where the heartbeat ends by what nobody foresaw

@@ -75,7 +75,9 @@ class Mirror:
         stored = {name_of(blob): blob for blob in self.store.list(f"{self.root}{BLOBS}")}
         entries = self._catalog.read()
         manifest = self._accept(folder, manifest, entries)
-        files = {file.sha256: (folder / name, file) for name, file in manifest.files.items()}
+        # The largest first, so that at the end no thread is left alone with it.
+        largest_first = sorted(manifest.files.items(), key=lambda named: named[1].size, reverse=True)
+        files = {file.sha256: (folder / name, file) for name, file in largest_first}
         usable = self._usable(stored, entries, files)
 
         def put(digest: str) -> StoredObject:

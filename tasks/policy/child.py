@@ -12,11 +12,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, Final, NoReturn
 
 from pydantic import BaseModel
 
@@ -26,6 +27,9 @@ from schemas.progress import Progress
 REPOSITORY = Path(__file__).resolve().parents[2]
 SECONDS_TO_END = 28
 """What a child has to save its work: a Spot machine gives 30."""
+THREADS: Final = "2"
+"""Threads of a child's arithmetic on a CPU, unless the environment names another number: they decide how sums are
+split, and so the bits of the weights. As many as the cores, a training that goes on elsewhere would end differently."""
 
 Metrics = Callable[[int, dict[str, float]], None]
 OnAlarm = Callable[[str, int, str], None]
@@ -91,7 +95,6 @@ def run_child(
     request_file.write_text(request.model_dump_json(), encoding="utf-8")
     log_file = folder / f"{name}.log"
     command = [str(interpreter or sys.executable), "-m", module, str(request_file)]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "TOKENIZERS_PARALLELISM": "false"}
     with log_file.open("ab") as log:
         try:
             # A session of its own keeps the terminal's Ctrl-C from reaching the child before the parent decides.
@@ -100,7 +103,7 @@ def run_child(
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=environment,
+                env=_environment(),
                 text=True,
                 start_new_session=True,
             )
@@ -116,6 +119,17 @@ def run_child(
         raise
     if exit_code:
         _raise_failure(name, exit_code, failure, log_file)
+
+
+def _environment() -> dict[str, str]:
+    threads = os.environ.get("OMP_NUM_THREADS", THREADS)
+    return {
+        "MKL_NUM_THREADS": threads,
+        **os.environ,
+        "OMP_NUM_THREADS": threads,
+        "PYTHONPATH": str(REPOSITORY),
+        "TOKENIZERS_PARALLELISM": "false",
+    }
 
 
 def _listen(
@@ -140,8 +154,16 @@ def end_group(leader: "subprocess.Popen[Any]", seconds: float) -> None:
     if leader.poll() is not None:
         return
     ask_to_end(leader)
+    deadline = time.monotonic() + seconds
+    while leader.returncode is None:
+        # A second signal, whatever it raises here, must not cost what the child is saving.
+        with suppress(BaseException):
+            _wait_or_kill(leader, deadline)
+
+
+def _wait_or_kill(leader: "subprocess.Popen[Any]", deadline: float) -> None:
     try:
-        leader.wait(seconds)
+        leader.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
         os.killpg(leader.pid, signal.SIGKILL)
         leader.wait()

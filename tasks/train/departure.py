@@ -2,12 +2,14 @@
 
 import os
 import threading
+import time
+import traceback
 from typing import TYPE_CHECKING, Final
 
 from schemas.errors import InputError, Interrupted
 from tasks.policy.child import Channel
 from tasks.train.held_training import HeldTraining
-from tasks.train.preemption import Preemption, leave_in_time
+from tasks.train.preemption import Preemption
 
 if TYPE_CHECKING:
     from tasks.train.checkpointer import Checkpointer
@@ -36,12 +38,8 @@ class Departure:
         self._channel = channel
         self._checkpointer: Checkpointer | None = None
         self._leaving = threading.Lock()
-        threading.Thread(
-            target=leave_in_time,
-            args=(preemption, self._reserve, self._leaving, self._abandon),
-            name="departure",
-            daemon=True,
-        ).start()
+        """Held by whoever leaves: the main thread at the end of its step, or another in the middle of it."""
+        threading.Thread(target=self._leave_in_time, name="departure", daemon=True).start()
 
     def follow(self, checkpointer: "Checkpointer") -> None:
         """Mirror this one's last snapshot from now on; before, there is nothing that is not mirrored."""
@@ -60,6 +58,16 @@ class Departure:
             threading.Event().wait()
         raise Interrupted(self._leave())
 
+    def _leave_in_time(self) -> None:
+        """Leave at the last moment that still is in time, unless the step ends before; then end whatever hangs."""
+        self.preemption.noticed.wait()
+        while (seconds := self.preemption.seconds_left()) > 0:
+            if seconds <= self._reserve() and self._leaving.acquire(blocking=False):
+                threading.Thread(target=self._abandon, name="abandon", daemon=True).start()
+            time.sleep(min(seconds, 0.2))
+        self._channel.failure("the time to leave was over before all was mirrored", Interrupted.exit_code)
+        os._exit(Interrupted.exit_code)
+
     def _reserve(self) -> float:
         """Return the seconds that leaving takes: twice what mirroring took, for one may be under way."""
         if self._checkpointer is None or self._checkpointer.last is None:
@@ -70,11 +78,12 @@ class Departure:
 
     def _leave(self) -> str:
         """Mirror the last finished step within the time left, end the stretch, and return what to say."""
-        from tasks.train.checkpointer import checkpoint_of
-
         keeper = self._held.keeper
         last = None if self._checkpointer is None else self._checkpointer.last
         if last is not None and keeper.mirrored != last.step:
+            # Not before: where nothing was trained yet, torch may not be loaded, and to load it takes too long now.
+            from tasks.train.checkpointer import checkpoint_of
+
             keeper.keep(checkpoint_of(last, mirrored=True))
         in_time = keeper.flush(max(0.0, self.preemption.seconds_left() - 1.0))
         self._held.end("preempted" if self.preemption.announced else "interrupted")
@@ -83,10 +92,15 @@ class Departure:
         return f"the training stopped after step {step}, which {kept}; run the same command again to go on from there"
 
     def _abandon(self) -> None:
-        """Leave from the thread, whatever the main one is doing."""
+        """Leave whatever the main thread is doing and whatever goes wrong."""
+        sentence, code = "the training was left in disorder; the traceback is in its log", 1
         try:
-            sentence, code = self._leave(), Interrupted.exit_code
-        except InputError as error:
-            sentence, code = str(error), error.exit_code
-        self._channel.failure(sentence, code)
-        os._exit(code)
+            try:
+                sentence, code = self._leave(), Interrupted.exit_code
+            except InputError as error:
+                sentence, code = str(error), error.exit_code
+            except Exception:  # noqa: BLE001 - the last resort of a process, whose main thread may wait for this one
+                traceback.print_exc()
+            self._channel.failure(sentence, code)
+        finally:
+            os._exit(code)

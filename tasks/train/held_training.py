@@ -117,7 +117,8 @@ def held_training(
     try:
         yield held
     except BaseException as error:
-        keeper.close()
+        # Who has to leave has waited for what is under way already, as long as there was time.
+        keeper.close(0.0 if preemption.noticed.is_set() else None)
         held.end(_reason(error))
         raise
     keeper.close()

@@ -1,7 +1,8 @@
 """The notice of a machine that will be taken away: a signal, or the answer of Google's metadata server.
 
 https://cloud.google.com/compute/docs/instances/create-use-preemptible: the value `instance/preempted` turns from FALSE
-to TRUE, and a request with `wait_for_change` is answered when it does.
+to TRUE, and a request with `wait_for_change` is answered when it is no longer what `last_etag` names: so no change is
+missed, neither between two requests nor before the first.
 """
 
 import http.client
@@ -9,13 +10,16 @@ import logging
 import signal
 import threading
 import time
-import urllib.error
+import urllib.parse
 import urllib.request
-from collections.abc import Callable
 from typing import Final
 
 SECONDS_OF_A_POLL: Final = 300
 SECONDS_BETWEEN_FAILURES: Final = 5.0
+SECONDS_BETWEEN_ANSWERS: Final = 1.0
+"""A server that does not wait is not asked all the time."""
+NOT_ASKED_YET: Final = "NONE"
+"""The tag of no value, so that the first request is answered at once."""
 LOOPBACK: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """The metadata server is on the machine itself: no proxy leads to it."""
 
@@ -58,11 +62,12 @@ class Preemption:
         return max(0.0, self._deadline - time.monotonic())
 
     def _poll(self, url: str) -> None:
-        warned = False
+        warned, tag = False, NOT_ASKED_YET
         while not self.noticed.is_set():
             try:
-                announced = _ask(url)
-            except (OSError, http.client.HTTPException) as error:
+                announced, tag = _ask(url, tag)
+            # The last is an address that is none.
+            except (OSError, http.client.HTTPException, ValueError) as error:
                 # Away from Google's machines there is no such server, and a signal still tells.
                 if not warned:
                     logger.warning("the preemption notice at %s does not answer (%s); asking again", url, error)
@@ -72,32 +77,15 @@ class Preemption:
             if announced:
                 self.announced = True
                 self.notice()
+            else:
+                time.sleep(SECONDS_BETWEEN_ANSWERS)
 
 
-def _ask(url: str) -> bool:
-    """Wait until the value changes or a while has passed, and return whether the machine will be taken away."""
+def _ask(url: str, tag: str) -> tuple[bool, str]:
+    """Wait until the value is another than the tag's or a while has passed; return whether it is TRUE, and its tag."""
     request = urllib.request.Request(  # noqa: S310 - the address is the configuration's
-        f"{url}?wait_for_change=true&timeout_sec={SECONDS_OF_A_POLL}", headers={"Metadata-Flavor": "Google"}
+        f"{url}?wait_for_change=true&timeout_sec={SECONDS_OF_A_POLL}&last_etag={urllib.parse.quote(tag)}",
+        headers={"Metadata-Flavor": "Google"},
     )
     with LOOPBACK.open(request, timeout=SECONDS_OF_A_POLL + 30) as answer:
-        return bool(answer.read(16).strip() == b"TRUE")
-
-
-def leave_in_time(
-    preemption: Preemption, reserve: Callable[[], float], leaving: threading.Lock, leave: Callable[[], None]
-) -> None:
-    """Wait for a notice, then leave at the last moment that still is in time, unless the step under way ends before.
-
-    Args:
-        preemption: The notice.
-        reserve: Returns the seconds that leaving takes.
-        leaving: Held by whoever leaves: this, or the training at the end of its step.
-        leave: Ends the process.
-    """
-    preemption.noticed.wait()
-    while not leaving.locked():
-        seconds = preemption.seconds_left() - reserve()
-        if seconds > 0:
-            time.sleep(min(seconds, 0.2))
-        elif leaving.acquire(blocking=False):
-            leave()
+        return answer.read(16).strip() == b"TRUE", answer.headers.get("ETag", NOT_ASKED_YET)

@@ -62,8 +62,10 @@ def _without_tensors(value: Any, path: str, tensors: dict[str, Any]) -> Any:
     import torch
 
     if isinstance(value, torch.Tensor):
-        tensors[path] = value.contiguous()
-        return {TENSOR: path}
+        # The number tells apart what is alike in its path: keys may have dots.
+        name = f"{len(tensors)} {path}"
+        tensors[name] = value.contiguous()
+        return {TENSOR: name}
     if isinstance(value, Mapping):
         return {str(key): _without_tensors(item, f"{path}.{key}".lstrip("."), tensors) for key, item in value.items()}
     if isinstance(value, list | tuple):

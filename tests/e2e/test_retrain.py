@@ -55,6 +55,7 @@ def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tm
         max_prompt_tokens=config.curate.max_prompt_tokens,
         seed=config.seed,
         base=stages["base"],
+        base_sha256=pipeline.resumed.document["stages"]["base"]["sha256"],
         dataset=stages["curate"],
         store=stages["synthesize"] / "store",
         audit=stages["audit"],

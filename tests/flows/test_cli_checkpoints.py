@@ -2,18 +2,22 @@
 
 import hashlib
 import json
+import random
 import subprocess
 import sys
+from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
 
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.lease import Lease
+from tasks.checkpoints.lease import Lease, LeaseLost
 from tasks.checkpoints.local import LocalCheckpoints, read_sealed, verify_sealed
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.stretches import begin, end
 from tests.flows.command import Ended, in_this_process
+from tests.storage_server import StorageServer, storage_server
 
 BASE = "b" * 64
 A_WEEK = 7 * 24 * 3600.0
@@ -95,11 +99,17 @@ def test_list_names_who_works_on_a_training_now(mirror: Path) -> None:
     assert "lease: " not in tucano("list", mirror).stderr
 
 
-def test_an_empty_mirror_says_so(tmp_path: Path) -> None:
-    ended = tucano("list", tmp_path, "--json")
+@pytest.mark.parametrize("command", ["list", "verify", "prune"])
+def test_an_empty_mirror_says_so(tmp_path: Path, command: str) -> None:
+    ended = tucano(command, tmp_path, "--json")
     assert ended.returncode == 0
     assert "is empty" in ended.stderr
-    assert json.loads(ended.stdout) == {"mirror": str(tmp_path), "trainings": []}
+    assert not json.loads(ended.stdout)["trainings"]
+
+
+def test_a_checkpoint_is_not_pulled_from_an_empty_mirror(tmp_path: Path) -> None:
+    (tmp_path / "mirror").mkdir()
+    refuses(tucano("pull", tmp_path / "mirror", "--out", tmp_path / "pulled"), "there is no checkpoint to pull")
 
 
 def test_verify_says_whole_of_each_and_ends_with_0(mirror: Path) -> None:
@@ -131,9 +141,8 @@ def test_a_damaged_manifest_is_not_whole_either(mirror: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"step":20', b'"step":21'))
     ended = tucano("verify", mirror, "--json")
     assert ended.returncode == 3
-    problems = {row["step"]: row["problem"] for row in json.loads(ended.stdout)["trainings"]["grpo"]}
-    assert problems[20] is not None
-    assert problems[30] is None
+    rows = json.loads(ended.stdout)["trainings"]["grpo"]
+    assert [(row["step"], row["problem"] is None) for row in rows] == [(30, True), (20, False), (10, True)]
     assert tucano("list", mirror).returncode == 0
 
 
@@ -152,7 +161,9 @@ def test_pull_takes_the_checkpoint_that_is_asked_for(
 ) -> None:
     (tmp_path / "pulled").mkdir()
     assert tucano("pull", mirror, "--out", tmp_path / "pulled", *choice).returncode == 0
-    assert verify_sealed(tmp_path / "pulled").step == step
+    manifest = verify_sealed(tmp_path / "pulled")
+    assert manifest.step == step
+    assert {path.name for path in (tmp_path / "pulled").iterdir()} == {*manifest.files, "manifest.json"}
 
 
 @pytest.mark.parametrize(
@@ -265,6 +276,12 @@ def test_prune_takes_no_young_bytes_from_under_a_worker(mirror: Path) -> None:
     lease.release()
 
 
+def test_prune_waits_for_no_worker_that_fell_silent(mirror: Path) -> None:
+    Lease.acquire(opened(mirror).store, opened(mirror).root, seconds=1e-6)
+    assert tucano("prune", mirror, "--keep", "1", "--grace-hours", "0").returncode == 0
+    assert [manifest.step for manifest in opened(mirror).manifests()] == [30, 10]
+
+
 @pytest.mark.parametrize("command", ["list", "verify", "prune"])
 @pytest.mark.parametrize(
     ("address", "sentence"),
@@ -284,6 +301,54 @@ def test_a_manifest_of_a_newer_version_is_named_and_nothing_is_deleted(mirror: P
     name, *more = command
     refuses(tucano(name, mirror, *more), "newer version")
     assert objects(mirror) == before
+
+
+def test_a_push_that_loses_the_training_leaves_no_checkpoint(
+    mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken_over(_: Lease) -> None:
+        raise LeaseLost("the training grpo was taken over by another machine")
+
+    monkeypatch.setattr(Lease, "require_held", taken_over)
+    refuses(tucano("push", checkpoint(tmp_path, 40), mirror), "was taken over by another machine")
+    assert [manifest.step for manifest in opened(mirror).manifests()] == [30, 20, 10]
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[StorageServer]:
+    """A bucket that Google's client uses instead of the real service."""
+    with storage_server() as service:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", service.url)
+        monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "test")
+        yield service
+
+
+@pytest.mark.integration
+def test_a_bucket_is_a_mirror_as_a_folder_is(bucket: StorageServer, mirror: Path, tmp_path: Path) -> None:
+    address = f"gs://{bucket.bucket}/laptop"
+    assert "is empty" in tucano("list", address).stderr
+    folder = checkpoint(tmp_path, 30)
+    assert tucano("push", folder, address).returncode == 0
+    assert tucano("verify", address).returncode == 0
+    assert tucano("pull", address, "--out", tmp_path / "pulled").returncode == 0
+    assert verify_sealed(tmp_path / "pulled") == verify_sealed(folder)
+    assert tucano("prune", address, "--grace-hours", "0").returncode == 0
+    blob = verify_sealed(folder).files["adapter.safetensors"].sha256
+    bucket.damage(f"laptop/grpo/blobs/sha256/{blob}", random.Random(0))
+    assert tucano("verify", address).returncode == 3
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("command", ["list", "verify", "prune"])
+def test_a_bucket_that_cannot_be_used_is_named_and_no_checkpoint_is_called_damaged(
+    bucket: StorageServer, tmp_path: Path, command: str
+) -> None:
+    assert tucano("push", checkpoint(tmp_path, 30), f"gs://{bucket.bucket}").returncode == 0
+    keys = bucket.keys()
+    refuses(tucano(command, "gs://nowhere/laptop"), "there is no bucket nowhere")
+    bucket.refusal = HTTPStatus.FORBIDDEN
+    refuses(tucano(command, f"gs://{bucket.bucket}"), "there is no permission to use the bucket")
+    assert bucket.keys() == keys
 
 
 def test_ctrl_c_in_a_verification_changes_nothing_and_ends_with_4(

@@ -189,7 +189,7 @@ def test_a_dataset_that_is_there_says_how_many_prompts_there_are(tmp_path: Path)
             ["prompts_per_step=4", "generations=8", "accumulation=5"],
             "accumulation 5 does not divide the 32 completions",
         ),
-        (["iterations=4", "save_every=10"], "save_every 10 is no multiple of iterations 4"),
+        (["preemption.snapshot_share=2"], "train.preemption.snapshot_share: Input should be less than or equal to 1"),
         (["epsilon_low=0.3", "epsilon_high=0.2"], "epsilon_high 0.2 is below epsilon_low 0.3"),
         (['baseline="median"', "generations=8"], "baseline 'median' needs an odd number of generations"),
         (['baseline="median"', "generations=9"], "set aggregation='sum_then_normalize'"),

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from flows.stage import Stage, StageResult, stage_key
-from flows.train import DECIDES_NOTHING, STAGE, _shares, _what_decides, best_seed, stage_name, training_seeds
+from flows.train import (
+    DECIDES_NOTHING,
+    STAGE,
+    _remove_all_but_checkpoints,
+    _shares,
+    _what_decides,
+    best_seed,
+    stage_name,
+    training_seeds,
+)
 from schemas.artifact import ArtifactRecord
 from schemas.profiles import load_config
 from schemas.train_config import TrainConfig
@@ -20,7 +29,10 @@ from schemas.train_config import TrainConfig
         "train.interpreter=/elsewhere/python",
         "train.seeds=[42,123]",
         "train.concurrent_trainings=3",
+        "train.save_every=3",
         "train.keep_checkpoints=9",
+        "train.preemption.seconds=9",
+        "train.preemption.snapshot_share=0.5",
         "train.price_per_hour=0.8",
         "train.alarms.patience=50",
         "train.preflight.min_prompts_per_task=1",
@@ -95,6 +107,17 @@ def test_the_policy_with_the_best_validation_at_its_chosen_step_may_be_promoted(
 def test_of_equal_policies_the_first_seeds_may_be_promoted(tmp_path: Path) -> None:
     policies = {seed: _policy(tmp_path / str(seed), {0: 0.1, 10: 0.6}, 10) for seed in (123, 42)}
     assert best_seed(policies) == 123
+
+
+def test_what_an_earlier_process_left_is_removed_but_for_its_checkpoints(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoints" / "checkpoint-00000002-00000001" / "manifest.json"
+    for file in (checkpoint, tmp_path / "work" / "rollouts" / "a.parquet", tmp_path / "grpo.log"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    _remove_all_but_checkpoints(tmp_path)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [checkpoint]
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoints"]
+    _remove_all_but_checkpoints(tmp_path / "absent")
 
 
 def test_trainings_share_one_progress_in_which_each_counts_the_same() -> None:

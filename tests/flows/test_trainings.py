@@ -25,6 +25,10 @@ class Request(BaseModel):
     do: str
 
 
+class SavingRequest(BaseModel):
+    sibling: Path
+
+
 @pytest.fixture(scope="module", autouse=True)
 def prefect() -> Iterator[None]:
     from prefect.testing.utilities import prefect_test_harness
@@ -98,3 +102,23 @@ def test_an_interruption_ends_every_child_and_starts_no_other(tmp_path: Path) ->
     assert not [pid for pid in pids if psutil.pid_exists(pid)]
     with pytest.raises(Interrupted, match="run the same command again"):
         trainings.map({"four": partial(wait, "four")})
+
+
+def test_all_are_asked_to_end_before_any_is_waited_for(tmp_path: Path) -> None:
+    """A machine that is taken away gives all of them the same few seconds."""
+    trainings = Trainings(2)
+    siblings = {"one": "two", "two": "one"}
+
+    def train(name: str) -> None:
+        request = SavingRequest(sibling=tmp_path / siblings[name])
+        trainings.run_child("tests.flows.saving_child", request, tmp_path / name, interpreter=None, progress=silent)
+
+    def interrupt() -> None:
+        while not all((tmp_path / name / "ready").exists() for name in siblings):
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        trainings.map({name: partial(train, name) for name in siblings})
+    assert all((tmp_path / name / "saved").exists() for name in siblings)

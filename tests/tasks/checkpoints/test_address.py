@@ -1,43 +1,50 @@
-"""A mirror by its address: the same checkpoints come back, and a wrong address is refused in one sentence."""
+"""A mirror by its address: the store that it names, and one sentence where it names none."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from schemas.errors import InputError
-from tasks.checkpoints.address import open_mirror
-from tests.tasks.checkpoints.conftest import BUCKET
+from tasks.checkpoints.address import open_mirror, open_store, trainings
+from tests.storage_server import StorageServer
 
 
-def _checkpoint(folder: Path) -> Path:
-    folder.mkdir()
-    (folder / "weights").write_bytes(b"weights")
-    return folder
+@pytest.fixture(params=["folder", "gs://checkpoints", "gs://checkpoints/some/prefix", "gs://checkpoints/some/prefix/"])
+def address(
+    request: pytest.FixtureRequest, service: StorageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", service.url)
+    return str(tmp_path / "mirror") if request.param == "folder" else request.param
 
 
-def _round_trip(address: str, folder: Path) -> None:
-    open_mirror(address, "training").publish(_checkpoint(folder / "checkpoint"), 2)
-    again = open_mirror(address, "training")
-    manifest = again.newest()
-    assert manifest is not None
-    again.restore(manifest, folder / "restored")
-    assert (folder / "restored" / "weights").read_bytes() == b"weights"
-    assert open_mirror(address, "another training").newest() is None
-    again.clear()
-    assert open_mirror(address, "training").newest() is None
+def test_a_store_gives_back_what_it_was_given(address: str) -> None:
+    store, prefix = open_store(address)
+    assert prefix in {"", "some/prefix/"}
+    store.put_new(f"{prefix}a", b"bytes")
+    again, _ = open_store(address)
+    assert again.read(f"{prefix}a") == b"bytes"
 
 
-def test_a_folder_gives_back_what_it_was_given(tmp_path: Path) -> None:
-    _round_trip(str(tmp_path / "mirror"), tmp_path)
+def test_a_mirror_is_of_one_training(address: str) -> None:
+    mirror = open_mirror(address, "first")
+    assert mirror.root == f"{open_store(address)[1]}first/"
+    assert mirror.training == "first"
 
 
-@pytest.mark.parametrize("prefix", ["", "/some/prefix", "/some/prefix/"])
-def test_a_bucket_gives_back_what_it_was_given(
-    prefix: str, gcs_client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("google.cloud.storage.Client", lambda: gcs_client)
-    _round_trip(f"gs://{BUCKET}{prefix}", tmp_path)
+def test_the_trainings_are_those_that_the_mirror_has_anything_of(address: str) -> None:
+    assert trainings(address) == []
+    store, prefix = open_store(address)
+    for key in (
+        "second/manifests/00000001-00000001.json",
+        "first/lease/00000001/00000000.json",
+        "third/stretches/00000001-begin.json",
+        "third/manifests/00000001-00000001.json",
+        "blobs-only/blobs/sha256/abc",
+        "manifests/of-no-training",
+        "clock/abc",
+    ):
+        store.put_new(f"{prefix}{key}", b"x")
+    assert trainings(address) == ["first", "second", "third"]
 
 
 @pytest.mark.parametrize(
@@ -55,5 +62,5 @@ def test_missing_credentials_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         raise DefaultCredentialsError
 
     monkeypatch.setattr("google.cloud.storage.Client", refuse)
-    with pytest.raises(InputError, match="no Google credentials are found for the mirror gs://bucket/prefix"):
-        open_mirror("gs://bucket/prefix", "training")
+    with pytest.raises(InputError, match="no Google credentials are found for the bucket some-bucket"):
+        open_store("gs://some-bucket/prefix")

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -18,29 +17,12 @@ from hypothesis import strategies as st
 from schemas.errors import InputError
 from tasks.checkpoints.local import LocalCheckpoints, read_sealed, verify_sealed
 from tasks.checkpoints.manifest import MANIFEST_FILE, ManifestTooNew
+from tests.tasks.checkpoints.checkpoint_folders import BASE, files_of, filling
 from tests.tasks.checkpoints.test_manifest import sealed
 
-BASE = "b" * 64
 FILES = {"adapter/weights.bin": b"weights", "state.json": b"{}"}
 
 names = st.sampled_from(["a.bin", "b.json", "sub/a.bin", "sub/deeper/ção.pt", "sub/b json"])
-
-
-def filling(files: Mapping[str, bytes]) -> Callable[[Path], None]:
-    def fill(folder: Path) -> None:
-        for name, content in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content)
-
-    return fill
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != MANIFEST_FILE
-    }
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
-import logging
-import tempfile
-from collections.abc import Callable, Mapping
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,63 +11,57 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.checkpoints.manifest import Manifest
-from tasks.checkpoints.mirror import Mirror
+from tasks.checkpoints import stretches
+from tasks.checkpoints.local import verify_sealed
+from tasks.checkpoints.manifest import MANIFEST_FILE
+from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
 from tasks.checkpoints.object_store import ObjectStore
+from tests.tasks.checkpoints.checkpoint_folders import (  # noqa: F401
+    BASE,
+    NEW,
+    OLD,
+    blob_key,
+    newest_step,
+    publish,
+    restored,
+    sealed_folder,
+    unsynced,
+)
 from tests.tasks.checkpoints.conftest import MemoryStore
-
-OLD = {"adapter/weights.bin": b"old weights", "tokenizer.json": b"the same", "state.json": b"{}"}
-NEW = {"adapter/weights.bin": b"new weights", "tokenizer.json": b"the same", "state.json": b'{"step": 20}'}
+from tests.tasks.checkpoints.dying_store import DyingError, DyingStore, calls_of
 
 names = st.sampled_from(["a.bin", "b.json", "sub/a.bin", "sub/deeper/ção.pt", "sub/b json"])
 checkpoints = st.dictionaries(names, st.binary(max_size=32), min_size=1)
 
 
-class DyingError(Exception):
-    """The process ends here."""
+class Recording:
+    """A store that notes which calls are made to it and how many bytes are put."""
 
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        self.calls: list[tuple[str, str]] = []
+        self._sizes: list[int] = []
 
-class DyingStore:
-    """A store whose process dies at its n-th call, before the call has its effect or after it."""
-
-    def __init__(self, store: ObjectStore, call: int, *, after: bool) -> None:
-        self._store, self._left, self._after = store, call, after
+    @property
+    def sent(self) -> int:
+        """Bytes of files that were put."""
+        return sum(self._sizes)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         method = getattr(self._store, name)
 
         def call(*arguments: Any) -> Any:
-            self._left -= 1
-            if self._left == 0 and not self._after:
-                raise DyingError
-            result = method(*arguments)
-            if self._left == 0:
-                raise DyingError
-            return result
+            key = arguments[0] if isinstance(arguments[0], str) else arguments[0].key
+            self.calls.append((name, key))
+            if name == "put_new" and "/blobs/" in key:
+                self._sizes.append(arguments[1].stat().st_size)
+            return method(*arguments)
 
         return call
 
 
-def publish(mirror: Mirror, step: int, files: Mapping[str, bytes]) -> Manifest:
-    with tempfile.TemporaryDirectory() as folder:
-        for name, content in files.items():
-            (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
-            (Path(folder) / name).write_bytes(content)
-        return mirror.publish(Path(folder), step, {"reward": step / 100})
-
-
-def restored(mirror: Mirror, manifest: Manifest | None) -> dict[str, bytes]:
-    assert manifest is not None
-    with tempfile.TemporaryDirectory() as home:
-        folder = Path(home) / "checkpoint"
-        mirror.restore(manifest, folder)
-        assert list(Path(home).iterdir()) == [folder]
-        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def newest_step(mirror: Mirror) -> int | None:
-    newest = mirror.newest()
-    return None if newest is None else newest.step
+def keys(store: ObjectStore, prefix: str) -> list[str]:
+    return [stored.key for stored in store.list(prefix)]
 
 
 @pytest.fixture
@@ -75,248 +71,247 @@ def memory() -> MemoryStore:
 
 @pytest.fixture
 def mirror(memory: MemoryStore) -> Mirror:
-    return Mirror(memory, "train-1")
+    return Mirror(memory, "", "train-1")
 
 
 def test_an_empty_mirror_has_no_checkpoint(store: ObjectStore) -> None:
-    assert Mirror(store, "").newest() is None
+    mirror = Mirror(store, "", "train-1")
+    assert mirror.newest() is None
+    assert mirror.manifests() == []
+    assert mirror.pins() == {}
 
 
-@pytest.mark.parametrize("prefix", ["", "train-1"])
+@pytest.mark.parametrize("prefix", ["", "team/models/"])
 def test_a_checkpoint_comes_back_from_any_store(store: ObjectStore, prefix: str) -> None:
-    mirror = Mirror(store, prefix)
+    mirror = Mirror(store, prefix, "train-1")
     publish(mirror, 10, OLD)
     published = publish(mirror, 20, NEW)
-    assert mirror.newest() == published
+    other = Mirror(store, prefix, "train-1")
+    assert other.newest(BASE) == published
     assert published.metrics == {"reward": 0.2}
-    assert restored(mirror, published) == NEW
-    mirror.prune(1)
+    assert restored(other, published) == NEW
+    mirror.pin("best", published)
+    assert other.pins() == {"best": "00000020-00000001"}
+    assert other.prune(1).manifests == 1
+    assert other.manifests() == [published]
+    # Within the grace time no bytes go.
+    assert len(keys(store, f"{prefix}train-1/blobs/")) == 5
+    pruned = other.prune(1, grace_seconds=0)
+    assert (pruned.manifests, pruned.blobs, pruned.bytes) == (0, 2, len(b"old weights{}"))
     assert restored(mirror, mirror.newest()) == NEW
-    assert len([key for key in store.keys("") if "manifests/" in key]) == 1
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(saved=st.dictionaries(st.integers(0, 1000), checkpoints, min_size=1, max_size=4))
 def test_every_checkpoint_comes_back_and_equal_bytes_are_kept_once(saved: dict[int, dict[str, bytes]]) -> None:
     memory = MemoryStore()
-    mirror = Mirror(memory, "")
+    mirror = Mirror(memory, "", "train-1")
     manifests = {step: publish(mirror, step, files) for step, files in saved.items()}
     assert newest_step(mirror) == max(saved)
+    assert [manifest.step for manifest in mirror.manifests()] == sorted(saved, reverse=True)
     assert {step: restored(mirror, manifest) for step, manifest in manifests.items()} == saved
-    assert len(memory.keys("blobs/")) == len({content for files in saved.values() for content in files.values()})
+    assert len(keys(memory, "train-1/blobs/")) == len(
+        {content for files in saved.values() for content in files.values()}
+    )
 
 
-def calls_of(work: Callable[[ObjectStore], object], prepare: Callable[[], MemoryStore]) -> int:
-    """Count the calls that a piece of work makes to its store."""
-    for call in range(1, 1000):
-        try:
-            work(DyingStore(prepare(), call, after=False))
-        except DyingError:
-            continue
-        return call - 1
-    raise AssertionError("the work never ends")
+def test_only_bytes_that_changed_are_sent(memory: MemoryStore) -> None:
+    store = Recording(memory)
+    mirror = Mirror(store, "", "train-1")
+    publish(mirror, 10, OLD)
+    assert store.sent == sum(map(len, OLD.values()))
+    memory.clock = lambda: datetime.now(UTC) + timedelta(days=1)
+    publish(mirror, 20, NEW)
+    assert store.sent == sum(map(len, {*OLD.values(), *NEW.values()}))
 
 
-def with_old_checkpoint() -> MemoryStore:
-    memory = MemoryStore()
-    publish(Mirror(memory, "r"), 10, OLD)
-    return memory
+def test_publishing_the_same_again_sends_and_changes_nothing(mirror: Mirror, memory: MemoryStore) -> None:
+    first = publish(mirror, 10, OLD)
+    before = memory.list("")
+    store = Recording(memory)
+    assert publish(Mirror(store, "", "train-1"), 10, OLD) == first
+    assert memory.list("") == before
+    assert store.sent == 0
+
+
+def test_the_manifest_is_written_last_and_after_the_proof(memory: MemoryStore) -> None:
+    store = Recording(memory)
+    Mirror(store, "", "train-1").publish(
+        sealed_folder(10, OLD), before_manifest=lambda: store.calls.append(("proof", ""))
+    )
+    written = [key for name, key in store.calls if name in {"put_new", "proof"}]
+    assert written[-2:] == ["", "train-1/manifests/00000010-00000001.json"]
+    assert all("/blobs/" in key for key in written[:-2])
+
+
+def test_without_the_proof_no_checkpoint_appears(mirror: Mirror) -> None:
+    def lost() -> None:
+        raise InputError("the lease was taken over")
+
+    with pytest.raises(InputError, match="taken over"):
+        mirror.publish(sealed_folder(10, OLD), before_manifest=lost)
+    assert mirror.manifests() == []
 
 
 @pytest.mark.parametrize("after", [False, True])
 def test_a_death_at_any_call_of_a_publication_leaves_the_old_or_the_new_checkpoint(after: bool) -> None:
-    calls = calls_of(lambda store: publish(Mirror(store, "r"), 20, NEW), with_old_checkpoint)
-    assert calls > len(NEW)
+    def with_old_checkpoint() -> MemoryStore:
+        memory = MemoryStore()
+        publish(Mirror(memory, "", "train-1"), 10, OLD)
+        return memory
+
+    def work(store: ObjectStore) -> object:
+        return publish(Mirror(store, "", "train-1"), 20, NEW)
+
     found = []
-    for call in range(1, calls + 1):
+    for call in range(1, calls_of(work, with_old_checkpoint) + 1):
         memory = with_old_checkpoint()
         with pytest.raises(DyingError):
-            publish(Mirror(DyingStore(memory, call, after=after), "r"), 20, NEW)
-        mirror = Mirror(memory, "r")
+            work(DyingStore(memory, call, after=after))
+        mirror = Mirror(memory, "", "train-1")
         newest = mirror.newest()
         assert newest is not None
         found.append(newest.step)
         assert restored(mirror, newest) == {10: OLD, 20: NEW}[newest.step]
         publish(mirror, 20, NEW)
         assert restored(mirror, mirror.newest()) == NEW
-    assert found == [10] * (calls - 1) + [20 if after else 10]
+    # The last call only looks whether a pruning elsewhere took something meanwhile.
+    assert found == [10] * (len(found) - 2) + [20 if after else 10, 20]
 
 
-def with_many_checkpoints() -> MemoryStore:
-    memory = MemoryStore()
-    mirror = Mirror(memory, "r")
-    for step in (10, 20, 30, 40):
-        publish(mirror, step, {**OLD, "state.json": str(step).encode()})
-    mirror.pin("best", 20)
-    return memory
+def test_an_upload_that_broke_off_goes_on_and_after_long_begins_anew(memory: MemoryStore) -> None:
+    def broken_off() -> None:
+        raise DyingError
+
+    with pytest.raises(DyingError):
+        Mirror(memory, "", "train-1").publish(sealed_folder(10, OLD), before_manifest=broken_off)
+    first = memory.clock()
+    memory.objects.pop(keys(memory, "train-1/blobs/")[0])
+    store = Recording(memory)
+    publish(Mirror(store, "", "train-1"), 10, OLD)
+    assert 0 < store.sent < sum(map(len, OLD.values()))
+
+    memory.objects.pop("train-1/manifests/00000010-00000001.json")
+    # A pruning may take bytes of this age that no manifest names.
+    memory.clock = lambda: first + timedelta(hours=2)
+    store = Recording(memory)
+    publish(Mirror(store, "", "train-1"), 10, OLD)
+    assert store.sent == sum(map(len, OLD.values()))
+    assert [key for name, key in store.calls if name == "put_new"][-1].startswith("train-1/manifests/")
 
 
-@pytest.mark.parametrize("after", [False, True])
-def test_a_death_at_any_call_of_a_pruning_loses_nothing_that_is_kept(after: bool) -> None:
-    calls = calls_of(lambda store: Mirror(store, "r").prune(1), with_many_checkpoints)
-    for call in range(1, calls + 1):
-        memory = with_many_checkpoints()
-        with pytest.raises(DyingError):
-            Mirror(DyingStore(memory, call, after=after), "r").prune(1)
-        mirror = Mirror(memory, "r")
-        assert restored(mirror, mirror.newest())["state.json"] == b"40"
-        for key in memory.keys("r/manifests/"):
-            mirror.verify(Manifest.from_bytes(memory.read(key)))
-        mirror.prune(1)
-        assert memory.keys("r/manifests/") == ["r/manifests/00000020.json", "r/manifests/00000040.json"]
-        assert len(memory.keys("r/blobs/")) == 4
-
-
-def lose(content: bytes, data: st.DataObject) -> None:
-    return None
-
-
-def flip(content: bytes, data: st.DataObject) -> bytes:
-    position = data.draw(st.integers(0, len(content) - 1))
-    return (
-        content[:position] + bytes([content[position] ^ (1 << data.draw(st.integers(0, 7)))]) + content[position + 1 :]
-    )
-
-
-def cut(content: bytes, data: st.DataObject) -> bytes:
-    return content[: data.draw(st.integers(0, len(content) - 1))]
-
-
-@settings(max_examples=80, deadline=None)
-@given(data=st.data(), damage=st.sampled_from([lose, flip, cut]))
-def test_a_damaged_checkpoint_is_passed_over_and_mended_by_publishing_it_again(
-    data: st.DataObject, damage: Callable[[bytes, st.DataObject], bytes | None]
-) -> None:
-    memory = MemoryStore()
-    mirror = Mirror(memory, "r")
+def test_another_checkpoint_of_the_same_name_is_refused(mirror: Mirror, memory: MemoryStore) -> None:
     publish(mirror, 10, OLD)
-    of_old = set(memory.objects)
-    publish(mirror, 20, NEW)
-    victim = data.draw(st.sampled_from(sorted(memory.objects)))
-    damaged = damage(memory.objects.pop(victim), data)
-    if damaged is not None:
-        memory.objects[victim] = damaged
-    newest = mirror.newest()
-    if victim not in of_old:
-        assert restored(mirror, newest) == OLD
-    elif newest is not None:
-        assert restored(mirror, newest) == NEW
-    else:
-        assert victim.endswith(shared_digest())
-    publish(mirror, 20, NEW)
+    before = memory.list("")
+    with pytest.raises(InputError, match="another checkpoint 00000010-00000001"):
+        publish(mirror, 10, NEW)
+    assert memory.list("") == before
+    publish(mirror, 10, NEW, fencing=2)
     assert restored(mirror, mirror.newest()) == NEW
 
 
-def shared_digest() -> str:
-    memory = MemoryStore()
-    return publish(Mirror(memory, ""), 0, {"shared": OLD["tokenizer.json"]}).files["shared"].sha256
+def test_another_checkpoint_that_takes_the_name_meanwhile_is_refused(mirror: Mirror, memory: MemoryStore) -> None:
+    other = Mirror(memory, "", "train-1")
+    with pytest.raises(InputError, match="another checkpoint 00000010-00000001"):
+        mirror.publish(sealed_folder(10, OLD), before_manifest=lambda: print(publish(other, 10, NEW)))
+    assert restored(mirror, mirror.newest()) == NEW
 
 
-def test_why_a_checkpoint_is_passed_over_is_said(
-    mirror: Mirror, memory: MemoryStore, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_same_blob_put_by_another_process_meanwhile_is_used(memory: MemoryStore) -> None:
+    class Racing(MemoryStore):
+        def put_new(self, key: str, content: Path | bytes) -> Any:
+            super().put_new(key, content)
+            return super().put_new(key, content)
+
+    store = Racing()
+    mirror = Mirror(store, "", "train-1")
     publish(mirror, 10, OLD)
-    files = publish(mirror, 20, NEW).files
-    memory.objects[f"train-1/blobs/sha256/{files['state.json'].sha256}"] = b"{}"
-    publish(mirror, 30, {**NEW, "state.json": b"30"})
-    memory.objects["train-1/manifests/00000030.json"] = b"{}"
-    with caplog.at_level(logging.WARNING):
-        assert newest_step(mirror) == 10
-    of_30, of_20 = (record.getMessage() for record in caplog.records)
-    assert "manifests/00000030.json was altered or is of another version; trying the checkpoint before" in of_30
-    assert "checkpoint of step 20, state.json was altered; trying the checkpoint before" in of_20
-
-
-def test_publishing_the_same_again_changes_nothing(mirror: Mirror, memory: MemoryStore) -> None:
-    first = publish(mirror, 10, OLD)
-    before = dict(memory.objects)
-    assert publish(mirror, 10, OLD) == first
-    assert memory.objects == before
-
-
-def test_another_checkpoint_of_the_same_step_is_refused(mirror: Mirror) -> None:
-    publish(mirror, 10, OLD)
-    with pytest.raises(InputError, match="another checkpoint of step 10"):
-        publish(mirror, 10, NEW)
     assert restored(mirror, mirror.newest()) == OLD
 
 
-def test_a_manifest_under_another_name_is_not_taken(mirror: Mirror, memory: MemoryStore) -> None:
+def test_a_file_that_was_changed_after_sealing_is_not_published(store: ObjectStore, tmp_path: Path) -> None:
+    mirror = Mirror(store, "", "train-1")
+    folder = shutil.copytree(sealed_folder(10, OLD), tmp_path / "checkpoint")
+    (folder / "state.json").write_bytes(b"[]")
+    with pytest.raises(InputError, match=r"state\.json was changed after its checkpoint was written"):
+        mirror.publish(folder)
+    (folder / "state.json").unlink()
+    with pytest.raises(InputError, match=r"state\.json cannot be read"):
+        mirror.publish(folder)
+    assert mirror.manifests() == []
     publish(mirror, 10, OLD)
-    memory.objects["train-1/manifests/00000099.json"] = memory.objects["train-1/manifests/00000010.json"]
-    assert newest_step(mirror) == 10
+    assert restored(mirror, mirror.newest()) == OLD
 
 
-def test_trainings_in_one_store_do_not_meet(memory: MemoryStore) -> None:
-    first, second = Mirror(memory, "train-1"), Mirror(memory, "train-11")
-    publish(first, 10, OLD)
-    publish(second, 20, NEW)
-    for step in (30, 40):
-        publish(second, step, {"a": b"a"})
-    second.prune(1)
-    assert restored(first, first.newest()) == OLD
-    assert newest_step(second) == 40
+def test_what_is_no_checkpoint_or_of_another_training_is_not_published(mirror: Mirror, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is no checkpoint"):
+        mirror.publish(tmp_path)
+    with pytest.raises(InputError, match="'train-2' and not of 'train-1'"):
+        mirror.publish(sealed_folder(10, OLD, training="train-2"))
+    assert mirror.manifests() == []
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    steps=st.sets(st.integers(0, 99), min_size=1, max_size=8),
-    keep=st.integers(1, 4),
-    data=st.data(),
-)
-def test_pruning_keeps_the_newest_and_the_pinned_whole_and_nothing_else(
-    steps: set[int], keep: int, data: st.DataObject
+def test_a_checkpoint_that_a_later_stretch_did_without_is_neither_listed_nor_newest(
+    mirror: Mirror, memory: MemoryStore
 ) -> None:
-    memory = MemoryStore()
-    mirror = Mirror(memory, "")
-    files = {step: {"weights": f"weights {step // 3}".encode(), "state": f"{step}".encode()} for step in steps}
-    for step in sorted(steps):
-        publish(mirror, step, files[step])
-    best = data.draw(st.sampled_from(sorted(steps)))
-    mirror.pin("best", best)
-    mirror.prune(keep)
-    kept = {best, *sorted(steps)[-keep:]}
-    manifests = [Manifest.from_bytes(memory.read(key)) for key in memory.keys("manifests/")]
-    assert {manifest.step for manifest in manifests} == kept
-    assert all(restored(mirror, manifest) == files[manifest.step] for manifest in manifests)
-    assert len(memory.keys("blobs/")) == len({content for step in kept for content in files[step].values()})
-
-
-def test_a_pin_moves(mirror: Mirror, memory: MemoryStore) -> None:
-    for step in (10, 20, 30):
+    stretches.begin(memory, mirror.root, 1, 0)
+    for step in (140, 150):
         publish(mirror, step, {"state": str(step).encode()})
-    mirror.pin("best", 10)
-    mirror.pin("best", 20)
-    mirror.pin("best", 20)
+    stretches.begin(memory, mirror.root, 2, 140)
+    assert [manifest.name for manifest in mirror.manifests()] == ["00000140-00000001"]
+    for step in (145, 150):
+        publish(mirror, step, {"state": str(step).encode(), "again": b""}, fencing=2)
+    assert [manifest.name for manifest in mirror.manifests()] == [
+        "00000150-00000002",
+        "00000145-00000002",
+        "00000140-00000001",
+    ]
+
+
+def test_a_pin_moves(mirror: Mirror) -> None:
+    first, second = (publish(mirror, step, {"state": str(step).encode()}) for step in (10, 20))
+    mirror.pin("best", first)
+    mirror.pin("best", second)
+    mirror.pin("best", second)
+    mirror.pin("final", second)
+    assert mirror.pins() == {"best": second.name, "final": second.name}
+
+
+def test_a_pin_whose_move_broke_off_is_where_it_was_moved_to(mirror: Mirror, memory: MemoryStore) -> None:
+    first, second = (publish(mirror, step, {"state": str(step).encode()}) for step in (10, 20))
+    mirror.pin("best", second)
+    memory.put_new(f"train-1/pins/best/{first.name}", b"")
+    assert mirror.pins() == {"best": first.name}
+
+
+def test_what_the_mirror_does_not_have_is_not_pinned(mirror: Mirror) -> None:
+    first, second = (publish(mirror, step, {"state": str(step).encode()}) for step in (10, 20))
+    mirror.pin("best", second)
     mirror.prune(1)
-    assert memory.keys("train-1/manifests/") == ["train-1/manifests/00000020.json", "train-1/manifests/00000030.json"]
-    with pytest.raises(InputError, match="step 10 to pin as best"):
-        mirror.pin("best", 10)
+    with pytest.raises(InputError, match=r"no checkpoint 00000010-00000001 .* to pin as best"):
+        mirror.pin("best", first)
+    assert mirror.pins() == {"best": second.name}
 
 
-def test_pruning_keeps_all_bytes_where_a_manifest_cannot_be_read(
-    mirror: Mirror, memory: MemoryStore, caplog: pytest.LogCaptureFixture
+def test_a_restored_folder_is_sealed_and_synced(
+    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for step in (10, 20, 30):
-        publish(mirror, step, {"state": str(step).encode()})
-    memory.objects["train-1/manifests/00000020.json"] = b'{"version": 2}'
-    mirror.prune(1)
-    assert memory.keys("train-1/manifests/") == ["train-1/manifests/00000020.json", "train-1/manifests/00000030.json"]
-    assert len(memory.keys("train-1/blobs/")) == 3
-    assert "[20]" in caplog.text
-
-
-def test_a_mirror_is_never_pruned_to_nothing(mirror: Mirror) -> None:
-    with pytest.raises(ValueError, match="keep_last is 0"):
-        mirror.prune(0)
+    manifest = publish(mirror, 10, OLD)
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(Path(f"/proc/self/fd/{descriptor}").readlink()))
+    mirror.restore(manifest, tmp_path / "new" / "checkpoint")
+    assert verify_sealed(tmp_path / "new" / "checkpoint") == manifest
+    assert {path.name for path in synced} >= {"weights.bin", "tokenizer.json", MANIFEST_FILE, "new"}
 
 
 def test_a_restored_folder_is_whole_or_not_there(mirror: Mirror, memory: MemoryStore, tmp_path: Path) -> None:
     manifest = publish(mirror, 10, OLD)
-    memory.objects[f"train-1/blobs/sha256/{manifest.files['tokenizer.json'].sha256}"] = b"THE SAME"
-    with pytest.raises(InputError, match=r"tokenizer\.json was altered"):
+    memory.objects[blob_key(manifest, "tokenizer.json")] = b"THE SAME"
+    with pytest.raises(CheckpointDamaged, match=r"tokenizer\.json was altered"):
         mirror.restore(manifest, tmp_path / "checkpoint")
     assert list(tmp_path.iterdir()) == []
+    publish(mirror, 10, OLD)
+    assert restored(mirror, manifest) == OLD
 
 
 def test_a_folder_that_is_there_already_is_left_alone(mirror: Mirror, tmp_path: Path) -> None:
@@ -332,3 +327,26 @@ def test_a_folder_that_cannot_be_written_is_told(mirror: Mirror, tmp_path: Path)
     (tmp_path / "work").write_text("a file where the folder should be")
     with pytest.raises(InputError, match="cannot be restored to"):
         mirror.restore(manifest, tmp_path / "work" / "checkpoint")
+
+
+def test_a_full_disk_while_restoring_is_told(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = publish(mirror, 10, OLD)
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"\(No space left on device\); free space"):
+        mirror.restore(manifest, tmp_path / "checkpoint")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_clearing_leaves_leases_stretches_and_other_trainings(store: ObjectStore) -> None:
+    mirror, other = Mirror(store, "", "train-1"), Mirror(store, "", "train-11")
+    publish(other, 20, NEW)
+    stretches.begin(store, mirror.root, 1, 0)
+    store.put_new("train-1/lease/00000001/00000000.json", b"{}")
+    before = store.list("")
+    mirror.pin("best", publish(mirror, 10, OLD))
+    mirror.clear()
+    assert store.list("") == before

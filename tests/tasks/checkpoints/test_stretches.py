@@ -4,7 +4,7 @@ from itertools import zip_longest
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
@@ -35,6 +35,7 @@ def test_a_stretch_under_way_has_no_last_step_and_one_without_a_step_says_so() -
     assert told == "no step on A, failed; 0-5 on A, vanished; 6- on B"
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(STEPS, st.integers(1, 1000), st.sampled_from("ABC"), st.sampled_from(REASONS))))
 def test_steps_machine_and_reason_can_be_read_back_from_the_words(parts: list[tuple[int, int, str, Ended]]) -> None:
     told = describe([stretch(first, first + count, machine, ended) for first, count, machine, ended in parts])
@@ -43,6 +44,7 @@ def test_steps_machine_and_reason_can_be_read_back_from_the_words(parts: list[tu
     assert back == [(first + (first > 0), first + count, machine, ended) for first, count, machine, ended in parts]
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(st.integers(1, 99999999), st.tuples(STEPS, st.none() | st.tuples(STEPS, st.sampled_from(REASONS))))
 )

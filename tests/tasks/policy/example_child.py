@@ -18,6 +18,8 @@ def main(request_file: Path, channel: Channel) -> None:
         channel.metrics(1, {"loss": 0.5})
         channel.alarm("ceiling", 1, "too long")
         channel.progress(2, 2, "whole")
+    elif do == "threads":
+        channel.progress(0, 1, " ".join(os.environ[f"{name}_NUM_THREADS"] for name in ("OMP", "MKL")))
     elif do == "input":
         raise InputError("the input is bad")
     elif do == "gate":

@@ -83,6 +83,18 @@ def test_an_interpreter_that_is_not_there_is_named(tmp_path: Path) -> None:
         run_child(MODULE, Request(do="work"), tmp_path, interpreter=Path("nowhere/python"), progress=silent)
 
 
+@pytest.mark.parametrize(("named", "expected"), [(None, "2"), ("1", "1")])
+def test_the_bits_of_the_weights_are_not_the_number_of_cores(
+    named: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many threads there are decides how sums are split: a training would end differently on another machine."""
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if named is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", named)
+    assert _run("threads", tmp_path) == [(0, 1, f"{expected} {expected}")]
+
+
 def test_an_interrupted_parent_ends_its_child(tmp_path: Path) -> None:
     def interrupt(done: int, total: int, text: str) -> None:
         raise KeyboardInterrupt

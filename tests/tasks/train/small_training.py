@@ -8,6 +8,7 @@ from schemas.prompts import PromptRow, content_id
 from schemas.tasks import TaskName
 from schemas.train_config import TrainConfig
 from tasks.commerce.sandbox import Databases
+from tasks.train.preferences import Pair
 from tasks.train.rewards import ComponentRewards
 
 SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=64)
@@ -24,6 +25,11 @@ RECIPE: dict[str, Any] = {
     "evaluate_every": 2,
 }
 PRODUCTS = ("livro", "tênis", "celular", "fone", "mochila", "relógio")
+WORDS = ("livro", "tênis", "celular", "fone", "mochila", "frete grátis")
+PAIRS = [
+    Pair(f"p{number}", "push", "Responda.", f"Pedido {number}", WORDS[number], "Pedido " * (number + 1), 0.5)
+    for number in range(6)
+]
 
 
 def prompt_rows(*tasks: TaskName, each: int = 6) -> list[PromptRow]:
@@ -89,6 +95,26 @@ def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: A
             task_type="CAUSAL_LM",
         ),
         **named,
+    )
+
+
+def small_preference_trainer(folder: Path, **recipe: Any) -> Any:
+    """Return a `PreferenceTrainer` on `PAIRS`; extra settings are those of `TrainConfig`."""
+    from peft import LoraConfig
+    from trl import DPOConfig
+
+    from tasks.train.dpo import as_training_set
+    from tasks.train.dpo_recipe import dpo_arguments
+    from tasks.train.preference_trainer import PreferenceTrainer
+
+    config = TrainConfig.model_validate({**RECIPE, **recipe})
+    model, tokenizer = tiny_policy()
+    return PreferenceTrainer(
+        model=model,
+        args=DPOConfig(**dpo_arguments(config, prompts=len(PAIRS), seed=5, work=folder, on_gpu=False)),
+        train_dataset=as_training_set(PAIRS),
+        processing_class=tokenizer,
+        peft_config=LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", task_type="CAUSAL_LM"),
     )
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from schemas.errors import GateRefused
 from schemas.train_config import AlarmsSection
 from tasks.train.alarms import Alarms
+from tasks.train.stateful import read_state, write_state
 from tasks.train.validation import Validation
 
 FINE: dict[str, Any] = {
@@ -119,9 +120,9 @@ def test_only_a_named_alarm_stops_and_the_refusal_tells_why_what_is_kept_and_wha
     shown.require_none_stopped(10)
     alarms = Alarms(AlarmsSection(patience=1, stop_on=("zero_variance",)))
     _walk(alarms, [{"zero_variance": 1.0}], first=12)
-    alarms.save(tmp_path)
+    write_state(tmp_path, "alarms", alarms.state_dict())
     restored = Alarms(AlarmsSection(patience=1, stop_on=("zero_variance",)))
-    restored.restore(tmp_path)
+    restored.load_state_dict(read_state(tmp_path, "alarms"))
     for stopped in (alarms, restored):
         with pytest.raises(GateRefused) as refused:
             stopped.require_none_stopped(10)
@@ -136,9 +137,9 @@ def test_only_a_named_alarm_stops_and_the_refusal_tells_why_what_is_kept_and_wha
 def test_whoever_takes_the_alarm_out_of_the_recipe_goes_on_from_the_checkpoint(tmp_path: Path) -> None:
     alarms = Alarms(AlarmsSection(patience=1, stop_on=("ceiling",)))
     _walk(alarms, [{"completions/clipped_ratio": 1.0}])
-    alarms.save(tmp_path)
+    write_state(tmp_path, "alarms", alarms.state_dict())
     after = Alarms(AlarmsSection(patience=1, stop_on=()))
-    after.restore(tmp_path)
+    after.load_state_dict(read_state(tmp_path, "alarms"))
     after.require_none_stopped(1)
     # The episode goes on, and is not told again.
     assert _walk(after, [{"completions/clipped_ratio": 1.0}], first=2) == []

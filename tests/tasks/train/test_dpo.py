@@ -4,6 +4,8 @@ import dataclasses
 import io
 import json
 import math
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,34 +20,16 @@ from tasks.commerce.registry import reward_version
 from tasks.commerce.sandbox import Databases
 from tasks.policy.child import Channel
 from tasks.train import dpo
-from tasks.train.dpo import as_training_set, require_pairs
+from tasks.train.dpo import require_pairs
 from tasks.train.dpo_recipe import dpo_arguments, pairs_per_pass
-from tasks.train.preferences import Pair
 from tasks.train.request import TrainRequest
-from tests.tasks.train.small_training import RECIPE, adapter_weights, prompt_rows, tiny_policy
-
-WORDS = ("livro", "tênis", "celular", "fone", "mochila", "frete grátis")
-PAIRS = [
-    Pair(f"p{number}", "push", "Responda.", f"Pedido {number}", WORDS[number], "Pedido " * (number + 1), 0.5)
-    for number in range(6)
-]
-
-
-def _trainer(folder: Path, **recipe: Any) -> Any:
-    from peft import LoraConfig
-    from trl import DPOConfig
-
-    from tasks.train.preference_trainer import PreferenceTrainer
-
-    config = TrainConfig.model_validate({**RECIPE, **recipe})
-    model, tokenizer = tiny_policy()
-    return PreferenceTrainer(
-        model=model,
-        args=DPOConfig(**dpo_arguments(config, prompts=len(PAIRS), seed=5, work=folder, on_gpu=False)),
-        train_dataset=as_training_set(PAIRS),
-        processing_class=tokenizer,
-        peft_config=LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", task_type="CAUSAL_LM"),
-    )
+from tests.tasks.train.small_training import (
+    RECIPE,
+    adapter_weights,
+    prompt_rows,
+    small_preference_trainer,
+    tiny_policy,
+)
 
 
 def _log_probability(model: Any, prompt: list[int], completion: list[int]) -> float:
@@ -63,7 +47,7 @@ def test_the_loss_is_that_of_the_paper(tmp_path: Path) -> None:
     """Eq. 7 of 2305.18290: -log sigmoid(beta (log-ratio of the chosen - log-ratio of the rejected)), by the token."""
     import torch
 
-    trainer = _trainer(tmp_path, preferences={"beta": 0.3})
+    trainer = small_preference_trainer(tmp_path, preferences={"beta": 0.3})
     generator = torch.Generator().manual_seed(1)
     for weights in adapter_weights(trainer):
         parameter = trainer.model.get_parameter(weights)
@@ -90,7 +74,7 @@ def test_the_loss_is_that_of_the_paper(tmp_path: Path) -> None:
 def test_the_figures_of_the_plain_head_are_those_of_the_softmax(tmp_path: Path) -> None:
     import torch
 
-    trainer = _trainer(tmp_path)
+    trainer = small_preference_trainer(tmp_path)
     batch = trainer.data_collator([trainer.train_dataset[0], trainer.train_dataset[5]])
     labels = batch["input_ids"].masked_fill(batch["completion_mask"] == 0, -100)
     with torch.no_grad():
@@ -109,7 +93,7 @@ def test_the_figures_of_the_plain_head_are_those_of_the_softmax(tmp_path: Path) 
 
 
 def test_training_prefers_the_chosen_and_moves_the_adapter_alone(tmp_path: Path) -> None:
-    trainer = _trainer(tmp_path, max_steps=8, save_every=100)
+    trainer = small_preference_trainer(tmp_path, max_steps=8, save_every=100)
     frozen = {
         name: weights.detach().clone()
         for name, weights in trainer.model.named_parameters()
@@ -226,6 +210,7 @@ class _Training:
             max_prompt_tokens=200,
             seed=5,
             base=self.folder / "base",
+            base_sha256="b" * 64,
             dataset=self.folder / "dataset",
             store=self.folder / "store",
             audit=self.folder / "audit",
@@ -241,8 +226,11 @@ class _Training:
 
 
 @pytest.fixture
-def training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Training:
-    return _Training(tmp_path, monkeypatch)
+def training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Training]:
+    # A training takes it for a notice of its own process.
+    handler = signal.getsignal(signal.SIGTERM)
+    yield _Training(tmp_path, monkeypatch)
+    signal.signal(signal.SIGTERM, handler)
 
 
 def _score_by_length(rollout: Any, *_: Any) -> Any:

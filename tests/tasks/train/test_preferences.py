@@ -1,12 +1,14 @@
 """Pairs for DPO: the best against the worst of each prompt, far enough apart, and the same after a resume."""
 
+import json
 import random
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.train.preferences import Answer, Preferences, pairs
+from tasks.train.preferences import PAIRS_FILE, Answer, Pair, Preferences, pairs
+from tasks.train.stateful import read_state, write_state
 from tests.tasks.curate.prompt_rows import prompt_row
 
 ROW = prompt_row("push", "Pedido 1: livro.")
@@ -61,11 +63,14 @@ def test_no_order_of_the_completions_changes_how_far_a_pair_is_apart(
     assert bool(found) == (round(max(rewards) - min(rewards), 9) >= min_gap)
 
 
-def test_a_checkpoint_gives_the_pairs_back(tmp_path: Path) -> None:
+def test_a_checkpoint_gives_the_pairs_back_and_the_policy_has_the_same(tmp_path: Path) -> None:
     before, after = Preferences(), Preferences()
     sentiment = prompt_row("sentiment", 'Não gostei. \U0001f44e\n"aspas"')
     before.pairs = pairs([ROW, sentiment, ROW], [_answers(0.1, 0.3), _answers(1 / 3, 0.9), _answers(0.0, 1.0)], 0.1)
-    before.save(tmp_path)
-    after.restore(tmp_path)
+    write_state(tmp_path, "preferences", before.state_dict())
+    after.load_state_dict(read_state(tmp_path, "preferences"))
     assert after.pairs == before.pairs
     assert after.by_task() == {"push": 2, "sentiment": 1}
+    after.write(tmp_path)
+    written = json.loads((tmp_path / PAIRS_FILE).read_text(encoding="utf-8"))
+    assert [Pair(**values) for values in written] == before.pairs

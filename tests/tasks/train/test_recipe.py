@@ -46,7 +46,7 @@ def test_the_cards_recipe_in_trls_words(tmp_path: Path) -> None:
         "max_steps": 1500, "num_generations": 16, "per_device_train_batch_size": 4, "gradient_accumulation_steps": 8,
         "steps_per_generation": 8, "num_iterations": 1, "learning_rate": 5e-6, "warmup_steps": 75, "beta": 0.0,
         "lr_scheduler_type": "constant_with_warmup", "epsilon": 0.2, "epsilon_high": 0.2, "scale_rewards": "none",
-        "multi_objective_aggregation": "normalize_then_sum", "save_steps": 100, "bf16": True, "use_cpu": False,
+        "multi_objective_aggregation": "normalize_then_sum", "save_strategy": "no", "bf16": True, "use_cpu": False,
         "use_vllm": False, "entropy_coef": 0.0, "use_adaptive_entropy": False, "mask_truncated_completions": False,
     }  # fmt: skip
     assert {name: told[name] for name in wanted} == wanted
@@ -65,10 +65,10 @@ def test_what_comes_next_in_trls_words(tmp_path: Path) -> None:
 
 def test_an_epoch_is_counted_as_trl_counts_it() -> None:
     """The source project's example: 300 prompts x 8 completions / (4 x 2) = 300 steps."""
-    recipe = TrainConfig(prompts_per_step=1, generations=8, accumulation=2, save_every=10)
+    recipe = TrainConfig(prompts_per_step=1, generations=8, accumulation=2)
     assert steps_per_epoch(300, recipe) == 300
     assert steps_per_epoch(1_480, load_config("l4").train) == 740
-    twice = TrainConfig(prompts_per_step=1, generations=8, iterations=2, save_every=10)
+    twice = TrainConfig(prompts_per_step=1, generations=8, iterations=2)
     assert steps_per_epoch(300, twice) == 600, "each prompt is stepped on twice before the next is sampled"
 
 
@@ -77,7 +77,7 @@ def test_the_old_policys_probabilities_are_kept_where_they_differ(
     accumulation: int, iterations: int, tmp_path: Path
 ) -> None:
     """TRL computes them by this rule of its `_generate_and_score_completions`; without them every ratio is 1."""
-    recipe = TrainConfig(accumulation=accumulation, iterations=iterations, save_every=10)
+    recipe = TrainConfig(accumulation=accumulation, iterations=iterations)
     told = GRPOConfig(**_arguments(recipe, tmp_path))
     generate_every = told.steps_per_generation * told.num_iterations
     assert (told.gradient_accumulation_steps % generate_every != 0) == (iterations > 1)

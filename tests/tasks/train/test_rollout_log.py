@@ -10,8 +10,10 @@ import torch
 from schemas.documents import ScoredRollout
 from schemas.errors import InputError
 from schemas.prompts import PromptRow
+from tasks.train import rollout_log
 from tasks.train.rollout_log import ROLLOUTS_FOLDER, RolloutLog
 from tasks.train.rollouts import Rollouts
+from tasks.train.stateful import read_state, write_state
 
 
 def _id(prompt: str) -> str:
@@ -52,14 +54,35 @@ def _rollouts(step: int, prompt_id: str | None = None) -> Rollouts:
     )
 
 
-def _train(log: RolloutLog, folder: Path, steps: range, every: int = 2) -> None:
-    """Walk through the steps as the Trainer does, with a checkpoint every so many of them."""
+@pytest.fixture(autouse=True)
+def two_steps_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollout_log, "STEPS_PER_FILE", 2)
+
+
+def _train(log: RolloutLog, steps: range) -> None:
     for step in steps:
         log.add(step, _rollouts(step), torch.tensor([0.5, -0.5, 0.25, -0.25]) * step)
-        if step % every == 0:
-            checkpoint = folder / f"checkpoint-{step}"
-            checkpoint.mkdir(parents=True)
-            log.save(checkpoint)
+
+
+def _save(log: RolloutLog, checkpoint: Path) -> Path:
+    """Write all that a checkpoint has of the log."""
+    (checkpoint / ROLLOUTS_FOLDER).mkdir(parents=True)
+    write_state(checkpoint, ROLLOUTS_FOLDER, log.state_dict())
+    for name, file in log.files().items():
+        (checkpoint / name).hardlink_to(file)
+    return checkpoint
+
+
+def _restore(log: RolloutLog, checkpoint: Path) -> None:
+    log.load_state_dict(read_state(checkpoint, ROLLOUTS_FOLDER))
+    log.load_files(checkpoint)
+
+
+def _policy(log: RolloutLog, folder: Path) -> dict[str, bytes]:
+    """Write the log into a policy's folder, and return its files."""
+    folder.mkdir(parents=True)
+    log.write(folder)
+    return _files(folder)
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -68,8 +91,8 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def test_a_rollout_is_found_by_its_prompt_and_step_with_all_that_was_known_of_it(tmp_path: Path) -> None:
     log = RolloutLog(tmp_path / "log", seed=7)
-    _train(log, tmp_path, range(1, 6))
-    log.save(tmp_path / "policy")
+    _train(log, range(1, 6))
+    _policy(log, tmp_path / "policy")
     found = pl.scan_parquet(tmp_path / "policy" / ROLLOUTS_FOLDER / "*.parquet").filter(
         (pl.col("prompt_id") == _id("0 of 3")) & (pl.col("step") == 3)
     )
@@ -103,51 +126,69 @@ def test_a_rollout_is_found_by_its_prompt_and_step_with_all_that_was_known_of_it
     ]
 
 
-def test_each_checkpoint_has_a_file_for_every_save_interval_so_far_and_no_row_twice(tmp_path: Path) -> None:
+def test_which_steps_share_a_file_is_decided_by_the_steps_and_no_row_is_there_twice(tmp_path: Path) -> None:
     log = RolloutLog(tmp_path / "log", seed=7)
-    _train(log, tmp_path, range(1, 6))
-    log.save(tmp_path / "policy")
-    assert sorted(_files(tmp_path / "checkpoint-4")) == ["step-000001-000002.parquet", "step-000003-000004.parquet"]
-    assert max(_files(tmp_path / "policy")) == "step-000005-000005.parquet"
+    _train(log, range(1, 6))
+    assert sorted(log.files()) == [
+        f"{ROLLOUTS_FOLDER}/step-000001-000002.parquet",
+        f"{ROLLOUTS_FOLDER}/step-000003-000004.parquet",
+    ]
+    assert max(_policy(log, tmp_path / "policy")) == "step-000005-000005.parquet"
     steps = pl.scan_parquet(tmp_path / "policy" / ROLLOUTS_FOLDER / "*.parquet").select("step").collect()["step"]
     assert steps.to_list() == [step for step in range(1, 6) for _ in range(4)]
 
 
-def test_an_interval_without_rollouts_has_no_file(tmp_path: Path) -> None:
+def test_steps_without_rollouts_have_no_file(tmp_path: Path) -> None:
+    """The second step on the same completions samples none."""
     log = RolloutLog(tmp_path / "log", seed=7)
-    _train(log, tmp_path, range(1, 3))
-    log.save(tmp_path / "policy")
-    assert _files(tmp_path / "policy") == _files(tmp_path / "checkpoint-2")
+    for step in (1, 5):
+        _train(log, range(step, step + 1))
+    assert sorted(_policy(log, tmp_path / "policy")) == ["step-000001-000001.parquet", "step-000005-000005.parquet"]
+
+
+def test_a_training_without_rollouts_has_no_file(tmp_path: Path) -> None:
+    assert _policy(RolloutLog(tmp_path / "log", seed=7), tmp_path / "policy") == {}
+
+
+def test_what_was_returned_does_not_change_with_what_comes_later(tmp_path: Path) -> None:
+    log = RolloutLog(tmp_path / "log", seed=7)
+    _train(log, range(1, 4))
+    state, files = log.state_dict(), log.files()
+    before = (list(state["rows"]), list(files))
+    _train(log, range(4, 8))
+    assert (state["rows"], list(files)) == before
 
 
 @pytest.mark.parametrize("same_process", [True, False])
-def test_resumed_equals_uninterrupted_byte_for_byte(same_process: bool, tmp_path: Path) -> None:
-    """Step 3 is done before the interruption, and again after it: it must be there once."""
-    whole = RolloutLog(tmp_path / "log", seed=7)
-    _train(whole, tmp_path / "whole", range(1, 6))
-    whole.save(tmp_path / "whole" / "policy")
+@pytest.mark.parametrize("cut", range(6))
+def test_resumed_equals_uninterrupted_byte_for_byte(cut: int, same_process: bool, tmp_path: Path) -> None:
+    """The step after the cut is done before the interruption, and again after it: it must be there once."""
+    whole = RolloutLog(tmp_path / "whole", seed=7)
+    _train(whole, range(1, 7))
 
-    log = RolloutLog(tmp_path / "cut log", seed=7)
-    _train(log, tmp_path / "cut", range(1, 4))
+    log = RolloutLog(tmp_path / "cut", seed=7)
+    _train(log, range(1, cut + 1))
+    checkpoint = _save(log, tmp_path / "checkpoint")
+    _train(log, range(cut + 1, cut + 2))
     if not same_process:
-        log = RolloutLog(tmp_path / "new log", seed=7)
-    log.restore(tmp_path / "cut" / "checkpoint-2")
-    _train(log, tmp_path / "cut", range(3, 6))
-    log.save(tmp_path / "cut" / "policy")
-    assert _files(tmp_path / "cut" / "policy") == _files(tmp_path / "whole" / "policy")
+        log = RolloutLog(tmp_path / "new", seed=7)
+    _restore(log, checkpoint)
+    _train(log, range(cut + 1, 7))
+    assert _policy(log, tmp_path / "policy of the cut") == _policy(whole, tmp_path / "policy")
 
 
 def test_files_of_a_later_checkpoint_are_dropped_on_the_way_back(tmp_path: Path) -> None:
     log = RolloutLog(tmp_path / "log", seed=7)
-    _train(log, tmp_path, range(1, 5))
-    log.restore(tmp_path / "checkpoint-2")
-    log.save(tmp_path / "policy")
-    assert _files(tmp_path / "policy") == _files(tmp_path / "checkpoint-2")
+    _train(log, range(1, 4))
+    checkpoint = _save(log, tmp_path / "checkpoint")
+    _train(log, range(4, 8))
+    _restore(log, checkpoint)
+    assert sorted(_policy(log, tmp_path / "policy")) == ["step-000001-000002.parquet", "step-000003-000003.parquet"]
 
 
 def test_a_row_that_leads_to_no_prompt_is_refused(tmp_path: Path) -> None:
     log = RolloutLog(tmp_path / "log", seed=7)
     log.add(1, _rollouts(1, prompt_id="one"), torch.zeros(4))
     with pytest.raises(InputError, match=r"rollouts step-000001-000001\.parquet: rows 1, 2, 3, 4: prompt_id fails"):
-        log.save(tmp_path / "policy")
-    assert not (tmp_path / "policy").exists()
+        _policy(log, tmp_path / "policy")
+    assert _files(tmp_path / "policy") == {}

@@ -8,7 +8,7 @@ import pytest
 
 from tasks.train.portable import PortableTrainer
 from tasks.train.rollouts import Rollouts
-from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer
+from tests.tasks.train.small_training import adapter_weights, small_trainer
 
 
 def _tiny() -> tuple[Any, Any]:
@@ -71,44 +71,6 @@ def test_completions_of_one_forward_pass_or_of_eight_move_the_adapter_alike(tmp_
     parts, _ = _train(tmp_path / "parts", max_steps=2, accumulation=8)
     for name, weights in adapter_weights(whole).items():
         assert torch.allclose(weights, adapter_weights(parts)[name], atol=1e-5), name
-
-
-@pytest.mark.parametrize(
-    "recipe",
-    [
-        {},
-        {
-            "dynamic_sampling": {"extra_groups": 2},
-            "guided_correction": {"share": 0.5},
-            "task_weights": {"applies_to": "sampler", "every": 2},
-            "entropy": {"coefficient": 0.001, "adaptive": True, "target": 9.0},
-        },
-        {"iterations": 2, "accumulation": 2, "max_steps": 8, "save_every": 4},
-    ],
-    ids=["plain", "with everything that has a state", "two steps on the same completions"],
-)
-def test_a_resumed_training_equals_an_uninterrupted_one(tmp_path: Path, recipe: dict[str, Any]) -> None:
-    """TRL's own sampler would replay epoch 0: six steps of two prompts are a whole round of twelve."""
-    import torch
-    from transformers import TrainerCallback
-
-    recipe = {"max_steps": 8, "save_every": 4, **recipe}
-    rows = prompt_rows(each=3)
-
-    class Saver(TrainerCallback):  # type: ignore[misc]
-        def on_save(self, args: Any, state: Any, control: Any, **named: Any) -> None:
-            holder["trainer"].save(Path(args.output_dir) / f"checkpoint-{state.global_step}")
-
-    holder: dict[str, Any] = {}
-    whole = holder["trainer"] = small_trainer(tmp_path, rows, callbacks=[Saver()], **recipe)
-    whole.args.save_total_limit = None
-    whole.train()
-    resumed = small_trainer(tmp_path, rows, **recipe)
-    resumed.restore(tmp_path / "checkpoint-4")
-    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-4"))
-    for name, weights in adapter_weights(whole).items():
-        assert torch.equal(weights, adapter_weights(resumed)[name]), name
-    assert resumed.state_dict() == whole.state_dict()
 
 
 def test_the_divisor_of_dr_grpo_stays_while_the_curriculum_shortens_completions(tmp_path: Path) -> None:

@@ -1,0 +1,112 @@
+"""The train stage's GRPO child, which also says when each part of its work begins and ends.
+
+What a process was doing when it was killed, and where its first seconds went, can be told from outside in no other way.
+The parts are those of the pipeline, called as it calls them, in its order.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, Final
+
+from tasks.policy.child import Channel, serve
+
+BEGINS: Final = " begins"
+ENDS: Final = " ends"
+LONG_STEPS_FILE: Final = "long-steps.json"
+"""Beside the request: the seconds that a step computes on, by its number. A step of a large model takes a minute."""
+
+
+def main(request_file: Path, channel: Channel) -> None:
+    """Train by GRPO what the request asks for, and tell of its parts."""
+    from tasks.checkpoints.lease import Lease
+    from tasks.checkpoints.local import LocalCheckpoints
+    from tasks.checkpoints.mirror import Mirror
+    from tasks.train import backend, grpo, training
+
+    _tell_of(channel, Lease, "acquire", "lease")
+    _tell_of(channel, LocalCheckpoints, "newest", "verify")
+    _tell_of(channel, LocalCheckpoints, "write", "save")
+    _tell_of(channel, Mirror, "restore", "download")
+    _tell_of(channel, Mirror, "publish", "upload")
+    _tell_of(channel, Mirror, "prune", "prune")
+    load_trainable = backend.load_trainable
+
+    def load(*arguments: Any, **named: Any) -> Any:
+        # Torch comes into the process here, and TRL after it: neither may come before.
+        with _told(channel, "import torch, transformers"):
+            import torch  # noqa: F401
+            from transformers import AutoModelForCausalLM, Trainer  # noqa: F401
+        with _told(channel, "load the model"):
+            trainable = load_trainable(*arguments, **named)
+        with _told(channel, "import TRL"):
+            from tasks.train import trainer, validation  # noqa: F401
+            from tasks.train.checkpointer import Checkpointer
+            from tasks.train.preflight import run
+        _tell_of(channel, Checkpointer, "restore", "restore the state")
+        _tell_of(channel, validation, "validate", "evaluation")
+        _tell_of(channel, run, "preflight", "preflight")
+        return trainable
+
+    vars(backend)["load_trainable"] = load
+    long_steps = request_file.parent / LONG_STEPS_FILE
+
+    def start(inputs: training.TrainingInputs) -> training.StartedTraining:
+        with _told(channel, "make the trainer"):
+            started = grpo.start(inputs)
+        seconds = json.loads(long_steps.read_text(encoding="utf-8")) if long_steps.exists() else {}
+        started.trainer.add_callback(_steps(channel, seconds))
+        return started
+
+    training.train(request_file, channel, start)
+
+
+@contextmanager
+def _told(channel: Channel, part: str) -> Iterator[None]:
+    channel.progress(0, 0, part + BEGINS)
+    yield
+    channel.progress(0, 0, part + ENDS)
+
+
+def _tell_of(channel: Channel, owner: object, name: str, part: str) -> None:
+    """Put a function in the place of an owner's own, which tells when it begins and ends."""
+    function: Callable[..., Any] = getattr(owner, name)
+
+    @wraps(function)
+    def told(*arguments: Any, **named: Any) -> Any:
+        with _told(channel, part):
+            return function(*arguments, **named)
+
+    setattr(owner, name, told)
+
+
+def _steps(channel: Channel, seconds: Mapping[str, float]) -> Any:
+    """Return a callback that tells of each step, and computes on in some."""
+    from transformers import TrainerCallback
+
+    class Steps(TrainerCallback):  # type: ignore[misc]
+        def on_step_begin(self, _arguments: Any, state: Any, _control: Any, **_: Any) -> None:
+            channel.progress(0, 0, f"step{BEGINS}")
+            _compute(seconds.get(str(state.global_step + 1), 0.0))
+
+        def on_step_end(self, *_: Any, **__: Any) -> None:
+            channel.progress(0, 0, f"step{ENDS}")
+
+    return Steps()
+
+
+def _compute(seconds: float) -> None:
+    """Keep a core and Python busy as a step does."""
+    import torch
+
+    end = time.monotonic() + seconds
+    values = torch.ones(128, 128)
+    while time.monotonic() < end:
+        values = torch.tanh(values @ values)
+
+
+if __name__ == "__main__":
+    serve(main)

@@ -1,0 +1,162 @@
+"""A training on the laptop's model for benchmarks: TRL's own, or ours, watched and kept as in the pipeline.
+
+Every completion is as long as the limit and every step has the same prompts, so that all steps are the same work. No
+weights are quantized, and none is validated.
+"""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.training_arms import policy_trainer, stock_trainer
+from schemas.config import Config
+from schemas.prompts import PromptRow, content_id
+from schemas.tasks import TASK_NAMES
+from tasks.checkpoints.address import open_mirror
+from tasks.checkpoints.keeper import Keeper
+from tasks.checkpoints.lease import Lease
+from tasks.checkpoints.local import LocalCheckpoints
+from tasks.commerce.registry import TASKS
+from tasks.commerce.sandbox import Databases
+from tasks.policy.child import Channel
+from tasks.synthesize.simulated import simulate_store
+
+if TYPE_CHECKING:
+    from tasks.train.checkpointer import Checkpointer
+
+SEED: Final = 1
+ORDERS: Final = 600
+EXAMPLES: Final = 60
+"""Prompts of each task, from which the tokenizer is learnt."""
+TRAINING: Final = "benchmark"
+BASE: Final = "0" * 64
+
+
+class Scene:
+    """What trainers are made of; each is to be made in the thread where it runs, as SQLite's connections stay there."""
+
+    def __init__(self, config: Config, folder: Path, channel: Channel) -> None:
+        """Simulate a store and learn a tokenizer from its prompts.
+
+        Args:
+            config: The model and the recipe.
+            folder: Where the trainers keep their files.
+            channel: Told what a parent process is told.
+        """
+        from tasks.policy.stand_in import build_tokenizer
+
+        self._config = config
+        self._folder = folder
+        self._channel = channel
+        self._store = simulate_store(ORDERS, random.Random(SEED))
+        rows = [
+            PromptRow(content_id(*content), *content, "simulated", example.customer_id, None, None)
+            for task in TASK_NAMES
+            for example in TASKS[task].examples(self._store, random.Random(SEED), EXAMPLES)
+            for content in [(example.task, example.system, example.prompt, example.reference)]
+        ]
+        texts = (text for row in rows for text in (row.system, row.prompt))
+        self._tokenizer = build_tokenizer(texts, config.policy.vocabulary_size)
+        # As many prompts as a step has: each step is the same work, whoever draws them.
+        self._asked = rows[:: EXAMPLES + 1][: config.train.prompts_per_step]
+
+    def stock(self) -> Any:
+        """Return TRL's trainer."""
+        trainer = stock_trainer(
+            self._config.train,
+            self._asked,
+            Databases.from_store(self._store),
+            SEED,
+            self._folder / "stock",
+            self._named(),
+        )
+        return self._without_ends(trainer)
+
+    def ours(self, keeper: Keeper) -> "tuple[Any, Checkpointer]":
+        """Return our trainer, watched as in the pipeline, and what is to be added to it so that it is kept."""
+        from tasks.train.adapter_files import adapter_weights
+        from tasks.train.alarms import Alarms
+        from tasks.train.callbacks import AlarmWatch, StepReporter
+        from tasks.train.checkpointer import Checkpointer
+        from tasks.train.preemption import Preemption
+        from tasks.train.rollout_log import ROLLOUTS_FOLDER, RolloutLog
+        from tasks.train.validation import Selection
+
+        recipe = self._config.train
+        rollouts = RolloutLog(self._folder / ROLLOUTS_FOLDER, SEED)
+        alarms = Alarms(recipe.alarms, recipe.iterations)
+        selection = Selection(_unasked, every=recipe.max_steps, patience=recipe.max_steps)
+        trainer = policy_trainer(
+            recipe,
+            self._asked,
+            Databases.from_store(self._store),
+            SEED,
+            self._folder / "ours",
+            self._named(),
+            on_rollouts=rollouts.add,
+            callbacks=[
+                AlarmWatch(alarms, selection, self._channel),
+                StepReporter(self._channel, recipe.max_steps, recipe.price_per_hour),
+            ],
+        )
+        # Every training but at its very beginning has a best adapter too.
+        best = {"history": [], "best": None, "best_weights": adapter_weights(trainer.model), "since_best": 0}
+        selection.load_state_dict(best)
+        checkpointer = Checkpointer(
+            trainer,
+            {"selection": selection, "alarms": alarms, "sampling": trainer, ROLLOUTS_FOLDER: rollouts},
+            rollouts,
+            selection,
+            keeper,
+            Preemption(recipe.preemption.seconds),
+            save_every=recipe.save_every,
+            snapshot_share=recipe.preemption.snapshot_share,
+        )
+        return self._without_ends(trainer), checkpointer
+
+    def _named(self) -> dict[str, Any]:
+        from tasks.policy.stand_in import build_model
+        from tasks.train.backend import lora_config
+
+        return {
+            "model": build_model(self._config.policy, self._tokenizer, SEED),
+            "processing_class": self._tokenizer,
+            "peft_config": lora_config(self._config.train),
+        }
+
+    def _without_ends(self, trainer: Any) -> Any:
+        trainer.generation_config.min_new_tokens = self._config.train.max_completion_tokens
+        return trainer
+
+
+@contextmanager
+def kept(config: Config, folder: Path, address: str) -> Iterator[Keeper]:
+    """Keep checkpoints under a lease until the block ends.
+
+    Args:
+        config: Says how many are kept, and how long the lease lives.
+        folder: Where they are written.
+        address: Their mirror.
+    """
+    mirror = open_mirror(address, TRAINING)
+    lease = Lease.acquire(mirror.store, mirror.root, seconds=config.train.preemption.lease_seconds)
+    lease.start()
+    keeper = Keeper(
+        LocalCheckpoints(folder, TRAINING, BASE), mirror, lease, config.train.keep_checkpoints, trouble=_trouble
+    )
+    try:
+        yield keeper
+        keeper.flush()
+    finally:
+        keeper.close()
+        lease.release()
+
+
+def _unasked(step: int) -> Any:
+    raise AssertionError(f"step {step} was validated, though nothing here asks for it")
+
+
+def _trouble(step: int, sentence: str) -> None:
+    raise AssertionError(f"step {step}: {sentence}")

@@ -1,0 +1,221 @@
+"""An interrupted run of a deployment is scheduled again; what failed, was cancelled or has no deployment is not."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+from prefect import Flow, flow
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.objects import State
+from prefect.events.schemas.automations import AutomationCore
+from prefect.events.worker import EventsWorker
+from prefect.exceptions import Abort
+from prefect.flow_engine import run_flow
+from prefect.logging.handlers import APILogWorker
+from prefect.runtime import flow_run
+from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+from prefect.states import AwaitingRetry, Cancelling
+
+from flows import rescheduling
+from flows.rescheduling import INTERRUPTIONS_ALIKE, rescheduled, went_on
+from schemas.config import REPOSITORY
+from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
+
+AUTOMATIONS = REPOSITORY / "infra" / "automations" / "rescheduling.yaml"
+REST = 50.0
+SECONDS_TO_END = 5
+
+ERRORS = {error.__name__: error for error in (Interrupted, InputError, GateRefused, TucanoError)}
+
+
+@flow(name="ends-by")
+def ends_by(error: str, told: str) -> None:
+    with rescheduled(REST):
+        raise ERRORS[error](told)
+
+
+@flow(name="cancelled")
+def cancelled() -> None:
+    with rescheduled(REST):
+        with get_client(sync_client=True) as client:
+            client.set_flow_run_state(UUID(flow_run.id), Cancelling())
+        raise Interrupted("by whoever cancelled it")
+
+
+@flow(name="waits")
+def waits(log: Path) -> None:
+    with rescheduled(REST):
+        try:
+            log.write_text("waits", encoding="utf-8")
+            while True:
+                time.sleep(0.1)
+        except BaseException:
+            print("to a supervisor that may be gone", flush=True)
+            log.write_text("saved", encoding="utf-8")
+            raise
+
+
+@flow(name="goes-on")
+def goes_on(log: Path) -> None:
+    with rescheduled(REST):
+        with log.open("a", encoding="utf-8") as file:
+            print(went_on(), file=file)
+        raise Interrupted("stopped after a step")
+
+
+@dataclass(frozen=True)
+class Server:
+    address: str
+    client: SyncPrefectClient
+
+    def start(self, deployed: Flow[..., None], **parameters: str) -> UUID:
+        name = deployed.fn.__name__
+        deployment = self.client.create_deployment(
+            self.client.create_flow(deployed), name, entrypoint=f"{__name__}.{name}"
+        )
+        return self.client.create_flow_run_from_deployment(deployment, parameters=parameters).id
+
+    def work_on(self, run: UUID, deployed: Flow[..., None]) -> None:
+        run_flow(deployed, flow_run=self.client.read_flow_run(run))
+
+    def state(self, run: UUID) -> State[None]:
+        state = self.client.read_flow_run(run).state
+        assert state is not None
+        return state
+
+
+@pytest.fixture
+def server(prefect_server: str) -> Iterator[Server]:
+    settings = {PREFECT_API_URL: prefect_server, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
+    with SyncPrefectClient(prefect_server) as client, temporary_settings(settings):
+        yield Server(prefect_server, client)
+        # At the interpreter's end Prefect would try for a minute to reach an ended server.
+        APILogWorker.drain_all(timeout=SECONDS_TO_END)
+        EventsWorker.drain_all(timeout=SECONDS_TO_END)
+
+
+@pytest.fixture
+def unsupervised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run work in this process, whose stdin is the terminal's or a pipe of whoever runs the tests."""
+    monkeypatch.setattr(rescheduling, "_end_with_supervisor", lambda _: None)
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("unsupervised")
+def test_an_interrupted_run_rests_until_its_machine_is_gone(server: Server) -> None:
+    run = server.start(ends_by, error="Interrupted", told="stopped after step 12")
+    before = datetime.now(UTC)
+    with pytest.raises(Abort):
+        server.work_on(run, ends_by)
+    state = server.state(run)
+    assert state.name == "AwaitingRetry"
+    assert state.message == "stopped after step 12"
+    assert state.state_details.scheduled_time is not None
+    assert state.state_details.scheduled_time >= before + timedelta(seconds=REST)
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("unsupervised")
+def test_a_run_that_is_interrupted_in_the_same_words_again_and_again_fails(server: Server) -> None:
+    def interrupted(told: list[str]) -> str:
+        run = server.start(ends_by, error="Interrupted", told="killed by SIGKILL")
+        for words in told:
+            server.client.set_flow_run_state(run, AwaitingRetry(message=words), force=True)
+        with pytest.raises((Abort, Interrupted)):
+            server.work_on(run, ends_by)
+        return str(server.state(run).name)
+
+    alike = ["killed by SIGKILL"] * INTERRUPTIONS_ALIKE
+    assert interrupted(alike[1:]) == "AwaitingRetry"
+    assert interrupted([*alike, "stopped after step 12"]) == "AwaitingRetry"
+    assert interrupted(alike) == "Failed"
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("unsupervised")
+def test_a_run_knows_whether_it_was_under_way_before(server: Server, tmp_path: Path) -> None:
+    """So that `fresh` makes everything anew once, and not again after each interruption."""
+    run = server.start(goes_on, log=str(tmp_path / "log"))
+    for _ in range(2):
+        with pytest.raises(Abort):
+            server.work_on(run, goes_on)
+    assert (tmp_path / "log").read_text(encoding="utf-8").split() == ["False", "True"]
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("unsupervised")
+@pytest.mark.parametrize("error", [InputError, GateRefused, TucanoError])
+def test_a_run_that_fails_is_not_scheduled_again(server: Server, error: type[TucanoError]) -> None:
+    run = server.start(ends_by, error=error.__name__, told="no such file")
+    with pytest.raises(error, match="no such file"):
+        server.work_on(run, ends_by)
+    assert server.state(run).name == "Failed"
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("unsupervised")
+def test_a_cancelled_run_is_not_scheduled_again(server: Server) -> None:
+    run = server.start(cancelled)
+    with pytest.raises(Interrupted):
+        server.work_on(run, cancelled)
+    assert "AwaitingRetry" not in [state.name for state in server.client.read_flow_run_states(run)]
+
+
+@pytest.mark.integration
+def test_without_a_deployment_the_interruption_is_the_commands(server: Server) -> None:
+    with pytest.raises(Interrupted, match="run the same command again"):
+        ends_by("Interrupted", "run the same command again")
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("asked", ["by a signal", "by the end of its supervisor"])
+def test_a_run_that_is_asked_to_end_saves_and_is_scheduled_at_once(server: Server, tmp_path: Path, asked: str) -> None:
+    log = tmp_path / "log"
+    run = server.start(waits, log=str(log))
+    engine = subprocess.Popen(
+        [sys.executable, "-m", "prefect.engine", str(run)],
+        cwd=REPOSITORY,
+        env={**os.environ, "PREFECT_API_URL": server.address},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    with engine:
+        _wait(engine, lambda: log.exists() and log.read_text(encoding="utf-8") == "waits")
+        if asked == "by a signal":
+            engine.send_signal(signal.SIGTERM)
+            engine.communicate()
+        else:
+            for pipe in (engine.stdin, engine.stdout):
+                assert pipe is not None
+                pipe.close()
+        assert engine.wait() == 0
+    assert log.read_text(encoding="utf-8") == "saved"
+    state = server.state(run)
+    assert state.name == "AwaitingRetry"
+    assert state.state_details.scheduled_time is not None
+    assert state.state_details.scheduled_time <= datetime.now(UTC)
+
+
+def test_the_automations_are_prefects_and_speak_to_one_another() -> None:
+    document = yaml.safe_load(AUTOMATIONS.read_text(encoding="utf-8"))
+    lost, crashed = (AutomationCore.model_validate(each).model_dump(mode="json") for each in document["automations"])
+    assert lost["actions"][0]["message"] in crashed["trigger"]["match"]["prefect.state-message"]
+    attempts = crashed["trigger"]["match"]["prefect.run-count"]
+    assert attempts == [str(number) for number in range(1, len(attempts) + 1)]
+    assert lost["trigger"]["match_related"] == crashed["trigger"]["match_related"]
+
+
+def _wait(engine: "subprocess.Popen[bytes]", condition: Callable[[], bool]) -> None:
+    while not condition():
+        assert engine.poll() is None
+        time.sleep(0.05)

@@ -1,0 +1,341 @@
+"""Mirrors and disks that cannot be used, as a training meets them: one clear sentence, and nothing is deleted."""
+
+import hashlib
+import io
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.errors import InputError
+from schemas.train_config import TrainConfig
+from tasks.checkpoints import local
+from tasks.checkpoints.address import open_mirror, open_store
+from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.local import read_sealed
+from tasks.policy.child import Channel
+from tasks.train.held_training import CHECKPOINTS_FOLDER, held_training
+from tasks.train.preemption import Preemption
+from tasks.train.request import TrainRequest
+from tests.storage_server import StorageServer
+from tests.tasks.checkpoints.checkpoint_folders import BASE, filling
+
+TRAINING = "train-1"
+FILES = {"adapter.bin": b"weights", "tokenizer.json": b"the same"}
+DISK = 1 << 20
+HOUR = timedelta(hours=1)
+
+
+class Worker:
+    """A training on a machine of its own, which saves a checkpoint after every step."""
+
+    def __init__(self, folder: Path, mirror: str, base: str = BASE, training: str = TRAINING) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.mirror = mirror
+        self.alarms = io.StringIO()
+        self._base = base
+        self._training = training
+
+    def train(self, steps: int, files: dict[str, bytes] = FILES, waiting: Callable[[], None] | None = None) -> int:
+        """Go on for so many steps, and return the step that was gone on from."""
+        preemption = Preemption(25)
+        with held_training(self._request(), self.folder, Channel(self.alarms), preemption) as held:
+            for step in range(held.step + 1, held.step + steps + 1):
+                fill = filling({**files, "state.json": str(step).encode()})
+                held.keeper.keep(Checkpoint(step, {}, fill, mirrored=True))
+                held.keeper.flush()
+            if waiting is not None:
+                waiting()
+            return held.step
+
+    def saved(self) -> list[int]:
+        """Return the steps of the mirror's checkpoints whose every byte verifies, the newest first."""
+        mirror = open_mirror(self.mirror, self._training)
+        for manifest in mirror.manifests():
+            mirror.verify(manifest)
+        return [manifest.step for manifest in mirror.manifests()]
+
+    def _request(self) -> TrainRequest:
+        return TrainRequest(
+            config=TrainConfig.model_validate({"keep_checkpoints": 9}),
+            spec="grounded",
+            validation_temperature=0.1,
+            validation_batch_size=1,
+            max_prompt_tokens=1,
+            seed=0,
+            base=self.folder / "base",
+            base_sha256=self._base,
+            dataset=self.folder / "dataset",
+            store=self.folder / "store",
+            audit=self.folder / "audit",
+            mirror=self.mirror,
+            training=self._training,
+            output=self.folder / "output",
+        )
+
+
+@pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.integration)])
+def mirror(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty mirror."""
+    return str(tmp_path / "mirror") if request.param == "folder" else str(request.getfixturevalue("bucket"))
+
+
+@pytest.fixture
+def bucket(service: StorageServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", service.url)
+    return f"gs://{service.bucket}/laptop"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of one megabyte, where the tests may mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(disk)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    if not mounted:
+        pytest.skip("no disk may be mounted here; a full one is also tested where writing is made to fail")
+    yield disk
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def refusal(call: Callable[[], object]) -> str:
+    """Return why something is refused: one sentence, with what to do."""
+    with pytest.raises(InputError) as refused:
+        call()
+    sentence = str(refused.value)
+    assert "\n" not in sentence
+    assert "; " in sentence
+    return sentence
+
+
+def objects(address: str) -> dict[str, tuple[int, str]]:
+    """Return what a mirror has, by key."""
+    store, _ = open_store(address)
+    return {stored.key: (stored.generation, stored.crc32c) for stored in store.list("")}
+
+
+def checkpoints(address: str) -> dict[str, tuple[int, str]]:
+    """Return what a mirror has but for the leases, which come and go."""
+    return {key: found for key, found in objects(address).items() if "/lease/" not in key}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("status", "text", "said"),
+    [
+        (HTTPStatus.FORBIDDEN, "", "there is no permission to use the bucket checkpoints; give the account the role"),
+        (HTTPStatus.FORBIDDEN, "over quota", "the quota for the bucket checkpoints is used up; raise it"),
+        (HTTPStatus.UNAUTHORIZED, "", "the Google credentials for the bucket checkpoints are refused; run `gcloud"),
+    ],
+    ids=["permission", "quota", "credentials"],
+)
+def test_a_bucket_that_refuses_is_named_before_a_step_is_trained_and_when_one_is_saved(
+    service: StorageServer, bucket: str, tmp_path: Path, status: HTTPStatus, text: str, said: str
+) -> None:
+    worker = Worker(tmp_path / "a", bucket)
+    worker.train(2)
+    before = objects(bucket)
+    service.refusal, service.refusal_text = status, text
+    assert refusal(lambda: Worker(tmp_path / "b", bucket).train(1)).startswith(said)
+    service.refusal = None
+    assert objects(bucket) == before
+
+    def refuse() -> None:
+        service.refusal = status
+
+    # The permission is taken away while it trains.
+    worker.train(0, waiting=refuse)
+    service.refusal = None
+    assert before.items() - objects(bucket).items() <= {item for item in before.items() if "/lease/" in item[0]}
+    assert worker.saved() == [2, 1]
+
+
+@pytest.mark.integration
+def test_a_permission_that_is_taken_away_in_a_save_leaves_the_checkpoint_on_the_disk(
+    service: StorageServer, bucket: str, tmp_path: Path
+) -> None:
+    worker = Worker(tmp_path / "a", bucket)
+    worker.train(1)
+
+    class Refusing(dict[str, bytes]):
+        def items(self) -> Any:
+            service.refusal = HTTPStatus.FORBIDDEN
+            return super().items()
+
+    said = refusal(lambda: worker.train(1, Refusing(FILES)))
+    assert said.startswith("there is no permission to use the bucket checkpoints")
+    assert "the checkpoint of step 2 is on the local disk only" in worker.alarms.getvalue()
+    service.refusal = None
+    assert worker.saved() == [1]
+    assert worker.train(1) == 2
+    assert worker.saved() == [3, 1]
+
+
+@pytest.mark.integration
+def test_a_bucket_that_does_not_exist_is_named(service: StorageServer, bucket: str, tmp_path: Path) -> None:
+    said = refusal(lambda: Worker(tmp_path / "a", "gs://nowhere/laptop").train(1))
+    assert said == "there is no bucket nowhere; create it or correct the mirror's address"
+    assert service.keys() == []
+
+
+def test_a_mirror_of_another_training_is_named(mirror: str, tmp_path: Path) -> None:
+    Worker(tmp_path / "a", mirror, training="another").train(2)
+    store, prefix = open_store(mirror)
+    for stored in store.list(f"{prefix}another/manifests/"):
+        # As where somebody copies a folder to the name of another training.
+        store.put_new(stored.key.replace("another", TRAINING), store.read(stored.key))
+    before = objects(mirror)
+    said = refusal(lambda: Worker(tmp_path / "b", mirror).train(1))
+    assert "is of the training 'another' and not of 'train-1'" in said
+    assert before.items() <= objects(mirror).items()
+
+
+def test_a_mirror_of_another_base_model_is_named(mirror: str, tmp_path: Path) -> None:
+    Worker(tmp_path / "a", mirror).train(2)
+    before = checkpoints(mirror)
+    said = refusal(lambda: Worker(tmp_path / "b", mirror, base="c" * 64).train(1))
+    assert said.startswith("the checkpoints of train-1 in the mirror are of another base model (bbbbbbbbbbbb, here ccc")
+    assert checkpoints(mirror) == before
+    assert Worker(tmp_path / "c", mirror).train(1) == 2
+
+
+def test_a_manifest_of_a_newer_version_is_named(mirror: str, tmp_path: Path) -> None:
+    Worker(tmp_path / "a", mirror).train(2)
+    store, prefix = open_store(mirror)
+    store.put_new(f"{prefix}{TRAINING}/manifests/00000003-00000001.json", _newer())
+    before = checkpoints(mirror)
+    said = refusal(lambda: Worker(tmp_path / "b", mirror).train(1))
+    assert "00000003-00000001.json: the checkpoint's manifest is of version 3, written by a newer version" in said
+    assert checkpoints(mirror) == before
+
+
+def test_a_local_checkpoint_of_a_newer_version_is_named(mirror: str, tmp_path: Path) -> None:
+    worker = Worker(tmp_path / "a", mirror)
+    worker.train(1)
+    newer = tmp_path / "a" / CHECKPOINTS_FOLDER / "checkpoint-00000002-00000001"
+    newer.mkdir()
+    (newer / "manifest.json").write_bytes(_newer())
+    before = checkpoints(mirror)
+    said = refusal(lambda: worker.train(1))
+    assert f"{newer}: the checkpoint's manifest is of version 3" in said
+    assert newer.is_dir()
+    assert checkpoints(mirror) == before
+
+
+@pytest.mark.integration
+def test_a_full_disk_of_the_mirror_is_named_and_the_checkpoint_stays_on_the_other(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    worker = Worker(tmp_path / "a", str(small_disk))
+    worker.train(2)
+    before = checkpoints(str(small_disk))
+    said = refusal(lambda: worker.train(1, {**FILES, "adapter.bin": os.urandom(DISK)}))
+    assert said.startswith(
+        f"the checkpoint mirror {small_disk} cannot be written (No space left on device); free space"
+    )
+    assert "the checkpoint of step 3 is on the local disk only" in worker.alarms.getvalue()
+    assert before.items() <= checkpoints(str(small_disk)).items()
+    assert worker.saved() == [2, 1]
+    # What the worker has on its own disk is gone on from, once there is room.
+    assert worker.train(1) == 3
+    assert worker.saved() == [4, 2, 1]
+
+
+@pytest.mark.integration
+def test_a_full_local_disk_is_named_and_the_mirror_is_as_it_was(small_disk: Path, bucket: str, tmp_path: Path) -> None:
+    worker = Worker(small_disk / "a", bucket)
+    worker.train(2)
+    before = checkpoints(bucket)
+    said = refusal(lambda: worker.train(1, {**FILES, "adapter.bin": os.urandom(DISK)}))
+    folder = small_disk / "a" / CHECKPOINTS_FOLDER
+    assert said.startswith(f"the checkpoint of step 3 cannot be written to {folder} (No space left on device); free")
+    assert before.items() <= checkpoints(bucket).items()
+    assert worker.saved() == [2, 1]
+    assert [read_sealed(path).step for path in sorted(folder.iterdir())] == [1, 2]
+    assert worker.train(1) == 2
+
+
+@pytest.mark.integration
+def test_a_checkpoint_that_does_not_fit_on_the_local_disk_is_named_and_no_part_of_it_is_left(
+    small_disk: Path, bucket: str, tmp_path: Path
+) -> None:
+    Worker(tmp_path / "a", bucket).train(1, {**FILES, "adapter.bin": os.urandom(2 * DISK)})
+    before = checkpoints(bucket)
+    said = refusal(lambda: Worker(small_disk / "b", bucket).train(1))
+    assert "(No space left on device); free space or permissions there" in said
+    assert list((small_disk / "b" / CHECKPOINTS_FOLDER).iterdir()) == []
+    assert checkpoints(bucket) == before
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("ahead", [HOUR, -HOUR], ids=["ahead", "behind"])
+def test_a_store_whose_clock_is_wrong_by_an_hour_is_used_as_any_other(
+    service: StorageServer, bucket: str, tmp_path: Path, ahead: timedelta
+) -> None:
+    service.clock_ahead = ahead
+    Worker(tmp_path / "a", bucket).train(2)
+    before = checkpoints(bucket)
+
+    def another_waits() -> None:
+        with pytest.raises(_Waits):
+            _acquire(bucket)
+
+    assert Worker(tmp_path / "b", bucket).train(1, waiting=another_waits) == 2
+    assert before.items() <= checkpoints(bucket).items()
+
+
+@pytest.mark.parametrize("ahead", [HOUR, -HOUR], ids=["ahead", "behind"])
+def test_a_machine_whose_clock_is_wrong_by_an_hour_trains_as_any_other(
+    mirror: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead: timedelta
+) -> None:
+    Worker(tmp_path / "a", mirror).train(2)
+    before = checkpoints(mirror)
+
+    class Wrong(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> "Wrong":
+            return cls.fromtimestamp((datetime.now(UTC) + ahead).timestamp(), tz)
+
+    def prune() -> None:
+        assert open_mirror(mirror, TRAINING).prune(keep_last=9).blobs == 0
+        with pytest.raises(_Waits):
+            _acquire(mirror)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(local, "datetime", Wrong)
+        assert Worker(tmp_path / "b", mirror).train(2, waiting=prune) == 2
+    # Its checkpoints are the newest, whatever time they tell.
+    worker = Worker(tmp_path / "c", mirror)
+    assert worker.train(0) == 4
+    assert worker.saved() == [4, 3, 2, 1]
+    assert before.items() <= checkpoints(mirror).items()
+
+
+class _Waits(Exception):
+    """Another process waits for the lease."""
+
+
+def _acquire(address: str) -> None:
+    from tasks.checkpoints.lease import Lease
+
+    def waiting(_: str, left: float) -> None:
+        assert 0 < left <= 60
+        raise _Waits
+
+    opened = open_mirror(address, TRAINING)
+    Lease.acquire(opened.store, opened.root, seconds=60, waiting=waiting)
+
+
+def _newer() -> bytes:
+    body = b'{"version":3,"of":"another form"}'
+    return b'{"manifest":' + body + b',"sha256":"' + hashlib.sha256(body).hexdigest().encode() + b'"}'

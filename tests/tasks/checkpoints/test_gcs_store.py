@@ -1,0 +1,211 @@
+"""A bucket when the service fails, refuses, or keeps another time than this machine."""
+
+import errno
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.errors import InputError
+from tasks.checkpoints import gcs_store
+from tasks.checkpoints.gcs_store import GcsStore
+from tasks.checkpoints.object_store import ObjectMissing, StoredObject, create, store_time
+from tests.storage_server import FaultKind, Faults, StorageServer
+
+pytestmark = pytest.mark.integration
+
+LARGE = os.urandom(20 << 20)
+"""Sent in several parts."""
+
+
+@pytest.fixture
+def store(service: StorageServer, monkeypatch: pytest.MonkeyPatch) -> GcsStore:
+    monkeypatch.setattr(gcs_store, "UPLOAD_CHUNK", 8 << 20)
+    return GcsStore(service.bucket, service.client())
+
+
+@pytest.mark.parametrize("kind", ["429", "503", "reset-before", "half", "delay"])
+@pytest.mark.parametrize("content", [b"small", LARGE], ids=["small", "large"])
+def test_what_fails_on_its_way_is_sent_again(
+    service: StorageServer, store: GcsStore, kind: FaultKind, content: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(content)
+    service.faults = Faults(rate=1, kinds=(kind,), limit=2, seconds_of_delay=0.2)
+    stored = store.put_new("a", tmp_path / "file")
+    assert service.faults.injected == {kind: 2}
+    assert stored is not None
+    service.faults = Faults(rate=1, kinds=(kind,), limit=1, seconds_of_delay=0.2)
+    assert store.read("a") == content
+    service.faults = Faults(rate=1, kinds=(kind,), limit=1, seconds_of_delay=0.2)
+    store.download("a", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == content
+    service.faults = Faults(rate=1, kinds=(kind,), limit=1, seconds_of_delay=0.2)
+    assert store.list("") == [stored]
+    service.faults = Faults(rate=1, kinds=(kind,), limit=1, seconds_of_delay=0.2)
+    assert store.delete(stored)
+    assert service.keys() == []
+
+
+def test_a_part_that_breaks_is_sent_again_and_not_the_whole(
+    service: StorageServer, store: GcsStore, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(LARGE)
+    service.faults = Faults(rate=1, kinds=("half",), limit=1, methods=("PUT",))
+    assert store.put_new("a", tmp_path / "file") is not None
+    assert store.read("a") == LARGE
+    assert len(LARGE) + (3 << 20) < service.bytes_received < len(LARGE) + (9 << 20)
+
+
+@pytest.mark.parametrize("content", [b"small", LARGE], ids=["small", "large"])
+def test_a_writer_whose_answer_is_lost_knows_its_own_object(
+    service: StorageServer, store: GcsStore, content: bytes
+) -> None:
+    service.faults = Faults(rate=1, kinds=("reset-after",), limit=4)
+    assert create(store, "lease/1", content)
+    assert service.faults.injected["reset-after"] > 0
+    service.faults = Faults(rate=1, kinds=("reset-after",), limit=1)
+    assert not create(store, "lease/1", b"another's")
+    assert store.read("lease/1") == content
+
+
+def test_of_eight_writers_whose_answers_are_lost_one_wins(service: StorageServer, store: GcsStore) -> None:
+    service.faults = Faults(seed=1, rate=0.5, kinds=("reset-after", "reset-before"))
+    with ThreadPoolExecutor(8) as pool:
+        created = list(pool.map(lambda number: create(store, "lease/1", f"writer {number}".encode()), range(8)))
+    service.faults = Faults()
+    assert created.count(True) == 1
+    assert store.read("lease/1") == f"writer {created.index(True)}".encode()
+
+
+def test_a_deletion_whose_answer_is_lost_deletes_nothing_newer(service: StorageServer, store: GcsStore) -> None:
+    stale = store.put_new("a", b"old")
+    assert stale is not None
+    service.faults = Faults(rate=1, kinds=("reset-after",), limit=1)
+    assert not store.delete(stale)
+    newer = store.put_new("a", b"new")
+    assert not store.delete(stale)
+    assert store.list("") == [newer]
+
+
+def test_the_stores_clock_counts_and_not_this_machines(service: StorageServer, store: GcsStore) -> None:
+    service.clock_ahead = timedelta(hours=1)
+    assert abs(store_time(store, "") - datetime.now(UTC) - timedelta(hours=1)) < timedelta(minutes=10)
+    early, late = store.put_new("a", b"x"), store.put_new("b", b"x")
+    assert early is not None
+    assert late is not None
+    assert early.created_at < late.created_at < store_time(store, "")
+
+
+def test_the_time_is_told_though_the_answer_is_lost(service: StorageServer, store: GcsStore) -> None:
+    service.faults = Faults(rate=1, kinds=("reset-after",), limit=1)
+    assert abs(store_time(store, "t/") - datetime.now(UTC)) < timedelta(minutes=10)
+    assert service.keys() == []
+
+
+def _calls(store: GcsStore, folder: Path) -> list[Callable[[], object]]:
+    (folder / "large").write_bytes(LARGE)
+    stored = StoredObject("a", 1, 1, "AAAAAA==", datetime.now(UTC))
+    return [
+        lambda: store.put_new("a", b"x"),
+        lambda: store.put_new("a", folder / "large"),
+        lambda: store.list(""),
+        lambda: store.read("a"),
+        lambda: store.download("a", folder / "back"),
+        lambda: store.delete(stored),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "said"),
+    [
+        (HTTPStatus.FORBIDDEN, r"^there is no permission to use the bucket checkpoints; give the account the role"),
+        (HTTPStatus.UNAUTHORIZED, r"^the Google credentials for the bucket checkpoints are refused; run `gcloud"),
+        (HTTPStatus.SERVICE_UNAVAILABLE, r"^the bucket checkpoints could not be reached within 0.1 .*HTTP status 503"),
+        (HTTPStatus.TOO_MANY_REQUESTS, r"^the bucket checkpoints could not be reached .*HTTP status 429.*quota"),
+        (HTTPStatus.GONE, r"^the bucket checkpoints refused a request \(HTTP status 410\)"),
+    ],
+)
+def test_a_refusal_is_one_sentence(service: StorageServer, tmp_path: Path, refusal: HTTPStatus, said: str) -> None:
+    store = GcsStore(service.bucket, service.client(), seconds_to_retry=0.1)
+    service.refusal = refusal
+    for call in _calls(store, tmp_path):
+        with pytest.raises(InputError, match=said):
+            call()
+    assert not (tmp_path / "back").exists()
+    assert service.keys() == []
+
+
+def test_a_used_up_quota_is_told(service: StorageServer, tmp_path: Path) -> None:
+    store = GcsStore(service.bucket, service.client())
+    service.refusal, service.refusal_text = HTTPStatus.FORBIDDEN, "The project exceeded its storage quota"
+    for call in _calls(store, tmp_path):
+        with pytest.raises(InputError, match=r"^the quota for the bucket checkpoints is used up; raise it"):
+            call()
+
+
+def test_a_bucket_that_does_not_exist_is_told(service: StorageServer, tmp_path: Path) -> None:
+    store = GcsStore("nowhere", service.client())
+    put, put_large, listing, read, download, delete = _calls(store, tmp_path)
+    for call in (put, put_large, listing):
+        with pytest.raises(InputError, match=r"^there is no bucket nowhere; create it or correct the mirror's address"):
+            call()
+    for call in (read, download):
+        with pytest.raises(ObjectMissing, match="the bucket nowhere has no object a"):
+            call()
+    assert delete() is False
+
+
+def test_a_service_that_is_not_there_is_told(tmp_path: Path) -> None:
+    from google.auth.credentials import AnonymousCredentials
+    from google.cloud.storage import Client
+
+    client = Client(
+        project="test",
+        credentials=AnonymousCredentials(),
+        client_options={"api_endpoint": "http://127.0.0.1:9"},  # discard: nothing listens
+    )
+    store = GcsStore("checkpoints", client, seconds_to_retry=0.1)
+    for call in _calls(store, tmp_path):
+        with pytest.raises(InputError, match=r"^the bucket checkpoints could not be reached within 0.1 seconds"):
+            call()
+    assert not (tmp_path / "back").exists()
+
+
+def test_expired_credentials_are_told(service: StorageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from google.auth.exceptions import RefreshError
+
+    def refuse(*args: Any, **options: Any) -> None:
+        raise RefreshError("invalid_grant")
+
+    client = service.client()
+    monkeypatch.setattr(client._http, "request", refuse)
+    for call in _calls(GcsStore(service.bucket, client), tmp_path):
+        with pytest.raises(InputError, match=r"^the Google credentials for the bucket checkpoints are refused"):
+            call()
+
+
+@pytest.mark.parametrize("content", [b"small" * 1000, LARGE], ids=["small", "large"])
+def test_what_arrives_altered_is_no_object(
+    service: StorageServer, store: GcsStore, content: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(content)
+    service.faults = Faults(rate=1, kinds=("altered",), limit=1, methods=("POST",) if content != LARGE else ("PUT",))
+    with pytest.raises(InputError, match="bucket checkpoints"):
+        store.put_new("a", tmp_path / "file")
+    assert service.keys() == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs Linux's device that is always full")
+def test_a_disk_that_is_full_on_the_way_back_is_told_and_leaves_no_file(
+    service: StorageServer, store: GcsStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.put_new("a", LARGE)
+    (tmp_path / "back").symlink_to("/dev/full")
+    with pytest.raises(InputError, match=f"back cannot be written \\({os.strerror(errno.ENOSPC)}\\); free space"):
+        store.download("a", tmp_path / "back")
+    assert not (tmp_path / "back").is_symlink()

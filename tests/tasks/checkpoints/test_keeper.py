@@ -1,0 +1,255 @@
+"""Checkpoints of a training under way: which are written, which are mirrored, and what ends the training."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.errors import InputError
+from tasks.checkpoints.keeper import KEPT_LOCALLY, Checkpoint, Keeper
+from tasks.checkpoints.lease import Lease, LeaseLost
+from tasks.checkpoints.local import LocalCheckpoints
+from tasks.checkpoints.mirror import Mirror
+from tests.tasks.checkpoints.conftest import MemoryStore
+
+BASE = "b" * 64
+LONG = 60
+"""Seconds after which a test has failed that waits for something."""
+
+
+class GatedStore(MemoryStore):
+    """A store that takes bytes of checkpoints only while its gate is open, and only while nothing is wrong."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+        self.gate.set()
+        self.asked = threading.Event()
+        self.wrong: Exception | None = None
+        self.at_once: set[int] = set()
+        self.most_at_once = 0
+
+    def put_new(self, key: str, content: Path | bytes) -> Any:
+        if "/blobs/" in key:
+            # Of which checkpoint it is says the folder that it comes from.
+            assert isinstance(content, Path)
+            step = int(content.parent.name.split("-")[1])
+            self.at_once.add(step)
+            self.most_at_once = max(self.most_at_once, len(self.at_once))
+            self.asked.set()
+            assert self.gate.wait(LONG)
+            self.at_once.discard(step)
+            if self.wrong is not None:
+                raise self.wrong
+        return super().put_new(key, content)
+
+
+class Kept:
+    """A keeper with all that it works on."""
+
+    def __init__(self, folder: Path, keep_last: int = 9) -> None:
+        self.store = GatedStore()
+        self.folder = folder
+        self.local = LocalCheckpoints(folder, "training", BASE)
+        self.mirror = Mirror(self.store, "", "training")
+        self.lease = Lease.acquire(self.store, self.mirror.root, seconds=600)
+        self.troubles: list[tuple[int, str]] = []
+        self.keeper = Keeper(
+            self.local, self.mirror, self.lease, keep_last, lambda step, text: self.troubles.append((step, text))
+        )
+
+    def keep(self, step: int, *, mirrored: bool = True, best: bool = False) -> None:
+        """Keep a checkpoint, and wait until it is on the local disk."""
+
+        def fill(folder: Path) -> None:
+            (folder / "weights").write_text(f"of step {step}", encoding="utf-8")
+
+        self.keeper.keep(Checkpoint(step, {}, fill, mirrored, "best" if best else "newest"))
+        assert self.keeper._writer.wait(LONG)
+
+    def keep_slowly(self, step: int) -> None:
+        """Keep a checkpoint that is under way to the mirror when this returns."""
+        self.store.gate.clear()
+        self.store.asked.clear()
+        self.keep(step)
+        assert self.store.asked.wait(LONG)
+
+    def mirrored(self) -> list[int]:
+        return sorted(manifest.step for manifest in self.mirror.manifests())
+
+    def on_disk(self) -> list[int]:
+        return sorted(int(path.name.split("-")[1]) for path in self.folder.iterdir())
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Kept]:
+    kept = Kept(tmp_path)
+    yield kept
+    kept.store.gate.set()
+    kept.keeper.close()
+    kept.lease.release()
+
+
+def test_what_is_kept_is_on_the_disk_and_in_the_mirror(kept: Kept) -> None:
+    kept.keep(3)
+    assert kept.keeper.flush(LONG)
+    assert (kept.on_disk(), kept.mirrored()) == ([3], [3])
+    assert (kept.keeper.newest, kept.keeper.mirrored) == (3, 3)
+    assert kept.keeper.seconds_to_mirror is not None
+    assert kept.mirror.manifests()[0].fencing == kept.lease.fencing
+
+
+def test_what_is_not_to_be_mirrored_is_on_the_disk_alone(kept: Kept) -> None:
+    kept.keep(3, mirrored=False)
+    assert kept.keeper.flush(LONG)
+    assert (kept.on_disk(), kept.mirrored()) == ([3], [])
+    assert (kept.keeper.newest, kept.keeper.mirrored) == (3, None)
+
+
+def test_of_those_that_wait_for_a_slow_mirror_the_newest_is_sent(kept: Kept) -> None:
+    kept.keep_slowly(1)
+    for step in (2, 3, 4):
+        kept.keep(step)
+    kept.store.gate.set()
+    assert kept.keeper.flush(LONG)
+    assert kept.mirrored() == [1, 4]
+    assert kept.store.most_at_once == 1
+
+
+def test_the_best_is_not_displaced_by_a_newer_one_and_is_pinned(kept: Kept) -> None:
+    kept.keep_slowly(1)
+    kept.keep(2, best=True)
+    for step in (3, 4):
+        kept.keep(step)
+    kept.store.gate.set()
+    assert kept.keeper.flush(LONG)
+    assert kept.mirrored() == [1, 2, 4]
+    assert kept.mirror.pins() == {"best": "00000002-00000001"}
+
+
+def test_a_better_one_takes_the_place_of_the_best_that_waits(kept: Kept) -> None:
+    kept.keep_slowly(1)
+    for step in (2, 3):
+        kept.keep(step, best=True)
+    kept.store.gate.set()
+    assert kept.keeper.flush(LONG)
+    assert kept.mirrored() == [1, 3]
+    assert kept.mirror.pins() == {"best": "00000003-00000001"}
+
+
+def test_the_disk_has_the_newest_and_what_is_on_its_way_to_the_mirror(kept: Kept) -> None:
+    kept.keep_slowly(1)
+    for step in (2, 3, 4, 5):
+        kept.keep(step, mirrored=False)
+    assert kept.on_disk() == [1, 4, 5]
+    assert KEPT_LOCALLY == 2
+    kept.store.gate.set()
+    assert kept.keeper.flush(LONG)
+    kept.keep(6, mirrored=False)
+    assert kept.on_disk() == [5, 6]
+
+
+def test_a_local_checkpoint_never_displaces_one_that_is_to_be_mirrored(kept: Kept) -> None:
+    """Both wait for the writer, which is at another one."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slowly(folder: Path) -> None:
+        begun.set()
+        assert may_end.wait(LONG)
+        (folder / "weights").touch()
+
+    def fill(folder: Path) -> None:
+        (folder / "weights").touch()
+
+    kept.keeper.keep(Checkpoint(1, {}, slowly, mirrored=False))
+    assert begun.wait(LONG)
+    kept.keeper.keep(Checkpoint(2, {}, fill, mirrored=True))
+    for step in (3, 4):
+        kept.keeper.keep(Checkpoint(step, {}, fill, mirrored=False))
+    may_end.set()
+    assert kept.keeper.flush(LONG)
+    assert kept.mirrored() == [2]
+    assert kept.on_disk() == [2, 4]
+
+
+def test_the_mirror_keeps_the_newest_and_the_best(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, keep_last=2)
+    for step in range(1, 6):
+        kept.keep(step, best=step == 2)
+        assert kept.keeper.flush(LONG)
+    assert kept.mirrored() == [2, 4, 5]
+
+
+def test_flushing_ends_with_its_time_and_tells_that_something_is_left(kept: Kept) -> None:
+    kept.keep_slowly(1)
+    assert not kept.keeper.flush(0.01)
+    assert not kept.keeper.flush(0.0)
+    kept.store.gate.set()
+    assert kept.keeper.flush(LONG)
+
+
+def test_a_mirror_that_fails_is_told_and_the_next_is_tried_again(kept: Kept) -> None:
+    kept.store.wrong = InputError("the store does not answer")
+    kept.keep(1)
+    with pytest.raises(InputError, match="the store does not answer"):
+        kept.keeper.flush(LONG)
+    assert kept.troubles == [(1, "the checkpoint of step 1 is on the local disk only: the store does not answer")]
+    kept.store.wrong = None
+    kept.keep(2)
+    assert kept.keeper.flush(LONG)
+    assert kept.mirrored() == [2]
+    assert len(kept.troubles) == 1
+
+
+def test_a_checkpoint_that_cannot_be_written_ends_it_with_the_next(kept: Kept) -> None:
+    def fill(_: Path) -> None:
+        Path("/dev/full").write_bytes(b"weights")
+
+    kept.keeper.keep(Checkpoint(1, {}, fill, mirrored=True))
+    with pytest.raises(InputError, match=r"step 1 cannot be written to .* \(No space left on device\)"):
+        kept.keeper.flush(LONG)
+    with pytest.raises(InputError, match="No space left on device"):
+        kept.keep(2)
+    assert (kept.on_disk(), kept.mirrored()) == ([], [])
+    assert kept.troubles == []
+
+
+def _take_over(kept: Kept) -> None:
+    """Let another machine have the lease, as after a pause in which this one was given up."""
+    content = kept.store.read(f"{kept.mirror.root}lease/00000001/00000000.json").replace(
+        kept.lease.owner.machine.encode(), b"another-machine"
+    )
+    assert kept.store.put_new(f"{kept.mirror.root}lease/00000002/00000000.json", content)
+
+
+def test_who_has_lost_the_lease_mirrors_nothing_more_and_stops(kept: Kept) -> None:
+    kept.keep(1)
+    assert kept.keeper.flush(LONG)
+    kept.keep_slowly(2)
+    _take_over(kept)
+    kept.store.gate.set()
+    with pytest.raises(LeaseLost, match="was taken over by another-machine"):
+        kept.keeper.flush(LONG)
+    with pytest.raises(LeaseLost, match="was taken over by another-machine"):
+        kept.keep(3)
+    assert kept.mirrored() == [1]
+    # It is no trouble of the mirror, which a later checkpoint could mend.
+    assert kept.troubles == []
+
+
+def test_the_newest_mirrored_is_pinned_by_name(kept: Kept) -> None:
+    kept.keeper.pin_newest("final")
+    assert kept.mirror.pins() == {}
+    for step in (1, 2):
+        kept.keep(step)
+        assert kept.keeper.flush(LONG)
+    kept.keeper.pin_newest("final")
+    assert kept.mirror.pins() == {"final": "00000002-00000001"}
+
+
+def test_closing_leaves_an_upload_behind_where_there_is_no_time(kept: Kept) -> None:
+    kept.keep_slowly(1)
+    kept.keeper.close(0.01)
+    assert kept.mirrored() == []

@@ -1,0 +1,209 @@
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.checkpoints.folder_store import FolderStore
+from tasks.checkpoints.lease import Lease, LeaseLost
+from tasks.checkpoints.object_store import ObjectStore
+from tests.tasks.checkpoints.conftest import MemoryStore
+from tests.tasks.checkpoints.steered_store import LEASES, ROOT, Busy, SteeredStore, TornStore, acquire
+
+
+@pytest.mark.parametrize("kind", ["memory", "folder"])
+def test_of_threads_that_race_one_at_a_time_holds_the_lease(kind: str, tmp_path: Path) -> None:
+    store: ObjectStore = MemoryStore() if kind == "memory" else FolderStore(tmp_path)
+    barrier = threading.Barrier(6)
+    holding = threading.Semaphore(1)
+    fencings: list[int] = []
+    clashes: list[int] = []
+
+    def work() -> None:
+        barrier.wait()
+        for _ in range(4):
+            lease = Lease.acquire(store, ROOT, seconds=600, sleep=lambda _: time.sleep(0.002))
+            if not holding.acquire(blocking=False):
+                clashes.append(lease.fencing)
+                return
+            fencings.append(lease.fencing)
+            lease._beat()
+            lease.require_held()
+            holding.release()
+            lease.release()
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not clashes
+    assert fencings == list(range(1, 25))
+
+
+def pass_on(store: ObjectStore, times: int) -> None:
+    for _ in range(times):
+        acquire(store).release()
+
+
+@pytest.mark.parametrize("request_number", range(8))
+def test_a_beat_in_time_counts_whenever_it_comes_while_another_process_looks(request_number: int) -> None:
+    store = SteeredStore()
+    holder = acquire(store, seconds=10)
+    store.now += timedelta(seconds=9)
+
+    def beat_and_pass_time() -> None:
+        holder._beat()
+        store.now += timedelta(seconds=5)
+
+    store.interrupt(request_number, beat_and_pass_time)
+    with pytest.raises(Busy):
+        acquire(store)
+    holder.require_held()
+
+
+@pytest.mark.parametrize("request_number", range(4))
+def test_a_slow_contender_never_gets_a_number_that_has_come_and_gone(request_number: int) -> None:
+    store = SteeredStore()
+    store.interrupt(request_number, lambda: pass_on(store, 3))
+    assert acquire(store).fencing == 4
+
+
+@pytest.mark.parametrize("beats", range(5))
+def test_no_number_is_given_twice_where_a_listing_misses_what_changes_meanwhile(beats: int) -> None:
+    store = TornStore()
+    holder = acquire(store, seconds=10)
+    for _ in range(3):
+        store.now += timedelta(seconds=4)
+        holder._beat()
+
+    def beat() -> None:
+        for _ in range(beats):
+            holder._beat()
+
+    store.during_listing = beat
+    if beats < 2:
+        with pytest.raises(Busy):
+            acquire(store)
+        holder.require_held()
+    else:
+        with suppress(Busy):
+            assert acquire(store).fencing == 2
+
+
+def test_a_slow_contender_is_superseded_also_where_its_listing_misses_what_changes_meanwhile() -> None:
+    store = TornStore()
+
+    def overtake() -> None:
+        pass_on(store, 3)
+        store.seen = 1
+        store.during_listing = lambda: pass_on(store, 1)
+
+    store.interrupt(3, overtake)
+    assert acquire(store).fencing == 5
+
+
+@dataclass(frozen=True)
+class Move:
+    """What one machine does, and what happens just before each of its first requests to the store."""
+
+    kind: str
+    machine: int
+    seconds: int
+    before: tuple["Move | None", ...] = ()
+
+
+def moves(depth: int) -> st.SearchStrategy[Move]:
+    between = st.lists(st.none() | moves(depth - 1), max_size=5).map(tuple) if depth else st.just(())
+    kinds = st.sampled_from(["acquire", "acquire", "beat", "release", "pass"])
+    return st.builds(Move, kinds, st.integers(0, 2), st.sampled_from([1, 4, 9, 11]), between)
+
+
+@dataclass
+class World:
+    """Three machines that contend for one lease of ten seconds, by a clock that moves only when a move says so."""
+
+    store: SteeredStore = field(default_factory=SteeredStore)
+    leases: dict[int, Lease] = field(default_factory=dict)
+    in_time_until: dict[int, datetime] = field(default_factory=dict)
+    busy: set[int] = field(default_factory=set)
+    granted: list[int] = field(default_factory=list)
+
+    def play(self, move: Move) -> None:
+        if move.kind == "pass":
+            self.store.now += timedelta(seconds=move.seconds)
+        elif move.machine not in self.busy:
+            self.busy.add(move.machine)
+            waiting = list(move.before)
+
+            def interrupt() -> None:
+                if waiting and (other := waiting.pop(0)):
+                    self.play(other)
+
+            outer, self.store.before = self.store.before, interrupt
+            try:
+                self.act(move)
+            finally:
+                self.store.before = outer
+                self.busy.remove(move.machine)
+            self.check()
+
+    def act(self, move: Move) -> None:
+        lease = self.leases.get(move.machine)
+        if move.kind == "acquire" and lease is None:
+            self.acquire(move.machine)
+        elif move.kind == "beat" and lease:
+            asked = self.store.now
+            try:
+                lease._beat()
+            except LeaseLost:
+                del self.leases[move.machine]
+            else:
+                if asked <= self.in_time_until[lease.fencing]:
+                    self.in_time_until[lease.fencing] = asked + timedelta(seconds=10)
+        elif move.kind == "release" and lease:
+            del self.leases[move.machine]
+            self.in_time_until[lease.fencing] = self.store.now
+            lease.release()
+
+    def acquire(self, machine: int) -> None:
+        asked = self.store.now
+        try:
+            lease = acquire(self.store, seconds=10)
+        except Busy:
+            return
+        assert lease.fencing > max(self.granted, default=0)
+        predecessor = max(self.granted, default=0)
+        assert self.store.now >= self.in_time_until.get(predecessor, self.store.now), "a holder in time was taken over"
+        self.granted.append(lease.fencing)
+        self.leases[machine] = lease
+        self.in_time_until[lease.fencing] = asked + timedelta(seconds=10)
+
+    def check(self) -> None:
+        with self.store.quiet():
+            holders = [lease.fencing for lease in self.leases.values() if self.holds(lease)]
+            numbers = [int(stored.key.removeprefix(LEASES)[:8]) for stored in self.store.list(LEASES)]
+        assert len(holders) <= 1
+        assert max(numbers, default=0) >= max(self.granted, default=0)
+
+    def holds(self, lease: Lease) -> bool:
+        try:
+            lease.require_held()
+        except LeaseLost:
+            return False
+        return True
+
+
+@settings(deadline=None)
+@given(st.lists(moves(2), max_size=30))
+def test_at_any_time_at_most_one_machine_holds_the_lease_and_none_in_time_loses_it(schedule: list[Move]) -> None:
+    world = World()
+    for move in schedule:
+        world.play(move)
+    world.store.now += timedelta(seconds=11)
+    assert acquire(world.store).fencing > max(world.granted, default=0)

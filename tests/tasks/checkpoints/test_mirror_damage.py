@@ -1,0 +1,165 @@
+"""A mirror with damage in it, and one that is not this training's to use."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.errors import InputError
+from tasks.checkpoints.manifest import ManifestTooNew
+from tasks.checkpoints.mirror import Mirror
+from tests.tasks.checkpoints.checkpoint_folders import (  # noqa: F401
+    NEW,
+    OLD,
+    blob_key,
+    newest_step,
+    publish,
+    restored,
+    sealed_folder,
+    unsynced,
+)
+from tests.tasks.checkpoints.conftest import MemoryStore
+from tests.tasks.checkpoints.test_manifest import sealed
+
+
+@pytest.fixture
+def memory() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def mirror(memory: MemoryStore) -> Mirror:
+    return Mirror(memory, "", "train-1")
+
+
+def lose(content: bytes, data: st.DataObject) -> None:
+    return None
+
+
+def flip(content: bytes, data: st.DataObject) -> bytes:
+    position = data.draw(st.integers(0, len(content) - 1))
+    flipped = content[position] ^ (1 << data.draw(st.integers(0, 7)))
+    return content[:position] + bytes([flipped]) + content[position + 1 :]
+
+
+def cut(content: bytes, data: st.DataObject) -> bytes:
+    return content[: data.draw(st.integers(0, len(content) - 1))]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), damage=st.sampled_from([lose, flip, cut]))
+def test_a_damaged_checkpoint_is_passed_over_and_mended_by_publishing_it_again(
+    data: st.DataObject, damage: Callable[[bytes, st.DataObject], bytes | None]
+) -> None:
+    memory = MemoryStore()
+    mirror = Mirror(memory, "", "train-1")
+    shared = blob_key(publish(mirror, 10, OLD), "tokenizer.json")
+    of_old = set(memory.objects)
+    publish(mirror, 20, NEW)
+    victim = data.draw(st.sampled_from(sorted(memory.objects)))
+    damaged = damage(memory.objects.pop(victim), data)
+    if damaged is not None:
+        memory.objects[victim] = damaged
+    newest = mirror.newest()
+    if victim not in of_old:
+        assert restored(mirror, newest) == OLD
+    elif newest is not None:
+        assert restored(mirror, newest) == NEW
+    else:
+        assert victim == shared
+    publish(mirror, 20, NEW)
+    assert restored(mirror, mirror.newest()) == NEW
+
+
+def test_a_blob_whose_listing_tells_the_damage_is_mended_by_the_next_publication_that_has_it(
+    mirror: Mirror, memory: MemoryStore
+) -> None:
+    first = publish(mirror, 10, OLD)
+    for stored in memory.list(blob_key(first, "tokenizer.json")):
+        memory.delete(stored)
+        memory.put_new(stored.key, b"THE SAME")
+    memory.objects.pop(blob_key(first, "state.json"))
+    publish(mirror, 20, OLD)
+    assert restored(mirror, mirror.newest()) == OLD
+    assert restored(mirror, first) == OLD
+
+
+def test_why_a_checkpoint_is_passed_over_is_said(
+    mirror: Mirror, memory: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    publish(mirror, 10, OLD)
+    memory.objects[blob_key(publish(mirror, 20, NEW), "state.json")] = b"{}"
+    memory.objects.pop(blob_key(publish(mirror, 30, {**NEW, "state.json": b"30"}), "state.json"))
+    publish(mirror, 40, {**NEW, "state.json": b"40"})
+    memory.objects["train-1/manifests/00000040-00000001.json"] = b"{}"
+    with caplog.at_level(logging.WARNING):
+        assert newest_step(mirror) == 10
+    of_40, of_30, of_20 = (record.getMessage() for record in caplog.records)
+    assert "manifests/00000040-00000001.json was altered or is of an older version; passing it over" in of_40
+    assert "checkpoint 00000030-00000001 lacks state.json; trying the checkpoint before" in of_30
+    assert "checkpoint 00000020-00000001, state.json was altered; trying the checkpoint before" in of_20
+
+
+def test_a_mirror_that_cannot_be_read_is_no_damaged_checkpoint(memory: MemoryStore) -> None:
+    class Unreachable(MemoryStore):
+        def read(self, key: str) -> bytes:
+            if "/blobs/" in key:
+                raise InputError("the bucket cannot be reached")
+            return memory.read(key)
+
+        def list(self, prefix: str) -> Any:
+            return memory.list(prefix)
+
+    publish(Mirror(memory, "", "train-1"), 10, OLD)
+    with pytest.raises(InputError, match="cannot be reached"):
+        Mirror(Unreachable(), "", "train-1").newest()
+
+
+def test_a_manifest_under_another_name_is_not_taken(mirror: Mirror, memory: MemoryStore) -> None:
+    publish(mirror, 10, OLD)
+    memory.put_new("train-1/manifests/00000099-00000001.json", memory.read("train-1/manifests/00000010-00000001.json"))
+    assert newest_step(mirror) == 10
+
+
+def refusals(mirror: Mirror) -> list[Callable[[], object]]:
+    return [
+        mirror.manifests,
+        mirror.newest,
+        lambda: mirror.prune(1, grace_seconds=0),
+        lambda: publish(mirror, 30, NEW),
+    ]
+
+
+def test_a_mirror_of_another_training_is_refused_and_nothing_deleted(mirror: Mirror, memory: MemoryStore) -> None:
+    foreign = publish(Mirror(memory, "", "train-2"), 20, NEW)
+    publish(mirror, 10, OLD)
+    memory.put_new(f"train-1/manifests/{foreign.name}.json", foreign.to_bytes())
+    before = memory.list("")
+    for refused in refusals(mirror):
+        with pytest.raises(InputError, match="of the training 'train-2' and not of 'train-1'"):
+            refused()
+    assert memory.list("") == before
+
+
+def test_a_newer_version_is_refused_and_nothing_deleted(mirror: Mirror, memory: MemoryStore) -> None:
+    for step in (10, 20):
+        publish(mirror, step, OLD)
+    memory.put_new("train-1/manifests/00000005-00000001.json", sealed({"version": 3}))
+    before = [stored for stored in memory.list("") if "/clock/" not in stored.key]
+    for refused in refusals(mirror):
+        with pytest.raises(ManifestTooNew, match=r"00000005-00000001\.json: .*update this installation"):
+            refused()
+    assert memory.list("") == before
+
+
+def test_a_mirror_of_another_base_model_is_refused_and_nothing_deleted(mirror: Mirror, memory: MemoryStore) -> None:
+    publish(mirror, 10, OLD)
+    before = memory.list("")
+    with pytest.raises(InputError, match="base model bbbbbbbbbbbb and not of cccccccccccc"):
+        mirror.newest("c" * 64)
+    with pytest.raises(InputError, match="base model bbbbbbbbbbbb and not of cccccccccccc"):
+        mirror.publish(sealed_folder(20, NEW, base="c" * 64))
+    assert memory.list("") == before

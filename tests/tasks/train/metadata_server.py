@@ -1,0 +1,85 @@
+"""Google's metadata server as far as the notice of preemption goes: a value with a tag, and requests that wait."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlparse
+
+PATH = "/computeMetadata/v1/instance/preempted"
+
+
+@dataclass
+class Asked:
+    """A request that came."""
+
+    path: str
+    flavor: str | None
+    waited: bool
+
+
+class MetadataServer(ThreadingHTTPServer):
+    """Answers at once where the value is another than the request's tag is of, and else when it changes."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: list[Asked] = []
+        self.waiting = threading.Event()
+        """Set while a request waits for a change."""
+        self.answers: list[bytes] = []
+        """What is answered before anything else, each once and at once."""
+        self._value = b"FALSE"
+        self._changed = threading.Condition()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}{PATH}"
+
+    def set(self, value: bytes) -> None:
+        with self._changed:
+            self._value = value
+            self._changed.notify_all()
+
+    def wait_for_change(self, tag: str) -> bytes:
+        with self._changed:
+            if self._value.decode() == tag:
+                self.waiting.set()
+                self._changed.wait_for(lambda: self._value.decode() != tag)
+                self.waiting.clear()
+            return self._value
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: MetadataServer
+
+    def do_GET(self) -> None:
+        query = parse_qs(urlparse(self.path).query)
+        tag = query.get("last_etag", [""])[0]
+        waits = query.get("wait_for_change") == ["true"]
+        self.server.asked.append(Asked(urlparse(self.path).path, self.headers["Metadata-Flavor"], waits))
+        content = self.server.answers.pop(0) if self.server.answers else self.server.wait_for_change(tag)
+        self.send_response(200)
+        self.send_header("ETag", content.decode("latin-1").strip()[:16] or "empty")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def metadata_server() -> Iterator[MetadataServer]:
+    """Run a server on loopback, whose value is FALSE until a test sets it."""
+    server = MetadataServer()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.set(b"OVER")
+        server.shutdown()
+        server.server_close()
+        thread.join()

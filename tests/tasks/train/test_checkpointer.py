@@ -1,0 +1,222 @@
+"""Checkpoints of a real, small training: from any of them it ends as if nothing had happened."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors import safe_open
+from transformers import TrainerCallback
+
+from schemas.errors import InputError
+from tasks.checkpoints.folder_store import FolderStore
+from tasks.train import rollout_log
+from tasks.train.stateful import write_state
+from tests.tasks.train.kept_training import Collecting, DieAfter, Died, KeptTraining
+from tests.tasks.train.small_training import prompt_rows
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "with everything that has a state": {
+        "dynamic_sampling": {"extra_groups": 2},
+        "guided_correction": {"share": 0.5},
+        "task_weights": {"applies_to": "sampler", "every": 2},
+        "entropy": {"coefficient": 0.001, "adaptive": True, "target": 9.0},
+        "schedule": "constant_with_warmup",
+        "warmup_share": 0.5,
+        "max_completion_tokens": 32,
+    },
+    "two steps on the same completions": {"iterations": 2, "accumulation": 2, "guided_correction": {"share": 1.0}},
+    "DPO": {"algorithm": "dpo", "prompts_per_step": 1, "generations": 4},
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def two_steps_a_file() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rollout_log, "STEPS_PER_FILE", 2)
+        yield
+
+
+def _training(folder: Path, name: str, **changes: Any) -> KeptTraining:
+    """Return a training of six steps that is kept after each."""
+    rows = {} if name == "DPO" else {"rows": prompt_rows(each=2)}
+    return KeptTraining(folder, **{"max_steps": 6, "save_every": 1, **RECIPES[name], **changes, **rows})
+
+
+class Whole:
+    """An uninterrupted training, and the checkpoints of its every step."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.training = _training(folder / "whole", name)
+        keeper = Collecting()
+        self.training.keep_with(keeper)
+        self.training.resume(None)
+        self.checkpoints = keeper.write(folder / "checkpoints")
+        self.end = self.training.end_state(folder / "end")
+
+
+@pytest.fixture(scope="module", params=RECIPES)
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    return Whole(request.param, tmp_path_factory.mktemp("whole"))
+
+
+@pytest.mark.parametrize("step", range(1, 6))
+def test_a_training_that_is_resumed_after_any_step_ends_as_the_uninterrupted_one(
+    whole: Whole, step: int, tmp_path: Path
+) -> None:
+    """Six steps of two prompts are three rounds of four, where TRL's own sampler would replay epoch 0."""
+    resumed = _training(tmp_path / "resumed", whole.name)
+    resumed.keep_with(Collecting())
+    resumed.resume(whole.checkpoints[step])
+    end = resumed.end_state(tmp_path / "end")
+    assert end.keys() == whole.end.keys()
+    assert [name for name in end if end[name] != whole.end[name]] == []
+    # The best adapter of a checkpoint is no second adapter of the policy.
+    assert list(resumed.trainer.model.peft_config) == ["default"]
+
+
+def test_the_training_moves_the_adapter(whole: Whole) -> None:
+    """Otherwise it would prove nothing that they end alike."""
+    adapters = [(folder / "adapter_model.safetensors").read_bytes() for folder in whole.checkpoints.values()]
+    assert len(adapters) == 6
+    assert len(set(adapters[2:])) > 2
+
+
+def test_a_checkpoint_is_safetensors_json_and_parquet(whole: Whole) -> None:
+    for path in whole.checkpoints[5].rglob("*"):
+        if path.is_file():
+            assert path.suffix in {".safetensors", ".json", ".parquet"}
+            if path.suffix == ".safetensors":
+                with safe_open(path, "pt") as tensors:
+                    assert list(tensors.keys())
+
+
+@pytest.mark.parametrize(("save_every", "snapshot_share"), [(1000, 0.0), (4, 1.0)])
+def test_how_often_it_is_kept_changes_no_byte_of_the_result(
+    whole: Whole, save_every: int, snapshot_share: float, tmp_path: Path
+) -> None:
+    """Neither in the mirror, nor on the local disk, where a share of 1 allows a checkpoint after each step."""
+    preemption = {"snapshot_share": snapshot_share}
+    other = _training(tmp_path / "other", whole.name, save_every=save_every, preemption=preemption)
+    other.train()
+    end = other.end_state(tmp_path / "end")
+    assert [name for name in whole.end if end[name] != whole.end[name]] == []
+
+
+def test_what_is_mirrored_is_every_so_many_steps_and_every_better_one(tmp_path: Path) -> None:
+    """Of the validations, those of steps 2 and 4 are better than all before them, and that of the last is not."""
+    training = KeptTraining(tmp_path, max_steps=6, save_every=5, keep_checkpoints=9)
+    training.train(WaitForMirror(training))
+    assert training.mirrored() == [6, 5, 4, 2]
+    assert training.held.mirror.pins() == {"best": training.held.mirror.manifests()[2].name}
+    assert [manifest.metrics for manifest in training.held.mirror.manifests()] == [
+        {"reward": 0.5, "reward/push": 0.5},
+        {},
+        {"reward": 0.6, "reward/push": 0.6},
+        {"reward": 0.4, "reward/push": 0.4},
+    ]
+
+
+def test_steps_in_between_are_kept_on_the_local_disk_where_they_cost_little(tmp_path: Path) -> None:
+    shares = {
+        0.0: ["checkpoint-00000002-00000001"],
+        1.0: ["checkpoint-00000002-00000001", "checkpoint-00000003-00000001"],
+    }
+    for share, kept in shares.items():
+        training = KeptTraining(
+            tmp_path / str(share), save_every=100, max_steps=4, preemption={"snapshot_share": share}
+        )
+        with pytest.raises(Died):
+            training.train(WaitForMirror(training), DieAfter(3))
+        assert training.on_disk()[-2:] == kept
+        assert training.mirrored() == [2]
+
+
+def test_a_notice_ends_the_training_after_the_step_and_has_it_mirrored(tmp_path: Path) -> None:
+    training = KeptTraining(tmp_path, save_every=100)
+
+    class Notice(TrainerCallback):  # type: ignore[misc]
+        def on_step_begin(self, args: Any, state: Any, control: Any, **named: Any) -> None:
+            if state.global_step == 2:
+                training.preemption.notice()
+
+    training.train(Notice())
+    assert training.trainer.state.global_step == 3
+    assert training.mirrored() == [3, 2]
+
+
+def test_a_full_disk_ends_the_training_with_one_sentence_and_leaves_no_half_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = KeptTraining(tmp_path, save_every=1)
+
+    def fill_the_disk(folder: Path, name: str, state: Any) -> None:
+        write_state(folder, name, state)
+        if name == "optimizer" and training.trainer.state.global_step > 1:
+            Path("/dev/full").write_bytes(b"weights")
+
+    monkeypatch.setattr("tasks.train.checkpointer.write_state", fill_the_disk)
+    with pytest.raises(InputError) as ended:
+        training.train(WaitForMirror(training))
+    assert re.fullmatch(
+        r"the checkpoint of step 2 cannot be written to \S+/checkpoints \(No space left on device\); "
+        r"free space or permissions there, and run the same command again",
+        str(ended.value),
+    )
+    assert training.on_disk() == ["checkpoint-00000001-00000001"]
+    assert training.mirrored() == [1]
+    monkeypatch.undo()
+    again = KeptTraining(tmp_path, save_every=1)
+    again.train()
+    assert again.held.step == 1
+
+
+def test_a_mirror_that_fails_is_told_and_tried_again_with_the_next_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = KeptTraining(tmp_path, save_every=1, keep_checkpoints=9)
+    put_new = FolderStore.put_new
+
+    def unreachable(store: FolderStore, key: str, content: Any) -> Any:
+        if "/blobs/" in key and training.trainer.state.global_step in {2, 3}:
+            raise InputError("the store does not answer; run the same command again")
+        return put_new(store, key, content)
+
+    monkeypatch.setattr(FolderStore, "put_new", unreachable)
+    training.train(WaitForMirror(training))
+    sentence = (
+        "the checkpoint of step {} is on the local disk only: the store does not answer; run the same command again"
+    )
+    assert training.told("alarm") == [["mirror", step, sentence.format(step)] for step in (2, 3)]
+    assert training.trainer.state.global_step == 4
+    assert training.mirrored() == [4, 1]
+    assert training.on_disk()[-1] == "checkpoint-00000004-00000001"
+
+
+def test_a_mirror_that_has_not_the_last_checkpoint_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(store: FolderStore, key: str, content: Any) -> Any:
+        if "/blobs/" in key:
+            raise InputError("the store does not answer")
+        return put_new(store, key, content)
+
+    put_new = FolderStore.put_new
+    monkeypatch.setattr(FolderStore, "put_new", unreachable)
+    with pytest.raises(InputError, match="the store does not answer"):
+        KeptTraining(tmp_path).train()
+
+
+class WaitForMirror(TrainerCallback):  # type: ignore[misc]
+    """Takes no step before the one before it is mirrored, or could not be: no checkpoint overtakes another."""
+
+    def __init__(self, training: KeptTraining) -> None:
+        self._training = training
+
+    def on_save(self, args: Any, state: Any, control: Any, **named: Any) -> None:
+        with suppress(InputError):
+            self._training.held.keeper.flush()

@@ -1,0 +1,229 @@
+"""How a training leaves: at the end of its step or in the middle of it, with its last finished step mirrored."""
+
+import io
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from schemas.errors import Interrupted
+from schemas.train_config import TrainConfig
+from tasks.checkpoints.address import open_mirror
+from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.lease import Lease
+from tasks.checkpoints.mirror import Mirror
+from tasks.checkpoints.stretches import read_stretches
+from tasks.policy.child import Channel
+from tasks.train.departure import Departure
+from tasks.train.held_training import HeldTraining, held_training
+from tasks.train.preemption import Preemption
+from tests.tasks.train.small_request import TRAINING, request_of
+
+LONG = 120
+"""Seconds after which a test has failed that waits for something."""
+NEVER = 1e9
+"""Seconds until the exit: where they are over the process ends, which here is that of the tests."""
+
+
+def snapshot(step: int) -> Any:
+    """Return what a checkpointer has of its last step, as far as it is written and mirrored."""
+    return SimpleNamespace(
+        step=step,
+        metrics={},
+        write=lambda folder: (folder / "weights").write_text(f"of step {step}", encoding="utf-8"),
+    )
+
+
+def checkpoint_of(snapshot: Any, *, mirrored: bool) -> Checkpoint:
+    return Checkpoint(snapshot.step, snapshot.metrics, snapshot.write, mirrored)
+
+
+def mirror_in(folder: Path) -> Mirror:
+    return open_mirror(str(folder / "mirror"), TRAINING)
+
+
+def stretches_in(folder: Path) -> list[tuple[int | None, str | None]]:
+    mirror = mirror_in(folder)
+    return [(stretch.to_step, stretch.ended) for stretch in read_stretches(mirror.store, mirror.root)]
+
+
+def require_free(folder: Path) -> None:
+    """Take the lease without waiting for anybody."""
+    mirror = mirror_in(folder)
+
+    def refuse(sentence: str, _: float) -> None:
+        raise AssertionError(sentence)
+
+    Lease.acquire(mirror.store, mirror.root, seconds=60, waiting=refuse).release()
+
+
+class Leaving:
+    """A training that is held in this process."""
+
+    def __init__(self, held: HeldTraining, preemption: Preemption) -> None:
+        self.held = held
+        self.preemption = preemption
+        self.departure = Departure(preemption, held, Channel(io.StringIO()))
+
+    def has_finished(self, step: int) -> None:
+        self.departure.follow(SimpleNamespace(last=snapshot(step)))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def leaving(tmp_path: Path) -> Iterator[Leaving]:
+    preemption = Preemption(NEVER)
+    request = request_of(TrainConfig(), tmp_path, tmp_path / "mirror")
+    try:
+        with held_training(request, tmp_path, Channel(io.StringIO()), preemption) as held:
+            yield Leaving(held, preemption)
+            raise InterruptedError
+    except InterruptedError:
+        pass
+
+
+def test_without_a_notice_nothing_happens(leaving: Leaving, tmp_path: Path) -> None:
+    leaving.has_finished(3)
+    leaving.departure.leave_if_asked()
+    assert mirror_in(tmp_path).manifests() == []
+    assert stretches_in(tmp_path) == [(None, None)]
+
+
+@pytest.mark.parametrize(("announced", "ended"), [(False, "interrupted"), (True, "preempted")])
+def test_the_last_finished_step_is_mirrored_and_the_lease_given_back(
+    announced: bool, ended: str, leaving: Leaving, tmp_path: Path
+) -> None:
+    leaving.has_finished(3)
+    leaving.preemption.announced = announced
+    leaving.preemption.notice()
+    with pytest.raises(Interrupted) as told:
+        leaving.departure.leave_if_asked()
+    assert str(told.value) == (
+        "the training stopped after step 3, which is mirrored; run the same command again to go on from there"
+    )
+    assert [manifest.step for manifest in mirror_in(tmp_path).manifests()] == [3]
+    assert stretches_in(tmp_path) == [(3, ended)]
+    require_free(tmp_path)
+
+
+def test_a_step_that_is_mirrored_already_is_not_sent_again(leaving: Leaving, tmp_path: Path) -> None:
+    leaving.held.keeper.keep(checkpoint_of(snapshot(3), mirrored=True))
+    leaving.held.keeper.flush()
+    (before,) = mirror_in(tmp_path).manifests()
+    leaving.has_finished(3)
+    leaving.preemption.notice()
+    with pytest.raises(Interrupted, match="after step 3, which is mirrored"):
+        leaving.departure.leave_if_asked()
+    assert mirror_in(tmp_path).manifests() == [before]
+
+
+def test_before_the_first_step_there_is_nothing_to_mirror(leaving: Leaving, tmp_path: Path) -> None:
+    leaving.departure.follow(SimpleNamespace(last=None))  # type: ignore[arg-type]
+    leaving.preemption.notice()
+    with pytest.raises(Interrupted, match="after step 0"):
+        leaving.departure.leave_if_asked()
+    assert mirror_in(tmp_path).manifests() == []
+    require_free(tmp_path)
+
+
+CHILD = """
+import sys, threading
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from schemas.train_config import TrainConfig
+from tasks.checkpoints.folder_store import FolderStore
+from tasks.policy.child import Channel
+from tasks.train.departure import Departure
+from tasks.train.held_training import held_training
+from tasks.train.preemption import Preemption
+from tests.tasks.train import test_departure
+from tests.tasks.train.small_request import request_of
+
+folder, seconds, trouble = Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+# The real one imports torch, of which nothing is needed here.
+sys.modules["tasks.train.checkpointer"] = ModuleType("checkpointer")
+sys.modules["tasks.train.checkpointer"].checkpoint_of = test_departure.checkpoint_of
+if trouble == "loading":
+    sys.modules["tasks.train.checkpointer"] = None
+
+put_new = FolderStore.put_new
+
+def put(store, key, content):
+    if "/blobs/" in key:
+        if trouble == "hangs":
+            threading.Event().wait()
+        if trouble == "bug":
+            raise RuntimeError("nobody foresaw this")
+    return put_new(store, key, content)
+
+FolderStore.put_new = put
+channel = Channel(sys.stdout)
+preemption = Preemption(seconds)
+preemption.watch()
+with held_training(request_of(TrainConfig(), folder, folder / "mirror"), folder, channel, preemption) as held:
+    departure = Departure(preemption, held, channel)
+    if trouble != "loading":
+        departure.follow(SimpleNamespace(last=test_departure.snapshot(7)))
+    print("{}", flush=True)
+    # A step that is never over; a signal's handler cannot end it, nor an exception of a thread.
+    while True:
+        threading.Event().wait(0.05)
+"""
+
+
+def _leave(folder: Path, seconds: float, trouble: str = "none", signals: int = 1) -> tuple[int, list[tuple[str, int]]]:
+    """Let a process leave that is in the middle of a step; return its exit code and why it said to have ended."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(folder), str(seconds), trouble],
+        stdout=subprocess.PIPE,
+        stderr=(folder / "log").open("w"),
+        text=True,
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "{}\n", (folder / "log").read_text(encoding="utf-8")
+    for _ in range(signals):
+        child.send_signal(signal.SIGTERM)
+    said, _ = child.communicate(timeout=LONG)
+    messages = [json.loads(line) for line in said.splitlines()]
+    return child.returncode, [tuple(message["failure"]) for message in messages if "failure" in message]
+
+
+@pytest.mark.integration
+def test_who_is_in_the_middle_of_a_step_leaves_with_the_step_before(tmp_path: Path) -> None:
+    code, failures = _leave(tmp_path, 4.0, signals=2)
+    sentence = "the training stopped after step 7, which is mirrored; run the same command again to go on from there"
+    assert (code, failures) == (4, [(sentence, 4)])
+    assert [manifest.step for manifest in mirror_in(tmp_path).manifests()] == [7]
+    assert stretches_in(tmp_path) == [(7, "interrupted")]
+    require_free(tmp_path)
+
+
+@pytest.mark.integration
+def test_who_has_no_step_yet_leaves_at_once(tmp_path: Path) -> None:
+    """However much time there is, for nothing can be saved with it; and without loading what takes long to load."""
+    code, _ = _leave(tmp_path, NEVER, "loading")
+    assert code == 4
+    assert stretches_in(tmp_path) == [(0, "interrupted")]
+    require_free(tmp_path)
+
+
+@pytest.mark.integration
+def test_a_mirror_that_hangs_does_not_keep_the_process(tmp_path: Path) -> None:
+    code, failures = _leave(tmp_path, 3.0, "hangs")
+    assert code == 4
+    assert "not mirrored in time" in failures[0][0] or "before all was mirrored" in failures[0][0]
+    assert mirror_in(tmp_path).manifests() == []
+    require_free(tmp_path)
+
+
+@pytest.mark.integration
+def test_what_nobody_foresaw_ends_the_process_too(tmp_path: Path) -> None:
+    """Where leaving fails, the main thread would wait for it for ever."""
+    code, failures = _leave(tmp_path, 3.0, "bug")
+    assert (code, failures) == (1, [("the training was left in disorder; the traceback is in its log", 1)])
+    assert "nobody foresaw this" in (tmp_path / "log").read_text(encoding="utf-8")

@@ -1,0 +1,313 @@
+"""From the lease to its release: who waits, what is gone on from, and why a stretch is said to have ended."""
+
+import io
+import json
+import logging
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.errors import GateRefused, InputError, Interrupted
+from schemas.train_config import TrainConfig
+from tasks.checkpoints.address import open_mirror
+from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.stretches import read_stretches
+from tasks.policy.child import Channel
+from tasks.train.held_training import CHECKPOINTS_FOLDER, STRETCHES_FILE, HeldTraining, held_training
+from tasks.train.preemption import Preemption
+from tests.tasks.train.small_request import TRAINING, request_of
+
+CONFIG = TrainConfig.model_validate({"preemption": {"lease_seconds": 2}, "keep_checkpoints": 9})
+
+
+class Telling(Channel):
+    """A channel that does something whenever progress is reported."""
+
+    def __init__(self, do: Callable[[str], None]) -> None:
+        super().__init__(io.StringIO())
+        self._do = do
+
+    def progress(self, done: int, total: int, text: str) -> None:
+        self._do(text)
+
+
+class Place:
+    """A machine's folder, and a mirror that others may have too."""
+
+    def __init__(self, folder: Path, mirror: Path) -> None:
+        self.folder = folder
+        self.mirror = mirror
+        self.stream = io.StringIO()
+        folder.mkdir(exist_ok=True)
+
+    def hold(self, channel: Channel | None = None, preemption: Preemption | None = None, **changes: Any) -> Any:
+        request = request_of(CONFIG, self.folder, self.mirror, **changes)
+        return held_training(request, self.folder, channel or Channel(self.stream), preemption or Preemption(25))
+
+    def train(self, *steps: int, **changes: Any) -> HeldTraining:
+        """Keep a checkpoint of each step, and come to the end."""
+        held: HeldTraining
+        with self.hold(**changes) as held:
+            for step in steps:
+                keep(held, step)
+        return held
+
+    def alarms(self) -> list[Any]:
+        messages = [json.loads(line) for line in self.stream.getvalue().splitlines()]
+        return [message["alarm"] for message in messages if "alarm" in message]
+
+    def stretches(self) -> list[tuple[int, int | None, str | None]]:
+        mirror = open_mirror(str(self.mirror), TRAINING)
+        found = read_stretches(mirror.store, mirror.root)
+        return [(stretch.from_step, stretch.to_step, stretch.ended) for stretch in found]
+
+    def objects(self) -> dict[str, bytes]:
+        """Return the mirror's checkpoints, byte for byte."""
+        kept = [path for part in ("blobs", "manifests", "pins") for path in (self.mirror / TRAINING / part).rglob("*")]
+        return {str(path): path.read_bytes() for path in kept if path.is_file()}
+
+
+def keep(held: HeldTraining, step: int) -> None:
+    """Keep a checkpoint whose one file says its step."""
+
+    def fill(folder: Path) -> None:
+        (folder / "weights").write_text(f"of step {step} by {held.lease.fencing}", encoding="utf-8")
+
+    held.keeper.keep(Checkpoint(step, {}, fill, mirrored=True))
+    held.keeper.flush()
+
+
+def weights_of(held: HeldTraining) -> str:
+    assert held.checkpoint is not None
+    return (held.checkpoint / "weights").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Place:
+    return Place(tmp_path / "here", tmp_path / "mirror")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Place:
+    """An empty machine that has nothing but the mirror."""
+    return Place(tmp_path / "elsewhere", tmp_path / "mirror")
+
+
+def test_a_training_that_starts_has_no_checkpoint(here: Place) -> None:
+    held = here.train()
+    assert (held.checkpoint, held.step) == (None, 0)
+    assert here.stretches() == [(0, 0, "finished")]
+
+
+def test_it_goes_on_from_the_newest_checkpoint_here_and_on_an_empty_machine(here: Place, elsewhere: Place) -> None:
+    here.train(1, 2)
+    on = here.train(3)
+    assert (on.step, weights_of(on)) == (2, "of step 2 by 1")
+    other = elsewhere.train(4)
+    assert (other.step, weights_of(other)) == (3, "of step 3 by 2")
+    assert here.stretches() == [(0, 2, "finished"), (2, 3, "finished"), (3, 4, "finished")]
+
+
+def test_a_local_checkpoint_that_was_not_mirrored_is_gone_on_from(here: Place) -> None:
+    with pytest.raises(ValueError, match="gone"), here.hold() as held:
+        keep(held, 1)
+        held.keeper.keep(Checkpoint(2, {}, lambda folder: (folder / "weights").touch(), mirrored=False))
+        held.keeper.flush()
+        raise ValueError("gone")
+    assert here.train().step == 2
+
+
+def test_a_machine_that_comes_back_goes_on_from_where_the_others_are(here: Place, elsewhere: Place) -> None:
+    """Its own step 3 is newer than what the others began with, and they did without it."""
+    with here.hold() as held:
+        keep(held, 1)
+        held.keeper.keep(Checkpoint(3, {}, lambda folder: (folder / "weights").touch(), mirrored=False))
+        held.keeper.flush()
+    assert elsewhere.train(2).step == 1
+    back = here.train()
+    assert (back.step, weights_of(back)) == (2, "of step 2 by 2")
+
+
+CHILD = """
+import io, sys
+from pathlib import Path
+from tasks.policy.child import Channel
+from tasks.train.held_training import held_training
+from tasks.train.preemption import Preemption
+from tests.tasks.train.small_request import request_of
+from tests.tasks.train.test_held_training import CONFIG, keep
+
+folder, mirror = map(Path, sys.argv[1:])
+with held_training(request_of(CONFIG, folder, mirror), folder, Channel(io.StringIO()), Preemption(25)) as held:
+    keep(held, 1)
+    print("holds", flush=True)
+    sys.stdin.readline()
+    keep(held, 2)
+"""
+
+
+def _holder(place: Place) -> "subprocess.Popen[str]":
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(place.folder), str(place.mirror)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "holds\n"
+    return child
+
+
+@pytest.mark.integration
+def test_another_process_waits_until_the_first_is_done(here: Place, elsewhere: Place) -> None:
+    child = _holder(here)
+    said: list[str] = []
+
+    def end_it(sentence: str) -> None:
+        said.append(sentence)
+        if child.stdin is not None and not child.stdin.closed:
+            child.stdin.close()
+
+    with elsewhere.hold(Telling(end_it)) as held:
+        assert child.wait(60) == 0
+        assert (held.step, held.lease.fencing) == (2, 2)
+    assert f"is held by process {child.pid} on machine " in said[0]
+    assert "waiting until it gives it back" in said[0]
+    assert here.stretches() == [(0, 2, "finished"), (2, 2, "finished")]
+
+
+@pytest.mark.integration
+def test_a_process_that_was_killed_keeps_nobody_waiting(here: Place, elsewhere: Place) -> None:
+    child = _holder(here)
+    child.kill()
+    child.wait()
+    said: list[str] = []
+    with elsewhere.hold(Telling(said.append)) as held:
+        assert held.step == 1
+    assert said == []
+    assert here.stretches() == [(0, 1, "vanished"), (1, 1, "finished")]
+
+
+def test_a_notice_ends_the_waiting_and_changes_nothing(here: Place, elsewhere: Place) -> None:
+    preemption = Preemption(25)
+    preemption.notice()
+    with here.hold():
+        before = here.stretches()
+        with pytest.raises(Interrupted, match="before training went on; run the same command again"):
+            elsewhere.hold(preemption=preemption).__enter__()
+        assert here.stretches() == before
+    assert here.stretches() == [(0, 0, "finished")]
+
+
+def _damage(place: Place, name: str) -> None:
+    """Flip a bit of the only file of a mirrored checkpoint."""
+    manifest = json.loads((place.mirror / TRAINING / "manifests" / f"{name}.json").read_text(encoding="utf-8"))
+    blob = place.mirror / TRAINING / "blobs" / "sha256" / manifest["manifest"]["files"]["weights"]["sha256"]
+    content = bytearray(blob.read_bytes())
+    content[0] ^= 1
+    blob.write_bytes(content)
+
+
+def test_a_damaged_checkpoint_is_told_by_an_alarm_and_the_one_before_is_gone_on_from(
+    here: Place, elsewhere: Place
+) -> None:
+    here.train(1, 2, 3)
+    _damage(here, "00000003-00000001")
+    held = elsewhere.train(3)
+    assert (held.step, weights_of(held)) == (2, "of step 2 by 1")
+    ((name, step, text),) = elsewhere.alarms()
+    assert (name, step) == ("checkpoint", 3)
+    assert text == ("in the mirrored checkpoint 00000003-00000001, weights was altered; trying the checkpoint before")
+    # And nobody is misled by the damaged one afterwards.
+    after = elsewhere.train()
+    assert (after.step, weights_of(after)) == (3, "of step 3 by 2")
+
+
+def test_where_every_checkpoint_is_damaged_training_starts_and_says_so(here: Place, elsewhere: Place) -> None:
+    here.train(1, 2)
+    for name in ("00000001-00000001", "00000002-00000001"):
+        _damage(here, name)
+    assert elsewhere.train().step == 0
+    assert [step for _, step, _ in elsewhere.alarms()] == [2, 1]
+
+
+def test_a_damaged_checkpoint_here_comes_whole_from_the_mirror(here: Place, caplog: pytest.LogCaptureFixture) -> None:
+    here.train(1, 2)
+    file = here.folder / CHECKPOINTS_FOLDER / "checkpoint-00000002-00000001" / "weights"
+    file.write_text("of no step", encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        held = here.train()
+    assert (held.step, weights_of(held)) == (2, "of step 2 by 1")
+    assert "weights was altered" in caplog.text
+    assert here.alarms() == []
+
+
+def test_a_mirror_of_another_base_model_is_one_sentence_and_nothing_is_deleted(here: Place, elsewhere: Place) -> None:
+    here.train(1, 2)
+    before = here.objects()
+    with pytest.raises(InputError) as refused:
+        elsewhere.train(base_sha256="c" * 64)
+    assert str(refused.value) == (
+        "the checkpoints of training in the mirror are of another base model (bbbbbbbbbbbb, here cccccccccccc); use "
+        "another mirror, or start anew with --fresh"
+    )
+    assert here.objects() == before
+    # Nobody has to wait for the one that was refused.
+    assert here.train().step == 2
+
+
+def test_fresh_starts_anew_and_removes_what_there_was(here: Place, elsewhere: Place) -> None:
+    here.train(1, 2)
+    with here.hold(fresh=True) as held:
+        assert (held.checkpoint, held.step) == (None, 0)
+        assert here.objects() == {}
+        assert not (here.folder / CHECKPOINTS_FOLDER).exists()
+        keep(held, 1)
+    assert elsewhere.train().step == 1
+    assert [stretch[0] for stretch in here.stretches()] == [0, 0, 1]
+
+
+def test_fresh_leaves_another_training_alone(here: Place) -> None:
+    here.train(1, training="other")
+    here.train(1)
+    shutil.rmtree(here.folder)
+    here.folder.mkdir()
+    here.train(fresh=True)
+    assert here.train(training="other").step == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "ended"),
+    [
+        (GateRefused("an alarm"), "stopped"),
+        (Interrupted("a notice"), "interrupted"),
+        (KeyboardInterrupt(), "interrupted"),
+        (InputError("a full disk"), "failed"),
+        (RuntimeError("a bug"), "failed"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else value,
+)
+def test_a_stretch_says_why_it_ended_and_lets_another_go_on(error: BaseException, ended: str, here: Place) -> None:
+    with pytest.raises(type(error)), here.hold() as held:
+        keep(held, 2)
+        raise error
+    document = json.loads((here.folder / STRETCHES_FILE).read_text(encoding="utf-8"))
+    assert document["text"].startswith("0-2 on ")
+    assert document["text"].endswith(f", {ended}")
+    assert [each["ended"] for each in document["stretches"]] == [ended]
+    said: list[str] = []
+    with here.hold(Telling(said.append)) as held:
+        assert held.step == 2
+    assert said == []
+
+
+def test_a_stretch_under_way_is_written_down_from_its_beginning(here: Place) -> None:
+    with here.hold():
+        document = json.loads((here.folder / STRETCHES_FILE).read_text(encoding="utf-8"))
+        assert document["text"].startswith("0- on ")
+        assert document["stretches"][0]["ended"] is None
