@@ -125,6 +125,9 @@ class _Replay:
         self._made[event["name"]] = event["digests"]
         self._verdict.counts["checkpoints that were made"] += 1
 
+    def _on_struck(self, event: Event) -> None:
+        self._verdict.counts[f"workers struck with a checkpoint {event['place']}"] += 1
+
     def _on_saved(self, event: Event) -> None:
         name = event["name"]
         self._verdict.counts["checkpoints that were reported as saved"] += 1

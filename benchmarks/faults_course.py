@@ -17,7 +17,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from benchmarks.faults_worker import TRAINING, Order, live
+from benchmarks.faults_worker import TRAINING, Order, Place, Strike, live
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS
 from tasks.checkpoints.manifest import Manifest
 from tests.storage_server import Faults, StorageServer, storage_server
@@ -30,6 +30,9 @@ MOMENT_SECONDS: Final = (0.3, 7.0)
 """From a worker's start to what becomes of it: some have not begun by then."""
 STEPS: Final = (3, 10)
 """Of a worker that leaves by itself, and of one that wakes up, at most."""
+PLACES: Final[tuple[Place, ...]] = ("found", "proved", "saved")
+SHARE_PLACED: Final = 0.5
+"""Of the workers that are killed or frozen, at one of these places and not at any moment."""
 SHARE_DAMAGED: Final = 0.35
 """Of the pauses between lives in which the store damages something."""
 SHARE_LEAPT: Final = 0.3
@@ -136,17 +139,23 @@ class _Director:
         fate = self._generator.choices(list(FATES), list(FATES.values()))[0]
         self.course.fates[fate] = self.course.fates.get(fate, 0) + 1
         steps = 1000 if fate in {"killed", "rivals"} else self._generator.randint(*STEPS)
-        worker = self._start(steps)
+        strike = self._draw_strike(fate)
+        worker = self._start(steps, strike)
         if fate == "rivals":
             self._expect_end(self._start(self._generator.randint(*STEPS)))
         if fate == "leaves":
             self._expect_end(worker)
+        elif strike is not None:
+            self._expect_end(worker)
+            while worker in self._awake and not self._noted(worker, "struck"):
+                self._attend(worker)
         else:
             moment = time.monotonic() + self._generator.uniform(*MOMENT_SECONDS)
             while worker in self._awake and time.monotonic() < moment:
                 self._attend(worker)
         if worker in self._awake and fate == "frozen":
             self._signal(worker, signal.SIGSTOP)
+            worker.must_end = float("inf")
             self._awake.remove(worker)
             self._asleep.append(worker)
         elif worker in self._awake and fate != "leaves":
@@ -171,7 +180,15 @@ class _Director:
         for worker in [*self._awake, *self._asleep]:
             self._kill(worker)
 
-    def _start(self, steps: int) -> _Worker:
+    def _draw_strike(self, fate: Fate) -> Strike | None:
+        """Return at which place a worker strikes itself, where it is not to be struck anywhere from outside."""
+        if fate not in {"killed", "frozen"} or self._generator.random() >= SHARE_PLACED:
+            return None
+        place = self._generator.choice(PLACES)
+        occurrence = 1 if place == "found" else self._generator.randint(1, 3)
+        return Strike(place, occurrence, signal.SIGKILL if fate == "killed" else signal.SIGSTOP)
+
+    def _start(self, steps: int, strike: Strike | None = None) -> _Worker:
         if not self._free or self._generator.random() < SHARE_MOVED:
             self._machines += 1
             self._free = f"machine-{self._machines}"
@@ -187,6 +204,7 @@ class _Director:
             log=self._folder / "workers.log",
             seed=self._seed * 1000 + self.course.number,
             large=self.course.number == 0,
+            strike=strike,
         )
         process = self._context.Process(target=live, args=(order,), daemon=True)
         with _STARTING:
@@ -198,7 +216,7 @@ class _Director:
     def _attend(self, newest: _Worker) -> None:
         """Look after the workers for a moment: bury the dead, wake the frozen once another has begun."""
         time.sleep(POLL_SECONDS)
-        if self._asleep and (not newest.process.is_alive() or self._has_begun(newest)):
+        if self._asleep and (not newest.process.is_alive() or self._noted(newest, "began")):
             for worker in self._asleep:
                 self._signal(worker, signal.SIGCONT)
                 self._expect_end(worker)
@@ -212,10 +230,10 @@ class _Director:
                 time.sleep(1)
                 self._kill(worker)
 
-    def _has_begun(self, worker: _Worker) -> bool:
+    def _noted(self, worker: _Worker, event: str) -> bool:
         ledger = self._folder / "ledger.jsonl"
         notes = ledger.read_text(encoding="utf-8").splitlines() if ledger.exists() else []
-        return any(note["life"] == worker.life and note["event"] == "began" for note in map(json.loads, notes))
+        return any(note["life"] == worker.life and note["event"] == event for note in map(json.loads, notes))
 
     def _expect_end(self, worker: _Worker) -> None:
         worker.must_end = time.monotonic() + SECONDS_TO_END

@@ -14,22 +14,24 @@ import signal
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, Final, cast
+from typing import IO, Any, Final, Literal, cast
 
 import google.cloud.storage  # noqa: F401 - once, in the process that the workers are forked from
 
 from schemas.errors import TucanoError
 from schemas.train_config import TrainConfig
-from tasks.checkpoints import gcs_store
+from tasks.checkpoints import gcs_store, stretches
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.keeper import Checkpoint
 from tasks.checkpoints.local import read_sealed
 from tasks.checkpoints.manifest import MANIFEST_FILE, Manifest, checkpoint_name
 from tasks.checkpoints.mirror import Mirror, nothing
+from tasks.checkpoints.object_store import ObjectStore
 from tasks.policy.child import Channel
 from tasks.train import held_training
 from tasks.train.preemption import Preemption
@@ -47,6 +49,22 @@ UPLOAD_CHUNK: Final = 4 << 20
 """Of a large upload, instead of 32 MB: several parts of 9 MB, each of which may fail."""
 HISTORY_FILE: Final = "history.json"
 """The fencing number under which each step was trained."""
+
+
+Place = Literal["found", "proved", "saved"]
+"""What to go on from is found, and that is not noted yet; the lease is proved to be held, and the manifest not written
+yet; the checkpoint is mirrored, and neither pinned yet nor anything pruned."""
+
+
+@dataclass(frozen=True)
+class Strike:
+    """Where a worker strikes itself: in moments that are too short to be met by chance."""
+
+    place: Place
+    occurrence: int
+    """The first time that it comes there is 1."""
+    signal: int
+    """SIGKILL, or SIGSTOP: frozen."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +87,7 @@ class Order:
     """Of the training's bytes."""
     large: bool
     """Whether a file of each checkpoint is too large to be sent in one request."""
+    strike: Strike | None
 
 
 def live(order: Order) -> None:
@@ -84,10 +103,19 @@ def live(order: Order) -> None:
     ledger = Ledger(order.ledger, order.life)
     logging.basicConfig(level=logging.WARNING, handlers=[_Warnings(ledger)], force=True)
 
+    striking = _Striking(order.strike, ledger)
+
     def open_witnessed(address: str, training: str) -> Mirror:
-        return _Witnessed(open_mirror(address, training).store, training, ledger)
+        return _Witnessed(open_mirror(address, training).store, training, ledger, striking)
+
+    begin = stretches.begin
+
+    def begin_or_die(*arguments: Any) -> None:
+        striking("found")
+        begin(*arguments)
 
     vars(held_training)["open_mirror"] = open_witnessed
+    vars(stretches)["begin"] = begin_or_die
     try:
         _work(order, ledger)
     except TucanoError as error:
@@ -133,20 +161,40 @@ class _Warnings(logging.Handler):
         self._ledger.note("warning", sentence=record.getMessage())
 
 
+class _Striking:
+    def __init__(self, strike: Strike | None, ledger: Ledger) -> None:
+        self._strike = strike
+        self._ledger = ledger
+        self._seen = Counter[str]()
+
+    def __call__(self, place: Place) -> None:
+        """Strike, where the worker is to be struck at this place."""
+        self._seen[place] += 1
+        if self._strike is not None and (place, self._seen[place]) == (self._strike.place, self._strike.occurrence):
+            self._ledger.note("struck", place=place)
+            os.kill(os.getpid(), self._strike.signal)
+
+
 class _Witnessed(Mirror):
     """A mirror whose successes are noted."""
 
-    def __init__(self, store: Any, training: str, ledger: Ledger) -> None:
+    def __init__(self, store: ObjectStore, training: str, ledger: Ledger, striking: _Striking) -> None:
         super().__init__(store, "", training)
         self._ledger = ledger
+        self._striking = striking
 
     def manifests(self) -> list[Manifest]:
         self._ledger.note("searches")
         return super().manifests()
 
     def publish(self, folder: Path, *, before_manifest: Callable[[], None] = nothing) -> Manifest:
-        manifest = super().publish(folder, before_manifest=before_manifest)
+        def prove() -> None:
+            before_manifest()
+            self._striking("proved")
+
+        manifest = super().publish(folder, before_manifest=prove)
         self._ledger.note("saved", name=manifest.name)
+        self._striking("saved")
         return manifest
 
 

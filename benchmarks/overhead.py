@@ -2,15 +2,15 @@
 
 Equal shapes: one model and adapter, the same four prompts in each step, eight completions each, and every completion as
 long as the limit. Ours has the default recipe and all that the pipeline has it do at each step: the rollout log, the
-alarms and the reports. Stock is TRL's `GRPOTrainer` with the CPU's log-probabilities alone and one reward function, the
-total, which is its cheapest form. Neither validates nor saves checkpoints: both would do that alike.
+alarms, the reports, and the checkpoints, which threads write and mirror to a folder. Stock is TRL's `GRPOTrainer` with
+the CPU's log-probabilities alone and one reward function, the total, which is its cheapest form; it saves nothing.
+Neither validates: both would do that alike.
 
 A step's time is from its beginning to the next one's. Limit: the median of ours at most 1.03 times that of stock.
 """
 
 import argparse
 import os
-import random
 import sys
 import tempfile
 import threading
@@ -27,20 +27,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.training_arms import policy_trainer, stock_trainer
-from schemas.config import Config
+from benchmarks.watched_training import SEED, Scene, kept
 from schemas.profiles import load_config
-from schemas.prompts import PromptRow, content_id
-from schemas.tasks import TASK_NAMES
-from tasks.commerce.registry import TASKS
-from tasks.commerce.sandbox import Databases
+from tasks.checkpoints.keeper import Keeper
 from tasks.policy.child import Channel
-from tasks.synthesize.simulated import simulate_store
 
-ORDERS: Final = 600
-EXAMPLES: Final = 60
-"""Prompts of each task, from which the tokenizer is learnt."""
-SEED: Final = 1
 WARM_UP: Final = 3
 """Steps of each at the beginning that do not count."""
 RESAMPLES: Final = 10_000
@@ -100,89 +91,13 @@ def main() -> int:
         Path(os.devnull).open("w", encoding="utf-8") as nobody,
         # Both print what they log.
         redirect_stdout(nobody),
+        kept(config, Path(folder) / "checkpoints", f"{folder}/mirror") as keeper,
     ):
-        stock, ours = _take_turns(_Scene(config, Path(folder), Channel(nobody)))
+        stock, ours = _take_turns(Scene(config, Path(folder), Channel(nobody)), keeper)
     return _report(stock, ours)
 
 
-class _Scene:
-    """What both trainers are made of."""
-
-    def __init__(self, config: Config, folder: Path, channel: Channel) -> None:
-        from tasks.policy.stand_in import build_tokenizer
-
-        self._config = config
-        self._folder = folder
-        self._channel = channel
-        self._store = simulate_store(ORDERS, random.Random(SEED))
-        rows = [
-            PromptRow(content_id(*content), *content, "simulated", example.customer_id, None, None)
-            for task in TASK_NAMES
-            for example in TASKS[task].examples(self._store, random.Random(SEED), EXAMPLES)
-            for content in [(example.task, example.system, example.prompt, example.reference)]
-        ]
-        texts = (text for row in rows for text in (row.system, row.prompt))
-        self._tokenizer = build_tokenizer(texts, config.policy.vocabulary_size)
-        # As many prompts as a step has: each step is the same work, whoever draws them.
-        self._asked = rows[:: EXAMPLES + 1][: config.train.prompts_per_step]
-
-    def stock(self) -> Any:
-        """Return TRL's trainer; to be made where it runs, as SQLite's connections stay in their thread."""
-        trainer = stock_trainer(
-            self._config.train,
-            self._asked,
-            Databases.from_store(self._store),
-            SEED,
-            self._folder / "stock",
-            self._named(),
-        )
-        return self._without_ends(trainer)
-
-    def ours(self) -> Any:
-        """Return our trainer, watched as in the pipeline; to be made where it runs."""
-        from tasks.train.alarms import Alarms
-        from tasks.train.callbacks import AlarmWatch, StepReporter
-        from tasks.train.rollout_log import RolloutLog
-        from tasks.train.validation import Selection
-
-        recipe = self._config.train
-        # It only tells the alarms that there was no validation.
-        selection = Selection(_unasked, every=recipe.max_steps, patience=recipe.max_steps)
-        trainer = policy_trainer(
-            recipe,
-            self._asked,
-            Databases.from_store(self._store),
-            SEED,
-            self._folder / "ours",
-            self._named(),
-            on_rollouts=RolloutLog(self._folder / "rollouts", SEED).add,
-            callbacks=[
-                AlarmWatch(Alarms(recipe.alarms, recipe.iterations), selection, self._channel),
-                StepReporter(self._channel, recipe.max_steps, recipe.price_per_hour),
-            ],
-        )
-        return self._without_ends(trainer)
-
-    def _named(self) -> dict[str, Any]:
-        from tasks.policy.stand_in import build_model
-        from tasks.train.backend import lora_config
-
-        return {
-            "model": build_model(self._config.policy, self._tokenizer, SEED),
-            "processing_class": self._tokenizer,
-            "peft_config": lora_config(self._config.train),
-        }
-
-    def _without_ends(self, trainer: Any) -> Any:
-        trainer.generation_config.min_new_tokens = self._config.train.max_completion_tokens
-        return trainer
-
-
-def _unasked(step: int) -> Any:
-    raise AssertionError(f"step {step} was validated, though nothing here asks for it")
-
-
-def _take_turns(scene: _Scene) -> tuple[Times, Times]:
+def _take_turns(scene: Scene, keeper: Keeper) -> tuple[Times, Times]:
     """Train both, step by step in turns, each in a thread of its own."""
     turns = Turns()
     times = (Times(), Times())
@@ -200,7 +115,8 @@ def _take_turns(scene: _Scene) -> tuple[Times, Times]:
 
     def train_ours() -> None:
         turns.wait_for(1)
-        trainer = scene.ours()
+        trainer, checkpointer = scene.ours(keeper)
+        trainer.add_callback(checkpointer)
         train(trainer, 1)
         steps = [entry for entry in trainer.state.log_history if "step_time" in entry]
         times[1].parts = {name: [entry[f"seconds/{name}"] for entry in steps] for name in ("generation", "reward")}

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from benchmarks.preemption_child import BEGINS, LONG_STEPS_FILE
+from benchmarks.preemption_child import BEGINS, ENDS, LONG_STEPS_FILE
 from benchmarks.preemption_runs import Life, Moment, kill, live
 from schemas.errors import Interrupted
 from schemas.train_config import TrainConfig
@@ -29,6 +29,9 @@ RANK: Final = 4096
 """Of the adapter: on two layers of width 64 that is 42 MB, and twice as much of optimizer."""
 LONG_STEP: Final = 4
 RESUMES: Final = 3
+LAPTOP: Final = "laptop"
+LARGE: Final = "42 MB"
+ENDS_SHOWN: Final = {f"{part}{ENDS}" for part in ("step", "save", "upload")}
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class Leaving:
     """Whether another process may go on at once."""
     ended: str | None
     """Why the stretch ended, as the mirror says."""
+    ends: str
+    """What ended when, in seconds after the notice."""
 
     @property
     def fate(self) -> str:
@@ -94,7 +99,7 @@ class Leaving:
 
 
 def notices(request: TrainRequest, folder: Path, server: StorageServer) -> list[Leaving]:
-    """Give notice in each scenario; the mirror of the first is left for `resumes`."""
+    """Give notice in each scenario."""
     server.upload_rate = UPLOAD_RATE
     found = []
     with _metadata_server() as (url, announce):
@@ -138,13 +143,14 @@ def _large(
 
 
 def _left(scenario: Scenario, life: Life, request: TrainRequest) -> Leaving:
+    struck_at = life.struck_at or 0.0
     mirror = open_mirror(request.mirror, request.training)
     newest = mirror.newest(request.base_sha256)
     stretch = read_stretches(mirror.store, mirror.root)[-1]
     released = f"{mirror.root}lease/{stretch.fencing:08d}/released.json"
     return Leaving(
         scenario=scenario,
-        seconds=life.seconds - (life.struck_at or 0.0),
+        seconds=life.seconds - struck_at,
         exit_code=life.exit_code,
         sentence=life.sentence,
         finished=life.finished,
@@ -152,6 +158,11 @@ def _left(scenario: Scenario, life: Life, request: TrainRequest) -> Leaving:
         megabytes=0.0 if newest is None else sum(file.size for file in newest.files.values()) / 1e6,
         released=any(stored.key == released for stored in mirror.store.list(released)),
         ended=stretch.ended,
+        ends=", ".join(
+            f"{text.removesuffix(ENDS)} {seconds - struck_at:.1f}"
+            for seconds, text in life.events
+            if seconds > struck_at and text in ENDS_SHOWN
+        ),
     )
 
 
@@ -169,12 +180,22 @@ class Resume:
         return sum(self.parts.values())
 
 
-def resumes(request: TrainRequest, folder: Path, server: StorageServer) -> list[Resume]:
-    """Go on from the first notice's checkpoint, in an empty folder, and be killed when the first step begins."""
+def resumes(request: TrainRequest, folder: Path, server: StorageServer) -> dict[str, list[Resume]]:
+    """Go on in an empty folder, and be killed when the first step begins: at the laptop's size, and with 42 MB."""
+    laptop = request.model_copy(update={"mirror": f"gs://{server.bucket}/laptop", "training": "resume"})
+    return {
+        size: _resumes(asked, folder / size)
+        for size, asked in {LAPTOP: laptop, LARGE: _large(request, server, len(SCENARIOS))}.items()
+    }
+
+
+def _resumes(request: TrainRequest, folder: Path) -> list[Resume]:
+    # Where the second upload begins, the first is whole.
+    live(request, folder / "first", Moment(0.0, "upload", 2), kill)
     found = []
     for number in range(RESUMES):
         here = folder / f"resume-{number}"
-        life = live(_large(request, server, 0), here, Moment(0.0, "step"), kill)
+        life = live(request, here, Moment(0.0, "step"), kill)
         if life.struck_at is None or not life.resumed_from:
             raise SystemExit(f"the training did not go on from its checkpoint: {life.sentence}")
         found.append(_resumed(life))

@@ -101,9 +101,9 @@ class Scene:
                 StepReporter(self._channel, recipe.max_steps, recipe.price_per_hour),
             ],
         )
-        # Every training but at its very beginning has a best adapter too.
-        best = {"history": [], "best": None, "best_weights": adapter_weights(trainer.model), "since_best": 0}
-        selection.load_state_dict(best)
+        # But at its very beginning every training has a best adapter too.
+        weights = adapter_weights(trainer.model)
+        selection.load_state_dict({"history": [], "best": None, "best_weights": weights, "since_best": 0})
         checkpointer = Checkpointer(
             trainer,
             {"selection": selection, "alarms": alarms, "sampling": trainer, ROLLOUTS_FOLDER: rollouts},

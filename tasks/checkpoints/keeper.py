@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from schemas.errors import InputError
 from tasks.checkpoints.background import Background
 from tasks.checkpoints.lease import Lease, LeaseLost
 from tasks.checkpoints.local import LocalCheckpoints
@@ -69,6 +70,8 @@ class Keeper:
         self._trouble = trouble
         self._writer = Background[Checkpoint]("checkpoint-writer", self._write)
         self._uploader = Background[_Upload]("checkpoint-mirror", self._upload)
+        self._owed: _Upload | None = None
+        """The best so far, while it is not pinned: where that failed, the next one tries it again."""
         self.seconds_to_write = 0.0
         """What the last checkpoint took to be written to the local disk."""
         self.seconds_to_mirror: float | None = None
@@ -137,20 +140,33 @@ class Keeper:
         self.newest = checkpoint.step
         if checkpoint.mirrored:
             self._uploader.submit(_Upload(folder, checkpoint), checkpoint.kind)
-        self._local.keep(KEPT_LOCALLY, but=[upload.folder for upload in self._uploader.unfinished()])
+        uploads = [*self._uploader.unfinished(), *([] if self._owed is None else [self._owed])]
+        self._local.keep(KEPT_LOCALLY, but=[upload.folder for upload in uploads])
 
     def _upload(self, upload: _Upload) -> None:
-        started = time.monotonic()
         step = upload.checkpoint.step
         try:
-            manifest = self._mirror.publish(upload.folder, before_manifest=self._lease.require_held)
-            if upload.checkpoint.kind == "best":
-                self._mirror.pin("best", manifest)
-            self.mirrored = step
-            self.seconds_to_mirror = time.monotonic() - started
-            self._mirror.prune(self._keep_last)
+            if self._owed is not None and upload.checkpoint.kind != "best":
+                self._mirror_and_pin(self._owed)
+            self._mirror_and_pin(upload)
         except LeaseLost:
             raise
         except Exception as error:
             self._trouble(step, f"the checkpoint of step {step} is on the local disk only: {error}")
             raise
+        try:
+            self._mirror.prune(self._keep_last)
+        except InputError as error:
+            self._trouble(step, f"older checkpoints stay in the mirror: {error}")
+
+    def _mirror_and_pin(self, upload: _Upload) -> None:
+        started = time.monotonic()
+        best = upload.checkpoint.kind == "best"
+        if best:
+            self._owed = upload
+        manifest = self._mirror.publish(upload.folder, before_manifest=self._lease.require_held)
+        if best:
+            self._mirror.pin("best", manifest)
+            self._owed = None
+        self.mirrored = max(upload.checkpoint.step, self.mirrored or 0)
+        self.seconds_to_mirror = time.monotonic() - started

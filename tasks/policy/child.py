@@ -37,10 +37,11 @@ OnAlarm = Callable[[str, int, str], None]
 
 
 class Channel:
-    """The child's way to speak to its parent."""
+    """The child's way to speak to its parent, from any of its threads."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
+        self._lock = threading.Lock()
 
     def progress(self, done: int, total: int, text: str) -> None:
         """Report units done and in all: a `Progress`."""
@@ -59,8 +60,9 @@ class Channel:
         self._send({"failure": [message, exit_code]})
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._stream.write(json.dumps(message) + "\n")
-        self._stream.flush()
+        with self._lock:
+            self._stream.write(json.dumps(message) + "\n")
+            self._stream.flush()
 
 
 def run_child(

@@ -7,6 +7,7 @@ import traceback
 from typing import TYPE_CHECKING, Final
 
 from schemas.errors import InputError, Interrupted
+from tasks.checkpoints.lease import LeaseLost
 from tasks.policy.child import Channel
 from tasks.train.held_training import HeldTraining
 from tasks.train.preemption import Preemption
@@ -85,10 +86,15 @@ class Departure:
             from tasks.train.checkpointer import checkpoint_of
 
             keeper.keep(checkpoint_of(last, mirrored=True))
-        in_time = keeper.flush(max(0.0, self.preemption.seconds_left() - 1.0))
+        try:
+            in_time = keeper.flush(max(0.0, self.preemption.seconds_left() - 1.0))
+            kept = "is mirrored" if in_time else "was not mirrored in time"
+        except LeaseLost:
+            raise
+        except InputError as error:
+            kept = f"was not mirrored ({error})"
         self._held.end("preempted" if self.preemption.announced else "interrupted")
         step = self._held.step if last is None else last.step
-        kept = "is mirrored" if in_time else "was not mirrored in time"
         return f"the training stopped after step {step}, which {kept}; run the same command again to go on from there"
 
     def _abandon(self) -> None:

@@ -17,7 +17,9 @@ from schemas.train_config import TrainConfig
 from tasks.checkpoints import local
 from tasks.checkpoints.address import open_mirror, open_store
 from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import read_sealed
+from tasks.checkpoints.mirror import nothing
 from tasks.policy.child import Channel
 from tasks.train.held_training import CHECKPOINTS_FOLDER, held_training
 from tasks.train.preemption import Preemption
@@ -42,17 +44,15 @@ class Worker:
         self._base = base
         self._training = training
 
-    def train(self, steps: int, files: dict[str, bytes] = FILES, waiting: Callable[[], None] | None = None) -> int:
+    def train(self, steps: int, files: dict[str, bytes] = FILES, meanwhile: Callable[[], None] = nothing) -> int:
         """Go on for so many steps, and return the step that was gone on from."""
-        preemption = Preemption(25)
-        with held_training(self._request(), self.folder, Channel(self.alarms), preemption) as held:
+        with held_training(self._request(), self.folder, Channel(self.alarms), Preemption(25)) as held:
+            meanwhile()
             for step in range(held.step + 1, held.step + steps + 1):
                 fill = filling({**files, "state.json": str(step).encode()})
                 held.keeper.keep(Checkpoint(step, {}, fill, mirrored=True))
                 held.keeper.flush()
-            if waiting is not None:
-                waiting()
-            return held.step
+        return held.step
 
     def saved(self) -> list[int]:
         """Return the steps of the mirror's checkpoints whose every byte verifies, the newest first."""
@@ -153,32 +153,14 @@ def test_a_bucket_that_refuses_is_named_before_a_step_is_trained_and_when_one_is
     def refuse() -> None:
         service.refusal = status
 
-    # The permission is taken away while it trains.
-    worker.train(0, waiting=refuse)
+    assert refusal(lambda: worker.train(1, meanwhile=refuse)).startswith(said)
+    assert "the checkpoint of step 3 is on the local disk only" in worker.alarms.getvalue()
     service.refusal = None
-    assert before.items() - objects(bucket).items() <= {item for item in before.items() if "/lease/" in item[0]}
     assert worker.saved() == [2, 1]
-
-
-@pytest.mark.integration
-def test_a_permission_that_is_taken_away_in_a_save_leaves_the_checkpoint_on_the_disk(
-    service: StorageServer, bucket: str, tmp_path: Path
-) -> None:
-    worker = Worker(tmp_path / "a", bucket)
-    worker.train(1)
-
-    class Refusing(dict[str, bytes]):
-        def items(self) -> Any:
-            service.refusal = HTTPStatus.FORBIDDEN
-            return super().items()
-
-    said = refusal(lambda: worker.train(1, Refusing(FILES)))
-    assert said.startswith("there is no permission to use the bucket checkpoints")
-    assert "the checkpoint of step 2 is on the local disk only" in worker.alarms.getvalue()
-    service.refusal = None
-    assert worker.saved() == [1]
-    assert worker.train(1) == 2
-    assert worker.saved() == [3, 1]
+    # Its lease could not be given back, and has run out by now.
+    service.clock_ahead = HOUR
+    assert worker.train(1) == 3
+    assert worker.saved() == [4, 2, 1]
 
 
 @pytest.mark.integration
@@ -290,7 +272,7 @@ def test_a_store_whose_clock_is_wrong_by_an_hour_is_used_as_any_other(
         with pytest.raises(_Waits):
             _acquire(bucket)
 
-    assert Worker(tmp_path / "b", bucket).train(1, waiting=another_waits) == 2
+    assert Worker(tmp_path / "b", bucket).train(1, meanwhile=another_waits) == 2
     assert before.items() <= checkpoints(bucket).items()
 
 
@@ -306,14 +288,14 @@ def test_a_machine_whose_clock_is_wrong_by_an_hour_trains_as_any_other(
         def now(cls, tz: Any = None) -> "Wrong":
             return cls.fromtimestamp((datetime.now(UTC) + ahead).timestamp(), tz)
 
-    def prune() -> None:
+    def another_prunes_and_waits() -> None:
         assert open_mirror(mirror, TRAINING).prune(keep_last=9).blobs == 0
         with pytest.raises(_Waits):
             _acquire(mirror)
 
     with monkeypatch.context() as patch:
         patch.setattr(local, "datetime", Wrong)
-        assert Worker(tmp_path / "b", mirror).train(2, waiting=prune) == 2
+        assert Worker(tmp_path / "b", mirror).train(2, meanwhile=another_prunes_and_waits) == 2
     # Its checkpoints are the newest, whatever time they tell.
     worker = Worker(tmp_path / "c", mirror)
     assert worker.train(0) == 4
@@ -326,8 +308,6 @@ class _Waits(Exception):
 
 
 def _acquire(address: str) -> None:
-    from tasks.checkpoints.lease import Lease
-
     def waiting(_: str, left: float) -> None:
         assert 0 < left <= 60
         raise _Waits

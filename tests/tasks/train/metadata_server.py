@@ -20,7 +20,7 @@ class Asked:
 
 
 class MetadataServer(ThreadingHTTPServer):
-    """Answers at once where the value is another than the request's tag is of, and else when it changes."""
+    """Answers at once where the value is another than the request's tag is of, and else, or without one, on change."""
 
     daemon_threads = True
 
@@ -43,8 +43,9 @@ class MetadataServer(ThreadingHTTPServer):
             self._value = value
             self._changed.notify_all()
 
-    def wait_for_change(self, tag: str) -> bytes:
+    def wait_for_change(self, tag: str | None) -> bytes:
         with self._changed:
+            tag = tag or self._value.decode()
             if self._value.decode() == tag:
                 self.waiting.set()
                 self._changed.wait_for(lambda: self._value.decode() != tag)
@@ -57,7 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         query = parse_qs(urlparse(self.path).query)
-        tag = query.get("last_etag", [""])[0]
+        tag = query.get("last_etag", [None])[0]
         waits = query.get("wait_for_change") == ["true"]
         self.server.asked.append(Asked(urlparse(self.path).path, self.headers["Metadata-Flavor"], waits))
         content = self.server.answers.pop(0) if self.server.answers else self.server.wait_for_change(tag)
