@@ -134,8 +134,8 @@ def _service() -> Iterator[Service]:
 def main() -> int:
     """Run the benchmark; the exit code says whether every limit was met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--saves", type=int, default=6, help="of each way at the laptop's size (default: %(default)s)")
-    parser.add_argument("--large-saves", type=int, default=3, help="at the other size (default: %(default)s)")
+    parser.add_argument("--saves", type=int, default=5, help="of each way at the laptop's size (default: %(default)s)")
+    parser.add_argument("--large-saves", type=int, default=2, help="at the other size (default: %(default)s)")
     parser.add_argument("--turns", type=int, default=6, help="of mirroring 500 MB (default: %(default)s)")
     parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="override the profile `local`")
     arguments = parser.parse_args()

@@ -51,7 +51,7 @@ def main() -> int:
     arguments = parser.parse_args()
     faulthandler.dump_traceback_later(PATIENCE_SECONDS, exit=True)
     shutil.rmtree(STATE, ignore_errors=True)
-    courses = run(STATE, arguments.courses, arguments.faults, arguments.rate, arguments.seed)
+    courses = run(STATE, arguments.courses, arguments.faults, arguments.rate, arguments.seed, SECONDS_OF_DELAY)
     faulthandler.cancel_dump_traceback_later()
     verdict = Verdict()
     for course in courses:
@@ -66,14 +66,14 @@ def main() -> int:
     return 1 if misses else 0
 
 
-def run(state: Path, courses: int, faults: int, rate: float, seed: int) -> list[Course]:
-    """Run trainings side by side, each until it had its share of the faults."""
+def run(state: Path, courses: int, faults: int, rate: float, seed: int, seconds_of_delay: float) -> list[Course]:
+    """Run trainings side by side, each until it had its share of the faults; see `run_course`."""
     share = -(-faults // courses)
 
     def one(number: int) -> Course:
         folder = (state / f"course-{number}").resolve()
         folder.mkdir(parents=True)
-        return run_course(number, seed, folder, share, rate, SECONDS_OF_DELAY)
+        return run_course(number, seed, folder, share, rate, seconds_of_delay)
 
     state.mkdir(parents=True, exist_ok=True)
     # The emulator below the service prints what it does not find.

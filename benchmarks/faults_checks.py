@@ -56,8 +56,10 @@ class _Replay:
         self._verdict = verdict
         self._present: dict[str, bool] = {}
         """Whether each object of the store is whole."""
-        self._struck: set[str] = set()
-        """Objects that the store has damaged or lost by itself, until they are created again."""
+        self._struck: dict[str, float] = {}
+        """When the store damaged or lost an object by itself, until it is created again."""
+        self._published_from: dict[int, float] = {}
+        """When each life began its last publication."""
         self._manifests: dict[str, Manifest] = {}
         self._begun: dict[int, int] = {}
         self._made: dict[str, dict[str, str]] = {}
@@ -82,13 +84,16 @@ class _Replay:
         part, name = _part(key), PurePosixPath(key).stem
         if key in self._struck:
             self._verdict.counts["damaged objects that were put anew"] += 1
-        self._struck.discard(key)
+        self._struck.pop(key, None)
         self._present[key] = part != BLOBS or sha256(content).hexdigest() == name
         if part == MANIFESTS:
             self._manifests[name] = Manifest.from_bytes(content)
             self._retired.discard(name)
         elif part == STRETCHES and name.endswith("-begin"):
-            self._begun[int(name.partition("-")[0])] = json.loads(content)["from_step"]
+            fencing = int(name.partition("-")[0])
+            # The beginning of one whose successor has begun already is a frozen worker's, which was none.
+            if fencing > max(self._begun, default=0):
+                self._begun[fencing] = json.loads(content)["from_step"]
 
     def _on_deleted(self, event: Event) -> None:
         key = event["key"]
@@ -114,11 +119,11 @@ class _Replay:
             self._verdict.counts["blobs that were removed or replaced"] += 1
 
     def _on_corrupted(self, event: Event) -> None:
-        self._struck.add(event["key"])
+        self._struck[event["key"]] = event["at"]
         self._present[event["key"]] = False
 
     def _on_lost(self, event: Event) -> None:
-        self._struck.add(event["key"])
+        self._struck[event["key"]] = event["at"]
         self._present.pop(event["key"], None)
 
     def _on_made(self, event: Event) -> None:
@@ -128,6 +133,9 @@ class _Replay:
     def _on_struck(self, event: Event) -> None:
         self._verdict.counts[f"workers struck with a checkpoint {event['place']}"] += 1
 
+    def _on_publishes(self, event: Event) -> None:
+        self._published_from[event["life"]] = event["at"]
+
     def _on_saved(self, event: Event) -> None:
         name = event["name"]
         self._verdict.counts["checkpoints that were reported as saved"] += 1
@@ -135,7 +143,10 @@ class _Replay:
             self._verdict.counts["of them by a worker that had been replaced"] += 1
         self._saved[name] = event["life"]
         for key in self._objects(name):
-            # Bytes that the store damaged and nobody has read since look whole.
+            # Bytes that the store damaged and nobody has read since look whole; and a worker may have been frozen when
+            # they were, after it had put them.
+            if self._struck.get(key, 0.0) > self._published_from[event["life"]]:
+                continue
             is_known = key not in self._present or key in self._known.get(event["life"], set())
             if is_known and not self._present.get(key, False) and name not in self._retired:
                 self._break(6, f"{name} was reported as saved with {key}, life {event['life']}")
@@ -166,6 +177,9 @@ class _Replay:
     def _on_began(self, event: Event) -> None:
         counts, life, found = self._verdict.counts, event["life"], event["found"]
         search = self._searches[life]
+        if max(self._begun) > event["fencing"]:
+            counts["searches of workers that were replaced meanwhile"] += 1
+            return
         counts["searches for a checkpoint"] += 1
         counts["of them that found one"] += found is not None
         whole = [name for name in search.live if name not in search.damaged]

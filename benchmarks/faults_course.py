@@ -143,16 +143,7 @@ class _Director:
         worker = self._start(steps, strike)
         if fate == "rivals":
             self._expect_end(self._start(self._generator.randint(*STEPS)))
-        if fate == "leaves":
-            self._expect_end(worker)
-        elif strike is not None:
-            self._expect_end(worker)
-            while worker in self._awake and not self._noted(worker, "struck"):
-                self._attend(worker)
-        else:
-            moment = time.monotonic() + self._generator.uniform(*MOMENT_SECONDS)
-            while worker in self._awake and time.monotonic() < moment:
-                self._attend(worker)
+        self._wait_for_the_moment(worker, fate, strike)
         if worker in self._awake and fate == "frozen":
             self._signal(worker, signal.SIGSTOP)
             worker.must_end = float("inf")
@@ -166,6 +157,16 @@ class _Director:
             self._damage()
         if self._generator.random() < SHARE_LEAPT:
             self._server.clock_ahead += timedelta(minutes=self._generator.uniform(*LEAP_MINUTES))
+
+    def _wait_for_the_moment(self, worker: _Worker, fate: Fate, strike: Strike | None) -> None:
+        """Attend to a worker until it is to be struck, or has struck itself, or has ended."""
+        if fate == "leaves" or strike is not None:
+            self._expect_end(worker)
+            moment = float("inf")
+        else:
+            moment = time.monotonic() + self._generator.uniform(*MOMENT_SECONDS)
+        while worker in self._awake and time.monotonic() < moment and not self._noted(worker, "struck"):
+            self._attend(worker)
 
     def play_in_peace(self) -> None:
         """Wake whoever is frozen and let one more worker live, while nothing fails."""

@@ -192,6 +192,7 @@ class _Witnessed(Mirror):
             before_manifest()
             self._striking("proved")
 
+        self._ledger.note("publishes")
         manifest = super().publish(folder, before_manifest=prove)
         self._ledger.note("saved", name=manifest.name)
         self._striking("saved")

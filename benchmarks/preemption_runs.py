@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from benchmarks.preemption_child import BEGINS, ENDS
 from schemas.errors import InputError, TucanoError
@@ -301,22 +301,20 @@ def make_request(profile: str, settings: Sequence[str], state: Path, mirror: str
     Args:
         profile: Of the pipeline.
         settings: What is overridden in it.
-        state: Folder of the pipeline's state; where it is not there, the pipeline makes it.
+        state: Folder of the pipeline's state; the pipeline makes what is not there.
         mirror: Where checkpoints are mirrored.
         training: Key of the training there.
     """
     config = load_config(profile, list(settings))
-    made = state / "made.json"
-    if not made.exists():
-        command = [sys.executable, "-m", "flows", "train", "--profile", profile, "--json"]
-        for setting in (*settings, f"state.root={state}", "train.max_steps=2"):
-            command += ["--set", setting]
-        ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        made.write_text(ended.stdout, encoding="utf-8")
-    (policy,) = json.loads(made.read_text(encoding="utf-8"))["trainings"]
+    command = [sys.executable, "-m", "flows", "train", "--profile", profile, "--json"]
+    for setting in (*settings, f"state.root={state}", "train.max_steps=2"):
+        command += ["--set", setting]
+    made = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if made.returncode:
+        raise SystemExit(f"the inputs cannot be made: tucano train ended with exit code {made.returncode}")
+    (policy,) = json.loads(made.stdout)["trainings"]
     store = ArtifactStore(state / "artifacts")
-    inputs: dict[str, Any] = store.record(policy["sha256"]).inputs
-    (audit,) = store.records("audit")
+    inputs = store.record(policy["sha256"]).inputs
     return TrainRequest(
         config=config.train,
         spec=config.rewards.spec,
@@ -328,7 +326,7 @@ def make_request(profile: str, settings: Sequence[str], state: Path, mirror: str
         base_sha256=inputs["base"],
         dataset=store.path(inputs["dataset"]),
         store=store.path(inputs["prompts"]) / "store",
-        audit=store.path(audit.sha256),
+        audit=store.path(inputs["audit"]),
         mirror=mirror,
         training=training,
         output=state / "output",

@@ -184,8 +184,9 @@ class PreemptionSection(Section):
     notice_url: str | None = None
     """Where the machine's end is announced: asked again and again, each time until the answer is `TRUE` or a while has
     passed; a signal alone tells of it where not set."""
-    seconds: float = Field(default=25.0, gt=0, le=600)
-    """Time from the notice to the exit: what is left of it decides whether the step under way is finished."""
+    seconds: float = Field(default=25.0, gt=0, le=27)
+    """Time from the notice to the exit, of the 30 seconds that a Spot machine gives: what is left of it decides whether
+    the step under way is finished."""
     snapshot_share: float = Field(default=0.02, ge=0, le=1)
     """Share of the time that checkpoints on the local disk may cost, beside those that are mirrored: one after every
     step where a step is long enough, after every few where it is not; 0 writes none."""

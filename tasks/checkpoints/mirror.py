@@ -21,7 +21,7 @@ from schemas.errors import InputError
 from tasks.checkpoints import retention
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, name_of
 from tasks.checkpoints.local import describe, put_in_place, read_sealed
-from tasks.checkpoints.manifest import Manifest, ManifestFile
+from tasks.checkpoints.manifest import Manifest, ManifestFile, parse_name
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, create, store_time
 from tasks.checkpoints.retention import GRACE_SECONDS, REQUESTS, Pruned
 from tasks.checkpoints.stretches import begun
@@ -171,6 +171,8 @@ class Mirror:
     def pin(self, name: str, manifest: Manifest) -> None:
         """Keep a checkpoint under a name such as `best`, whatever its age, instead of the one before.
 
+        One of a higher fencing number stays under the name: it was pinned by a worker that has taken over.
+
         Raises:
             InputError: The mirror does not have the checkpoint.
         """
@@ -185,12 +187,12 @@ class Mirror:
                 "publish it first"
             )
         for key, pin in pins.items():
-            if key != pinned:
+            if key != pinned and _fencing(pin) <= manifest.fencing:
                 self.store.delete(pin)
 
     def pins(self) -> dict[str, str]:
         """Return the name of the checkpoint that each pin keeps, by the pin's name."""
-        pins = sorted(self._catalog.pins(), key=lambda pin: (pin.created_at, pin.generation))
+        pins = sorted(self._catalog.pins(), key=lambda pin: (_fencing(pin), pin.created_at, pin.generation))
         return {PurePosixPath(pin.key).parent.name: name_of(pin) for pin in pins}
 
     def prune(self, keep_last: int, grace_seconds: float = GRACE_SECONDS) -> Pruned:
@@ -333,6 +335,12 @@ class Mirror:
 
     def _blob_key(self, sha256: str) -> str:
         return f"{self.root}{BLOBS}{sha256}"
+
+
+def _fencing(stored: StoredObject) -> int:
+    """Return the fencing number in the name of a manifest or a pin."""
+    name = parse_name(name_of(stored))
+    return 0 if name is None else name[1]
 
 
 def _fits(stored: StoredObject, file: ManifestFile) -> bool:

@@ -45,21 +45,36 @@ class HeldTraining:
     def end(self, reason: Ended) -> None:
         """Say where and why this stretch ended, and let another process go on.
 
-        A mirror that cannot be reached any more is not what this is about: the lease expires by itself.
+        Neither a mirror that cannot be reached any more nor a full disk hides what ended it.
         """
-        step = max(self.step, self.keeper.mirrored or 0)
         try:
-            stretches.end(self.mirror.store, self.mirror.root, self.lease.fencing, step, reason)
+            stretches.end(self.mirror.store, self.mirror.root, self.lease.fencing, self.newest_step, reason)
             self.write_stretches()
-            self.lease.release()
         except InputError as error:
             logger.warning("the end of this stretch is not noted: %s", error)
+        finally:
+            self.lease.release()
+
+    @property
+    def newest_step(self) -> int:
+        """The last step that is kept, here or in the mirror; 0 where none is."""
+        return max(self.step, self.keeper.newest_step or 0)
 
     def write_stretches(self) -> None:
-        """Write down on which machines the training was, beside the request."""
+        """Write down on which machines the training was, beside the request.
+
+        Raises:
+            InputError: The mirror cannot be read, or the disk is full.
+        """
         found = stretches.read_stretches(self.mirror.store, self.mirror.root)
         text = {"text": stretches.describe(found), "stretches": [each.model_dump(mode="json") for each in found]}
-        (self.folder / STRETCHES_FILE).write_text(json.dumps(text, indent=1), encoding="utf-8")
+        file = self.folder / STRETCHES_FILE
+        try:
+            file.write_text(json.dumps(text, indent=1), encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                f"{file} cannot be written ({error.strerror}); free some space and run the same command again"
+            ) from error
 
 
 @contextmanager
@@ -119,7 +134,7 @@ def held_training(
     except BaseException as error:
         # Who has to leave has waited for what is under way already, as long as there was time.
         keeper.close(0.0 if preemption.noticed.is_set() else None)
-        held.end(_reason(error))
+        held.end(_reason(error, preemption))
         raise
     keeper.close()
     held.end("finished")
@@ -153,7 +168,9 @@ def _newest(local: LocalCheckpoints, mirror: Mirror, folder: Path, base: str, ch
     return here
 
 
-def _reason(error: BaseException) -> Ended:
+def _reason(error: BaseException, preemption: Preemption) -> Ended:
     if isinstance(error, GateRefused):
         return "stopped"
-    return "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
+    if not isinstance(error, Interrupted | KeyboardInterrupt):
+        return "failed"
+    return "preempted" if preemption.announced else "interrupted"

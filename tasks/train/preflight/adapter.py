@@ -99,7 +99,8 @@ def check_adapter(trainer: Any, base: Path, ids: torch.Tensor, limits: Preflight
     from peft import PeftModel, get_peft_model_state_dict
 
     with tempfile.TemporaryDirectory() as folder, _trial_weights(trainer.model, seed):
-        trainer.model.save_pretrained(folder)
+        # As checkpoints and policies are written.
+        write_adapter(Path(folder), adapter_weights(trainer.model), adapter_config(trainer.model))
         saved = {
             # Copies: the trial weights are taken back.
             name: tensor.detach().to("cpu", torch.float32, copy=True)
