@@ -187,8 +187,6 @@ def _timer(trainer: Any, checkpointer: "Checkpointer", keeper: "Keeper", work: P
     from google.cloud.storage import Client
     from transformers import Trainer, TrainerCallback
 
-    from tasks.train.checkpointer import checkpoint_of
-
     bucket = Client().bucket(BUCKET)
 
     class Timer(TrainerCallback):  # type: ignore[misc]
@@ -227,8 +225,8 @@ def _timer(trainer: Any, checkpointer: "Checkpointer", keeper: "Keeper", work: P
                 return
             checkpointer.on_save(args, state, control)
             if way == HANDED_OVER:
-                assert checkpointer.last is not None
-                keeper.keep(checkpoint_of(checkpointer.last, mirrored=True))
+                assert keeper.last is not None
+                keeper.keep(keeper.last, "newest")
 
     return Timer()
 

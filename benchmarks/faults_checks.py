@@ -25,13 +25,29 @@ PROMISES: Final = (
     "a worker ends by what nobody foresaw",
     "a worker does not end",
 )
+COUNTS: Final = (
+    "checkpoints that were made",
+    "checkpoints that were reported as saved",
+    "of them by a worker that had been replaced",
+    "checkpoints that retention removed",
+    "blobs that were removed or replaced",
+    "workers struck with a checkpoint found",
+    "workers struck with a checkpoint proved",
+    "workers struck with a checkpoint saved",
+    "searches for a checkpoint",
+    "of them that found one",
+    "searches of workers that were replaced meanwhile",
+    "checkpoints that were passed over",
+    "damaged objects that were put anew",
+    "publications that failed and were tried again",
+)
 
 
 @dataclass
 class Verdict:
     """What was found: numbers, and the broken promises."""
 
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(COUNTS, 0)))
     broken: dict[str, list[str]] = field(default_factory=lambda: {promise: [] for promise in PROMISES})
     endings: Counter[str] = field(default_factory=Counter)
     """Why workers ended that were not killed."""
@@ -56,10 +72,8 @@ class _Replay:
         self._verdict = verdict
         self._present: dict[str, bool] = {}
         """Whether each object of the store is whole."""
-        self._struck: dict[str, float] = {}
-        """When the store damaged or lost an object by itself, until it is created again."""
-        self._published_from: dict[int, float] = {}
-        """When each life began its last publication."""
+        self._struck: set[str] = set()
+        """Objects that the store damaged or lost by itself, until they are created again."""
         self._manifests: dict[str, Manifest] = {}
         self._begun: dict[int, int] = {}
         self._made: dict[str, dict[str, str]] = {}
@@ -84,7 +98,7 @@ class _Replay:
         part, name = _part(key), PurePosixPath(key).stem
         if key in self._struck:
             self._verdict.counts["damaged objects that were put anew"] += 1
-        self._struck.pop(key, None)
+        self._struck.discard(key)
         self._present[key] = part != BLOBS or sha256(content).hexdigest() == name
         if part == MANIFESTS:
             self._manifests[name] = Manifest.from_bytes(content)
@@ -119,11 +133,11 @@ class _Replay:
             self._verdict.counts["blobs that were removed or replaced"] += 1
 
     def _on_corrupted(self, event: Event) -> None:
-        self._struck[event["key"]] = event["at"]
+        self._struck.add(event["key"])
         self._present[event["key"]] = False
 
     def _on_lost(self, event: Event) -> None:
-        self._struck[event["key"]] = event["at"]
+        self._struck.add(event["key"])
         self._present.pop(event["key"], None)
 
     def _on_made(self, event: Event) -> None:
@@ -133,9 +147,6 @@ class _Replay:
     def _on_struck(self, event: Event) -> None:
         self._verdict.counts[f"workers struck with a checkpoint {event['place']}"] += 1
 
-    def _on_publishes(self, event: Event) -> None:
-        self._published_from[event["life"]] = event["at"]
-
     def _on_saved(self, event: Event) -> None:
         name = event["name"]
         self._verdict.counts["checkpoints that were reported as saved"] += 1
@@ -143,10 +154,7 @@ class _Replay:
             self._verdict.counts["of them by a worker that had been replaced"] += 1
         self._saved[name] = event["life"]
         for key in self._objects(name):
-            # Bytes that the store damaged and nobody has read since look whole; and a worker may have been frozen when
-            # they were, after it had put them.
-            if self._struck.get(key, 0.0) > self._published_from[event["life"]]:
-                continue
+            # Bytes that the store damaged and nobody has read since look whole.
             is_known = key not in self._present or key in self._known.get(event["life"], set())
             if is_known and not self._present.get(key, False) and name not in self._retired:
                 self._break(6, f"{name} was reported as saved with {key}, life {event['life']}")

@@ -11,6 +11,7 @@ import random
 import signal
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from multiprocessing.context import ForkServerProcess
@@ -33,8 +34,8 @@ STEPS: Final = (3, 10)
 PLACES: Final[tuple[Place, ...]] = ("found", "proved", "saved")
 SHARE_PLACED: Final = 0.5
 """Of the workers that are killed or frozen, at one of these places and not at any moment."""
-SHARE_DAMAGED: Final = 0.35
-"""Of the pauses between lives in which the store damages something."""
+SHARE_DAMAGED: Final = 0.45
+"""Of the pauses between lives, without a frozen worker, in which the store damages something."""
 SHARE_LEAPT: Final = 0.3
 """Of the pauses in which the store's clock leaps."""
 LEAP_MINUTES: Final = (10, 70)
@@ -153,7 +154,8 @@ class _Director:
             self._kill(worker)
         while self._awake:
             self._attend(worker)
-        if self._generator.random() < SHARE_DAMAGED:
+        # Not while one is frozen, which has decided already what it does by what it saw.
+        if not self._asleep and self._generator.random() < SHARE_DAMAGED:
             self._damage()
         if self._generator.random() < SHARE_LEAPT:
             self._server.clock_ahead += timedelta(minutes=self._generator.uniform(*LEAP_MINUTES))
@@ -252,11 +254,15 @@ class _Director:
 
     @staticmethod
     def _signal(worker: _Worker, number: int) -> None:
-        if worker.process.is_alive() and worker.process.pid is not None:
-            os.kill(worker.process.pid, number)
+        # It may end at any moment.
+        with suppress(ProcessLookupError):
+            if worker.process.is_alive() and worker.process.pid is not None:
+                os.kill(worker.process.pid, number)
 
     def _damage(self) -> None:
         """Lose or corrupt an object of the newest checkpoint."""
+        # By then all has arrived that dead workers had asked for.
+        time.sleep(self._server.faults.seconds_of_delay)
         prefix = f"{TRAINING}/{MANIFESTS}"
         keys = set(self._server.keys())
         names = sorted(key for key in keys if key.startswith(prefix))

@@ -192,7 +192,6 @@ class _Witnessed(Mirror):
             before_manifest()
             self._striking("proved")
 
-        self._ledger.note("publishes")
         manifest = super().publish(folder, before_manifest=prove)
         self._ledger.note("saved", name=manifest.name)
         self._striking("saved")
@@ -217,7 +216,7 @@ def _work(order: Order, ledger: Ledger) -> None:
             ledger.note("made", name=checkpoint_name(step, held.lease.fencing), digests=digests)
             is_best = generator.random() < SHARE_OF_BEST
             fill = _filling(files)
-            held.keeper.keep(Checkpoint(step, {}, fill, mirrored=True, kind="best" if is_best else "newest"))
+            held.keeper.keep(Checkpoint(step, {}, fill), "best" if is_best else "newest")
         held.keeper.flush()
 
 

@@ -107,7 +107,6 @@ class Scene:
         checkpointer = Checkpointer(
             trainer,
             {"selection": selection, "alarms": alarms, "sampling": trainer, ROLLOUTS_FOLDER: rollouts},
-            rollouts,
             selection,
             keeper,
             Preemption(recipe.preemption.seconds),

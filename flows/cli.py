@@ -58,12 +58,13 @@ def retrain(
 ) -> None:
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
     from flows.console import print_retraining, say
+    from flows.interruption import told_about_fresh
     from flows.session import BYTES_NEEDED, session
     from schemas.profiles import load_config
 
     config = load_config(profile, overrides)
     say(f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}")
-    with session(config, bytes_needed=BYTES_NEEDED):
+    with told_about_fresh(fresh), session(config, bytes_needed=BYTES_NEEDED):
         from flows.retrain import retrain as flow
 
         result = flow(config, fresh=fresh)

@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Sequence
-from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -14,12 +13,12 @@ import typer
 from flows.interruption import interruptible
 from flows.options import Json
 from schemas.errors import GateRefused, InputError
+from tasks.checkpoints.object_store import GRACE_SECONDS
 
 if TYPE_CHECKING:
     from schemas.progress import Progress
     from tasks.checkpoints.manifest import Manifest
     from tasks.checkpoints.mirror import Mirror
-    from tasks.checkpoints.object_store import StoredObject
 
 app = typer.Typer(
     name="checkpoints",
@@ -101,10 +100,8 @@ def pull(
     if step is not None and pin is not None:
         raise InputError(f"--step {step} and --pin {pin} name two checkpoints; give one of them")
     with new_folder(out) as draft:
-        opened = _open_one(mirror, training)
-        manifest = _choose(opened, step, pin)
+        manifest = _restore(_open_one(mirror, training), step, pin, draft)
         restored = draft / manifest.name
-        opened.restore(manifest, restored)
         for path in list(restored.iterdir()):
             path.rename(draft / path.name)
         restored.rmdir()
@@ -136,11 +133,10 @@ def push(
         try:
             lease.start()
             _require_not_left_behind(opened, manifest, mirror)
-            before = _blobs(opened)
             opened.publish(folder, before_manifest=lease.require_held)
-            sent = sum(blob.size for blob in _blobs(opened) - before)
         finally:
             lease.release()
+    sent = opened.bytes_sent
     say(f"pushed {_describe(manifest)}, from {folder} to {mirror}; {decimal(sent)} were not there yet")
     if as_json:
         document = {"mirror": mirror, **_identity(manifest), "from": str(folder), "bytes_sent": sent}
@@ -156,7 +152,7 @@ def prune(
     ] = 3,
     grace_hours: Annotated[
         float, typer.Option(min=0, help="Bytes younger than this stay: they may be of a checkpoint that is being sent.")
-    ] = 1,
+    ] = GRACE_SECONDS / 3600,
     as_json: Json = False,
 ) -> None:
     """Remove all but the newest checkpoints and the pinned ones, and then the bytes that none is made of."""
@@ -227,12 +223,19 @@ def _complete(beginning: str, names: Sequence[str], address: str) -> str:
     )
 
 
-def _choose(mirror: "Mirror", step: int | None, pin: Pin | None) -> "Manifest":
+def _restore(mirror: "Mirror", step: int | None, pin: Pin | None, folder: Path) -> "Manifest":
+    """Write the checkpoint that is asked for to a folder in the given one, of its own name."""
     if step is None and pin is None:
-        newest = mirror.newest()
+        newest = mirror.restore_newest(lambda manifest: folder / manifest.name)
         if newest is None:
             raise InputError(f"training {mirror.training} has no checkpoint that is whole; pull from another mirror")
         return newest
+    chosen = _choose(mirror, step, pin)
+    mirror.restore(chosen, folder / chosen.name)
+    return chosen
+
+
+def _choose(mirror: "Mirror", step: int | None, pin: Pin | None) -> "Manifest":
     manifests = mirror.manifests()
     if pin is None:
         found = [manifest for manifest in manifests if manifest.step == step]
@@ -251,32 +254,33 @@ def _require_not_left_behind(mirror: "Mirror", manifest: "Manifest", address: st
     """Refuse what the mirror would not count as a checkpoint: the training went on from an earlier step without it."""
     from tasks.checkpoints.stretches import begun
 
-    for fencing, from_step in begun(mirror.store, mirror.root).items():
-        if fencing > manifest.fencing and from_step < manifest.step:
-            raise InputError(
-                f"training {manifest.training} in {address} went on from step {from_step} without this checkpoint of "
-                f"step {manifest.step}, which is of no use there any more; push it to a mirror of its own"
-            )
+    if not manifest.is_live(begun(mirror.store, mirror.root)):
+        raise InputError(
+            f"training {manifest.training} in {address} went on without this checkpoint of step {manifest.step}, which "
+            "is of no use there any more; push it to a mirror of its own"
+        )
 
 
 def _require_nobody_sends(mirror: "Mirror", grace_hours: float) -> None:
     """Refuse to remove bytes so young that they may be of a checkpoint that a training sends at this moment."""
+    from tasks.checkpoints.lease import holder
     from tasks.checkpoints.object_store import store_time
-    from tasks.checkpoints.retention import GRACE_SECONDS
 
-    if grace_hours * 3600 >= GRACE_SECONDS or (lease := _lease(mirror)) is None:
+    if grace_hours * 3600 >= GRACE_SECONDS or (held_by := holder(mirror.store, mirror.root)) is None:
         return
-    silent = store_time(mirror.store, mirror.root) - datetime.fromisoformat(lease["heard_at"])
-    if silent.total_seconds() <= lease["seconds"]:
+    silent = store_time(mirror.store, mirror.root) - held_by.heard_at
+    if silent.total_seconds() <= held_by.seconds:
         raise InputError(
-            f"{lease['machine']} works on {mirror.training}, and may be sending what --grace-hours {grace_hours:g} "
-            f"would remove; leave it at {GRACE_SECONDS / 3600:g}, or prune when that training is over"
+            f"{held_by.owner.machine} works on {mirror.training}, and may be sending what --grace-hours "
+            f"{grace_hours:g} would remove; leave it at {GRACE_SECONDS / 3600:g}, or prune when that training is over"
         )
 
 
 def _refuse_to_wait(mirror: "Mirror", _sentence: str, seconds: float) -> NoReturn:
-    lease = _lease(mirror)
-    machine = lease["machine"] if lease else "another machine"
+    from tasks.checkpoints.lease import holder
+
+    held_by = holder(mirror.store, mirror.root)
+    machine = held_by.owner.machine if held_by else "another machine"
     raise InputError(
         f"{machine} works on {mirror.training}, and one at a time writes to it; push when that training is over, or in "
         f"{math.ceil(seconds)} s, should the machine be gone"
@@ -285,23 +289,16 @@ def _refuse_to_wait(mirror: "Mirror", _sentence: str, seconds: float) -> NoRetur
 
 def _verify(mirrors: "Sequence[Mirror]", step: int | None, progress: "Progress") -> dict[str, list[dict[str, Any]]]:
     """Return what is wrong with each checkpoint that the training went on with, if anything, by training."""
-    from tasks.checkpoints.catalog import Catalog, name_of
-    from tasks.checkpoints.manifest import is_live, parse_name
     from tasks.checkpoints.mirror import CheckpointDamaged
-    from tasks.checkpoints.stretches import begun
 
     checked: dict[str, list[dict[str, Any]]] = {mirror.training: [] for mirror in mirrors}
     whole: list[tuple[Mirror, Manifest]] = []
     for mirror in mirrors:
-        entries, stretches = (
-            Catalog(mirror.store, mirror.root, mirror.training).read(),
-            begun(mirror.store, mirror.root),
-        )
-        whole += [(mirror, manifest) for manifest in entries.live(stretches) if step in {None, manifest.step}]
-        for stored, problem in entries.damaged.items():
-            place = parse_name(name_of(stored))
-            if place and is_live(*place, stretches) and step in {None, place[0]}:
-                checked[mirror.training].append({"step": place[0], "fencing": place[1], "problem": problem})
+        manifests, damaged = mirror.inspect()
+        whole += [(mirror, manifest) for manifest in manifests if step in {None, manifest.step}]
+        for (of_step, fencing), problem in damaged.items():
+            if step in {None, of_step}:
+                checked[mirror.training].append({"step": of_step, "fencing": fencing, "problem": problem})
     done, total = 0, sum(_bytes(manifest) for _, manifest in whole)
     for mirror, manifest in whole:
         progress(done // MEGABYTE, total // MEGABYTE, f"MB; step {manifest.step}")
@@ -335,18 +332,16 @@ def _as_document(mirror: "Mirror") -> dict[str, Any]:
 
 
 def _lease(mirror: "Mirror") -> dict[str, Any] | None:
-    """Return who has the training's lease; None where it was given back or its process is known to be gone."""
-    from tasks.checkpoints.lease import _holder, _turns
+    from tasks.checkpoints.lease import holder
 
-    turns = _turns(mirror.store, mirror.root)
-    holder = _holder(mirror.store, mirror.root, turns[-1]) if turns else None
-    if holder is None:
+    held_by = holder(mirror.store, mirror.root)
+    if held_by is None:
         return None
     return {
-        "machine": holder.owner.machine,
-        "process": holder.owner.process,
-        "heard_at": turns[-1].beats[-1].created_at.isoformat(),
-        "seconds": holder.seconds,
+        "machine": held_by.owner.machine,
+        "process": held_by.owner.process,
+        "heard_at": held_by.heard_at.isoformat(),
+        "seconds": held_by.seconds,
     }
 
 
@@ -356,6 +351,8 @@ def _identity(manifest: "Manifest") -> dict[str, Any]:
         "step": manifest.step,
         "fencing": manifest.fencing,
         "created_at": manifest.created_at.isoformat(),
+        # As the manifest has them: JSON has no word for what is no finite number.
+        "metrics": json.loads(manifest.model_dump_json(include={"metrics"}))["metrics"],
         "files": len(manifest.files),
         "bytes": _bytes(manifest),
     }
@@ -369,9 +366,3 @@ def _describe(manifest: "Manifest") -> str:
 
 def _bytes(manifest: "Manifest") -> int:
     return sum(file.size for file in manifest.files.values())
-
-
-def _blobs(mirror: "Mirror") -> set["StoredObject"]:
-    from tasks.checkpoints.catalog import BLOBS
-
-    return set(mirror.store.list(f"{mirror.root}{BLOBS}"))

@@ -64,10 +64,11 @@ def evaluate(
 
 def _run(config: "Config", profile: str, *, until: "Until", fresh: bool) -> "Retraining":
     from flows.console import say
+    from flows.interruption import told_about_fresh
     from flows.session import BYTES_NEEDED, session
 
     say(f"{until} with profile {profile}, state in {config.state.root}")
-    with session(config, bytes_needed=BYTES_NEEDED):
+    with told_about_fresh(fresh), session(config, bytes_needed=BYTES_NEEDED):
         from flows.retrain import retrain
 
         return retrain(config, fresh=fresh, until=until)

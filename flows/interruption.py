@@ -26,5 +26,20 @@ def interruptible(sentence: str) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+@contextmanager
+def told_about_fresh(fresh: bool) -> Iterator[None]:
+    """Where a command that makes everything anew is interrupted, say that the same command would do so once more.
+
+    Raises:
+        Interrupted: The block was.
+    """
+    try:
+        yield
+    except Interrupted as interrupted:
+        if not fresh:
+            raise
+        raise Interrupted(f"{interrupted}; leave out --fresh then, or all is made anew once more") from None
+
+
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt

@@ -8,6 +8,9 @@ from rich.filesize import decimal
 
 from flows.console import print_table, say
 
+REWARD = "reward"
+"""The metric of a checkpoint that is shown: the mean validation reward of its step, in [0, 1]."""
+
 
 def print_checkpoints(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> None:
     """Print each training's checkpoints, newest first, and under them its history and who works on it now."""
@@ -16,22 +19,7 @@ def print_checkpoints(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> No
     for training in trainings:
         say(f"training {training['training']}")
         if training["checkpoints"]:
-            print_table(
-                "",
-                ("step", "fencing", "pins", "files", "size", "created (UTC)"),
-                [
-                    (
-                        str(checkpoint["step"]),
-                        str(checkpoint["fencing"]),
-                        ", ".join(checkpoint["pins"]),
-                        str(checkpoint["files"]),
-                        decimal(checkpoint["bytes"]),
-                        f"{_utc(checkpoint['created_at']):%Y-%m-%d %H:%M}",
-                    )
-                    for checkpoint in training["checkpoints"]
-                ],
-                texts=("pins",),
-            )
+            _print_checkpoints_of(training["checkpoints"])
         else:
             say("no checkpoint yet")
         if training["history"]:
@@ -41,6 +29,31 @@ def print_checkpoints(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> No
                 f"lease: process {lease['process']} on {lease['machine']}, last heard of at "
                 f"{_utc(lease['heard_at']):%Y-%m-%d %H:%M:%S} UTC; lost after {lease['seconds']:g} s of silence"
             )
+
+
+def _print_checkpoints_of(checkpoints: Sequence[Mapping[str, Any]]) -> None:
+    validated = any(REWARD in checkpoint["metrics"] for checkpoint in checkpoints)
+    print_table(
+        "",
+        ("step", "fencing", "pins", *([REWARD] if validated else []), "files", "size", "created (UTC)"),
+        [
+            (
+                str(checkpoint["step"]),
+                str(checkpoint["fencing"]),
+                ", ".join(checkpoint["pins"]),
+                *([_reward(checkpoint["metrics"])] if validated else []),
+                str(checkpoint["files"]),
+                decimal(checkpoint["bytes"]),
+                f"{_utc(checkpoint['created_at']):%Y-%m-%d %H:%M}",
+            )
+            for checkpoint in checkpoints
+        ],
+        texts=("pins",),
+    )
+
+
+def _reward(metrics: Mapping[str, Any]) -> str:
+    return f"{float(metrics[REWARD]):.3f}" if REWARD in metrics else ""
 
 
 def print_verified(mirror: str, trainings: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:

@@ -19,6 +19,7 @@ from prefect.exceptions import Abort, TerminationSignal
 from prefect.runtime import deployment, flow_run
 from prefect.states import AwaitingRetry
 
+from flows.session import StateFolderHeld
 from schemas.errors import Interrupted
 
 INTERRUPTIONS_ALIKE: Final = 3
@@ -33,6 +34,8 @@ _ASKED_TO_END: Final = "the machine or the worker asked the run to end"
 @contextmanager
 def rescheduled(seconds: float) -> Iterator[None]:
     """Schedule the run of a deployment again where the block is interrupted; without a deployment, do nothing.
+
+    So it is where another run holds the state folder: a run that was taken for lost may still be at work there.
 
     It belongs around all that the run holds: once the run is scheduled, another worker may start on it.
 
@@ -55,19 +58,10 @@ def rescheduled(seconds: float) -> Iterator[None]:
             yield
         finally:
             left.set()
-    except Interrupted as interrupted:
+    except (Interrupted, StateFolderHeld) as interrupted:
         _reschedule(interrupted, str(interrupted), timedelta(seconds=seconds), at_most=INTERRUPTIONS_ALIKE)
     except TerminationSignal as asked:
         _reschedule(asked, _ASKED_TO_END, timedelta())
-
-
-def went_on() -> bool:
-    """Return whether this run of a deployment was under way before, and was interrupted or suspended."""
-    if deployment.id is None:
-        return False
-    with get_client(sync_client=True) as client:
-        states = client.read_flow_run_states(flow_run.id)
-    return sum(state.is_running() for state in states) > 1
 
 
 def _reschedule(interruption: BaseException, why: str, later: timedelta, at_most: int | None = None) -> None:

@@ -1,5 +1,6 @@
 """The main job: every stage in order, each skipped where its inputs are unchanged."""
 
+import shutil
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -14,10 +15,10 @@ from flows.base import base
 from flows.curate import curate
 from flows.evaluate import evaluate, read_report
 from flows.promote import promote, read_decision
-from flows.rescheduling import rescheduled, went_on
+from flows.rescheduling import rescheduled
 from flows.scores import known_scores, people_scores
 from flows.session import BYTES_NEEDED, state_folder
-from flows.stage import StageResult, open_recorder, open_store
+from flows.stage import FRESH_FOLDER, StageResult, open_recorder, open_store
 from flows.synthesize import synthesize
 from flows.train import best_seed, stage_name, train
 from schemas.config import Config
@@ -66,8 +67,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
     """
     # The folder is let go first: once the run is scheduled, its next worker wants it.
     with rescheduled(NOTICES_TO_REST * config.train.preemption.seconds), _alone(config):
-        # What this run made anew before it was interrupted is not made once more.
-        return _retrain(config, fresh=fresh and not went_on(), until=until)
+        return _retrain(config, fresh=fresh, until=until)
 
 
 def _alone(config: Config) -> AbstractContextManager[None]:
@@ -109,6 +109,7 @@ def _retrain(config: Config, *, fresh: bool, until: Until) -> Retraining:
             stages["promote"] = promotion = promote(config, run, policies[best_seed(policies)], evaluation, fresh=fresh)
             decision = read_decision(promotion.path)
     champion = recorder.holder(config.promote.model_name, config.promote.alias)
+    shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
     get_run_logger().info("done: %s", decision["verdict"] if decision else f"until {until}")
     return Retraining(
         stages=stages,

@@ -22,6 +22,10 @@ EXPERIMENT = "tucano2-commerce"
 SECONDS_TO_DRAIN = 10.0
 
 
+class StateFolderHeld(InputError):
+    """Another run works in the state folder."""
+
+
 def artifacts_folder(config: Config) -> Path:
     """Return the folder of the artifact store."""
     return config.state.root.resolve() / "artifacts"
@@ -96,7 +100,7 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
     try:
         lock.acquire(timeout=patience)
     except Timeout:
-        raise InputError(
+        raise StateFolderHeld(
             f"another tucano is at work in the state folder {root}; wait for its end, or use another folder "
             "with --set state.root=FOLDER"
         ) from None

@@ -29,6 +29,8 @@ Work = Callable[[Path, Progress, StageRun], object]
 Summary = Callable[[Path], Mapping[str, Any]]
 
 PERCENT_BETWEEN_UPDATES = 5.0
+FRESH_FOLDER = "fresh"
+"""Of the state: which stages a run has made anew, for that run when it is interrupted and goes on."""
 
 
 @dataclass(frozen=True)
@@ -166,20 +168,25 @@ def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -
         stage: What to make.
         config: The run's configuration.
         pipeline_run: MLflow's run of the whole pipeline.
-        fresh: Make it again even where it exists.
+        fresh: Make it again even where it exists, unless this run did so before it was interrupted.
 
     Raises:
         TucanoError: The stage failed in a way that its user can mend.
     """
     started = time.monotonic()
     named = _produce.with_options(name=stage.name, task_run_name=stage.name)
-    state = named.with_options(refresh_cache=fresh)(stage.key, stage, config, pipeline_run, return_state=True)
+    made_anew = config.state.root / FRESH_FOLDER / str(flow_run.root_flow_run_id) / stage.name
+    anew = fresh and not made_anew.exists()
+    state = named.with_options(refresh_cache=anew)(stage.key, stage, config, pipeline_run, return_state=True)
     reference: dict[str, str] = state.result()
     reused = state.name == "Cached"
     if reused:
         reused = _is_whole(reference["sha256"], config)
         if not reused:
             reference = named.with_options(refresh_cache=True)(stage.key, stage, config, pipeline_run)
+    if fresh:
+        made_anew.parent.mkdir(parents=True, exist_ok=True)
+        made_anew.touch()
     store = open_store(config)
     record = store.record(reference["sha256"])
     result = StageResult(record, store.path(record.sha256), time.monotonic() - started, reused)

@@ -10,7 +10,9 @@ from typing import Any
 
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
+from prefect.runtime import flow_run
 
+from flows.console import say
 from flows.session import mirror_address, work_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage, stage_key
 from flows.training_page import TrainingPage
@@ -79,12 +81,13 @@ def train(
     seeds = training_seeds(config)
     inputs = {"prompts": prompts.record, "dataset": dataset.record, "base": base.record}
     trainings = Trainings(config.train.concurrent_trainings)
+    run_id = str(flow_run.root_flow_run_id) if fresh else None
     # A lone child is waited for in the main thread, where a signal ends it.
     run = run_child if len(seeds) == 1 and not config.train.adapter_per_task else trainings.run_child
 
     def train_seed(seed: int) -> StageResult:
         name, decides = stage_name(seed, seeds), _what_decides(config, seed)
-        resumed_by = stage_key(STAGE, SOURCES, _what_decides(config, seed, but=LEAVES_CHECKPOINTS), inputs)
+        resumed_by = stage_key(STAGE, SOURCES, _what_decides(config, seed, but=leaves_checkpoints(config)), inputs)
 
         def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
             request = TrainRequest(
@@ -101,7 +104,7 @@ def train(
                 audit=audit.path,
                 mirror=mirror_address(config),
                 training=f"{STAGE}-{resumed_by[:16]}",
-                fresh=fresh,
+                fresh=run_id,
                 output=output,
             )
             with TrainingPage(mlflow_run, name) as page:
@@ -147,6 +150,12 @@ def best_seed(policies: Mapping[int, StageResult]) -> int:
     return max(policies, key=lambda seed: chosen_reward(read_summary(policies[seed].path)))
 
 
+def leaves_checkpoints(config: Config) -> frozenset[str]:
+    """Return the fields of the recipe with other values of which training goes on from the same checkpoints."""
+    # A step of DPO has whole pairs in each pass, and so may have more of them.
+    return LEAVES_CHECKPOINTS - {"accumulation"} if config.train.algorithm == "dpo" else LEAVES_CHECKPOINTS
+
+
 def _what_decides(config: Config, seed: int, but: frozenset[str] = frozenset()) -> str:
     return config_digest(
         seed,
@@ -169,17 +178,27 @@ def _train_one(
     """Train one adapter in a child process; its log and what it found stay with the stage's run, however it ends."""
     folder = work_folder(config, request.training)
     _remove_all_but_checkpoints(folder)
-    found = (f"{config.train.algorithm}.log", PREFLIGHT_FILE, STRETCHES_FILE)
+    suffix = f"-{task}" if task else ""
     try:
         run(f"tasks.train.{config.train.algorithm}", request, folder, interpreter=config.train.interpreter, **told)
-    finally:
-        suffix = f"-{task}" if task else ""
-        files = {name: folder / name for name in found if (folder / name).exists()}
-        _show_preflight(files.get(PREFLIGHT_FILE), request.training)
-        _show_stretches(files.get(STRETCHES_FILE), request.training)
-        for file in files.values():
-            mlflow_run.log_file(file.rename(file.with_stem(file.stem + suffix)))
+    except BaseException:
+        try:
+            _show(folder, request.training, suffix, config.train.algorithm, mlflow_run)
+        except Exception as error:  # noqa: BLE001 - what ended the training is what its caller must hear of
+            say(f"train: what the training said of itself could not be kept: {error}")
+        raise
+    _show(folder, request.training, suffix, config.train.algorithm, mlflow_run)
     shutil.rmtree(folder)
+
+
+def _show(folder: Path, training: str, suffix: str, algorithm: str, mlflow_run: StageRun) -> None:
+    """Keep with the stage's run what a child left beside its request, and show it on the page."""
+    names = (f"{algorithm}.log", PREFLIGHT_FILE, STRETCHES_FILE)
+    files = {name: folder / name for name in names if (folder / name).exists()}
+    _show_preflight(files.get(PREFLIGHT_FILE), training)
+    _show_stretches(files.get(STRETCHES_FILE), training)
+    for file in files.values():
+        mlflow_run.log_file(file.rename(file.with_stem(file.stem + suffix)))
 
 
 def _remove_all_but_checkpoints(folder: Path) -> None:

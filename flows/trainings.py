@@ -2,9 +2,10 @@
 
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
@@ -38,8 +39,8 @@ class Trainings:
     def map(self, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
         """Do each work in a Prefect task of its name; what is mapped may map in its turn.
 
-        All come to their end before the first failure, in the order of the works, is raised: what one training did
-        is kept though another failed.
+        All come to their end before a failure is raised, an interruption first, otherwise in the order of the works:
+        what one training did is kept though another failed.
         """
         with ThreadPoolTaskRunner[Any](max_workers=self._at_once) as runner:
             guarded = [self._unless_ended(work) for work in works.values()]
@@ -50,7 +51,7 @@ class Trainings:
             except BaseException:
                 self._end()
                 raise
-            return {name: cast("Result", future.result()) for name, future in zip(works, futures, strict=True)}
+            return _results(dict(zip(works, futures, strict=True)))
 
     def run_child(self, module: str, request: BaseModel, folder: Path, **named: Any) -> None:
         """Run a child once there is room for it, as `tasks.policy.child.run_child` does.
@@ -59,7 +60,12 @@ class Trainings:
             TucanoError: The child failed, was killed, or all were ended.
         """
         with self._slots:
-            run_child(module, request, folder, started=self._add, **named)
+            try:
+                run_child(module, request, folder, started=self._add, **named)
+            except Interrupted:
+                # The machine is wanted elsewhere: whoever waits for room does not begin on it.
+                self._ended = True
+                raise
 
     def _unless_ended(self, work: Callable[[], Result]) -> Callable[[], Result]:
         def guarded() -> Result:
@@ -83,8 +89,22 @@ class Trainings:
         # All are asked before any is waited for: each has the same short time to save what it did.
         for child in self._children:
             ask_to_end(child)
+        deadline = time.monotonic() + SECONDS_TO_END
         for child in self._children:
-            end_group(child, SECONDS_TO_END)
+            end_group(child, max(0.0, deadline - time.monotonic()))
+
+
+def _results(futures: Mapping[str, PrefectFuture[Any]]) -> dict[str, Any]:
+    """Return what all gave, or raise: an interruption before any failure, for what was interrupted can go on."""
+    results, failures = {}, []
+    for name, future in futures.items():
+        try:
+            results[name] = future.result()
+        except Exception as error:  # noqa: BLE001 - one of them is raised when all are known
+            failures.append(error)
+    if failures:
+        raise min(failures, key=lambda error: not isinstance(error, Interrupted))
+    return results
 
 
 def _wait_for(future: PrefectFuture[Any]) -> None:

@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import Final
 
 from schemas.errors import InputError
+from tasks.checkpoints import lease, stretches
+from tasks.checkpoints.catalog import MANIFESTS
 from tasks.checkpoints.folder_store import FolderStore
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import ObjectStore
 
 BUCKET_SCHEME: Final = "gs://"
-_PARTS_OF_A_TRAINING: Final = ("manifests", "stretches", "lease")
+_PARTS_OF_A_TRAINING: Final = (MANIFESTS, stretches.FOLDER, lease.FOLDER)
 
 
 def open_store(address: str) -> tuple[ObjectStore, str]:
@@ -60,4 +62,4 @@ def trainings(address: str) -> list[str]:
     """
     store, prefix = open_store(address)
     keys = (stored.key.removeprefix(prefix).split("/") for stored in store.list(prefix))
-    return sorted({parts[0] for parts in keys if len(parts) > 2 and parts[1] in _PARTS_OF_A_TRAINING})
+    return sorted({parts[0] for parts in keys if len(parts) > 2 and f"{parts[1]}/" in _PARTS_OF_A_TRAINING})

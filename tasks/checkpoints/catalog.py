@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from schemas.errors import InputError
-from tasks.checkpoints.manifest import Manifest, ManifestTooNew
+from tasks.checkpoints.manifest import Manifest, ManifestTooNew, is_live, parse_name
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject
 
 BLOBS: Final = "blobs/sha256/"
@@ -31,7 +31,12 @@ class Entries:
                 so a stretch that published one of them is not missed.
         """
         live = (manifest for manifest in self.manifests.values() if manifest.is_live(begun))
-        return sorted(live, key=lambda manifest: (manifest.step, manifest.fencing), reverse=True)
+        return sorted(live, key=lambda manifest: manifest.place, reverse=True)
+
+    def live_damaged(self, begun: Mapping[int, int]) -> dict[tuple[int, int], str]:
+        """Return why those on that branch cannot be read that are damaged, by step and fencing number."""
+        named = ((parse_name(name_of(stored)), reason) for stored, reason in self.damaged.items())
+        return {place: reason for place, reason in named if place is not None and is_live(*place, begun)}
 
 
 class Catalog:

@@ -9,22 +9,29 @@ from typing import BinaryIO, Final
 
 from schemas.errors import InputError
 
-_READ_SIZE: Final = 1 << 20
+CHUNK: Final = 1 << 20
+"""Bytes that are read at a time."""
 _MENDABLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS})
 
 
-def crc32c(content: Path | bytes) -> str:
-    """Return the CRC-32C of a file or of bytes: base64 of its big-endian bytes, as Google writes it."""
+def encoded(crc32c: int) -> str:
+    """Return a CRC-32C as Google writes it: base64 of its big-endian bytes."""
+    return base64.b64encode(crc32c.to_bytes(4, "big")).decode()
+
+
+def crc32c(path: Path) -> str:
+    """Return the CRC-32C of a file, as Google writes it.
+
+    Raises:
+        OSError: It cannot be read.
+    """
     import google_crc32c
 
     checksum = 0
-    if isinstance(content, bytes):
-        checksum = google_crc32c.value(content)
-    else:
-        with content.open("rb") as source:
-            while piece := source.read(_READ_SIZE):
-                checksum = google_crc32c.extend(checksum, piece)
-    return base64.b64encode(checksum.to_bytes(4, "big")).decode()
+    with path.open("rb") as source:
+        while piece := source.read(CHUNK):
+            checksum = google_crc32c.extend(checksum, piece)
+    return encoded(checksum)
 
 
 @contextmanager
@@ -45,7 +52,15 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         if error.errno not in _MENDABLE:
             raise
-        raise InputError(
-            f"{path} cannot be written ({error.strerror}); free space or permissions there, and run the same command "
-            "again"
-        ) from error
+        raise disk_refusal(f"{path} cannot be written", error) from error
+
+
+def disk_refusal(what: str, reason: OSError | str) -> InputError:
+    """Return the one sentence for a disk of this machine that does not do what it is asked to.
+
+    Args:
+        what: What cannot be done, such as "F cannot be written".
+        reason: The system's.
+    """
+    text = reason if isinstance(reason, str) else reason.strerror or str(reason)
+    return InputError(f"{what} ({text}); free space or permissions there, and run the same command again")

@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from schemas.disk import synchronize
 from schemas.errors import InputError
-from tasks.checkpoints.files import crc32c, written_whole
+from tasks.checkpoints.files import CHUNK, crc32c, disk_refusal, encoded, written_whole
 from tasks.checkpoints.object_store import ObjectMissing, StoredObject
 
 INCOMING_FOLDER: Final = ".incoming"
@@ -21,7 +22,6 @@ ABANDONED_AFTER: Final = 24 * 3600 * 1_000_000_000
 """Age in nanoseconds from which an unfinished file is a killed writer's."""
 _CHECKSUM_ATTRIBUTE: Final = "user.crc32c"
 _MILLISECOND: Final = 1_000_000
-_COPY_SIZE: Final = 1 << 20
 
 
 class FolderStore:
@@ -46,16 +46,15 @@ class FolderStore:
         with self._explained("written"):
             if path.exists():
                 return None
-        checksum = crc32c(content)
         with _open(content) as source, self._explained("written"), self._incoming() as incoming:
-            _write(source, checksum, incoming)
+            checksum = _write(source, incoming)
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 os.link(incoming, path)
             except FileExistsError:
                 return None
-            _synchronize(path.parent)
-            return self._describe(key, incoming)
+            synchronize(path.parent)
+            return self._describe(key, incoming, checksum)
 
     def read(self, key: str) -> bytes:
         """Return an object's bytes.
@@ -77,7 +76,7 @@ class FolderStore:
         with self._explained("read", key):
             source = (self._root / key).open("rb")
         with source, written_whole(path) as target:
-            shutil.copyfileobj(source, target, _COPY_SIZE)
+            shutil.copyfileobj(source, target, CHUNK)
 
     def list(self, prefix: str) -> list[StoredObject]:
         """Return the objects whose keys start with the prefix, sorted by key.
@@ -121,13 +120,13 @@ class FolderStore:
                 path.unlink()
         return True
 
-    def _describe(self, key: str, path: Path) -> StoredObject:
+    def _describe(self, key: str, path: Path, checksum: str | None = None) -> StoredObject:
         status = path.stat()
         return StoredObject(
             key=key,
             generation=status.st_mtime_ns,
             size=status.st_size,
-            crc32c=_recorded_checksum(path, status.st_mtime_ns) or crc32c(path),
+            crc32c=checksum or _recorded_checksum(path, status.st_mtime_ns) or crc32c(path),
             created_at=datetime.fromtimestamp(status.st_mtime_ns / 1e9, UTC),
         )
 
@@ -152,10 +151,7 @@ class FolderStore:
                 raise ObjectMissing(
                     f"the checkpoint mirror {self._root} has no object {key}; use another checkpoint"
                 ) from None
-            raise InputError(
-                f"the checkpoint mirror {self._root} cannot be {done} ({error.strerror}); free space or permissions "
-                "there, and run the same command again"
-            ) from error
+            raise disk_refusal(f"the checkpoint mirror {self._root} cannot be {done}", error) from error
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -174,17 +170,34 @@ def _open(content: Path | bytes) -> BinaryIO:
     return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
 
 
-def _write(source: BinaryIO, checksum: str, path: Path) -> None:
+def _write(source: BinaryIO, path: Path) -> str:
+    """Copy a file to the disk, and return the checksum of what was copied."""
+    import google_crc32c
+
+    value = 0
     with path.open("r+b") as target:
-        shutil.copyfileobj(source, target, _COPY_SIZE)
+        for piece in _pieces(source):
+            value = google_crc32c.extend(value, piece)
+            target.write(piece)
         target.flush()
         # The file system's clock ticks every few milliseconds: two objects of one name could be of the same instant.
         # So below the millisecond the time is random, which makes it a generation.
         written = os.fstat(target.fileno()).st_mtime_ns
         generation = written - written % _MILLISECOND + secrets.randbelow(_MILLISECOND)
         os.utime(target.fileno(), ns=(generation, generation))
+        checksum = encoded(value)
         _record_checksum(path, checksum)
         os.fsync(target.fileno())
+    return checksum
+
+
+def _pieces(source: BinaryIO) -> Iterator[bytes]:
+    """Yield a file's bytes; where it cannot be read, say so and blame no mirror."""
+    try:
+        while piece := source.read(CHUNK):
+            yield piece
+    except OSError as error:
+        raise InputError(f"{source.name} cannot be read ({error.strerror}); publish a whole folder") from error
 
 
 def _record_checksum(path: Path, checksum: str) -> None:
@@ -213,11 +226,3 @@ def _remove_abandoned(folder: Path, before: int) -> None:
         with suppress(FileNotFoundError):
             if path.stat().st_mtime_ns < before:
                 path.unlink()
-
-
-def _synchronize(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

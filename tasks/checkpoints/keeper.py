@@ -18,6 +18,10 @@ from tasks.checkpoints.local import LocalCheckpoints
 from tasks.checkpoints.mirror import Mirror
 
 KEPT_LOCALLY: Final = 2
+BEST: Final = "best"
+"""What the checkpoint with the best adapter is pinned as."""
+Kind = Literal["local", "newest", "best"]
+"""Kept on the local disk only; mirrored too; or mirrored, pinned, and displaced by no newer one before that."""
 
 logger = logging.getLogger(__name__)
 
@@ -31,16 +35,19 @@ class Checkpoint:
     """What was measured at that step."""
     fill: Callable[[Path], None]
     """Writes its files into an empty folder; called in another thread."""
-    mirrored: bool
-    """Whether it goes to the mirror too."""
-    kind: Literal["newest", "best"] = "newest"
-    """The best so far is pinned, and no newer one takes its place before it is mirrored."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    checkpoint: Checkpoint
+    kind: Kind
 
 
 @dataclass(frozen=True)
 class _Upload:
     folder: Path
-    checkpoint: Checkpoint
+    step: int
+    kind: Kind
 
 
 class Keeper:
@@ -68,27 +75,73 @@ class Keeper:
         self._lease = lease
         self._keep_last = keep_last
         self._trouble = trouble
-        self._writer = Background[Checkpoint]("checkpoint-writer", self._write)
+        self._writer = Background[_Job]("checkpoint-writer", self._write)
         self._uploader = Background[_Upload]("checkpoint-mirror", self._upload)
         self._owed: _Upload | None = None
         """The best so far, while it is not pinned: where that failed, the next one tries it again."""
+        self._leaving = False
         self.seconds_to_write = 0.0
         """What the last checkpoint took to be written to the local disk."""
         self.seconds_to_mirror: float | None = None
         """What the last checkpoint took to be mirrored; None where none was yet."""
-        self.newest: int | None = None
-        """Step of the newest that is on the local disk; None where none is yet."""
-        self.mirrored: int | None = None
-        """Step of the newest that is in the mirror; None where none is yet."""
+        self.last: Checkpoint | None = None
+        """Of the last finished step, whether it is kept or not; None before the first."""
+        self.newest_step: int | None = None
+        """The newest that is on the local disk; None where none is yet."""
+        self.mirrored_step: int | None = None
+        """The newest that is in the mirror; None where none is yet."""
 
-    def keep(self, checkpoint: Checkpoint) -> None:
-        """Keep a checkpoint, some time soon, unless a newer one overtakes it.
+    def keep(self, checkpoint: Checkpoint, kind: Kind) -> None:
+        """Keep a checkpoint, some time soon, unless a newer one of its kind overtakes it.
 
         Raises:
             InputError: One before could not be written, or the lease was lost.
         """
         self.raise_failure()
-        self._writer.submit(checkpoint, checkpoint.kind if checkpoint.mirrored else "local")
+        self._writer.submit(_Job(checkpoint, kind), kind)
+
+    def go_on_from(self, folder: Path, step: int, *, mirrored: bool) -> None:
+        """Count a checkpoint of an earlier stretch among these; one that is on the local disk only is mirrored.
+
+        Args:
+            folder: The checkpoint.
+            step: Its step.
+            mirrored: Whether it is in the mirror.
+        """
+        self.newest_step = step
+        if mirrored:
+            self.mirrored_step = step
+        else:
+            self._uploader.submit(_Upload(folder, step, "newest"), "newest")
+
+    def owe_best(self, folder: Path, step: int) -> None:
+        """Mirror and pin the best checkpoint of an earlier stretch, which that one had no time for."""
+        self._uploader.submit(_Upload(folder, step, "best"), "best")
+
+    def leave(self) -> None:
+        """Have the last finished step mirrored, and nothing else done any more that can wait.
+
+        Raises:
+            InputError: One before could not be written, or the lease was lost.
+        """
+        self._leaving = True
+        if self.last is not None and self.last.step not in {self.mirrored_step, *self._on_the_way()}:
+            self.keep(self.last, "newest")
+
+    def seconds_to_leave(self, unknown: float) -> float:
+        """Return how long it takes to mirror the last finished step.
+
+        Args:
+            unknown: What to say where none was mirrored yet.
+        """
+        if self.seconds_to_mirror is None:
+            return unknown
+        return self.seconds_to_write + self.seconds_to_mirror * (1 + len(self._uploader.unfinished()))
+
+    def _on_the_way(self) -> set[int]:
+        """Return the steps that will be mirrored without anybody asking again."""
+        written = {job.checkpoint.step for job in self._writer.unfinished() if job.kind != "local"}
+        return written | {upload.step for upload in self._uploader.unfinished()}
 
     def flush(self, seconds: float | None = None) -> bool:
         """Wait until all is written and mirrored, for at most so many seconds; tell whether it is.
@@ -133,40 +186,41 @@ class Keeper:
         self._writer.close(seconds)
         self._uploader.close(seconds)
 
-    def _write(self, checkpoint: Checkpoint) -> None:
-        started = time.monotonic()
+    def _write(self, job: _Job) -> None:
+        started, checkpoint = time.monotonic(), job.checkpoint
         folder = self._local.write(checkpoint.step, self._lease.fencing, checkpoint.metrics, checkpoint.fill)
         self.seconds_to_write = time.monotonic() - started
-        self.newest = checkpoint.step
-        if checkpoint.mirrored:
-            self._uploader.submit(_Upload(folder, checkpoint), checkpoint.kind)
+        self.newest_step = checkpoint.step
+        if job.kind != "local":
+            self._uploader.submit(_Upload(folder, checkpoint.step, job.kind), job.kind)
         uploads = [*self._uploader.unfinished(), *([] if self._owed is None else [self._owed])]
         self._local.keep(KEPT_LOCALLY, but=[upload.folder for upload in uploads])
 
     def _upload(self, upload: _Upload) -> None:
-        step = upload.checkpoint.step
         try:
-            if self._owed is not None and upload.checkpoint.kind != "best":
+            if self._owed is not None and upload.kind != "best":
                 self._mirror_and_pin(self._owed)
             self._mirror_and_pin(upload)
         except LeaseLost:
             raise
         except Exception as error:
-            self._trouble(step, f"the checkpoint of step {step} is on the local disk only: {error}")
+            self._trouble(upload.step, f"the checkpoint of step {upload.step} is on the local disk only: {error}")
             raise
+        if self._leaving:
+            return
         try:
             self._mirror.prune(self._keep_last)
         except InputError as error:
-            self._trouble(step, f"older checkpoints stay in the mirror: {error}")
+            self._trouble(upload.step, f"older checkpoints stay in the mirror: {error}")
 
     def _mirror_and_pin(self, upload: _Upload) -> None:
         started = time.monotonic()
-        best = upload.checkpoint.kind == "best"
+        best = upload.kind == "best"
         if best:
             self._owed = upload
         manifest = self._mirror.publish(upload.folder, before_manifest=self._lease.require_held)
         if best:
-            self._mirror.pin("best", manifest)
+            self._mirror.pin(BEST, manifest)
             self._owed = None
-        self.mirrored = max(upload.checkpoint.step, self.mirrored or 0)
+        self.mirrored_step = max(upload.step, self.mirrored_step or 0)
         self.seconds_to_mirror = time.monotonic() - started

@@ -15,6 +15,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from threading import Event, Thread
 from typing import Final
 
@@ -37,6 +38,17 @@ logger = logging.getLogger(__name__)
 
 class LeaseLost(InputError):
     """This process no longer holds the lease of the training."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a lease."""
+
+    owner: Owner
+    seconds: float
+    """How long the lease lives without a heartbeat."""
+    heard_at: datetime
+    """Of the newest heartbeat, in UTC by the store's clock."""
 
 
 class _Claim(BaseModel):
@@ -109,11 +121,11 @@ class Lease:
         while True:
             now = store_time(store, root)  # before the listing: a beat in between must not look old
             turns = _turns(store, root, refuse_foreign=True)
-            if turns and (holder := _holder(store, root, turns[-1])):
-                heard = max((now - turns[-1].beats[-1].created_at).total_seconds(), 0.0)
-                if heard <= holder.seconds:
-                    left = holder.seconds - heard
-                    waiting(_waiting(root, holder.owner, heard, left), left)
+            if turns and (other := _holder(store, root, turns[-1])):
+                heard = max((now - other.heard_at).total_seconds(), 0.0)
+                if heard <= other.seconds:
+                    left = other.seconds - heard
+                    waiting(_waiting(root, other.owner, heard, left), left)
                     sleep(min(max(left, 0.1), seconds / 4, LONGEST_WAIT_SECONDS))
                     continue
             fencing = turns[-1].fencing + 1 if turns else 1
@@ -123,7 +135,7 @@ class Lease:
                 return cls(store, root, fencing, claim, asked)
 
     def start(self) -> None:
-        """Start the heartbeat, which sets `lost` when another process has the lease or no beat gets through."""
+        """Start the heartbeat, which sets `lost` when another process has the lease."""
         self._thread = Thread(target=self._beat_until_stopped, name=f"lease {self.fencing}", daemon=True)
         self._thread.start()
 
@@ -168,16 +180,11 @@ class Lease:
                     logger.warning(self._loss)
                     return
                 except InputError as error:
+                    # However long: while nobody has taken over, what is done meanwhile can still be kept, and a
+                    # store that nobody reaches, nobody takes over.
                     silent = time.monotonic() - self._renewed
                     logger.warning("no heartbeat of the lease for %.0f s of %g: %s", silent, self._seconds, error)
-                    if silent >= self._seconds:
-                        self._loss = (
-                            f"no heartbeat of the lease of training {_training(self._root)} reached the store for "
-                            f"{silent:.0f} s, so another machine may train; this process stops: run the same command "
-                            "again"
-                        )
-                        return
-                    pause = min(interval / 4, self._seconds - silent)
+                    pause = interval / 4
         finally:  # also where the heartbeat ends by what nobody foresaw
             if not self._stop.is_set():
                 self.lost.set()
@@ -231,7 +238,23 @@ class Lease:
         return turns
 
 
-def _holder(store: ObjectStore, root: str, newest: _Turn) -> _Claim | None:
+def holder(store: ObjectStore, root: str) -> Holder | None:
+    """Return who holds the lease of a training; None where nobody does or its process is known to be gone.
+
+    One that has been silent for longer than its lease lives holds it until another asks.
+
+    Args:
+        store: Where the training's checkpoints are.
+        root: The key prefix of the training, with a slash at its end.
+
+    Raises:
+        InputError: The store cannot be used, or the newest lease is damaged.
+    """
+    turns = _turns(store, root)
+    return _holder(store, root, turns[-1]) if turns else None
+
+
+def _holder(store: ObjectStore, root: str, newest: _Turn) -> Holder | None:
     """Return who holds the newest number, unless it was given back or its process is known to be gone."""
     if newest.released:
         return None
@@ -243,7 +266,7 @@ def _holder(store: ObjectStore, root: str, newest: _Turn) -> _Claim | None:
             f"{newest.beats[0].key} is damaged or of a newer version; make sure that no other process trains "
             f"{_training(root)}, then put an empty file released.json beside it and run the same command again"
         )
-    return None if is_gone(claim.owner) else claim
+    return None if is_gone(claim.owner) else Holder(claim.owner, claim.seconds, newest.beats[-1].created_at)
 
 
 def _claim(store: ObjectStore, turn: _Turn) -> _Claim | None:

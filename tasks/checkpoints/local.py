@@ -4,7 +4,6 @@ A checkpoint is a folder `checkpoint-<step>-<fencing number>` with a manifest th
 written under another name, synced and renamed, so that a folder of this name is complete.
 """
 
-import base64
 import errno
 import hashlib
 import logging
@@ -13,11 +12,14 @@ import shutil
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from schemas.disk import synchronize
 from schemas.errors import InputError
+from tasks.checkpoints.files import CHUNK, disk_refusal, encoded
 from tasks.checkpoints.manifest import (
     MANIFEST_FILE,
     Manifest,
@@ -30,10 +32,16 @@ from tasks.checkpoints.manifest import (
 CHECKPOINT: Final = "checkpoint-"
 DRAFT: Final = ".draft-"
 
-# Bytes that are read and hashed at a time.
-CHUNK: Final = 1 << 20
-
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LocalCheckpoint:
+    """A checkpoint on this disk."""
+
+    folder: Path
+    manifest: Manifest
+    """What the folder was found to hold."""
 
 
 class LocalCheckpoints:
@@ -67,7 +75,7 @@ class LocalCheckpoints:
             InputError: The disk is full, or the folder cannot be written.
         """
         name = checkpoint_name(step, fencing)
-        folder = self._root / f"{CHECKPOINT}{name}"
+        folder = self._folder(name)
         if folder.exists() and self._read_or_warn(folder) is not None:
             return folder
         draft = self._root / f"{DRAFT}{name}-{uuid.uuid4().hex}"
@@ -92,7 +100,11 @@ class LocalCheckpoints:
             shutil.rmtree(draft, ignore_errors=True)
         return folder
 
-    def newest(self, begun: Mapping[int, int] | None = None) -> Path | None:
+    def folder_of(self, manifest: Manifest) -> Path:
+        """Return where a checkpoint is or would be."""
+        return self._folder(manifest.name)
+
+    def newest(self, begun: Mapping[int, int] | None = None) -> LocalCheckpoint | None:
         """Return the newest checkpoint, by step and fencing number, whose every file verifies; None without one.
 
         One that does not verify, or is of another training or base model, is passed over with a warning.
@@ -107,7 +119,15 @@ class LocalCheckpoints:
         for folder in self._folders():
             manifest = self._read_or_warn(folder)
             if manifest is not None and manifest.is_live(begun or {}):
-                return folder
+                return LocalCheckpoint(folder, manifest)
+        return None
+
+    def of_step(self, step: int) -> LocalCheckpoint | None:
+        """Return the newest checkpoint of a step that verifies; None where there is none."""
+        for folder in self._folders():
+            place = parse_name(folder.name.removeprefix(CHECKPOINT))
+            if place is not None and place[0] == step and (manifest := self._read_or_warn(folder)) is not None:
+                return LocalCheckpoint(folder, manifest)
         return None
 
     def keep(self, last: int, but: Collection[Path] = ()) -> None:
@@ -122,7 +142,8 @@ class LocalCheckpoints:
         """
         if last < 1:
             raise ValueError(f"last is {last}; at least the newest checkpoint is kept")
-        ours = [folder for folder in self._folders() if self._is_ours(folder)]
+        # By stretch first: those of a stretch that another went on without must not outlive the present one's.
+        ours = [folder for folder in sorted(self._folders(), key=_fencing, reverse=True) if self._is_ours(folder)]
         with _writing(self._root, "older checkpoints"):
             older = [folder for folder in ours[last:] if folder not in but]
             for folder in [*older, *self._root.glob(f"{DRAFT}*")]:
@@ -130,6 +151,9 @@ class LocalCheckpoints:
                 removed = self._root / f"{DRAFT}{uuid.uuid4().hex}"
                 folder.replace(removed)
                 shutil.rmtree(removed)
+
+    def _folder(self, name: str) -> Path:
+        return self._root / f"{CHECKPOINT}{name}"
 
     def _folders(self) -> list[Path]:
         named = [(parse_name(path.name.removeprefix(CHECKPOINT)), path) for path in self._root.glob(f"{CHECKPOINT}*")]
@@ -150,11 +174,7 @@ class LocalCheckpoints:
         except InputError as error:
             logger.warning("%s; passing it over", error)
             return None
-        if (manifest.training, manifest.base, f"{CHECKPOINT}{manifest.name}") == (
-            self._training,
-            self._base,
-            folder.name,
-        ):
+        if (manifest.training, manifest.base, self.folder_of(manifest)) == (self._training, self._base, folder):
             return manifest
         logger.warning(
             "the checkpoint %s is step %d of the training %r on the base model %s, and %r on %s is wanted; passing it "
@@ -167,6 +187,11 @@ class LocalCheckpoints:
             self._base[:12],
         )
         return None
+
+
+def _fencing(folder: Path) -> int:
+    place = parse_name(folder.name.removeprefix(CHECKPOINT))
+    return 0 if place is None else place[1]
 
 
 def read_sealed(folder: Path) -> Manifest:
@@ -226,8 +251,7 @@ def describe(path: Path) -> ManifestFile:
             sha256.update(chunk)
             crc32c = google_crc32c.extend(crc32c, chunk)
             size += len(chunk)
-    checksum = base64.b64encode(crc32c.to_bytes(4, "big")).decode()
-    return ManifestFile(sha256=sha256.hexdigest(), size=size, crc32c=checksum)
+    return ManifestFile(sha256=sha256.hexdigest(), size=size, crc32c=encoded(crc32c))
 
 
 def put_in_place(draft: Path, manifest: Manifest, folder: Path) -> None:
@@ -243,9 +267,9 @@ def put_in_place(draft: Path, manifest: Manifest, folder: Path) -> None:
     """
     (draft / MANIFEST_FILE).write_bytes(manifest.to_bytes())
     for path in [*draft.rglob("*"), draft]:
-        _synchronize(path)
+        synchronize(path)
     draft.rename(folder)
-    _synchronize(folder.parent)
+    synchronize(folder.parent)
 
 
 @contextmanager
@@ -258,16 +282,5 @@ def _writing(root: Path, what: str) -> Iterator[None]:
         full = os.strerror(errno.ENOSPC)
         if not isinstance(error, OSError) and full not in str(error):
             raise
-        reason = error.strerror or str(error) if isinstance(error, OSError) else full
-        raise InputError(
-            f"{what} cannot be written to {root} ({reason}); free space or permissions there, and run the same command "
-            "again"
-        ) from error
-
-
-def _synchronize(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        reason = error if isinstance(error, OSError) else full
+        raise disk_refusal(f"{what} cannot be written to {root}", reason) from error

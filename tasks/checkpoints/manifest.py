@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Final, Literal
@@ -76,9 +76,14 @@ class Manifest(BaseModel):
         """By which the checkpoint is known among those of its training; sorts by step, then fencing number."""
         return checkpoint_name(self.step, self.fencing)
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Step and fencing number, by which the checkpoints of a training are in order."""
+        return self.step, self.fencing
+
     def is_live(self, begun: Mapping[int, int]) -> bool:
         """Tell whether no later stretch of the training began before this checkpoint; see `is_live`."""
-        return is_live(self.step, self.fencing, begun)
+        return is_live(*self.place, begun)
 
     def to_bytes(self) -> bytes:
         """Return the manifest as JSON, with its own digest."""
@@ -103,6 +108,11 @@ class Manifest(BaseModel):
                 "update this installation"
             )
         return cls.model_validate_json(sealed[1])
+
+
+def blobs_of(manifests: Iterable[Manifest]) -> set[str]:
+    """Return the sha256 of every file that checkpoints are made of."""
+    return {file.sha256 for manifest in manifests for file in manifest.files.values()}
 
 
 def checkpoint_name(step: int, fencing: int) -> str:

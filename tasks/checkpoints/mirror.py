@@ -7,9 +7,9 @@
 Blobs are written first and the manifest last, so a checkpoint exists from the moment that it is complete.
 """
 
-import hashlib
 import logging
 import shutil
+import tempfile
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,10 +20,19 @@ from typing import Final
 from schemas.errors import InputError
 from tasks.checkpoints import retention
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, name_of
+from tasks.checkpoints.files import disk_refusal
 from tasks.checkpoints.local import describe, put_in_place, read_sealed
-from tasks.checkpoints.manifest import Manifest, ManifestFile, parse_name
-from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, create, store_time
-from tasks.checkpoints.retention import GRACE_SECONDS, REQUESTS, Pruned
+from tasks.checkpoints.manifest import Manifest, ManifestFile, blobs_of, parse_name
+from tasks.checkpoints.object_store import (
+    GRACE_SECONDS,
+    REQUESTS,
+    ObjectMissing,
+    ObjectStore,
+    StoredObject,
+    create,
+    store_time,
+)
+from tasks.checkpoints.retention import Pruned
 from tasks.checkpoints.stretches import begun
 
 ATTEMPTS: Final = 3
@@ -37,6 +46,11 @@ class CheckpointDamaged(InputError):
 
 def nothing() -> None:
     """Do nothing."""
+
+
+def warn(_: Manifest, sentence: str) -> None:
+    """Say in the log why a checkpoint is passed over."""
+    logger.warning("%s; trying the checkpoint before", sentence)
 
 
 class Mirror:
@@ -55,6 +69,8 @@ class Mirror:
         self.root = f"{prefix}{training}/"
         self._catalog = Catalog(store, self.root, training)
         self._damaged: set[str] = set()
+        self.bytes_sent = 0
+        """Bytes of files that were published here and that the mirror did not have whole."""
 
     def publish(self, folder: Path, *, before_manifest: Callable[[], None] = nothing) -> Manifest:
         """Mirror a checkpoint; when this returns it can be restored.
@@ -88,7 +104,9 @@ class Mirror:
             before_manifest()
             self._put_manifest(manifest)
             at_risk = self._at_risk(manifest, entries, used)
-            list(pool.map(lambda digest: self._put(*files[digest], used[digest]), at_risk))
+            again = list(pool.map(lambda digest: self._put(*files[digest], used[digest]), at_risk))
+        sent = [*again, *(blob for digest, blob in used.items() if digest not in usable)]
+        self.bytes_sent += sum(blob.size for blob in sent)
         return manifest
 
     def manifests(self) -> list[Manifest]:
@@ -103,6 +121,20 @@ class Mirror:
             logger.warning("%s; passing it over", reason)
         return entries.live(begun(self.store, self.root))
 
+    def inspect(self) -> tuple[list[Manifest], dict[tuple[int, int], str]]:
+        """Return the same checkpoints as `manifests`, and what is wrong with those whose manifests are damaged.
+
+        Returns:
+            The former, and a sentence for each of the latter, by step and fencing number.
+
+        Raises:
+            ManifestTooNew: A newer version of this program wrote one.
+            InputError: One is of another training, or the mirror cannot be reached.
+        """
+        entries = self._catalog.read(again=True)
+        stretches = begun(self.store, self.root)
+        return entries.live(stretches), entries.live_damaged(stretches)
+
     def newest(self, base: str | None = None) -> Manifest | None:
         """Return the newest checkpoint whose every byte verifies; None where there is none.
 
@@ -115,29 +147,51 @@ class Mirror:
             ManifestTooNew: A newer version of this program wrote one.
             InputError: One is of another training or base model, or the mirror cannot be reached.
         """
-        for manifest in self.manifests():
-            if base is not None:
-                self._require_base(manifest, base)
-            try:
-                self.verify(manifest)
-            except CheckpointDamaged as error:
-                logger.warning("%s; trying the checkpoint before", error)
-            else:
-                return manifest
-        return None
+        return self._newest(self.verify, base)
+
+    def restore_newest(
+        self,
+        folder_of: Callable[[Manifest], Path],
+        *,
+        base: str | None = None,
+        newer_than: tuple[int, int] | None = None,
+        passed_over: Callable[[Manifest, str], None] = warn,
+    ) -> Manifest | None:
+        """Restore the newest checkpoint whose every byte verifies; None where there is none.
+
+        Args:
+            folder_of: Returns where a checkpoint goes: a folder that is not there yet.
+            base: The sha256 of the base policy that it must be of; any where None.
+            newer_than: Step and fencing number of what is there already; neither it nor what is older is restored.
+            passed_over: Told of each checkpoint that does not verify, and why.
+
+        Raises:
+            ManifestTooNew: A newer version of this program wrote one.
+            InputError: One is of another training or base model, a folder exists or cannot be written, or the mirror
+                cannot be reached.
+        """
+
+        def restore(manifest: Manifest) -> None:
+            self.restore(manifest, folder_of(manifest))
+
+        return self._newest(restore, base, newer_than, passed_over)
 
     def verify(self, manifest: Manifest) -> None:
-        """Read and hash every file of a checkpoint.
+        """Read and hash every file of a checkpoint, by way of this machine's folder of temporary files.
 
         Raises:
             CheckpointDamaged: A file is missing or altered; publishing a checkpoint that has it replaces it.
-            InputError: The mirror cannot be reached.
+            InputError: The mirror cannot be reached, or that folder not written.
         """
 
-        def is_whole(_name: str, file: ManifestFile) -> bool:
-            return hashlib.sha256(self.store.read(self._blob_key(file.sha256))).hexdigest() == file.sha256
+        def is_whole(_: str, file: ManifestFile) -> bool:
+            with tempfile.TemporaryDirectory() as folder:
+                return self._download(file, Path(folder) / "blob")
 
-        self._check_files(manifest, is_whole)
+        try:
+            self._check_files(manifest, is_whole)
+        except OSError as error:
+            raise disk_refusal("the folder of temporary files cannot be written", error) from error
 
     def restore(self, manifest: Manifest, folder: Path) -> None:
         """Write a checkpoint to a folder, which appears only when it is complete, sealed with its manifest.
@@ -153,18 +207,14 @@ class Mirror:
         def download(name: str, file: ManifestFile) -> bool:
             path = draft / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            self.store.download(self._blob_key(file.sha256), path)
-            return describe(path) == file
+            return self._download(file, path)
 
         try:
             draft.mkdir(parents=True)
             self._check_files(manifest, download)
             put_in_place(draft, manifest, folder)
         except OSError as error:
-            raise InputError(
-                f"the checkpoint cannot be restored to {folder} ({error.strerror or error}); free space or permissions "
-                "there"
-            ) from error
+            raise disk_refusal(f"the checkpoint cannot be restored to {folder}", error) from error
         finally:
             shutil.rmtree(draft, ignore_errors=True)
 
@@ -199,7 +249,7 @@ class Mirror:
         """Remove the checkpoints that are neither pinned nor among the newest, and the bytes that none is made of.
 
         Checkpoints that the training went on without are removed too. Where a manifest that is kept cannot be read,
-        all bytes are kept: some may be what it is made of.
+        all bytes are kept: some may be what it is made of. What asking for the time left behind goes with the bytes.
 
         Args:
             keep_last: How many of the newest to keep; 1 or more.
@@ -231,11 +281,32 @@ class Mirror:
                 return other
         return manifest
 
+    def _newest(
+        self,
+        attempt: Callable[[Manifest], None],
+        base: str | None,
+        newer_than: tuple[int, int] | None = None,
+        passed_over: Callable[[Manifest, str], None] = warn,
+    ) -> Manifest | None:
+        """Return the newest checkpoint that an attempt does not find damaged."""
+        for manifest in self.manifests():
+            if newer_than is not None and manifest.place <= newer_than:
+                break
+            if base is not None:
+                self._require_base(manifest, base)
+            try:
+                attempt(manifest)
+            except CheckpointDamaged as error:
+                passed_over(manifest, str(error))
+            else:
+                return manifest
+        return None
+
     def _require_base(self, manifest: Manifest, base: str) -> None:
         if manifest.base != base:
             raise InputError(
-                f"the mirrored checkpoint {manifest.name} of the training {self.training!r} is of the base model "
-                f"{manifest.base[:12]} and not of {base[:12]}; train from that model, or use another mirror"
+                f"the checkpoints of {self.training} in the mirror are of another base model ({manifest.base[:12]}, "
+                f"here {base[:12]}); use another mirror, or start anew with --fresh"
             )
 
     def _usable(
@@ -247,7 +318,7 @@ class Mirror:
             for digest, (_, file) in files.items()
             if digest in stored and digest not in self._damaged and _fits(stored[digest], file)
         }
-        named = {file.sha256 for manifest in entries.manifests.values() for file in manifest.files.values()}
+        named = blobs_of(entries.manifests.values())
         if whole.keys() <= named:
             return whole
         now = store_time(self.store, self.root)
@@ -299,14 +370,14 @@ class Mirror:
         if written is None:
             # Another process has removed the whole checkpoint already.
             return set()
-        named = {
-            file.sha256
-            for stored, earlier in before.manifests.items()
-            if after.get(stored.key) == stored
-            for file in earlier.files.values()
-        }
+        named = blobs_of(earlier for stored, earlier in before.manifests.items() if after.get(stored.key) == stored)
         oldest = written.created_at - timedelta(seconds=GRACE_SECONDS * 3 / 4)
         return {digest for digest, blob in used.items() if digest not in named and blob.created_at <= oldest}
+
+    def _download(self, file: ManifestFile, path: Path) -> bool:
+        """Copy a blob to the disk, and tell whether it is what it should be."""
+        self.store.download(self._blob_key(file.sha256), path)
+        return describe(path) == file
 
     def _check_files(self, manifest: Manifest, is_whole: Callable[[str, ManifestFile], bool]) -> None:
         """Check all files of a checkpoint, some at a time, and remember which are missing or altered."""

@@ -4,9 +4,15 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from schemas.errors import InputError
+
+REQUESTS: Final = 8
+"""Requests to a store at a time."""
+GRACE_SECONDS: Final = 3600.0
+"""For so long by the store's clock what nothing names is kept: a process that will name it may be under way."""
+CLOCK: Final = "clock/"
 
 
 @dataclass(frozen=True)
@@ -85,9 +91,10 @@ def store_time(store: ObjectStore, prefix: str) -> datetime:
 
     Args:
         store: The store to ask.
-        prefix: Start of the key of a short-lived object, whose time of creation is the answer.
+        prefix: Start of the key of a short-lived object, whose time of creation is the answer. A process that dies
+            leaves it; pruning a mirror removes it.
     """
-    key = f"{prefix}clock/{uuid.uuid4().hex}"
+    key = f"{prefix}{CLOCK}{uuid.uuid4().hex}"
     stored = store.put_new(key, b"") or store.list(key)[0]
     store.delete(stored)
     return stored.created_at

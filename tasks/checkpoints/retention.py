@@ -5,17 +5,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
 
 from tasks.checkpoints.catalog import BLOBS, Catalog, Entries, name_of
-from tasks.checkpoints.manifest import is_live, parse_name
-from tasks.checkpoints.object_store import ObjectStore, StoredObject, store_time
+from tasks.checkpoints.manifest import blobs_of, is_live, parse_name
+from tasks.checkpoints.object_store import CLOCK, REQUESTS, ObjectStore, StoredObject, store_time
 from tasks.checkpoints.stretches import begun
-
-GRACE_SECONDS: Final = 3600.0
-"""For so long by the store's clock bytes are kept that no manifest names: one that names them may be under way."""
-REQUESTS: Final = 8
-"""Requests to a store at a time."""
 
 logger = logging.getLogger(__name__)
 
@@ -39,15 +33,15 @@ def prune(store: ObjectStore, root: str, catalog: Catalog, keep_last: int, grace
     # Whoever publishes while this runs relies on this order. Bytes put after this listing are of another generation
     # and stay. What was listed and is used again is named by a manifest that the second reading finds, or else its
     # publisher finds the manifest gone that named it until then, and puts it anew: see `Mirror.publish`.
-    now = store_time(store, root)
+    now, grace = store_time(store, root), timedelta(seconds=grace_seconds)
     blobs = store.list(f"{root}{BLOBS}")
     manifests = _delete(store, _past(catalog.read(), begun(store, root), catalog.pins(), keep_last))
+    _delete(store, [clock for clock in store.list(f"{root}{CLOCK}") if now - clock.created_at >= grace])
     remaining = catalog.read()
     if remaining.damaged:
         logger.warning("kept all bytes of the mirror: %s", "; ".join(remaining.damaged.values()))
         return Pruned(len(manifests), 0, 0)
-    named = {file.sha256 for manifest in remaining.manifests.values() for file in manifest.files.values()}
-    grace = timedelta(seconds=grace_seconds)
+    named = blobs_of(remaining.manifests.values())
     gone = _delete(store, [blob for blob in blobs if name_of(blob) not in named and now - blob.created_at >= grace])
     return Pruned(len(manifests), len(gone), sum(blob.size for blob in gone))
 

@@ -93,7 +93,7 @@ def read_stretches(store: ObjectStore, root: str) -> list[Stretch]:
     stretches = []
     for fencing, successor in zip_longest(order, order[1:]):
         stored, begin = begins[fencing]
-        ending = _read(store, ends[fencing], _End) if fencing in ends else None
+        ending = _read(store, ends[fencing], _End, "its stretch is shown without it") if fencing in ends else None
         if ending is None and successor is not None:
             ending = _End(step=begins[successor][1].from_step, reason="vanished")
         stretches.append(
@@ -136,13 +136,15 @@ def _listing(store: ObjectStore, root: str, part: Literal["begin", "end"]) -> di
 
 
 def _begins(store: ObjectStore, listing: dict[int, StoredObject]) -> dict[int, tuple[StoredObject, _Begin]]:
-    read = ((fencing, stored, _read(store, stored, _Begin)) for fencing, stored in listing.items())
+    lost = "its stretch is not shown, and checkpoints that it went on without are taken for the training's again"
+    read = ((fencing, stored, _read(store, stored, _Begin, lost)) for fencing, stored in listing.items())
     return {fencing: (stored, begin) for fencing, stored, begin in read if begin is not None}
 
 
-def _read(store: ObjectStore, stored: StoredObject, kind: type[Part]) -> Part | None:
+def _read(store: ObjectStore, stored: StoredObject, kind: type[Part], without: str) -> Part | None:
+    """Read one of the two; where that fails, warn of what follows without it."""
     try:
         return kind.model_validate_json(store.read(stored.key))
     except (ObjectMissing, ValidationError):
-        logger.warning("%s is lost or damaged; the stretch is shown without it", stored.key)
+        logger.warning("%s is lost or damaged; %s", stored.key, without)
         return None

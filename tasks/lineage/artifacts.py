@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.digests import file_sha256
+from schemas.disk import synchronize
 from schemas.errors import InputError
 
 CONTENT_FOLDER: Final = "content"
@@ -117,7 +118,7 @@ class ArtifactStore:
             if home.exists():
                 self._discard(home)
             draft.parent.replace(home)
-            _synchronize(home.parent)
+            synchronize(home.parent)
         return record
 
     def path(self, sha256: str) -> Path:
@@ -268,13 +269,5 @@ def _seal(draft: Path, record: ArtifactRecord) -> None:
     for path in draft.parent.rglob("*"):
         if path.is_file():
             path.chmod(READ_ONLY)
-        _synchronize(path)
-    _synchronize(draft.parent)
-
-
-def _synchronize(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        synchronize(path)
+    synchronize(draft.parent)

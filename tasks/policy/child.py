@@ -16,6 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn
 
@@ -63,6 +64,16 @@ class Channel:
         with self._lock:
             self._stream.write(json.dumps(message) + "\n")
             self._stream.flush()
+
+
+@dataclass
+class _Heard:
+    """What a child said last."""
+
+    done: int = 0
+    total: int = 0
+    failure: tuple[str, int] | None = None
+    """Why it ended, and its exit code."""
 
 
 def run_child(
@@ -114,13 +125,13 @@ def run_child(
     try:
         if started is not None:
             started(child)
-        failure = _listen(child, progress, metrics, alarm)
+        heard = _listen(child, progress, metrics, alarm)
         exit_code = child.wait()
     except BaseException:
         end_group(child, SECONDS_TO_END)
         raise
     if exit_code:
-        _raise_failure(name, exit_code, failure, log_file)
+        _raise_failure(name, exit_code, heard, log_file)
 
 
 def _environment() -> dict[str, str]:
@@ -136,19 +147,23 @@ def _environment() -> dict[str, str]:
 
 def _listen(
     child: "subprocess.Popen[str]", progress: Progress, metrics: Metrics | None, alarm: OnAlarm | None
-) -> tuple[str, int] | None:
-    failure = None
+) -> _Heard:
+    heard = _Heard()
     for line in child.stdout or ():
+        if not line.endswith("\n"):
+            # The last words of one that was killed in the middle of them.
+            break
         message = json.loads(line)
         if "progress" in message:
+            heard.done, heard.total = message["progress"][:2]
             progress(*message["progress"])
         elif "metrics" in message and metrics is not None:
             metrics(*message["metrics"])
         elif "alarm" in message and alarm is not None:
             alarm(*message["alarm"])
         elif "failure" in message:
-            failure = (message["failure"][0], message["failure"][1])
-    return failure
+            heard.failure = (message["failure"][0], message["failure"][1])
+    return heard
 
 
 def end_group(leader: "subprocess.Popen[Any]", seconds: float) -> None:
@@ -173,15 +188,18 @@ def _wait_or_kill(leader: "subprocess.Popen[Any]", deadline: float) -> None:
 
 def ask_to_end(leader: "subprocess.Popen[Any]") -> None:
     """Send SIGTERM to a process that leads a session of its own, and to what it started."""
-    with suppress(ProcessLookupError):
+    if leader.poll() is None:
         os.killpg(leader.pid, signal.SIGTERM)
 
 
-def _raise_failure(name: str, exit_code: int, failure: tuple[str, int] | None, log_file: Path) -> NoReturn:
+def _raise_failure(name: str, exit_code: int, heard: _Heard, log_file: Path) -> NoReturn:
     if exit_code < 0:
         died = signal.Signals(-exit_code).name
-        raise Interrupted(f"{name} was killed by {died}; run the same command again to go on from what was finished")
-    message, code = failure or (f"{name} ended with exit code {exit_code}; its log is {log_file}", 1)
+        raise Interrupted(
+            f"{name} was killed by {died} at {heard.done} of {heard.total}; run the same command again to go on from "
+            "what was finished"
+        )
+    message, code = heard.failure or (f"{name} ended with exit code {exit_code}; its log is {log_file}", 1)
     kinds: dict[int, type[TucanoError]] = {2: InputError, 3: GateRefused, 4: Interrupted}
     raise kinds.get(code, TucanoError)(message)
 

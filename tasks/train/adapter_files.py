@@ -9,14 +9,24 @@ WEIGHTS_FILE: Final = "adapter_model.safetensors"
 CONFIG_FILE: Final = "adapter_config.json"
 
 
-def adapter_weights(model: Any) -> dict[str, Any]:
-    """Return a copy of a PEFT model's adapter on the CPU, by the names that its files have."""
+def adapter_parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters of a PEFT model's adapter, by the names that its files have."""
     from peft import get_peft_model_state_dict
 
     # Only these: the state of a quantized base would be packed anew for nothing.
     own = {name: weights for name, weights in model.named_parameters() if weights.requires_grad}
-    weights = get_peft_model_state_dict(model, state_dict=own, save_embedding_layers=False)
-    return {name: values.detach().to("cpu", copy=True) for name, values in weights.items()}
+    found: dict[str, Any] = get_peft_model_state_dict(model, state_dict=own, save_embedding_layers=False)
+    return found
+
+
+def adapter_weights(model: Any) -> dict[str, Any]:
+    """Return a copy of a PEFT model's adapter on the CPU, by the names that its files have."""
+    return copies(adapter_parameters(model))
+
+
+def copies(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return copies of parameters on the CPU."""
+    return {name: values.detach().to("cpu", copy=True) for name, values in parameters.items()}
 
 
 def adapter_config(model: Any) -> dict[str, Any]:

@@ -39,9 +39,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
         processing_class=trainable.tokenizer,
         peft_config=trainable.lora,
     )
-    return StartedTraining(
-        trainer, parts={"sampling": trainer, ROLLOUTS_FOLDER: rollouts}, write=rollouts.write, files=rollouts
-    )
+    return StartedTraining(trainer, parts={"sampling": trainer, ROLLOUTS_FOLDER: rollouts}, write=rollouts.write)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """A training that this process alone may go on with: from the lease to its release, with the checkpoint in between."""
 
+import hashlib
 import json
 import logging
 import shutil
@@ -12,10 +13,11 @@ from typing import Final
 from schemas.errors import GateRefused, InputError, Interrupted
 from tasks.checkpoints import stretches
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import Keeper
+from tasks.checkpoints.keeper import BEST, Keeper
 from tasks.checkpoints.lease import Lease
-from tasks.checkpoints.local import LocalCheckpoints, read_sealed
-from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
+from tasks.checkpoints.local import LocalCheckpoint, LocalCheckpoints
+from tasks.checkpoints.manifest import Manifest, parse_name
+from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.stretches import Ended
 from tasks.policy.child import Channel
 from tasks.train.preemption import Preemption
@@ -24,6 +26,8 @@ from tasks.train.request import TrainRequest
 CHECKPOINTS_FOLDER: Final = "checkpoints"
 """Beside the request; it outlives the process, and another one goes on from it."""
 STRETCHES_FILE: Final = "stretches.json"
+FRESH: Final = "fresh/"
+"""Key of what tells that a run has started this training anew."""
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +38,7 @@ class HeldTraining:
 
     mirror: Mirror
     lease: Lease
+    local: LocalCheckpoints
     keeper: Keeper
     folder: Path
     """Where the request is."""
@@ -49,16 +54,29 @@ class HeldTraining:
         """
         try:
             stretches.end(self.mirror.store, self.mirror.root, self.lease.fencing, self.newest_step, reason)
+            # Before what may take long: others wait for it.
+            self.lease.release()
             self.write_stretches()
         except InputError as error:
             logger.warning("the end of this stretch is not noted: %s", error)
-        finally:
             self.lease.release()
 
     @property
     def newest_step(self) -> int:
         """The last step that is kept, here or in the mirror; 0 where none is."""
         return max(self.step, self.keeper.newest_step or 0)
+
+    def owe_best(self, step: int) -> None:
+        """Have the best checkpoint pinned in the mirror, where the stretch before had written it and died.
+
+        Raises:
+            InputError: The mirror cannot be read.
+        """
+        place = parse_name(self.mirror.pins().get(BEST, ""))
+        if place is None or place[0] != step:
+            written = self.local.of_step(step)
+            if written is not None:
+                self.keeper.owe_best(written.folder, step)
 
     def write_stretches(self) -> None:
         """Write down on which machines the training was, beside the request.
@@ -70,7 +88,9 @@ class HeldTraining:
         text = {"text": stretches.describe(found), "stretches": [each.model_dump(mode="json") for each in found]}
         file = self.folder / STRETCHES_FILE
         try:
-            file.write_text(json.dumps(text, indent=1), encoding="utf-8")
+            # Renamed, so that whoever shows it finds it whole, whenever this process is killed.
+            file.with_suffix(".draft").write_text(json.dumps(text, indent=1), encoding="utf-8")
+            file.with_suffix(".draft").replace(file)
         except OSError as error:
             raise InputError(
                 f"{file} cannot be written ({error.strerror}); free some space and run the same command again"
@@ -87,35 +107,29 @@ def held_training(
         request: The training.
         folder: Where the request is.
         channel: Told what is waited for.
-        preemption: A notice ends the waiting.
+        preemption: Says why the block ended, and that nothing more is waited for.
 
     Raises:
         InputError: The mirror cannot be used, or is of another training or base model.
-        Interrupted: A notice came before there was anything to save.
     """
     config = request.config
-
-    def waiting(sentence: str, _: float) -> None:
-        channel.progress(0, config.max_steps, sentence)
-        if preemption.noticed.is_set():
-            raise Interrupted("interrupted before training went on; run the same command again")
-
     mirror = open_mirror(request.mirror, request.training)
     lease = Lease.acquire(
         mirror.store,
         mirror.root,
         seconds=config.preemption.lease_seconds,
-        waiting=waiting,
+        waiting=lambda sentence, _: channel.progress(0, config.max_steps, sentence),
     )
     lease.start()
     keeper: Keeper | None = None
     try:
-        if request.fresh:
-            mirror.clear()
-            shutil.rmtree(folder / CHECKPOINTS_FOLDER, ignore_errors=True)
+        if request.fresh is not None:
+            _clear_once(mirror, folder / CHECKPOINTS_FOLDER, request.fresh)
         local = LocalCheckpoints(folder / CHECKPOINTS_FOLDER, request.training, request.base_sha256)
-        checkpoint = _newest(local, mirror, folder / CHECKPOINTS_FOLDER, request.base_sha256, channel)
-        step = 0 if checkpoint is None else read_sealed(checkpoint).step
+        newest = _newest(local, mirror, request.base_sha256, channel)
+        checkpoint, step = (None, 0) if newest is None else (newest.folder, newest.manifest.step)
+        # Who slept since, and begins after its successor, would make that one's checkpoints look left behind.
+        lease.require_held()
         stretches.begin(mirror.store, mirror.root, lease.fencing, step)
         keeper = Keeper(
             local,
@@ -124,7 +138,10 @@ def held_training(
             config.keep_checkpoints,
             trouble=lambda at, sentence: channel.alarm("mirror", at, sentence),
         )
-        held = HeldTraining(mirror, lease, keeper, folder, checkpoint, step)
+        if checkpoint is not None:
+            mirrored = checkpoint.name.endswith(tuple(manifest.name for manifest in mirror.manifests()))
+            keeper.go_on_from(checkpoint, step, mirrored=mirrored)
+        held = HeldTraining(mirror, lease, local, keeper, folder, checkpoint, step)
         held.write_stretches()
     except BaseException:
         lease.release()
@@ -140,32 +157,41 @@ def held_training(
     held.end("finished")
 
 
-def _newest(local: LocalCheckpoints, mirror: Mirror, folder: Path, base: str, channel: Channel) -> Path | None:
+def _clear_once(mirror: Mirror, folder: Path, token: str) -> None:
+    """Remove all checkpoints, but not those that the same run made after it had done so and was interrupted.
+
+    Raises:
+        InputError: The mirror cannot be written.
+    """
+    key = f"{mirror.root}{FRESH}{hashlib.sha256(token.encode()).hexdigest()}"
+    if mirror.store.list(key):
+        return
+    if folder.exists():
+        shutil.rmtree(folder)
+    mirror.clear()
+    mirror.store.put_new(key, b"")
+
+
+def _newest(local: LocalCheckpoints, mirror: Mirror, base: str, channel: Channel) -> LocalCheckpoint | None:
     """Return the newest checkpoint that verifies, of this disk or the mirror; say which ones do not.
 
     Raises:
         InputError: The mirror is of another base model or cannot be read, or the disk is full.
     """
-    here = local.newest(stretches.begun(mirror.store, mirror.root))
-    newest_here = None if here is None else read_sealed(here)
-    for manifest in mirror.manifests():
-        if newest_here is not None and (newest_here.step, newest_here.fencing) >= (manifest.step, manifest.fencing):
-            break
-        if manifest.base != base:
-            raise InputError(
-                f"the checkpoints of {mirror.training} in the mirror are of another base model "
-                f"({manifest.base[:12]}, here {base[:12]}); use another mirror, or start anew with --fresh"
-            )
-        target = folder / f"checkpoint-{manifest.name}"
+
+    def place_for(manifest: Manifest) -> Path:
+        folder = local.folder_of(manifest)
         # One that is there does not verify.
-        shutil.rmtree(target, ignore_errors=True)
-        try:
-            mirror.restore(manifest, target)
-        except CheckpointDamaged as error:
-            channel.alarm("checkpoint", manifest.step, f"{error}; trying the checkpoint before")
-        else:
-            return target
-    return here
+        shutil.rmtree(folder, ignore_errors=True)
+        return folder
+
+    def tell(manifest: Manifest, sentence: str) -> None:
+        channel.alarm("checkpoint", manifest.step, f"{sentence}; trying the checkpoint before")
+
+    here = local.newest(stretches.begun(mirror.store, mirror.root))
+    known = None if here is None else here.manifest.place
+    newer = mirror.restore_newest(place_for, base=base, newer_than=known, passed_over=tell)
+    return here if newer is None else LocalCheckpoint(local.folder_of(newer), newer)
 
 
 def _reason(error: BaseException, preemption: Preemption) -> Ended:

@@ -41,7 +41,7 @@ class TrainRequest(BaseModel):
     """Where checkpoints are mirrored: a folder or `gs://bucket/prefix`."""
     training: str
     """Key of this training in the mirror: equal inputs, equal key."""
-    fresh: bool = False
-    """Start anew, and remove the checkpoints that there are."""
+    fresh: str | None = None
+    """The run that starts this training anew, and removes the checkpoints that there are, once; None goes on."""
     output: Path
     """Empty folder for the adapter and the training summary."""

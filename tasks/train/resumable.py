@@ -18,8 +18,6 @@ from tasks.train.stateful import read_state
 
 OPTIMIZER: Final = "optimizer"
 RANDOM: Final = "random"
-TRAINER_STATE_FILE: Final = "trainer_state.json"
-"""Transformers' own name: its loop reads the step from it."""
 
 
 class ResumableTrainer:

@@ -26,7 +26,6 @@ from tasks.train.summaries import SUMMARY_FILE
 if TYPE_CHECKING:
     from tasks.train.alarms import Alarms
     from tasks.train.backend import Trainable
-    from tasks.train.checkpointer import Files
     from tasks.train.rewards import ComponentRewards
     from tasks.train.stateful import Stateful
     from tasks.train.validation import Selection
@@ -62,8 +61,6 @@ class StartedTraining:
     """What the algorithm keeps in each checkpoint beside what any Trainer has, by the names of its files."""
     write: Callable[[Path], None]
     """Writes into the policy's folder what is kept with it: all rollouts, or the pairs."""
-    files: "Files | None" = None
-    """What the algorithm keeps in files that never change again."""
     summary: Callable[[], Mapping[str, Any]] = dict
     """What it adds to the training's summary."""
 
@@ -91,9 +88,10 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
         )
     preemption = Preemption(request.config.preemption.seconds, request.config.preemption.notice_url)
     preemption.watch()
+    departure = Departure(preemption, channel)
     channel.progress(0, request.config.max_steps, "loading torch and TRL")
     with memory_errors_told(request.config), held_training(request, request_file.parent, channel, preemption) as held:
-        departure = Departure(preemption, held, channel)
+        departure.with_training(held)
         _train(request, rows, audit, request_file.parent / WORK_FOLDER, channel, start, held, departure)
 
 
@@ -129,11 +127,10 @@ def _train(
     import transformers
 
     from tasks.train.alarms import Alarms
-    from tasks.train.callbacks import AlarmWatch, StepReporter
-    from tasks.train.checkpointer import Checkpointer
-    from tasks.train.resumable import TRAINER_STATE_FILE
     from tasks.train.rewards import ComponentRewards
+    from tasks.train.snapshot import TRAINER_STATE_FILE
     from tasks.train.validation import Selection, validate
+    from tasks.train.watched import watch
 
     transformers.utils.logging.disable_progress_bar()
     # On a GPU it would also fill all fresh memory.
@@ -165,36 +162,21 @@ def _train(
         patience=config.patience,
     )
     alarms = Alarms(config.alarms, config.iterations)
-    checkpointer = Checkpointer(
-        trainer,
-        {"selection": selection, "alarms": alarms, **started.parts},
-        started.files,
-        selection,
-        held.keeper,
-        departure.preemption,
-        save_every=config.save_every,
-        snapshot_share=config.preemption.snapshot_share,
-    )
-    for callback in (
-        selection,
-        AlarmWatch(alarms, selection, channel),
-        checkpointer,
-        StepReporter(channel, config.max_steps, config.price_per_hour),
-    ):
-        trainer.add_callback(callback)
+    checkpointer = watch(trainer, started.parts, selection, alarms, held.keeper, departure.preemption, config, channel)
     if checkpoint is not None:
         checkpointer.restore(checkpoint)
+        if selection.best is not None:
+            held.owe_best(selection.best.step)
     if checkpoint is not None and _is_over(held.step, config, selection, alarms):
         # Nothing is left to train, and the Trainer would take one step more before it noticed.
         state = transformers.TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE))
     else:
         _check(request, rows, audit, trainable, rewards, trainer, work.parent / PREFLIGHT_FILE, channel)
-        departure.follow(checkpointer)
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
         departure.leave_if_asked()
         state = trainer.state
-        held.keeper.flush()
-    alarms.require_none_stopped(max(held.step, held.keeper.newest or 0) or None)
+    held.keeper.flush()
+    alarms.require_none_stopped(held.newest_step or None)
     held.keeper.pin_newest("final")
     _write_result(request, audit, state, selection, started)
 
@@ -230,7 +212,9 @@ def _check(
         seed=request.seed,
     )
     checks = preflight(planned, channel.progress)
-    found.write_text(json.dumps(as_json(checks), indent=1, ensure_ascii=False), encoding="utf-8")
+    # Renamed, so that whoever shows it finds it whole, whenever this process is killed.
+    found.with_suffix(".draft").write_text(json.dumps(as_json(checks), indent=1, ensure_ascii=False), encoding="utf-8")
+    found.with_suffix(".draft").replace(found)
     refuse_if_failed(checks)
 
 

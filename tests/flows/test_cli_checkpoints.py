@@ -82,11 +82,25 @@ def test_list_shows_checkpoints_newest_first_with_pins_and_history(mirror: Path)
     assert [(found["step"], found["pins"]) for found in training["checkpoints"]] == [(30, []), (20, []), (10, ["best"])]
     assert training["checkpoints"][0]["files"] == 3
     assert training["lease"] is None
+    assert [found["metrics"] for found in training["checkpoints"]] == [{"reward": step / 100} for step in (30, 20, 10)]
     lines = ended.stderr.splitlines()
     assert "training grpo" in lines
     assert any("best" in line and "18.0 kB" in line for line in lines)
     assert any("0-30 on " in line and "preempted" in line for line in lines)
     assert max(map(len, lines)) <= 100
+
+
+def test_list_shows_the_reward_where_a_checkpoint_was_validated(tmp_path: Path) -> None:
+    mirror = tmp_path / "mirror"
+    local = LocalCheckpoints(tmp_path / "local", "grpo", BASE)
+    measured: dict[int, dict[str, float]] = {10: {}, 20: {"loss": float("inf")}, 30: {"reward": 0.51249}}
+    for step, metrics in measured.items():
+        opened(mirror).publish(local.write(step, 1, metrics, lambda folder: (folder / "adapter").touch()))
+        ended = tucano("list", mirror, "--json")
+        assert ("reward" in ended.stderr) == (step == 30)
+    assert " 0.512 " in ended.stderr
+    (training,) = json.loads(ended.stdout)["trainings"]
+    assert [row["metrics"] for row in training["checkpoints"]] == [{"reward": 0.51249}, {"loss": "Infinity"}, {}]
 
 
 def test_list_names_who_works_on_a_training_now(mirror: Path) -> None:
@@ -222,7 +236,7 @@ def test_what_was_pulled_can_be_pushed_to_another_mirror(mirror: Path, tmp_path:
 def test_push_refuses_another_base_model(mirror: Path, tmp_path: Path) -> None:
     before = objects(mirror)
     folder = checkpoint(tmp_path / "other", 40, base="c" * 64)
-    refuses(tucano("push", folder, mirror), "and not of cccccccccccc")
+    refuses(tucano("push", folder, mirror), "another base model (bbbbbbbbbbbb, here cccccccccccc)")
     new = objects(mirror) - before
     assert before <= objects(mirror)
     assert {path.relative_to(mirror).parts[1] for path in new} == {"lease"}
@@ -231,7 +245,7 @@ def test_push_refuses_another_base_model(mirror: Path, tmp_path: Path) -> None:
 def test_push_refuses_what_the_training_left_behind(mirror: Path, tmp_path: Path) -> None:
     begin(opened(mirror).store, opened(mirror).root, 2, 30)
     folder = checkpoint(tmp_path / "other", 40, fencing=1)
-    refuses(tucano("push", folder, mirror), "went on from step 30 without")
+    refuses(tucano("push", folder, mirror), "went on without this checkpoint of step 40, which is of no use there")
     assert [manifest.step for manifest in opened(mirror).manifests()] == [30, 20, 10]
 
 

@@ -26,7 +26,7 @@ from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
 from prefect.states import AwaitingRetry, Cancelling
 
 from flows import rescheduling
-from flows.rescheduling import INTERRUPTIONS_ALIKE, rescheduled, went_on
+from flows.rescheduling import INTERRUPTIONS_ALIKE, rescheduled
 from schemas.config import REPOSITORY
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 
@@ -62,14 +62,6 @@ def waits(log: Path) -> None:
             print("to a supervisor that may be gone", flush=True)
             log.write_text("saved", encoding="utf-8")
             raise
-
-
-@flow(name="goes-on")
-def goes_on(log: Path) -> None:
-    with rescheduled(REST):
-        with log.open("a", encoding="utf-8") as file:
-            print(went_on(), file=file)
-        raise Interrupted("stopped after a step")
 
 
 @dataclass(frozen=True)
@@ -138,17 +130,6 @@ def test_a_run_that_is_interrupted_in_the_same_words_again_and_again_fails(serve
     assert interrupted(alike[1:]) == "AwaitingRetry"
     assert interrupted([*alike, "stopped after step 12"]) == "AwaitingRetry"
     assert interrupted(alike) == "Failed"
-
-
-@pytest.mark.integration
-@pytest.mark.usefixtures("unsupervised")
-def test_a_run_knows_whether_it_was_under_way_before(server: Server, tmp_path: Path) -> None:
-    """So that `fresh` makes everything anew once, and not again after each interruption."""
-    run = server.start(goes_on, log=str(tmp_path / "log"))
-    for _ in range(2):
-        with pytest.raises(Abort):
-            server.work_on(run, goes_on)
-    assert (tmp_path / "log").read_text(encoding="utf-8").split() == ["False", "True"]
 
 
 @pytest.mark.integration

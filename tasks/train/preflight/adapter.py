@@ -10,6 +10,7 @@ import torch
 
 from schemas.prompts import PromptRow
 from schemas.train_config import PreflightSection
+from tasks.train.adapter_files import adapter_config, adapter_weights, write_adapter
 from tasks.train.preflight.check import Check
 from tasks.train.rehearsal import Rehearsal, rehearse
 

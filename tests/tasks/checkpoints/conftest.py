@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 
+import google_crc32c
 import pytest
 
-from tasks.checkpoints.files import crc32c
+from tasks.checkpoints.files import encoded
 from tasks.checkpoints.folder_store import FolderStore
 from tasks.checkpoints.gcs_store import GcsStore
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject
@@ -33,7 +34,7 @@ class MemoryStore:
             if key in self.objects:
                 return None
             self._generation += 1
-            stored = StoredObject(key, self._generation, len(data), crc32c(data), self.clock())
+            stored = StoredObject(key, self._generation, len(data), encoded(google_crc32c.value(data)), self.clock())
             self.objects[key] = data
             self._stored[key] = stored
         return stored

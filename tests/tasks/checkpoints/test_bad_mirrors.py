@@ -50,7 +50,7 @@ class Worker:
             meanwhile()
             for step in range(held.step + 1, held.step + steps + 1):
                 fill = filling({**files, "state.json": str(step).encode()})
-                held.keeper.keep(Checkpoint(step, {}, fill, mirrored=True))
+                held.keeper.keep(Checkpoint(step, {}, fill), "newest")
                 held.keeper.flush()
         return held.step
 

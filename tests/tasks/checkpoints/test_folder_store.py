@@ -8,7 +8,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.checkpoints import folder_store
-from tasks.checkpoints.files import crc32c
+from tasks.checkpoints.files import CHUNK, crc32c
 from tasks.checkpoints.folder_store import ABANDONED_AFTER, FolderStore
 
 
@@ -98,11 +98,39 @@ def test_a_listing_reads_no_file_whose_checksum_is_noted(tmp_path: Path, monkeyp
     store = FolderStore(tmp_path)
     stored = [store.put_new("a", b"one"), store.put_new("b", b"two")]
 
-    def refuse(content: Path | bytes) -> str:
-        raise AssertionError(f"{content!r} is read")
+    def refuse(path: Path) -> str:
+        raise AssertionError(f"{path} is read")
 
     monkeypatch.setattr(folder_store, "crc32c", refuse)
     assert FolderStore(tmp_path).list("") == stored
+
+
+def test_what_is_put_is_read_once_and_has_the_checksum_of_the_bytes_that_were_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object) -> None:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    content = random.Random(0).randbytes(3 * CHUNK + 1)
+    (tmp_path / "file").write_bytes(content)
+    expected = crc32c(tmp_path / "file")
+    monkeypatch.setattr(os, "setxattr", refuse, raising=False)
+    monkeypatch.setattr(folder_store, "crc32c", refuse)
+    store = FolderStore(tmp_path / "mirror")
+    for key, source in (("a", tmp_path / "file"), ("b", content)):
+        stored = store.put_new(key, source)
+        assert stored is not None
+        assert (stored.crc32c, stored.size) == (expected, len(content))
+        assert store.read(key) == content
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read")
+def test_a_file_that_cannot_be_read_is_not_the_mirrors_fault(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    with pytest.raises(InputError, match=r"^/proc/self/mem cannot be read \(Input/output error\)"):
+        store.put_new("a", Path("/proc/self/mem"))
+    assert store.list("") == []
+    assert list((tmp_path / ".incoming").iterdir()) == []
 
 
 def test_a_file_that_was_written_to_is_another_object_with_another_checksum(tmp_path: Path) -> None:
@@ -111,7 +139,7 @@ def test_a_file_that_was_written_to_is_another_object_with_another_checksum(tmp_
     assert stored is not None
     (tmp_path / "a").write_bytes(b"own")
     (now,) = store.list("")
-    assert (now.crc32c, now.size) == (crc32c(b"own"), 3)
+    assert (now.crc32c, now.size) == (crc32c(tmp_path / "a"), 3)
     assert now.generation != stored.generation
     assert not store.delete(stored)
     assert store.delete(now)

@@ -66,7 +66,7 @@ class Kept:
         def fill(folder: Path) -> None:
             (folder / "weights").write_text(f"of step {step}", encoding="utf-8")
 
-        self.keeper.keep(Checkpoint(step, {}, fill, mirrored, "best" if best else "newest"))
+        self.keeper.keep(Checkpoint(step, {}, fill), "best" if best else "newest" if mirrored else "local")
         assert self.keeper._writer.wait(LONG)
 
     def keep_slowly(self, step: int) -> None:
@@ -96,7 +96,7 @@ def test_what_is_kept_is_on_the_disk_and_in_the_mirror(kept: Kept) -> None:
     kept.keep(3)
     assert kept.keeper.flush(LONG)
     assert (kept.on_disk(), kept.mirrored()) == ([3], [3])
-    assert (kept.keeper.newest, kept.keeper.mirrored) == (3, 3)
+    assert (kept.keeper.newest_step, kept.keeper.mirrored_step) == (3, 3)
     assert kept.keeper.seconds_to_mirror is not None
     assert kept.mirror.manifests()[0].fencing == kept.lease.fencing
 
@@ -105,7 +105,7 @@ def test_what_is_not_to_be_mirrored_is_on_the_disk_alone(kept: Kept) -> None:
     kept.keep(3, mirrored=False)
     assert kept.keeper.flush(LONG)
     assert (kept.on_disk(), kept.mirrored()) == ([3], [])
-    assert (kept.keeper.newest, kept.keeper.mirrored) == (3, None)
+    assert (kept.keeper.newest_step, kept.keeper.mirrored_step) == (3, None)
 
 
 def test_of_those_that_wait_for_a_slow_mirror_the_newest_is_sent(kept: Kept) -> None:
@@ -163,11 +163,11 @@ def test_a_local_checkpoint_never_displaces_one_that_is_to_be_mirrored(kept: Kep
     def fill(folder: Path) -> None:
         (folder / "weights").touch()
 
-    kept.keeper.keep(Checkpoint(1, {}, slowly, mirrored=False))
+    kept.keeper.keep(Checkpoint(1, {}, slowly), "local")
     assert begun.wait(LONG)
-    kept.keeper.keep(Checkpoint(2, {}, fill, mirrored=True))
+    kept.keeper.keep(Checkpoint(2, {}, fill), "newest")
     for step in (3, 4):
-        kept.keeper.keep(Checkpoint(step, {}, fill, mirrored=False))
+        kept.keeper.keep(Checkpoint(step, {}, fill), "local")
     may_end.set()
     assert kept.keeper.flush(LONG)
     assert kept.mirrored() == [2]
@@ -207,7 +207,7 @@ def test_a_checkpoint_that_cannot_be_written_ends_it_with_the_next(kept: Kept) -
     def fill(_: Path) -> None:
         Path("/dev/full").write_bytes(b"weights")
 
-    kept.keeper.keep(Checkpoint(1, {}, fill, mirrored=True))
+    kept.keeper.keep(Checkpoint(1, {}, fill), "newest")
     with pytest.raises(InputError, match=r"step 1 cannot be written to .* \(No space left on device\)"):
         kept.keeper.flush(LONG)
     with pytest.raises(InputError, match="No space left on device"):

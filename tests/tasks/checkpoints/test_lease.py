@@ -12,7 +12,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.checkpoints.folder_store import FolderStore
-from tasks.checkpoints.lease import Lease, LeaseLost
+from tasks.checkpoints.lease import Holder, Lease, LeaseLost, holder
 from tasks.checkpoints.machine import machine_name
 from tasks.checkpoints.object_store import ObjectStore
 from tests.tasks.checkpoints.conftest import MemoryStore
@@ -49,6 +49,26 @@ def test_a_live_holder_is_waited_for_by_name_and_for_a_time_that_ends(store: Obj
     assert "training training" in sentence
     assert 900 < left <= 1000
     assert "at most 1000 s" in sentence or "at most 9" in sentence
+
+
+def test_who_holds_a_lease_is_told_until_it_is_given_back(store: ObjectStore) -> None:
+    assert holder(store, ROOT) is None
+    lease = acquire(store, seconds=1000)
+    assert holder(store, ROOT) == Holder(lease.owner, 1000, store.list(LEASES)[0].created_at)
+    lease._beat()
+    assert holder(store, ROOT) == Holder(lease.owner, 1000, store.list(LEASES)[1].created_at)
+    lease.release()
+    assert holder(store, ROOT) is None
+    successor = acquire(store, seconds=5)
+    assert holder(store, ROOT) == Holder(successor.owner, 5, store.list(f"{LEASES}00000002/")[0].created_at)
+
+
+def test_a_process_that_is_gone_holds_nothing() -> None:
+    store = MemoryStore()
+    code = "from tasks.checkpoints.machine import this_process; print(this_process().model_dump_json())"
+    gone = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    store.put_new(f"{LEASES}00000001/00000000.json", f'{{"owner":{gone},"seconds":1000}}'.encode())
+    assert holder(store, ROOT) is None
 
 
 def test_a_waiting_process_goes_on_as_soon_as_the_lease_is_given_back(store: ObjectStore) -> None:

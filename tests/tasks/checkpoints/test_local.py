@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,15 @@ def local(tmp_path: Path) -> LocalCheckpoints:
     return LocalCheckpoints(tmp_path / "checkpoints", "train-1", BASE)
 
 
+def newest_folder(local: LocalCheckpoints, begun: Mapping[int, int] | None = None) -> Path | None:
+    newest = local.newest(begun)
+    if newest is None:
+        return None
+    assert newest.manifest == read_sealed(newest.folder)
+    assert local.folder_of(newest.manifest) == newest.folder
+    return newest.folder
+
+
 def test_without_a_checkpoint_none_is_found(local: LocalCheckpoints) -> None:
     assert local.newest() is None
     local.keep(1)
@@ -41,7 +51,7 @@ def test_a_checkpoint_is_found_as_it_was_written(files: dict[str, bytes], step: 
     with tempfile.TemporaryDirectory() as root:
         local = LocalCheckpoints(Path(root), "train-1", BASE)
         folder = local.write(step, 4, {"reward": 0.25}, filling(files))
-        assert local.newest() == folder
+        assert newest_folder(local) == folder
         assert files_of(folder) == files
         manifest = verify_sealed(folder)
         assert (manifest.training, manifest.base, manifest.step, manifest.fencing) == ("train-1", BASE, step, 4)
@@ -52,7 +62,7 @@ def test_a_checkpoint_is_found_as_it_was_written(files: dict[str, bytes], step: 
 def test_the_newest_is_by_step_and_then_by_fencing_number(local: LocalCheckpoints) -> None:
     for step, fencing in ((9, 3), (100, 1), (100, 2), (10, 5)):
         local.write(step, fencing, {}, filling(FILES))
-    newest = local.newest()
+    newest = newest_folder(local)
     assert newest is not None
     assert newest.name == "checkpoint-00000100-00000002"
 
@@ -60,7 +70,7 @@ def test_the_newest_is_by_step_and_then_by_fencing_number(local: LocalCheckpoint
 def test_a_checkpoint_that_a_later_stretch_did_without_is_passed_over(local: LocalCheckpoints) -> None:
     kept = local.write(140, 1, {}, filling(FILES))
     local.write(150, 1, {}, filling(FILES))
-    assert local.newest({1: 0, 2: 140}) == kept
+    assert newest_folder(local, {1: 0, 2: 140}) == kept
 
 
 def test_a_finished_checkpoint_is_left_as_it_is(local: LocalCheckpoints) -> None:
@@ -73,7 +83,7 @@ def test_a_damaged_checkpoint_is_written_anew(local: LocalCheckpoints) -> None:
     folder = local.write(1, 1, {}, filling(FILES))
     (folder / "state.json").unlink()
     local.write(1, 1, {}, filling(FILES))
-    assert local.newest() == folder
+    assert newest_folder(local) == folder
     assert files_of(folder) == FILES
 
 
@@ -95,7 +105,7 @@ def test_a_torn_or_altered_folder_is_never_taken(data: st.DataObject) -> None:
             case "flipped":
                 bit = 1 << data.draw(st.integers(0, 7))
                 victim.write_bytes(content[:position] + bytes([content[position] ^ bit]) + content[position + 1 :])
-        assert local.newest() == before
+        assert newest_folder(local) == before
 
 
 @pytest.mark.parametrize("name", ["checkpoint-00000009-00000001", "checkpoint-9", ".draft-00000009-00000001-x"])
@@ -103,7 +113,7 @@ def test_a_folder_without_a_manifest_or_of_another_name_is_never_taken(local: Lo
     folder = local.write(1, 1, {}, filling(FILES))
     (folder.parent / name).mkdir()
     (folder.parent / name / "state.json").write_bytes(b"{}")
-    assert local.newest() == folder
+    assert newest_folder(local) == folder
 
 
 def test_a_copy_under_another_step_is_never_taken(local: LocalCheckpoints) -> None:
@@ -147,7 +157,7 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_whole_checkpoints_only(
         verify_sealed(folder)
     newest = local.newest()
     assert newest is not None or writing == 0
-    assert newest is None or read_sealed(newest).step >= writing - 1
+    assert newest is None or newest.manifest.step >= writing - 1
     local.write(10**6, 2, {}, filling(FILES))
     local.keep(1)
     assert [path.name for path in root.iterdir()] == ["checkpoint-01000000-00000002"]
@@ -223,7 +233,7 @@ def test_checkpoints_of_another_training_or_base_model_are_passed_over_and_kept(
     other = LocalCheckpoints(root, "train-2", BASE).write(2, 1, {}, filling(FILES))
     other_base = LocalCheckpoints(root, "train-1", "c" * 64).write(3, 1, {}, filling(FILES))
     with caplog.at_level(logging.WARNING):
-        assert local.newest() == mine
+        assert newest_folder(local) == mine
     of_base, of_training = (record.getMessage() for record in caplog.records)
     assert "cccccccccccc" in of_base
     assert "train-2" in of_training

@@ -119,10 +119,12 @@ def test_only_bytes_that_changed_are_sent(memory: MemoryStore) -> None:
     store = Recording(memory)
     mirror = Mirror(store, "", "train-1")
     publish(mirror, 10, OLD)
-    assert store.sent == sum(map(len, OLD.values()))
+    assert store.sent == mirror.bytes_sent == sum(map(len, OLD.values()))
     memory.clock = lambda: datetime.now(UTC) + timedelta(days=1)
     publish(mirror, 20, NEW)
-    assert store.sent == sum(map(len, {*OLD.values(), *NEW.values()}))
+    assert store.sent == mirror.bytes_sent == sum(map(len, {*OLD.values(), *NEW.values()}))
+    publish(mirror, 20, NEW)
+    assert store.sent == mirror.bytes_sent
 
 
 def test_publishing_the_same_again_sends_and_changes_nothing(mirror: Mirror, memory: MemoryStore) -> None:

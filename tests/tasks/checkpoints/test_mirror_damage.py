@@ -1,7 +1,11 @@
 """A mirror with damage in it, and one that is not this training's to use."""
 
+import errno
 import logging
+import os
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,12 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.checkpoints.manifest import ManifestTooNew
+from tasks.checkpoints import stretches
+from tasks.checkpoints.manifest import Manifest, ManifestTooNew
 from tasks.checkpoints.mirror import Mirror
 from tests.tasks.checkpoints.checkpoint_folders import (  # noqa: F401
+    BASE,
     NEW,
     OLD,
     blob_key,
+    files_of,
     newest_step,
     publish,
     restored,
@@ -124,10 +131,105 @@ def test_a_manifest_under_another_name_is_not_taken(mirror: Mirror, memory: Memo
     assert newest_step(mirror) == 10
 
 
+def unwanted(manifest: Manifest) -> Path:
+    raise AssertionError(f"{manifest.name} is restored")
+
+
+def test_the_newest_that_verifies_is_restored_and_each_one_passed_over_is_told(
+    mirror: Mirror, memory: MemoryStore, tmp_path: Path
+) -> None:
+    for step, files in ((10, OLD), (20, NEW), (30, {**NEW, "state.json": b"30"})):
+        publish(mirror, step, files)
+    for step in (20, 30):
+        manifest = next(found for found in mirror.manifests() if found.step == step)
+        memory.objects[blob_key(manifest, "state.json")] = b"!!"
+    told: list[tuple[int, str]] = []
+
+    def tell(manifest: Manifest, sentence: str) -> None:
+        told.append((manifest.step, sentence))
+
+    def place_for(manifest: Manifest) -> Path:
+        return tmp_path / manifest.name
+
+    found = mirror.restore_newest(place_for, base=BASE, passed_over=tell)
+    assert found is not None
+    assert files_of(place_for(found)) == OLD
+    assert list(tmp_path.iterdir()) == [tmp_path / "00000010-00000001"]
+    assert told == [
+        (step, f"in the mirrored checkpoint {step:08d}-00000001, state.json was altered") for step in (30, 20)
+    ]
+    assert mirror.restore_newest(place_for, newer_than=(10, 1)) is None
+    assert mirror.restore_newest(unwanted, newer_than=(30, 1)) is None
+
+
+def test_what_is_older_than_what_the_caller_has_is_not_even_looked_at(mirror: Mirror) -> None:
+    publish(mirror, 10, OLD)
+    assert mirror.restore_newest(unwanted, base="c" * 64, newer_than=(10, 1)) is None
+    assert mirror.restore_newest(unwanted, newer_than=(10, 2)) is None
+    with pytest.raises(AssertionError, match="00000010-00000001 is restored"):
+        mirror.restore_newest(unwanted, newer_than=(9, 7))
+
+
+def test_a_disk_that_refuses_is_no_reason_to_take_an_older_checkpoint(mirror: Mirror, tmp_path: Path) -> None:
+    for step, files in ((10, OLD), (20, NEW)):
+        publish(mirror, step, files)
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(InputError, match="taken is there already"):
+        mirror.restore_newest(lambda _: tmp_path / "taken")
+
+
+def test_a_damaged_manifest_is_inspected_like_the_others_of_its_branch(mirror: Mirror, memory: MemoryStore) -> None:
+    for step in (10, 20, 30):
+        publish(mirror, step, OLD)
+    for step in (20, 30):
+        memory.objects[f"train-1/manifests/{step:08d}-00000001.json"] = b"{}"
+    memory.put_new("train-1/manifests/notes.txt", b"mine")
+    stretches.begin(memory, mirror.root, 2, 20)
+    whole, damaged = mirror.inspect()
+    assert [manifest.step for manifest in whole] == [10]
+    assert damaged == {
+        (20, 1): "the manifest train-1/manifests/00000020-00000001.json was altered or is of an older version"
+    }
+
+
+def test_a_verification_holds_no_file_in_memory(memory: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    mirror = Mirror(memory, "", "train-1")
+    manifest = publish(mirror, 10, OLD)
+    read = memory.read
+
+    def read_small(key: str) -> bytes:
+        assert "/blobs/" not in key
+        return read(key)
+
+    monkeypatch.setattr(memory, "download", lambda key, path: path.write_bytes(read(key)))
+    monkeypatch.setattr(memory, "read", read_small)
+    mirror.verify(manifest)
+
+
+def test_a_verification_leaves_nothing_on_the_disk_and_says_where_that_is_full(
+    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = publish(mirror, 10, OLD)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    mirror.verify(manifest)
+    assert list(tmp_path.iterdir()) == []
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "mkdir", full)
+    with pytest.raises(
+        InputError, match=r"the folder of temporary files cannot be written \(No space left on device\); free space"
+    ):
+        mirror.verify(manifest)
+
+
 def refusals(mirror: Mirror) -> list[Callable[[], object]]:
     return [
         mirror.manifests,
         mirror.newest,
+        mirror.inspect,
+        lambda: mirror.restore_newest(unwanted),
         lambda: mirror.prune(1, grace_seconds=0),
         lambda: publish(mirror, 30, NEW),
     ]
@@ -158,8 +260,12 @@ def test_a_newer_version_is_refused_and_nothing_deleted(mirror: Mirror, memory: 
 def test_a_mirror_of_another_base_model_is_refused_and_nothing_deleted(mirror: Mirror, memory: MemoryStore) -> None:
     publish(mirror, 10, OLD)
     before = memory.list("")
-    with pytest.raises(InputError, match="base model bbbbbbbbbbbb and not of cccccccccccc"):
-        mirror.newest("c" * 64)
-    with pytest.raises(InputError, match="base model bbbbbbbbbbbb and not of cccccccccccc"):
-        mirror.publish(sealed_folder(20, NEW, base="c" * 64))
+    of_another_base: list[Callable[[], object]] = [
+        lambda: mirror.newest("c" * 64),
+        lambda: mirror.restore_newest(unwanted, base="c" * 64),
+        lambda: mirror.publish(sealed_folder(20, NEW, base="c" * 64)),
+    ]
+    for refused in of_another_base:
+        with pytest.raises(InputError, match=r"another base model \(bbbbbbbbbbbb, here cccccccccccc\)"):
+            refused()
     assert memory.list("") == before

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tasks.checkpoints import stretches
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import Mirror
-from tasks.checkpoints.object_store import ObjectStore
+from tasks.checkpoints.object_store import ObjectStore, store_time
+from tasks.checkpoints.retention import Pruned
 from tests.tasks.checkpoints.checkpoint_folders import publish, restored, sealed_folder, unsynced  # noqa: F401
 from tests.tasks.checkpoints.conftest import MemoryStore
 from tests.tasks.checkpoints.dying_store import DyingError, DyingStore, calls_of
@@ -128,6 +129,22 @@ def test_a_stretch_that_begins_while_it_is_pruned_loses_nothing() -> None:
         interleave(copy, {"prune": work, "publish": successor}, ["prune"] * calls + ["publish"] * 100)
         assert (145, 2) in steps_of(copy)
         assert restored(Mirror(copy, "", "train-1"), Mirror(copy, "", "train-1").newest()) == content_of(145)
+
+
+def test_what_a_process_that_died_left_of_asking_for_the_time_goes_after_the_grace_time() -> None:
+    memory, clock = aging_store()
+    mirror = Mirror(memory, "", "train-1")
+    publish(mirror, 10, content_of(10))
+    for root in (mirror.root, "train-11/"):
+        with pytest.raises(DyingError):
+            store_time(DyingStore(memory, 2, after=False), root)
+    clock.now += timedelta(minutes=59)
+    mirror.prune(1)
+    assert len(memory.list("train-1/clock/")) == 1
+    clock.now += timedelta(minutes=2)
+    assert mirror.prune(1) == Pruned(0, 0, 0)
+    assert memory.list("train-1/clock/") == []
+    assert len(memory.list("train-11/clock/")) == 1
 
 
 def test_all_bytes_are_kept_while_a_manifest_that_is_kept_cannot_be_read(caplog: pytest.LogCaptureFixture) -> None:

@@ -106,6 +106,19 @@ def test_a_lost_or_damaged_beginning_is_left_out_and_nothing_is_deleted(store: O
     assert store.list("") == before
 
 
+def test_what_a_lost_beginning_decides_is_said(store: ObjectStore, caplog: pytest.LogCaptureFixture) -> None:
+    begin(store, ROOT, 1, 0)
+    store.put_new(f"{ROOT}stretches/00000001-end.json", b"")
+    store.put_new(f"{ROOT}stretches/00000002-begin.json", b"")
+    read_stretches(store, ROOT)
+    of_begin, of_end = (record.getMessage() for record in caplog.records)
+    assert of_begin.endswith(
+        "00000002-begin.json is lost or damaged; its stretch is not shown, and checkpoints that it went on without are "
+        "taken for the training's again"
+    )
+    assert of_end.endswith("00000001-end.json is lost or damaged; its stretch is shown without it")
+
+
 def test_a_training_without_stretches_has_nothing_to_tell(store: ObjectStore) -> None:
     assert read_stretches(store, ROOT) == []
     assert begun(store, ROOT) == {}

@@ -10,16 +10,16 @@ from transformers import TrainerCallback
 
 from schemas.train_config import AlarmsSection, TrainConfig
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.keeper import Checkpoint, Kind
 from tasks.policy.child import Channel
 from tasks.train.adapter_files import adapter_config
 from tasks.train.alarms import Alarms
-from tasks.train.callbacks import AlarmWatch, StepReporter
 from tasks.train.checkpointer import Checkpointer
 from tasks.train.held_training import CHECKPOINTS_FOLDER, held_training
 from tasks.train.preemption import Preemption
 from tasks.train.rollout_log import ROLLOUTS_FOLDER, RolloutLog
 from tasks.train.validation import Selection, Validation
+from tasks.train.watched import watch
 from tests.tasks.train.small_request import TRAINING, request_of
 from tests.tasks.train.small_training import RECIPE, small_preference_trainer, small_trainer
 
@@ -49,7 +49,7 @@ class KeptTraining:
         self.channel = Channel(self.stream)
         self.preemption = notice or Preemption(25)
         settings = {name: value for name, value in recipe.items() if name not in {"rows", "seed"}}
-        self.config = TrainConfig.model_validate({**RECIPE, **settings})
+        self.config = TrainConfig.model_validate({**RECIPE, "price_per_hour": 7200.0, **settings})
         self.request = request_of(self.config, folder, mirror or folder / "mirror", **(request or {}))
         self.alarms = Alarms(alarms, self.config.iterations)
         self.selection = Selection(validation, every=2, patience=9)
@@ -61,36 +61,24 @@ class KeptTraining:
             self.files = RolloutLog(folder / ROLLOUTS_FOLDER, seed=5)
             self.trainer = small_trainer(folder / "work", on_rollouts=self.files.add, **recipe)
             parts = {"sampling": self.trainer, ROLLOUTS_FOLDER: self.files}
-        self.parts = {"selection": self.selection, "alarms": self.alarms, **parts}
+        self.parts = parts
 
     def keep_with(self, keeper: Any, *last: TrainerCallback) -> Checkpointer:
         """Let a keeper have the checkpoints; `last` are called after everything else."""
-        self.checkpointer = Checkpointer(
-            self.trainer,
-            self.parts,
-            self.files,
-            self.selection,
-            keeper,
-            self.preemption,
-            save_every=self.config.save_every,
-            snapshot_share=self.config.preemption.snapshot_share,
+        self.keeper = keeper
+        self.checkpointer = watch(
+            self.trainer, self.parts, self.selection, self.alarms, keeper, self.preemption, self.config, self.channel
         )
-        for callback in (
-            self.selection,
-            AlarmWatch(self.alarms, self.selection, self.channel),
-            self.checkpointer,
-            StepReporter(self.channel, self.config.max_steps, price_per_hour=7200.0),
-            *last,
-        ):
+        for callback in last:
             self.trainer.add_callback(callback)
         return self.checkpointer
 
     def train(self, *last: TrainerCallback) -> None:
         """Go on from the newest checkpoint, to the end or to what ends it."""
         with held_training(self.request, self.folder, self.channel, self.preemption) as self.held:
-            checkpointer = self.keep_with(self.held.keeper, *last)
+            self.keep_with(self.held.keeper, *last)
             self.resume(self.held.checkpoint)
-            assert checkpointer.last is not None
+            assert self.keeper.last is not None
             self.held.keeper.flush()
 
     def resume(self, checkpoint: Path | None) -> None:
@@ -101,9 +89,9 @@ class KeptTraining:
 
     def end_state(self, folder: Path) -> dict[str, Any]:
         """Return all that the training is after its last step, and what is made of it, but for times."""
-        assert self.checkpointer.last is not None
+        assert self.keeper.last is not None
         folder.mkdir(parents=True)
-        self.checkpointer.last.write(folder)
+        self.keeper.last.fill(folder)
         self.selection.write_best(folder / "best", adapter_config(self.trainer.model))
         if self.files is not None:
             self.files.write(_made(folder / "policy"))
@@ -133,8 +121,9 @@ class Collecting:
 
     def __init__(self) -> None:
         self.kept: list[Checkpoint] = []
+        self.last: Checkpoint | None = None
 
-    def keep(self, checkpoint: Checkpoint) -> None:
+    def keep(self, checkpoint: Checkpoint, kind: Kind) -> None:
         self.kept.append(checkpoint)
 
     def write(self, root: Path) -> dict[int, Path]:

@@ -138,12 +138,12 @@ def test_weights_that_are_no_numbers_stop_the_training(tmp_path: Path) -> None:
     assert [(name, step) for name, step, _ in training.told("alarm")] == [("non_finite", 2)]
     assert training.trainer.state.global_step == 2
     # What a machine that is taken away would mirror at last.
-    assert training.checkpointer.last is not None
-    assert training.checkpointer.last.step == 1
+    assert training.keeper.last is not None
+    assert training.keeper.last.step == 1
     assert training.mirrored() == [1]
     assert training.on_disk() == ["checkpoint-00000001-00000001"]
     with pytest.raises(GateRefused, match=r"the newest of step 1: the loss of step 2 was nan"):
-        training.alarms.require_none_stopped(training.held.keeper.newest)
+        training.alarms.require_none_stopped(training.held.keeper.newest_step)
 
 
 def test_a_validation_is_watched_at_its_own_step_and_once(tmp_path: Path) -> None:

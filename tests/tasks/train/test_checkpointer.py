@@ -114,10 +114,10 @@ def test_what_is_mirrored_is_every_so_many_steps_and_every_better_one(tmp_path: 
     assert training.mirrored() == [6, 5, 4, 2]
     assert training.held.mirror.pins() == {"best": training.held.mirror.manifests()[2].name}
     assert [manifest.metrics for manifest in training.held.mirror.manifests()] == [
-        {"reward": 0.5, "reward/push": 0.5},
+        {"reward": 0.5},
         {},
-        {"reward": 0.6, "reward/push": 0.6},
-        {"reward": 0.4, "reward/push": 0.4},
+        {"reward": 0.6},
+        {"reward": 0.4},
     ]
 
 
@@ -159,7 +159,7 @@ def test_a_full_disk_ends_the_training_with_one_sentence_and_leaves_no_half_chec
         if name == "optimizer" and training.trainer.state.global_step > 1:
             Path("/dev/full").write_bytes(b"weights")
 
-    monkeypatch.setattr("tasks.train.checkpointer.write_state", fill_the_disk)
+    monkeypatch.setattr("tasks.train.snapshot.write_state", fill_the_disk)
     with pytest.raises(InputError) as ended:
         training.train(WaitForMirror(training))
     assert re.fullmatch(

@@ -78,7 +78,7 @@ def keep(held: HeldTraining, step: int) -> None:
     def fill(folder: Path) -> None:
         (folder / "weights").write_text(f"of step {step} by {held.lease.fencing}", encoding="utf-8")
 
-    held.keeper.keep(Checkpoint(step, {}, fill, mirrored=True))
+    held.keeper.keep(Checkpoint(step, {}, fill), "newest")
     held.keeper.flush()
 
 
@@ -116,7 +116,7 @@ def test_it_goes_on_from_the_newest_checkpoint_here_and_on_an_empty_machine(here
 def test_a_local_checkpoint_that_was_not_mirrored_is_gone_on_from(here: Place) -> None:
     with pytest.raises(ValueError, match="gone"), here.hold() as held:
         keep(held, 1)
-        held.keeper.keep(Checkpoint(2, {}, lambda folder: (folder / "weights").touch(), mirrored=False))
+        held.keeper.keep(Checkpoint(2, {}, lambda folder: (folder / "weights").touch()), "local")
         held.keeper.flush()
         raise ValueError("gone")
     assert here.train().step == 2
@@ -126,7 +126,7 @@ def test_a_machine_that_comes_back_goes_on_from_where_the_others_are(here: Place
     """Its own step 3 is newer than what the others began with, and they did without it."""
     with here.hold() as held:
         keep(held, 1)
-        held.keeper.keep(Checkpoint(3, {}, lambda folder: (folder / "weights").touch(), mirrored=False))
+        held.keeper.keep(Checkpoint(3, {}, lambda folder: (folder / "weights").touch()), "local")
         held.keeper.flush()
     assert elsewhere.train(2).step == 1
     back = here.train()

@@ -15,12 +15,12 @@ from transformers import TrainerState, get_scheduler
 
 from tasks.train.resumable import (
     OPTIMIZER,
-    TRAINER_STATE_FILE,
     ResumableTrainer,
     copied_to_cpu,
     random_state,
     set_random_state,
 )
+from tasks.train.snapshot import TRAINER_STATE_FILE
 from tasks.train.stateful import read_state, write_state
 
 

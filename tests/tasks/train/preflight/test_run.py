@@ -13,6 +13,7 @@ from schemas.prompts import PromptRow
 from schemas.train_config import PreflightSection, TrainConfig
 from tasks.commerce.sandbox import Databases
 from tasks.policy.load import load_tokenizer
+from tasks.train.adapter_files import write_adapter
 from tasks.train.preflight import adapter, model
 from tasks.train.preflight.adapter import check_adapter, check_memory, check_step
 from tasks.train.preflight.check import Check, as_json, refuse_if_failed
@@ -300,16 +301,11 @@ def test_an_adapter_that_is_saved_under_other_names_stops_a_training(
     flight: Flight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """PEFT only warns of names that it does not know, and goes on with an adapter that does nothing."""
-    from safetensors.torch import load_file, save_file
 
-    real = flight.trainer.model.save_pretrained
+    def renamed(folder: Path, weights: dict[str, Any], config: dict[str, Any]) -> None:
+        write_adapter(folder, {name.replace("q_proj", "query"): values for name, values in weights.items()}, config)
 
-    def renamed(folder: str) -> None:
-        real(folder)
-        file = Path(folder) / "adapter_model.safetensors"
-        save_file({name.replace("q_proj", "query"): value for name, value in load_file(file).items()}, file)
-
-    monkeypatch.setattr(flight.trainer.model, "save_pretrained", renamed)
+    monkeypatch.setattr(adapter, "write_adapter", renamed)
     checks = _reloaded(flight)
     assert _failed(checks.values()) == ["adapter_reload"]
     assert checks["adapter_reload"].measured == "12 of 14 tensors came back as they were"
