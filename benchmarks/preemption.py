@@ -151,7 +151,7 @@ def _verdict(found: Run, wanted: Result) -> str:
 
 
 def _print_runs(runs: Sequence[Run], wanted: Result, calm: Life, request: TrainRequest) -> None:
-    console = Console(width=120)
+    console = Console(width=100)
     table = _table("Killed with SIGKILL: the step that was finished, what was under way, and where it went on")
     for name, justify in (("run", "right"), ("after s", "right"), ("step", "right"), ("under way", "left")):
         table.add_column(name, justify="right" if justify == "right" else "left")
@@ -199,7 +199,7 @@ def _print_runs(runs: Sequence[Run], wanted: Result, calm: Life, request: TrainR
 def _notices(request: TrainRequest, work: Path, server: StorageServer) -> list[str]:
     found = notices(request, work / "notice", server)
     table = _table(f"Notice with a checkpoint of {found[0].megabytes:.0f} MB at 20 MB/s: seconds to the exit")
-    for name in ("notice", "step under way", "s", "exit code", "step", "mirrored", "lease", "stretch", "ended after s"):
+    for name in ("notice", "step under way", "s", "exit code", "step", "mirrored", "lease", "stretch"):
         table.add_column(name, justify="right" if name in {"s", "exit code", "step", "mirrored"} else "left")
     for each in found:
         table.add_row(
@@ -211,9 +211,8 @@ def _notices(request: TrainRequest, work: Path, server: StorageServer) -> list[s
             str(each.mirrored),
             "released" if each.released else "held",
             str(each.ended),
-            each.ends,
         )
-    console = Console(width=140)
+    console = Console(width=100)
     console.print(table)
     console.print(f"Limit: {SECONDS_TO_LEAVE:.0f} s.")
     return [miss for each in found for miss in each.misses()]
@@ -231,7 +230,7 @@ def _resumes(request: TrainRequest, work: Path, server: StorageServer) -> list[s
         table.add_row(part, *(f"{each.parts.get(part, 0.0):.2f}" for each in lives))
     table.add_row("all but the download", *(f"{each.seconds:.2f}" for each in lives), style="bold")
     table.add_row("the download", *(f"{each.download:.2f}" for each in lives))
-    console = Console(width=120)
+    console = Console(width=100)
     console.print(table)
     console.print(f"Limit: {SECONDS_TO_RESUME:.0f} s besides the download, at the laptop's size.")
     return [

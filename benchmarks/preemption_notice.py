@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from benchmarks.preemption_child import BEGINS, ENDS, LONG_STEPS_FILE
+from benchmarks.preemption_child import BEGINS, LONG_STEPS_FILE
 from benchmarks.preemption_runs import Life, Moment, kill, live
 from schemas.errors import Interrupted
 from schemas.train_config import TrainConfig
@@ -31,7 +31,6 @@ LONG_STEP: Final = 4
 RESUMES: Final = 3
 LAPTOP: Final = "laptop"
 LARGE: Final = "42 MB"
-ENDS_SHOWN: Final = {f"{part}{ENDS}" for part in ("step", "save", "upload")}
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,6 @@ class Leaving:
     """Whether another process may go on at once."""
     ended: str | None
     """Why the stretch ended, as the mirror says."""
-    ends: str
-    """What ended when, in seconds after the notice."""
 
     @property
     def fate(self) -> str:
@@ -158,11 +155,6 @@ def _left(scenario: Scenario, life: Life, request: TrainRequest) -> Leaving:
         megabytes=0.0 if newest is None else sum(file.size for file in newest.files.values()) / 1e6,
         released=any(stored.key == released for stored in mirror.store.list(released)),
         ended=stretch.ended,
-        ends=", ".join(
-            f"{text.removesuffix(ENDS)} {seconds - struck_at:.1f}"
-            for seconds, text in life.events
-            if seconds > struck_at and text in ENDS_SHOWN
-        ),
     )
 
 

@@ -171,7 +171,9 @@ def _train(
         # Nothing is left to train, and the Trainer would take one step more before it noticed.
         state = transformers.TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE))
     else:
-        _check(request, rows, audit, trainable, rewards, trainer, work.parent / PREFLIGHT_FILE, channel)
+        # What goes on has passed it, with the same code, data and recipe; on a Spot machine it would be paid each time.
+        if checkpoint is None:
+            _check(request, rows, audit, trainable, rewards, trainer, work.parent / PREFLIGHT_FILE, channel)
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
         departure.leave_if_asked()
         state = trainer.state

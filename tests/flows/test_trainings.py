@@ -82,6 +82,23 @@ def test_all_come_to_their_end_before_the_first_failure_is_told() -> None:
     assert done == ["good"]
 
 
+def test_an_interruption_is_told_before_a_failure_and_nothing_else_begins_on_a_machine_that_goes() -> None:
+    begun: list[str] = []
+
+    def refused() -> None:
+        begun.append("refused")
+        raise InputError("this one is bad")
+
+    trainings = Trainings(1)
+
+    def interrupted() -> None:
+        trainings.run_child(MODULE, Request(do="killed"), Path(), interpreter=None, progress=silent)
+
+    with pytest.raises(Interrupted, match="was killed by SIGKILL at 0 of 0"):
+        trainings.map({"a": refused, "b": interrupted, "c": lambda: begun.append("c")})
+    assert begun == ["refused"]
+
+
 def test_an_interruption_ends_every_child_and_starts_no_other(tmp_path: Path) -> None:
     trainings = Trainings(2)
     names = ("one", "two", "three")

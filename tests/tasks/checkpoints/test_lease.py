@@ -204,31 +204,23 @@ def test_a_store_that_fails_for_a_while_loses_no_lease() -> None:
     lease.release()
 
 
-def test_a_store_that_stays_away_loses_the_lease_once_its_time_is_over(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_store_that_stays_away_for_longer_than_the_lease_lives_loses_nothing_that_nobody_took(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """An outage of some minutes must not end a training of a day: who cannot reach the store, takes nothing over."""
     store = SteeredStore()
-    asked = time.monotonic()
     lease = acquire(store, seconds=0.3)
     store.before = unreachable
     lease.start()
-    lease.lost.wait()
-    assert time.monotonic() - asked >= 0.3
-    assert "the store cannot be reached" in caplog.text
-    with pytest.raises(LeaseLost, match=r"no heartbeat of the lease .* reached the store"):
+    until(lambda: caplog.text.count("the store cannot be reached") > 8)
+    with pytest.raises(InputError, match="cannot be reached"):
         lease.require_held()
+    seen = len(store.objects)
     store.before = lambda: None
-    with pytest.raises(LeaseLost):
-        lease.require_held()
+    until(lambda: len(store.objects) != seen)
+    assert not lease.lost.is_set()
+    lease.require_held()
     lease.release()
-    assert acquire(store).fencing == 2
-
-
-def test_a_failing_beat_loses_a_lease_whose_time_is_over_already() -> None:
-    store = SteeredStore()
-    lease = acquire(store, seconds=60)
-    lease._renewed -= 60
-    store.before = unreachable
-    lease.start()
-    assert lease.lost.wait(30)
 
 
 def test_a_heartbeat_that_ends_by_something_unforeseen_loses_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,6 +120,42 @@ def test_a_local_checkpoint_that_was_not_mirrored_is_gone_on_from(here: Place) -
         held.keeper.flush()
         raise ValueError("gone")
     assert here.train().step == 2
+    # And what is gone on from is mirrored, before this machine is lost as well.
+    assert here.train().step == 2
+    mirror = open_mirror(str(here.mirror), TRAINING)
+    assert [manifest.step for manifest in mirror.manifests()] == [2, 1]
+
+
+def test_the_best_checkpoint_that_was_written_and_not_mirrored_is_mirrored_and_pinned(here: Place) -> None:
+    with pytest.raises(ValueError, match="gone"), here.hold() as held:
+        held.keeper.keep(Checkpoint(1, {}, lambda folder: (folder / "weights").touch()), "local")
+        held.keeper.flush()
+        held.keeper.keep(Checkpoint(2, {}, lambda folder: (folder / "weights").touch()), "local")
+        held.keeper.flush()
+        raise ValueError("gone")
+    with here.hold() as held:
+        held.owe_best(1)
+        held.keeper.flush()
+        assert held.mirror.pins() == {"best": "00000001-00000001"}
+        held.owe_best(1)
+        assert held.keeper.flush()
+
+
+def test_a_stretch_that_goes_back_is_not_crowded_out_by_the_steps_of_one_that_went_on(
+    here: Place, elsewhere: Place
+) -> None:
+    here.train(1)
+    with here.hold() as held:
+        for step in (7, 8):
+            held.keeper.keep(Checkpoint(step, {}, lambda folder: (folder / "weights").touch()), "local")
+            held.keeper.flush()
+    assert elsewhere.train(2).step == 1
+    with pytest.raises(ValueError, match="gone"), here.hold() as held:
+        assert held.step == 2
+        held.keeper.keep(Checkpoint(3, {}, lambda folder: (folder / "weights").touch()), "local")
+        held.keeper.flush()
+        raise ValueError("gone")
+    assert here.train().step == 3
 
 
 def test_a_machine_that_comes_back_goes_on_from_where_the_others_are(here: Place, elsewhere: Place) -> None:
@@ -193,17 +229,6 @@ def test_a_process_that_was_killed_keeps_nobody_waiting(here: Place, elsewhere: 
     assert here.stretches() == [(0, 1, "vanished"), (1, 1, "finished")]
 
 
-def test_a_notice_ends_the_waiting_and_changes_nothing(here: Place, elsewhere: Place) -> None:
-    preemption = Preemption(25)
-    preemption.notice()
-    with here.hold():
-        before = here.stretches()
-        with pytest.raises(Interrupted, match="before training went on; run the same command again"):
-            elsewhere.hold(preemption=preemption).__enter__()
-        assert here.stretches() == before
-    assert here.stretches() == [(0, 0, "finished")]
-
-
 def _damage(place: Place, name: str) -> None:
     """Flip a bit of the only file of a mirrored checkpoint."""
     manifest = json.loads((place.mirror / TRAINING / "manifests" / f"{name}.json").read_text(encoding="utf-8"))
@@ -263,7 +288,7 @@ def test_a_mirror_of_another_base_model_is_one_sentence_and_nothing_is_deleted(h
 
 def test_fresh_starts_anew_and_removes_what_there_was(here: Place, elsewhere: Place) -> None:
     here.train(1, 2)
-    with here.hold(fresh=True) as held:
+    with here.hold(fresh="run") as held:
         assert (held.checkpoint, held.step) == (None, 0)
         assert here.objects() == {}
         assert not (here.folder / CHECKPOINTS_FOLDER).exists()
@@ -272,12 +297,19 @@ def test_fresh_starts_anew_and_removes_what_there_was(here: Place, elsewhere: Pl
     assert [stretch[0] for stretch in here.stretches()] == [0, 0, 1]
 
 
+def test_a_run_that_is_interrupted_does_not_start_anew_once_more(here: Place, elsewhere: Place) -> None:
+    here.train(1, 2)
+    here.train(1, fresh="a run")
+    assert elsewhere.train(fresh="a run").step == 1
+    assert elsewhere.train(fresh="another run").step == 0
+
+
 def test_fresh_leaves_another_training_alone(here: Place) -> None:
     here.train(1, training="other")
     here.train(1)
     shutil.rmtree(here.folder)
     here.folder.mkdir()
-    here.train(fresh=True)
+    here.train(fresh="run")
     assert here.train(training="other").step == 1
 
 
