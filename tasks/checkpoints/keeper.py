@@ -4,7 +4,6 @@ Two threads do it, each with at most one checkpoint in flight and the newest of 
 checkpoints rarer there, never the training slower.
 """
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,8 +21,6 @@ BEST: Final = "best"
 """What the checkpoint with the best adapter is pinned as."""
 Kind = Literal["local", "newest", "best"]
 """Kept on the local disk only; mirrored too; or mirrored, pinned, and displaced by no newer one before that."""
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
