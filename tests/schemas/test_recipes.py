@@ -13,7 +13,7 @@ from schemas.train_config import TrainConfig
 from tasks.train.estimate import KNOWN_SHAPES, expected_prompts, memory_of
 
 PROFILES = sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml"))
-MEANT_UNSET = {"interpreter", "learning_rate_at_scale"}
+MEANT_UNSET = {"interpreter", "learning_rate_at_scale", "preemption.notice_url"}
 """TOML knows no null, and these mean something where they are not set."""
 L4_BYTES = 24e9
 

@@ -160,7 +160,7 @@ def test_a_bucket_that_refuses_is_named_before_a_step_is_trained_and_when_one_is
     # Its lease could not be given back, and has run out by now.
     service.clock_ahead = HOUR
     assert worker.train(1) == 3
-    assert worker.saved() == [4, 2, 1]
+    assert worker.saved() == [4, 3, 2, 1]
 
 
 @pytest.mark.integration

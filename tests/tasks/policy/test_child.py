@@ -63,7 +63,7 @@ def test_what_nobody_wants_to_hear_does_not_disturb(tmp_path: Path) -> None:
         ("input", InputError, "the input is bad"),
         ("gate", GateRefused, "the gate says no"),
         ("bug", TucanoError, r"unexpected ZeroDivisionError; the traceback is in .*example_child\.log"),
-        ("killed", Interrupted, "killed by SIGKILL; run the same command again"),
+        ("killed", Interrupted, "killed by SIGKILL at 0 of 0; run the same command again"),
     ],
 )
 def test_a_failure_keeps_its_sentence_and_its_kind(do: str, kind: type[TucanoError], said: str, tmp_path: Path) -> None:
