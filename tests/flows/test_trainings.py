@@ -82,7 +82,9 @@ def test_all_come_to_their_end_before_the_first_failure_is_told() -> None:
     assert done == ["good"]
 
 
-def test_an_interruption_is_told_before_a_failure_and_nothing_else_begins_on_a_machine_that_goes() -> None:
+def test_an_interruption_is_told_before_a_failure_and_nothing_else_begins_on_a_machine_that_goes(
+    tmp_path: Path,
+) -> None:
     begun: list[str] = []
 
     def refused() -> None:
@@ -92,7 +94,7 @@ def test_an_interruption_is_told_before_a_failure_and_nothing_else_begins_on_a_m
     trainings = Trainings(1)
 
     def interrupted() -> None:
-        trainings.run_child(MODULE, Request(do="killed"), Path(), interpreter=None, progress=silent)
+        trainings.run_child(MODULE, Request(do="killed"), tmp_path, interpreter=None, progress=silent)
 
     with pytest.raises(Interrupted, match="was killed by SIGKILL at 0 of 0"):
         trainings.map({"a": refused, "b": interrupted, "c": lambda: begun.append("c")})
