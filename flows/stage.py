@@ -175,8 +175,9 @@ def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -
     """
     started = time.monotonic()
     named = _produce.with_options(name=stage.name, task_run_name=stage.name)
-    made_anew = config.state.root / FRESH_FOLDER / str(flow_run.root_flow_run_id) / stage.name
-    anew = fresh and not made_anew.exists()
+    # Only where it is asked for: the run's identity is a request to Prefect's server.
+    made_anew = config.state.root / FRESH_FOLDER / str(flow_run.root_flow_run_id) / stage.name if fresh else None
+    anew = made_anew is not None and not made_anew.exists()
     state = named.with_options(refresh_cache=anew)(stage.key, stage, config, pipeline_run, return_state=True)
     reference: dict[str, str] = state.result()
     reused = state.name == "Cached"
@@ -184,7 +185,7 @@ def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -
         reused = _is_whole(reference["sha256"], config)
         if not reused:
             reference = named.with_options(refresh_cache=True)(stage.key, stage, config, pipeline_run)
-    if fresh:
+    if made_anew is not None:
         made_anew.parent.mkdir(parents=True, exist_ok=True)
         made_anew.touch()
     store = open_store(config)

@@ -1,4 +1,4 @@
-"""What is written survives a crash of the machine once the disk has it."""
+"""What is written is whole, and survives a crash of the machine once the disk has it."""
 
 import os
 from pathlib import Path
@@ -15,3 +15,14 @@ def synchronize(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file by renaming a draft: whoever reads it finds it whole, whenever this process is killed.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    draft = path.with_suffix(".draft")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)

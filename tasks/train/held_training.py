@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from schemas.disk import write_whole
 from schemas.errors import GateRefused, InputError, Interrupted
 from tasks.checkpoints import stretches
 from tasks.checkpoints.address import open_mirror
@@ -88,9 +89,7 @@ class HeldTraining:
         text = {"text": stretches.describe(found), "stretches": [each.model_dump(mode="json") for each in found]}
         file = self.folder / STRETCHES_FILE
         try:
-            # Renamed, so that whoever shows it finds it whole, whenever this process is killed.
-            file.with_suffix(".draft").write_text(json.dumps(text, indent=1), encoding="utf-8")
-            file.with_suffix(".draft").replace(file)
+            write_whole(file, json.dumps(text, indent=1))
         except OSError as error:
             raise InputError(
                 f"{file} cannot be written ({error.strerror}); free some space and run the same command again"
@@ -121,7 +120,6 @@ def held_training(
         waiting=lambda sentence, _: channel.progress(0, config.max_steps, sentence),
     )
     lease.start()
-    keeper: Keeper | None = None
     try:
         if request.fresh is not None:
             _clear_once(mirror, folder / CHECKPOINTS_FOLDER, request.fresh)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.audit_record import AuditRecord
+from schemas.disk import write_whole
 from schemas.errors import InputError
 from schemas.prompts import PromptRow, read_prompts
 from schemas.store_files import read_store
@@ -214,9 +215,7 @@ def _check(
         seed=request.seed,
     )
     checks = preflight(planned, channel.progress)
-    # Renamed, so that whoever shows it finds it whole, whenever this process is killed.
-    found.with_suffix(".draft").write_text(json.dumps(as_json(checks), indent=1, ensure_ascii=False), encoding="utf-8")
-    found.with_suffix(".draft").replace(found)
+    write_whole(found, json.dumps(as_json(checks), indent=1, ensure_ascii=False))
     refuse_if_failed(checks)
 
 
