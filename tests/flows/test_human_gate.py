@@ -112,8 +112,8 @@ class Run:
         return self.server.client.resume_flow_run(self.id, run_input=answer).status
 
     def wait_until_failed(self) -> None:
-        while self.state() != "Failed":
-            assert self.state() == "Suspended"
+        while (state := self.state()) != "Failed":
+            assert state == "Suspended"
             time.sleep(0.1)
 
     def retry(self) -> None:
