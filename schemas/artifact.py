@@ -5,7 +5,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-ArtifactKind = Literal["prompts", "dataset", "base", "sheet", "audit", "policy", "evaluation", "promotion"]
+ArtifactKind = Literal[
+    "prompts", "dataset", "base", "sheet", "audit", "policy", "plan", "answers", "evaluation", "promotion"
+]
 
 
 class ArtifactRecord(BaseModel):

@@ -3,13 +3,13 @@
 Importing this module pulls in neither torch nor any other heavy library.
 """
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
+from schemas.endpoint_section import EndpointSection
+from schemas.evaluate_config import EvaluateConfig, PromoteConfig
 from schemas.section import Section
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from schemas.train_config import LoraSection, TrainConfig
@@ -39,15 +39,9 @@ class StateConfig(Section):
         return self
 
 
-class ParaphraseConfig(Section):
+class ParaphraseConfig(EndpointSection):
     """A language model that words some of the instructions anew, at any endpoint of OpenAI's form (vLLM, Ollama)."""
 
-    url: str
-    """Base address of the endpoint, such as `http://127.0.0.1:8000/v1`."""
-    model: str = Field(min_length=1)
-    """The model, by the name that the endpoint knows it by."""
-    key_variable: str | None = None
-    """NAME of the environment variable that holds the endpoint's key; none where it asks for none."""
     share: float = Field(default=0.2, gt=0, le=1)
     """Share of each task's prompts that is paraphrased."""
     variants: int = Field(default=1, ge=1, le=10)
@@ -56,40 +50,10 @@ class ParaphraseConfig(Section):
     """Sampling temperature; at 0 a refused answer only comes again."""
     max_asks: int = Field(default=3, ge=1, le=10)
     """How often one paraphrase is asked for until an answer keeps the facts."""
-    concurrency: int = Field(default=4, ge=1, le=64)
-    """Requests under way at once."""
-    timeout_seconds: float = Field(default=30.0, gt=0)
-    """The longest that one request may take."""
-    max_attempts: int = Field(default=4, ge=1, le=10)
-    """How often one request is sent where the endpoint is busy, broken or slow."""
     required: bool = True
     """Stop where the endpoint fails; the answers so far are kept, and the same command goes on from them. Otherwise go
     on without the missing paraphrases, with a warning: what is made then depends on how long the endpoint held, and
     only a fresh run asks for the rest."""
-
-    @field_validator("url")
-    @classmethod
-    def _url_is_an_address_without_secrets(cls, url: str) -> str:
-        try:
-            parts = urlsplit(url)
-            plain = parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port > 0)
-        except ValueError:
-            plain = False
-        # Not repeated in the message: what is too much in it may be a password.
-        if not plain or parts.username is not None or parts.query or parts.fragment:
-            raise ValueError(
-                "must be an http or https address with no user, query or fragment, such as http://127.0.0.1:8000/v1"
-            )
-        return url.rstrip("/")
-
-    @field_validator("key_variable")
-    @classmethod
-    def _key_variable_is_a_name(cls, name: str | None) -> str | None:
-        if name is not None and not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
-            raise ValueError(
-                "must be the NAME of an environment variable, in capitals; the key itself is never written"
-            )
-        return name
 
 
 class SynthesizeConfig(Section):
@@ -314,28 +278,6 @@ class AuditConfig(Section):
                 "that no sheet could pass; raise the first or lower the second"
             )
         return self
-
-
-class EvaluateConfig(Section):
-    """Base against tuned on the test split."""
-
-    temperature: float = Field(default=0.1, gt=0)
-    """Sampling temperature of the answers."""
-    batch_size: int = Field(default=48, ge=1)
-    """Prompts answered at once."""
-    margin: float = Field(default=0.05, gt=0, lt=1)
-    """Non-inferiority margin, in reward."""
-    resamples: int = Field(default=10_000, ge=1000)
-    """Bootstrap and permutation resamples."""
-
-
-class PromoteConfig(Section):
-    """The registered model."""
-
-    model_name: str = Field(default="tucano2-commerce", pattern=r"^[\w.-]+$")
-    """Name in MLflow's registry."""
-    alias: str = Field(default="champion", pattern=r"^[\w.-]+$")
-    """The alias that moves when the gate says so."""
 
 
 class Config(Section):

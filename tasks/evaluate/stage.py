@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from schemas.config import EvaluateConfig
+from schemas.evaluate_config import EvaluateConfig
 from schemas.documents import PairedScore, ScoredRollout
 from schemas.store_files import read_store
 from schemas.tasks import TASK_NAMES, SpecName, TaskName

@@ -43,9 +43,10 @@ def _sections(section: type[Section]) -> list[type[Section]]:
 
 def test_every_field_says_what_it_is_for() -> None:
     for section in _sections(Config):
-        source = Path(sys.modules[section.__module__].__file__ or "").read_text(encoding="utf-8").splitlines()
-        start = source.index(f"class {section.__name__}(Section):")
         for name in section.model_fields:
+            declared_in = next(kind for kind in section.__mro__ if name in vars(kind).get("__annotations__", {}))
+            source = Path(sys.modules[declared_in.__module__].__file__ or "").read_text(encoding="utf-8").splitlines()
+            start = next(n for n, text in enumerate(source) if text.startswith(f"class {declared_in.__name__}("))
             line = next(number for number in range(start, len(source)) if source[number].startswith(f"    {name}: "))
             assert source[line + 1].strip().startswith('"""'), f"{section.__name__}.{name} has no docstring"
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from schemas.config import AUDIT_FOLDER, EvaluateConfig
+from schemas.config import AUDIT_FOLDER
+from schemas.evaluate_config import EvaluateConfig
 from tasks.evaluate import stage
 from tasks.evaluate.answer import BASE_FILE, tuned_file
 
