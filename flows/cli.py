@@ -13,6 +13,8 @@ import typer
 
 from flows.cli_audit import app as audit_app
 from flows.cli_checkpoints import app as checkpoints_app
+from flows.cli_compare import compare
+from flows.cli_promote import promote
 from flows.cli_train import evaluate, train
 from flows.options import UNDONE, Fresh, Json, Overrides, Profile
 from schemas.errors import InputError, TucanoError
@@ -188,6 +190,8 @@ def curate(
 
 app.command()(train)
 app.command()(evaluate)
+app.command()(compare)
+app.command()(promote)
 
 
 @app.command()

@@ -15,6 +15,7 @@ from flows.base import base
 from flows.curate import curate
 from flows.evaluate import evaluate, read_report
 from flows.promote import promote, read_decision
+from flows.registry import open_registry
 from flows.rescheduling import rescheduled
 from flows.scores import known_scores, people_scores
 from flows.session import BYTES_NEEDED, state_folder
@@ -101,14 +102,13 @@ def _retrain(config: Config, *, fresh: bool, until: Until) -> Retraining:
         report: Mapping[str, Any] = {}
         decision: Mapping[str, Any] = {}
         if until != "train":
-            stages["evaluate"] = evaluation = evaluate(
-                config, run, prompts, dataset, base_model, audited, policies, fresh=fresh
-            )
-            report = read_report(evaluation.path)
+            stages |= evaluate(config, run, prompts, dataset, base_model, audited, policies, fresh=fresh)
+            report = read_report(stages["evaluate"].path)
         if until == "promote":
-            stages["promote"] = promotion = promote(config, run, policies[best_seed(policies)], evaluation, fresh=fresh)
+            policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
+            stages["promote"] = promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
             decision = read_decision(promotion.path)
-    champion = recorder.holder(config.promote.model_name, config.promote.alias)
+    champion = open_registry(config).holder(config.promote.model_name, config.promote.alias)
     shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
     get_run_logger().info("done: %s", decision["verdict"] if decision else f"until {until}")
     return Retraining(

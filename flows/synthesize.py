@@ -24,6 +24,7 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
             "schemas",
             "tasks.commerce",
             "tasks.synthesize",
+            "tasks.policy.endpoint",
             "data/reviews",
             "data/lexicons",
             "data/wordings",

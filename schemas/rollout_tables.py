@@ -10,7 +10,7 @@ import pandera.polars as pa
 import polars as pl
 from pandera.polars import PolarsData
 
-from schemas.documents import PairedScore, Rollout
+from schemas.documents import Rollout
 from schemas.json_lines import read_json_lines
 from schemas.table_check import as_table, validate_table
 from schemas.tasks import SPEC_NAMES, TASK_NAMES
@@ -67,6 +67,9 @@ class PairedScores(pa.DataFrameModel):  # type: ignore[misc]
     seed: int = pa.Field()
     sample: int = pa.Field(ge=0)
     score: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
+    truth: float = pa.Field(in_range={"min_value": 0, "max_value": 1}, nullable=True)
+    decoding: str = pa.Field(nullable=True)
+    prompt_sha256: str = pa.Field(nullable=True)
 
     class Config:
         """Exactly these columns, and each answer once."""
@@ -84,17 +87,6 @@ def read_rollouts(path: Path) -> tuple[Rollout, ...]:
     rollouts = read_json_lines(path, Rollout, "rollouts")
     validate_table(as_table(rollouts, Rollouts), Rollouts, f"rollouts {path}")
     return rollouts
-
-
-def read_paired_scores(path: Path) -> tuple[PairedScore, ...]:
-    """Read a JSON Lines file of one model's scores.
-
-    Raises:
-        InputError: The file cannot be read or is empty, lines are no scores in [0, 1], or an answer is there twice.
-    """
-    scores = read_json_lines(path, PairedScore, "scores")
-    validate_table(as_table(scores, PairedScores), PairedScores, f"scores {path}")
-    return scores
 
 
 def one_value_each(data: PolarsData, key: str, *columns: str) -> pl.LazyFrame:

@@ -1,119 +1,160 @@
-"""Base and tuned policies answer the test split: the child process of the evaluate stage."""
+"""One model answers the test split: the child process of an answers artifact.
 
-from collections.abc import Collection, Sequence
+Prompts are answered in batches of like length. A batch's seed comes from the run's, the sample and the batch's number,
+and a finished batch is kept at once: a child that was killed is followed by one that draws only what is missing, and
+the same answers come out.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.prompts import PromptRow, read_prompts
+from tasks.evaluate.answers_file import Answer, Batch, FinishedBatches, write_answers
 from tasks.policy.adapters import adapter_for, switch_adapter
 from tasks.policy.child import Channel, serve
 
 if TYPE_CHECKING:
     from tasks.policy.generate import Completion
 
-BASE_FILE = "base.rollouts.jsonl"
-
-
-def tuned_file(seed: int, seeds: Collection[int]) -> str:
-    """Name the file of one policy's rollouts: by its training seed, where several were trained."""
-    return "tuned.rollouts.jsonl" if len(seeds) == 1 else f"tuned-seed{seed}.rollouts.jsonl"
-
 
 class AnswerRequest(BaseModel):
-    """What the evaluate stage asks of its child."""
+    """What is asked of the child."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     base: Path
     """Folder of the base model."""
-    policies: dict[int, Path] = Field(min_length=1)
-    """Folder of each tuned policy, by its training seed."""
+    policy: Path | None
+    """Folder of the policy that was trained on it; None where the base itself answers."""
     load_in_4bit: bool
     """Whether the base's weights are quantized, as they were in training."""
     dataset: Path
     """Folder of the dataset artifact; only its test split is read."""
     temperature: float
-    """Sampling temperature, the same for all."""
+    """Sampling temperature."""
     max_tokens: int
     """Longest completion, in tokens."""
-    batch_size: int
+    samples: int = Field(ge=1)
+    """Answers to each prompt."""
+    batch_size: int = Field(ge=1)
     """Prompts answered at once."""
-    seed: int
-    """Decides every sampled token, the same for all."""
+    seed: int = Field(ge=0)
+    """Decides every sampled token."""
+    work: Path
+    """Folder of the finished batches, for this model, test split and decoding alone."""
     output: Path
-    """Folder for the files of rollouts."""
+    """Folder for the artifact's files."""
+
+
+@dataclass(frozen=True)
+class _Prompts:
+    """Prompts that are answered together in each sample."""
+
+    number: int
+    adapter: Path | None
+    indices: Sequence[int]
 
 
 def main(request_file: Path, channel: Channel) -> None:
-    """Write the rollouts of the base and of each tuned policy."""
+    """Answer what is not answered yet, and write the artifact's files.
+
+    Raises:
+        InputError: The model cannot be read, or its memory does not suffice.
+    """
     request = AnswerRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
-    channel.progress(0, 1, "loading torch")
+    rows = read_prompts(request.dataset / "data" / "test.parquet")
+    finished = FinishedBatches(request.work)
+    _answer(request, rows, finished, channel.progress)
+    write_answers(request.output, rows, finished.batches, ours=True)
+
+
+def _answer(request: AnswerRequest, rows: Sequence[PromptRow], finished: FinishedBatches, progress: Progress) -> None:
+    missing = [
+        (sample, prompts)
+        # Batch by batch, so that an adapter is switched to once.
+        for prompts in _split(rows, request.policy, request.batch_size)
+        for sample in range(request.samples)
+        if (sample, prompts.number) not in finished
+    ]
+    if not missing:
+        return
+    total = request.samples * len(rows)
+    progress(finished.answers, total, "loading torch")
 
     import transformers
 
-    from tasks.policy.generate import write_rollouts
-    from tasks.policy.load import load_tokenizer
+    from tasks.policy.generate import as_messages
+    from tasks.policy.load import load_policy, load_tokenizer
 
     transformers.utils.logging.disable_progress_bar()
-    rows = read_prompts(request.dataset / "data" / "test.parquet")
     tokenizer = load_tokenizer(request.base)
-    answering: dict[str, dict[Path | None, list[int]]] = {BASE_FILE: {None: list(range(len(rows)))}}
-    for seed, policy in request.policies.items():
-        answering[tuned_file(seed, request.policies)] = _by_adapter(policy, rows)
-    total = len(answering) * len(rows)
-    for index, (name, by_adapter) in enumerate(answering.items()):
-        before = index * len(rows)
-        completions = _answer(
-            request,
-            tokenizer,
-            rows,
-            by_adapter,
-            lambda done, _, text, before=before: channel.progress(before + done, total, text),
-        )
-        write_rollouts(request.output / name, rows, completions)
-
-
-def _by_adapter(policy: Path, rows: Sequence[PromptRow]) -> dict[Path | None, list[int]]:
-    """Return which rows each adapter of a policy answers, by their index."""
-    indices: dict[Path | None, list[int]] = {}
-    for index, row in enumerate(rows):
-        indices.setdefault(adapter_for(policy, row.task), []).append(index)
-    return indices
-
-
-def _answer(
-    request: AnswerRequest,
-    tokenizer: Any,
-    rows: Sequence[PromptRow],
-    by_adapter: dict[Path | None, list[int]],
-    progress: Progress,
-) -> list["Completion"]:
-    from tasks.policy.generate import as_messages, generate
-    from tasks.policy.load import load_policy
-
-    model: Any = None
-    completions: dict[int, Completion] = {}
-    for adapter, indices in by_adapter.items():
-        if model is None:
-            model = load_policy(request.base, adapter, four_bit=request.load_in_4bit)
-        elif adapter is not None:
+    adapter = missing[0][1].adapter
+    model: Any = load_policy(request.base, adapter, four_bit=request.load_in_4bit)
+    for sample, prompts in missing:
+        if prompts.adapter is not None and prompts.adapter != adapter:
+            adapter = prompts.adapter
             switch_adapter(model, adapter)
-        before = len(completions)
-        answers = generate(
+        conversations = [as_messages(rows[index].system, rows[index].prompt) for index in prompts.indices]
+        seed = batch_seed(request.seed, sample, prompts.number)
+        started = time.monotonic()
+        completions = _generate(request, model, tokenizer, conversations, seed)
+        seconds = time.monotonic() - started
+        answers = tuple(
+            Answer(index=index, text=completion.text, tokens=completion.tokens, stop_reason=completion.stop_reason)
+            for index, completion in zip(prompts.indices, completions, strict=True)
+        )
+        finished.add(Batch(sample=sample, number=prompts.number, seconds=seconds, answers=answers))
+        progress(finished.answers, total, "answers")
+
+
+def _split(rows: Sequence[PromptRow], policy: Path | None, batch_size: int) -> list[_Prompts]:
+    """Return the batches of a sample: of one adapter each, and of like length, which wastes least on padding."""
+    by_adapter: dict[Path | None, list[int]] = {}
+    for index, row in enumerate(rows):
+        by_adapter.setdefault(adapter_for(policy, row.task) if policy else None, []).append(index)
+    batches: list[_Prompts] = []
+    for adapter, indices in by_adapter.items():
+        by_length = sorted(indices, key=lambda index: (len(rows[index].system) + len(rows[index].prompt), index))
+        for start in range(0, len(by_length), batch_size):
+            batches.append(_Prompts(len(batches), adapter, by_length[start : start + batch_size]))
+    return batches
+
+
+def batch_seed(seed: int, sample: int, number: int) -> int:
+    """Return the seed of one batch, below 2**63, which no other batch's follows from."""
+    return int(np.random.SeedSequence((seed, sample, number)).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def _generate(
+    request: AnswerRequest, model: Any, tokenizer: Any, conversations: Sequence[list[dict[str, str]]], seed: int
+) -> "list[Completion]":
+    import torch
+
+    from tasks.policy.generate import generate
+
+    try:
+        return generate(
             model,
             tokenizer,
-            [as_messages(rows[index].system, rows[index].prompt) for index in indices],
+            conversations,
             temperature=request.temperature,
             max_tokens=request.max_tokens,
-            batch_size=request.batch_size,
-            seed=request.seed,
-            progress=lambda done, _, text, before=before: progress(before + done, len(rows), text),
+            batch_size=len(conversations),
+            seed=seed,
         )
-        completions.update(zip(indices, answers, strict=True))
-    return [completions[index] for index in range(len(rows))]
+    except torch.OutOfMemoryError:
+        raise InputError(
+            f"the GPU's memory does not suffice for {len(conversations)} prompts at once; set evaluate.batch_size "
+            f"below {request.batch_size}"
+        ) from None
 
 
 if __name__ == "__main__":

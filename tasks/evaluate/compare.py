@@ -1,11 +1,9 @@
 """Base against tuned: from paired scores to the numbers, the verdict and `report.json`."""
 
 import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -13,11 +11,17 @@ import numpy as np
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.evaluate.cells import Cells, arrange
 from tasks.evaluate.gate import PromotionGate, decide
 from tasks.evaluate.pairing import Answer, Pair, pair
 from tasks.evaluate.statistics import Block, correct, measure
+from tasks.evaluate.variance import Components, Numbers, components
 
 REPORT_FILE = "report.json"
+RESAMPLES = 1_000, 1_000_000
+"""The fewest with which a p value near .05 and an interval's ends are steady, and what memory holds."""
+EDGE = 1e-9
+"""How near to 0 or 1 a score is at the end of the scale."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +35,38 @@ class PromptScores:
     base: float
     """Mean score of the base model."""
     tuned: float
-    """Mean score of the tuned model."""
+    """Mean score of the tuned model, over its training seeds."""
+    by_seed: tuple[tuple[int, float], ...] = ()
+    """Mean score of the tuned model by training seed, in the order of the seeds."""
 
     @property
     def difference(self) -> float:
         """Tuned minus base, free of rounding errors."""
         return round(self.tuned - self.base, 9)
+
+
+@dataclass(frozen=True)
+class EdgeShares:
+    """Shares of answers at the ends of the scale, where a score can no longer tell a model from a better one."""
+
+    base_floor: float
+    """Share of the base model's answers that score 0."""
+    base_ceiling: float
+    """Share of the base model's answers that score 1."""
+    tuned_floor: float
+    """Share of the tuned model's answers that score 0."""
+    tuned_ceiling: float
+    """Share of the tuned model's answers that score 1."""
+
+
+@dataclass(frozen=True)
+class GroundTruth:
+    """The same statistics of the ground-truth metric, which is no reward."""
+
+    overall: Block
+    """Over all prompts that have it."""
+    tasks: Mapping[TaskName, Block]
+    """By task, of the tasks that have it."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +81,14 @@ class Comparison:
     """Whether the tuned model may be promoted."""
     seed_differences: Mapping[int, float]
     """Mean difference over all prompts, by training seed."""
+    task_seed_differences: Mapping[TaskName, Mapping[int, float]]
+    """Mean difference over the prompts of each task, by training seed."""
+    ground_truth: GroundTruth | None
+    """The ground truth of the same answers; None where it is not known."""
+    edges: Mapping[str, EdgeShares]
+    """Shares of answers at the ends of the scale: `overall` and each task."""
+    variance: Mapping[str, Components]
+    """What the differences' variance is made of: `overall` and each task."""
     prompts: tuple[PromptScores, ...]
     """The scores behind the numbers, by task and prompt."""
     margin: float
@@ -58,10 +96,23 @@ class Comparison:
 
     def report(self) -> dict[str, Any]:
         """Return the document that `report.json` holds."""
+        truth = self.ground_truth
         return {
             "overall": asdict(self.overall),
             "tasks": {task: asdict(block) for task, block in self.tasks.items()},
             "gate": {"verdict": self.gate.verdict, "reasons": list(self.gate.reasons)},
+            "margin": self.margin,
+            "seeds": {
+                scope: {str(seed): difference for seed, difference in by_seed.items()}
+                for scope, by_seed in (("overall", self.seed_differences), *self.task_seed_differences.items())
+            },
+            "ground_truth": truth
+            and {
+                "overall": asdict(truth.overall),
+                "tasks": {task: asdict(block) for task, block in truth.tasks.items()},
+            },
+            "edges": {scope: asdict(shares) for scope, shares in self.edges.items()},
+            "variance": {scope: asdict(found) for scope, found in self.variance.items()},
         }
 
 
@@ -74,55 +125,113 @@ def compare(
         base: Scores of the base model.
         tuned: Scores of the tuned model.
         margin: Non-inferiority margin, in score, above 0 and below 1.
-        resamples: Bootstrap and permutation resamples.
+        resamples: Bootstrap and permutation resamples, 1,000 to 1,000,000.
         seed: Seed of the resampling, 0 or more.
 
     Raises:
-        InputError: A row is there twice or without its partner, a prompt lacks a seed, or there are no rows.
+        InputError: An argument is out of its range, or the rows cannot be compared (see `pair`).
     """
-    if not 0 < margin < 1:
-        raise InputError(f"margin is {margin}; it must lie between 0 and 1, such as 0.05")
+    check_settings(margin, resamples, seed)
     pairs = pair(base, tuned)
-    prompts = _average_by_prompt(pairs)
-    seeds = sorted({answer.seed for answer in pairs})
 
-    def block(scope: str, scores: Sequence[PromptScores]) -> Block:
-        return measure(
-            np.array([prompt.base for prompt in scores]),
-            np.array([prompt.tuned for prompt in scores]),
-            n_seeds=len(seeds),
-            margin=margin,
-            resamples=resamples,
+    def measured(cells: Cells, what: str) -> tuple[Block, dict[TaskName, Block]]:
+        def block(of_scope: Cells, scope: str) -> Block:
             # A stream of its own for each block: a task more or less leaves the other tasks' numbers as they are.
-            rng=np.random.default_rng([seed, *scope.encode()]),
-        )
+            rng = np.random.default_rng([seed, *f"{what}{scope}".encode()])
+            return measure(of_scope.base, of_scope.tuned, margin=margin, resamples=resamples, rng=rng)
 
-    by_task = {task: [prompt for prompt in prompts if prompt.task == task] for task in TASK_NAMES}
-    overall = block("overall", prompts)
-    tasks = correct({task: block(task, scores) for task, scores in by_task.items() if scores}, margin)
-    seed_differences = {each: _seed_difference(pairs, each) for each in seeds}
-    gate = decide(overall, tasks, seed_differences, margin)
-    return Comparison(overall, tasks, gate, seed_differences, prompts, margin)
+        return block(cells, "overall"), correct({task: block(cells.of(task), task) for task in _tasks(cells)}, margin)
 
-
-def write_report(comparison: Comparison, folder: Path) -> Path:
-    """Write `report.json` into a folder, which is made if missing, and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / REPORT_FILE
-    path.write_text(json.dumps(comparison.report(), indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    return path
-
-
-def _average_by_prompt(pairs: Mapping[Answer, Pair]) -> tuple[PromptScores, ...]:
-    by_prompt: dict[tuple[TaskName, str], list[Pair]] = defaultdict(list)
-    for answer, scores in pairs.items():
-        by_prompt[answer.task, answer.prompt_id].append(scores)
-    return tuple(
-        PromptScores(task, prompt_id, fmean(each.base for each in scores), fmean(each.tuned for each in scores))
-        for (task, prompt_id), scores in by_prompt.items()
+    cells = arrange(list(pairs), [each.base for each in pairs.values()], [each.tuned for each in pairs.values()])
+    overall, tasks = measured(cells, "")
+    truth = _truth_cells(pairs)
+    ground_truth = None if truth is None else GroundTruth(*measured(truth, "truth of "))
+    seed_differences = _seed_differences(cells)
+    scopes: dict[str, Cells] = {"overall": cells, **{task: cells.of(task) for task in tasks}}
+    decided_by = (ground_truth.overall, ground_truth.tasks) if ground_truth else None
+    return Comparison(
+        overall=overall,
+        tasks=tasks,
+        gate=decide(overall, tasks, seed_differences, margin, decided_by),
+        seed_differences=seed_differences,
+        task_seed_differences={task: _seed_differences(cells.of(task)) for task in tasks},
+        ground_truth=ground_truth,
+        edges=_edges(pairs, tasks),
+        variance={scope: _components(of_scope) for scope, of_scope in scopes.items()},
+        prompts=_prompts(cells),
+        margin=margin,
     )
 
 
-def _seed_difference(pairs: Mapping[Answer, Pair], seed: int) -> float:
-    prompts = _average_by_prompt({answer: scores for answer, scores in pairs.items() if answer.seed == seed})
-    return round(fmean(prompt.difference for prompt in prompts), 9)
+def check_settings(margin: float, resamples: int, seed: int) -> None:
+    """Refuse what no comparison can be made with.
+
+    Raises:
+        InputError: An argument is out of its range.
+    """
+    if not 0 < margin < 1:
+        raise InputError(f"margin is {margin}; it must lie between 0 and 1, such as 0.05")
+    least, most = RESAMPLES
+    if not least <= resamples <= most:
+        raise InputError(f"resamples is {resamples}; it must lie between {least} and {most}, such as 10000")
+    if seed < 0:
+        raise InputError(f"seed is {seed}; it must be 0 or more")
+
+
+def write_report(document: Mapping[str, Any], folder: Path) -> Path:
+    """Write `report.json` into a folder, which is made if missing, and return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / REPORT_FILE
+    path.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    return path
+
+
+def _tasks(cells: Cells) -> list[TaskName]:
+    present = {task for task, _ in cells.prompts}
+    return [task for task in TASK_NAMES if task in present]
+
+
+def _truth_cells(pairs: Mapping[Answer, Pair]) -> Cells | None:
+    known = {
+        answer: (each.base_truth, each.tuned_truth)
+        for answer, each in pairs.items()
+        if each.base_truth is not None and each.tuned_truth is not None
+    }
+    if not known:
+        return None
+    return arrange(list(known), [base for base, _ in known.values()], [tuned for _, tuned in known.values()])
+
+
+def _seed_differences(cells: Cells) -> dict[int, float]:
+    means = np.round(cells.differences.mean(axis=0), 9)
+    return dict(zip(cells.seeds, means.tolist(), strict=True))
+
+
+def _components(cells: Cells) -> Components:
+    variance = cells.sample_variance
+    known = variance[~np.isnan(variance)]
+    if known.size:
+        # Where some cells have one sample, the others' mean stands in for them.
+        variance = np.where(np.isnan(variance), known.mean(), variance)
+    return components(cells.differences, variance, cells.n_samples if known.size else 1)
+
+
+def _edges(pairs: Mapping[Answer, Pair], tasks: Iterable[TaskName]) -> dict[str, EdgeShares]:
+    by_scope: dict[str, list[Pair]] = {"overall": list(pairs.values()), **{task: [] for task in tasks}}
+    for answer, each in pairs.items():
+        by_scope[answer.task].append(each)
+    return {scope: _shares(np.array([each[:2] for each in found])) for scope, found in by_scope.items()}
+
+
+def _shares(scores: Numbers) -> EdgeShares:
+    floor, ceiling = (scores <= EDGE).mean(axis=0), (scores >= 1 - EDGE).mean(axis=0)
+    return EdgeShares(float(floor[0]), float(ceiling[0]), float(floor[1]), float(ceiling[1]))
+
+
+def _prompts(cells: Cells) -> tuple[PromptScores, ...]:
+    return tuple(
+        PromptScores(task, prompt_id, float(base), float(tuned.mean()), tuple(zip(cells.seeds, by_seed, strict=True)))
+        for (task, prompt_id), base, tuned, by_seed in zip(
+            cells.prompts, cells.base.mean(axis=1), cells.tuned, cells.tuned.tolist(), strict=True
+        )
+    )

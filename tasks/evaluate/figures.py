@@ -1,107 +1,274 @@
-"""The figures of the evaluation report, each as an SVG element to be put into the page.
+"""The figures of the evaluation report, each an SVG element that can be put into a page or a file of its own.
 
 Figures are drawn on objects of their own, never through pyplot, so that nothing global is changed; text stays text, and
-the same numbers give the same bytes.
+the same numbers give the same bytes. Many lines of one colour are drawn as one broken line, which keeps the page small.
 """
 
 import io
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from xml.sax.saxutils import quoteattr
 
 from schemas.tasks import TaskName
+from tasks.evaluate.background import Background, LearningCurve
+from tasks.evaluate.compare import Comparison, PromptScores
 from tasks.evaluate.statistics import Block, Verdict
+from tasks.evaluate.wording import interval, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GAIN, LOSS, NEUTRAL, INK, FAINT = "#0f766e", "#c2410c", "#64748b", "#0f172a", "#cbd5e1"
-VERDICT_COLOURS: Mapping[Verdict, str] = {
+FIGURES_FOLDER: Final = "figures"
+
+GAIN, LOSS, BLUE, SOFT, INK, FAINT = "#0f766e", "#c2410c", "#2563eb", "#475569", "#0f172a", "#cbd5e1"
+VERDICT_COLOURS: Final[Mapping[Verdict, str]] = {
     "better": GAIN,
-    "non-inferior": "#2563eb",
+    "non-inferior": BLUE,
     "worse": LOSS,
-    "inconclusive": NEUTRAL,
+    "inconclusive": SOFT,
 }
+_SEED_COLOURS: Final = (BLUE, "#b45309", "#7c3aed", GAIN, "#be185d", SOFT)
+_SEED_MARKS: Final = "osD^vP"
+_DASHES: Final = (0, (4, 3))
+_MOST_SLOPES: Final = 40
+"""Prompts whose lines can still be told from one another."""
+_NARROWEST: Final = 0.1
+"""Range of an axis of differences at least, so that a tiny difference does not look like a large one."""
+
+
+def draw(comparison: Comparison, background: Background) -> dict[str, str]:
+    """Draw every figure that there is something to draw of, by name.
+
+    Returns:
+        `forest`, `seeds` with two seeds or more, `learning_curves` where known, and for each task `differences_TASK`
+        and, where the lines can be told from one another, `slopes_TASK`.
+    """
+    drawn = {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
+    if len(comparison.seed_differences) > 1:
+        drawn["seeds"] = seeds(comparison)
+    if any(curve.points for curve in background.learning_curves.values()):
+        drawn["learning_curves"] = learning_curves(background.learning_curves, background.chosen_seed)
+    for task, block in comparison.tasks.items():
+        prompts = [prompt for prompt in comparison.prompts if prompt.task == task]
+        drawn[f"differences_{task}"] = differences(task, prompts, block)
+        if block.n_nonzero and 2 <= len(prompts) <= _MOST_SLOPES:
+            drawn[f"slopes_{task}"] = slopes(task, prompts, block)
+    return drawn
+
+
+def write_figures(comparison: Comparison, background: Background, folder: Path) -> tuple[Path, ...]:
+    """Write every figure to `figures/NAME.svg` in a folder, and return the paths."""
+    target = folder / FIGURES_FOLDER
+    target.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, figure in draw(comparison, background).items():
+        path = target / f"{name}.svg"
+        path.write_text(figure, encoding="utf-8")
+        written.append(path)
+    return tuple(written)
 
 
 def forest(overall: Block, tasks: Mapping[TaskName, Block], margin: float) -> str:
     """Draw every mean difference with its 95 % interval, the zero line and the margin."""
     rows = [*tasks.items(), ("overall", overall)]
-    with _canvas(7.6, 0.9 + 0.42 * len(rows)) as (figure, axes):
-        axes.axvline(0, color=INK, linewidth=0.9)
-        axes.axvline(-margin, color=LOSS, linewidth=0.9, linestyle=(0, (4, 3)))
-        axes.axhline(len(rows) - 1.5, color=FAINT, linewidth=0.8)
-        axes.text(-margin, -0.72, "margin ", color=LOSS, ha="right", va="center", fontsize=8)
+    with _canvas(7.6, 1.0 + 0.4 * len(rows)) as figure:
+        axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.1)
+        _rows(axes, [name for name, _ in rows])
+        axes.axvline(-margin, color=LOSS, linewidth=0.9, linestyle=_DASHES)
+        axes.annotate(
+            f"margin {signed(-margin)}",
+            (-margin, -0.75),
+            xytext=(-4, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontsize=8,
+            color=LOSS,
+        )
+        # The range reaches as far on the left as the words beside the margin need.
+        ends = [0.0, -margin * 1.8, *_ends(block for _, block in rows)]
+        room = 0.06 * (max(ends) - min(ends))
+        axes.set_xlim(min([*ends, -margin - 0.2 * (max(ends) + margin)]) - room, max(ends) + room)
         for row, (name, block) in enumerate(rows):
             colour = VERDICT_COLOURS[block.verdict]
             if block.ci_low is not None and block.ci_high is not None:
                 axes.plot([block.ci_low, block.ci_high], [row, row], color=colour, linewidth=2.4)
             mark = "D" if name == "overall" else "o"
             axes.plot(block.mean_difference, row, mark, color=colour, markersize=7, markeredgecolor="white")
-            label = f"{signed(block.mean_difference)}  {block.verdict}"
-            axes.annotate(
-                label, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=8.5, color=colour
-            )
-        axes.set_yticks(range(len(rows)), [name for name, _ in rows])
-        axes.set_ylim(len(rows) - 0.4, -1)
+            _beside(axes, row, f"{signed(block.mean_difference)}  {block.verdict}", colour)
         axes.set_xlabel("mean difference in score, tuned minus base, with its 95 % interval")
-        return _svg(figure)
+        found = [f"{name} {_said(block)}, {block.verdict}" for name, block in rows]
+        return _svg(figure, f"Mean differences with their 95 % intervals: {'; '.join(found)}.")
 
 
-def differences(values: Sequence[float]) -> str:
-    """Draw each prompt's difference as a bar, from the largest loss to the largest gain, and the mean."""
-    ordered = sorted(values)
-    mean = sum(ordered) / len(ordered)
-    with _canvas(7.6, 2.1) as (figure, axes):
-        colours = [GAIN if value > 0 else LOSS for value in ordered]
-        axes.bar(range(len(ordered)), ordered, color=colours, width=0.82)
-        axes.axhline(0, color=INK, linewidth=0.9)
-        axes.axhline(mean, color="#2563eb", linewidth=1.2, linestyle=(0, (4, 3)))
-        axes.annotate(
-            f"mean {signed(mean)}",
-            (1.01, mean),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            fontsize=8.5,
-            color="#2563eb",
-        )
-        axes.set_xticks([])
-        axes.set_xlim(-0.8, len(ordered) - 0.2)
-        axes.set_ylabel("tuned minus base")
-        axes.set_xlabel(f"{len(ordered)} prompts, from the largest loss to the largest gain")
-        return _svg(figure)
-
-
-def learning_curve(points: Sequence[tuple[int, float]], chosen_step: int | None) -> str:
-    """Draw the validation reward over the training steps, with the step whose checkpoint was chosen."""
-    steps, rewards = zip(*sorted(points), strict=True)
-    with _canvas(7.6, 2.6) as (figure, axes):
-        axes.plot(steps, rewards, color=GAIN, linewidth=2, marker="o", markersize=4)
-        chosen = [(step, reward) for step, reward in points if step == chosen_step]
-        for step, reward in chosen:
-            axes.axvline(step, color=NEUTRAL, linewidth=0.9, linestyle=(0, (4, 3)))
-            axes.plot(step, reward, "o", color=LOSS, markersize=8, markeredgecolor="white")
-            axes.annotate(
-                f"chosen: step {step}, {reward:.3f}",
-                (1.01, reward),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize=8.5,
-                color=LOSS,
+def seeds(comparison: Comparison) -> str:
+    """Draw the mean difference of each training seed, by task and overall."""
+    rows = [*comparison.task_seed_differences.items(), ("overall", comparison.seed_differences)]
+    with _canvas(7.6, 1.25 + 0.34 * len(rows)) as figure:
+        axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.35)
+        _rows(axes, [name for name, _ in rows])
+        for place, seed in enumerate(comparison.seed_differences):
+            # Seeds stand a little below one another, so that none hides another.
+            shift = 0.5 * ((place + 0.5) / len(comparison.seed_differences) - 0.5)
+            of_seed = [by_seed[seed] for _, by_seed in rows]
+            colour, mark = _SEED_COLOURS[place % len(_SEED_COLOURS)], _SEED_MARKS[place % len(_SEED_MARKS)]
+            axes.plot(
+                of_seed,
+                [row + shift for row in range(len(rows))],
+                mark,
+                color=colour,
+                markersize=6.5,
+                markeredgecolor="white",
+                label=f"seed {seed}",
             )
-        axes.set_xlabel("training step")
-        axes.set_ylabel("validation reward")
-        return _svg(figure)
+        for row, (_, by_seed) in enumerate(rows):
+            gained = sum(difference > 0 for difference in by_seed.values())
+            _beside(axes, row, f"{gained} of {len(by_seed)} gained", GAIN if gained == len(by_seed) else LOSS)
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_xlabel("mean difference in score, tuned minus base")
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=5, frameon=False, fontsize=8, borderpad=0)
+        found = [f"seed {seed} {signed(difference)}" for seed, difference in comparison.seed_differences.items()]
+        return _svg(figure, f"Mean difference of each training seed, overall and by task; overall: {', '.join(found)}.")
 
 
-def signed(value: float) -> str:
-    """Write a difference with its sign, the minus as wide as the plus."""
-    return f"{value:+.3f}".replace("-", "−")
+def differences(task: TaskName, prompts: Sequence[PromptScores], block: Block) -> str:
+    """Draw each prompt's difference, from the largest loss to the largest gain, with the mean and its interval."""
+    ordered = sorted(prompt.difference for prompt in prompts)
+    with _canvas(4.9, 2.7) as figure:
+        axes = _axes(figure, left=0.65, right=0.15, bottom=0.3, top=0.3)
+        if block.ci_low is not None and block.ci_high is not None:
+            axes.axhspan(block.ci_low, block.ci_high, color=BLUE, alpha=0.13, linewidth=0)
+        axes.axhline(block.mean_difference, color=BLUE, linewidth=1.2, linestyle=_DASHES)
+        axes.axhline(0, color=INK, linewidth=0.9)
+        width = max(0.8, min(7.0, 240 / len(ordered)))
+        for colour, sign in ((GAIN, 1), (LOSS, -1)):
+            bars = [(place, value) for place, value in enumerate(ordered) if value * sign > 0]
+            axes.plot(
+                [number for place, _ in bars for number in (place, place, math.nan)],
+                [number for _, value in bars for number in (0.0, value, math.nan)],
+                color=colour,
+                linewidth=width,
+                solid_capstyle="butt",
+            )
+        low, high = min(0.0, ordered[0]), max(0.0, ordered[-1])
+        room = max(_NARROWEST, high - low) * 0.08
+        axes.set(
+            xlim=(-0.8, len(ordered) - 0.2),
+            ylim=(low - room, max(high, low + _NARROWEST) + room),
+            xticks=[],
+            ylabel="tuned minus base",
+            xlabel=f"{_plural(len(ordered), 'prompt')}: {_counts(ordered)}",
+        )
+        axes.set_title(f"mean {_said(block)}", fontsize=8.5, color=BLUE, loc="right", pad=6)
+        return _svg(
+            figure,
+            f"{task}: the difference of each prompt, from the largest loss to the largest gain; "
+            f"{_counts(ordered)}, mean {_said(block)}.",
+        )
+
+
+def slopes(task: TaskName, prompts: Sequence[PromptScores], block: Block) -> str:
+    """Draw each prompt's score of base and tuned, joined by a line, and the means."""
+    with _canvas(4.9, 2.7) as figure:
+        axes = _axes(figure, left=0.95, right=0.85, bottom=0.3, top=0.3)
+        for colour, sign in ((FAINT, 0), (LOSS, -1), (GAIN, 1)):
+            lines = [each for each in prompts if (each.difference > 0) - (each.difference < 0) == sign]
+            axes.plot(
+                [number for _ in lines for number in (0.0, 1.0, math.nan)],
+                [number for each in lines for number in (each.base, each.tuned, math.nan)],
+                color=colour,
+                linewidth=1,
+                alpha=0.55 if sign else 1,
+                marker="o",
+                markersize=3,
+                markeredgewidth=0,
+            )
+        means = [block.mean_base, block.mean_tuned]
+        axes.plot([0, 1], means, color=INK, linewidth=2.4, marker="o", markersize=6, markeredgecolor="white")
+        for aside, mean, way in ((-0.05, means[0], "right"), (1.05, means[1], "left")):
+            axes.text(aside, mean, f"mean\n{mean:.3f}", ha=way, va="center", fontsize=8, color=INK)
+        axes.set(xlim=(-0.04, 1.04), ylim=(-0.03, 1.03), xticks=[0, 1], yticks=[0, 0.5, 1])
+        axes.set_xticklabels(["base", "tuned"])
+        axes.spines["left"].set_position(("outward", 42))
+        axes.set_title("each prompt's score, base to tuned", fontsize=8.5, color=SOFT, pad=6)
+        return _svg(
+            figure,
+            f"{task}: each prompt's score by base and by tuned, joined by a line; the means are "
+            f"{means[0]:.3f} and {means[1]:.3f}.",
+        )
+
+
+def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None) -> str:
+    """Draw each training's validation reward over its steps, with the step whose checkpoint was chosen."""
+    known = {seed: curve for seed, curve in curves.items() if curve.points}
+    with _canvas(7.6, 2.9) as figure:
+        axes = _axes(figure, left=0.6, right=2.45, bottom=0.5, top=0.15)
+        said = []
+        for place, (seed, curve) in enumerate(known.items()):
+            steps, rewards = zip(*sorted(curve.points), strict=True)
+            colour = _SEED_COLOURS[place % len(_SEED_COLOURS)]
+            words = f"seed {seed}"
+            for step, reward in curve.points:
+                if step == curve.chosen_step:
+                    words = f"seed {seed}: step {step}, {reward:.3f}"
+                    axes.plot(step, reward, "o", markersize=11, markerfacecolor="none", markeredgecolor=colour)
+            is_candidate = seed == chosen_seed and len(known) > 1
+            said.append(words)
+            axes.plot(
+                steps,
+                rewards,
+                color=colour,
+                linewidth=2.4 if is_candidate or len(known) == 1 else 1.3,
+                marker=_SEED_MARKS[place % len(_SEED_MARKS)],
+                markersize=3.5,
+                label=f"{words}, candidate" if is_candidate else words,
+            )
+        axes.set(xlabel="training step (ring: the chosen checkpoint)", ylabel="validation reward")
+        axes.locator_params(axis="x", integer=True)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), frameon=False, fontsize=8, handlelength=1.6)
+        return _svg(figure, f"Validation reward by training step; chosen: {'; '.join(said)}.")
+
+
+def _rows(axes: "Axes", names: Sequence[str]) -> None:
+    """Prepare axes with a row a name, the last of them being `overall`, and the zero line."""
+    axes.axvline(0, color=INK, linewidth=0.9)
+    axes.axhline(len(names) - 1.5, color=FAINT, linewidth=0.8)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -1.1)
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+
+
+def _beside(axes: "Axes", row: float, words: str, colour: str) -> None:
+    axes.annotate(words, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8.5, color=colour)
+
+
+def _ends(blocks: Iterator[Block]) -> list[float]:
+    return [
+        value for block in blocks for value in (block.ci_low, block.ci_high, block.mean_difference) if value is not None
+    ]
+
+
+def _said(block: Block) -> str:
+    ends = "interval unknown" if block.ci_low is None else interval(block.ci_low, block.ci_high)
+    return f"{signed(block.mean_difference)} ({ends})"
+
+
+def _counts(ordered: Sequence[float]) -> str:
+    gains, losses = sum(value > 0 for value in ordered), sum(value < 0 for value in ordered)
+    return f"{losses} lost, {len(ordered) - gains - losses} tied, {gains} gained"
+
+
+def _plural(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 @contextmanager
-def _canvas(width: float, height: float) -> "Iterator[tuple[Figure, Axes]]":
+def _canvas(width: float, height: float) -> "Iterator[Figure]":
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -109,20 +276,34 @@ def _canvas(width: float, height: float) -> "Iterator[tuple[Figure, Axes]]":
         "svg.fonttype": "none",
         "svg.hashsalt": "tucano",
         "font.size": 9,
+        # Above the axes, where it need not be measured whether ticks are in its way: that takes a quarter of the time.
+        "axes.titley": 1.0,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.edgecolor": FAINT,
-        "axes.labelcolor": NEUTRAL,
-        "xtick.color": NEUTRAL,
-        "ytick.color": INK,
+        "axes.labelcolor": SOFT,
+        "xtick.color": SOFT,
+        "ytick.color": SOFT,
     }
     with rc_context(style):
-        figure = Figure(figsize=(width, height))
-        yield figure, figure.add_axes((0.115, 0.5 / height, 0.70, 1 - 0.6 / height))
+        yield Figure(figsize=(width, height))
 
 
-def _svg(figure: "Figure") -> str:
+def _axes(figure: "Figure", *, left: float, right: float, bottom: float, top: float) -> "Axes":
+    """Add axes with margins in inches."""
+    width, height = figure.get_size_inches()
+    axes = figure.add_axes(
+        (left / width, bottom / height, (width - left - right) / width, (height - bottom - top) / height)
+    )
+    axes.locator_params(nbins=6)
+    return axes
+
+
+def _svg(figure: "Figure", label: str) -> str:
     target = io.StringIO()
-    figure.savefig(target, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(target, format="svg", metadata=nothing)
     text = target.getvalue()
-    return text[text.index("<svg") :]
+    element = text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label={quoteattr(label)}', 1)
+    # Groups are numbered anew in each figure, and one page holds many; nothing refers to these numbers.
+    return re.sub(r' id="[a-zA-Z0-9.]+_\d+"', "", element)

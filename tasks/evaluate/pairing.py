@@ -1,7 +1,8 @@
-"""Two files of scores become pairs, or the rows that have no partner are named.
+"""Two files of scores become pairs, or the rows that cannot be compared are named.
 
 Pairing is strict: each row of one file has its partner, by task, prompt, seed and sample, in the other. A base model
 is not trained, so it may be scored for one seed only, which is then the partner of each of the tuned model's seeds.
+What the rows say of how they were made, the decoding and the prompt's digest, must agree wherever it is said.
 """
 
 from collections import defaultdict
@@ -12,7 +13,11 @@ from typing import NamedTuple
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.faults import first_few
-from schemas.tasks import TaskName
+from schemas.json_lines import read_json_lines
+from schemas.shown_text import as_shown
+from schemas.tasks import TASK_NAMES, TaskName
+
+_LONGEST_SHOWN = 64
 
 
 class Answer(NamedTuple):
@@ -24,63 +29,71 @@ class Answer(NamedTuple):
     sample: int
 
     def __str__(self) -> str:
-        return f"{self.task} prompt {self.prompt_id}, seed {self.seed}, sample {self.sample}"
+        return f"{self.task} prompt {_shown(self.prompt_id)}, seed {self.seed}, sample {self.sample}"
 
 
 class Pair(NamedTuple):
-    """Both models' scores on the same answer."""
+    """Both models' scores on the same answer, and its ground truth where that is known."""
 
     base: float
     tuned: float
+    base_truth: float | None = None
+    tuned_truth: float | None = None
 
 
 def read_scores(path: Path) -> tuple[PairedScore, ...]:
-    """Read a JSON Lines file of paired scores.
+    """Read a JSON Lines file of paired scores; what must hold from row to row is `pair`'s.
 
     Raises:
-        InputError: The file cannot be read, is empty, a line is not a paired score with a score in [0, 1], or an
-            answer is scored twice.
+        InputError: The file cannot be read, is empty, or a line is not a paired score with a score in [0, 1].
     """
-    from schemas.rollout_tables import read_paired_scores
-
-    return read_paired_scores(path)
+    return read_json_lines(path, PairedScore, "scores")
 
 
 def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[Answer, Pair]:
     """Return each answer's two scores, in a fixed order whatever the order of the rows.
 
     Raises:
-        InputError: A row is there twice or without its partner, a prompt lacks a seed, or there are no rows.
+        InputError: A row is there twice or without its partner, a prompt lacks a seed, answers were drawn or asked in
+            different ways, a part of a task's rows has no ground truth, or there are no rows. Rows are counted from 1.
     """
-    base_scores, tuned_scores = _by_answer("base", base), _by_answer("tuned", tuned)
-    base_seeds, tuned_seeds = ({answer.seed for answer in scores} for scores in (base_scores, tuned_scores))
+    base_rows, tuned_rows = _by_answer("base", base), _by_answer("tuned", tuned)
+    base_seeds, tuned_seeds = ({answer.seed for answer in rows} for rows in (base_rows, tuned_rows))
     if len(base_seeds) == 1:
-        base_scores = {
-            answer._replace(seed=seed): score for answer, score in base_scores.items() for seed in tuned_seeds
-        }
+        base_rows = {answer._replace(seed=seed): row for answer, row in base_rows.items() for seed in tuned_seeds}
     elif base_seeds != tuned_seeds:
-        seeds = f"base has seeds {sorted(base_seeds)} and tuned {sorted(tuned_seeds)}"
+        seeds = f"base has seeds {_listed(base_seeds)} and tuned {_listed(tuned_seeds)}"
         raise InputError(f"{seeds}; score the same seeds with both, or base with one")
-    _refuse_alone("base", base_scores, "tuned", tuned_scores)
-    _refuse_alone("tuned", tuned_scores, "base", base_scores)
-    _refuse_missing_seeds(tuned_scores, tuned_seeds)
-    return {answer: Pair(base_scores[answer], tuned_scores[answer]) for answer in sorted(tuned_scores)}
+    _refuse_alone("base", base_rows, "tuned", tuned_rows)
+    _refuse_alone("tuned", tuned_rows, "base", base_rows)
+    _refuse_missing_seeds(tuned_rows, tuned_seeds)
+    files = {"base": base, "tuned": tuned}
+    _refuse_other_decoding(files)
+    _refuse_other_prompts(files)
+    _refuse_truth_of_some(files)
+    return {answer: _pair(base_rows[answer], tuned_rows[answer]) for answer in sorted(tuned_rows)}
 
 
-def _by_answer(name: str, scores: Sequence[PairedScore]) -> dict[Answer, float]:
+def _pair(base: PairedScore, tuned: PairedScore) -> Pair:
+    return Pair(base.score, tuned.score, base.truth, tuned.truth)
+
+
+def _by_answer(name: str, scores: Sequence[PairedScore]) -> dict[Answer, PairedScore]:
     if not scores:
         raise InputError(f"{name} has no scores; there is nothing to compare")
     rows: dict[Answer, list[int]] = defaultdict(list)
     for number, score in enumerate(scores, start=1):
         rows[Answer(score.task, score.prompt_id, score.seed, score.sample)].append(number)
-    repeated = [f"{answer} in rows {numbers}" for answer, numbers in rows.items() if len(numbers) > 1]
+    repeated = [f"{answer} in {_rows(numbers)}" for answer, numbers in rows.items() if len(numbers) > 1]
     if repeated:
         raise InputError(f"{name} scores an answer more than once: {first_few(repeated)}; keep one row of each")
-    return {answer: scores[numbers[0] - 1].score for answer, numbers in rows.items()}
+    return {answer: scores[numbers[0] - 1] for answer, numbers in rows.items()}
 
 
-def _refuse_alone(name: str, scores: Mapping[Answer, float], other_name: str, other: Mapping[Answer, float]) -> None:
-    alone = sorted(scores.keys() - other.keys())
+def _refuse_alone(
+    name: str, rows: Mapping[Answer, PairedScore], other_name: str, other: Mapping[Answer, PairedScore]
+) -> None:
+    alone = sorted(rows.keys() - other.keys())
     if not alone:
         return
     tasks = sorted({answer.task for answer in alone} - {answer.task for answer in other})
@@ -92,14 +105,82 @@ def _refuse_alone(name: str, scores: Mapping[Answer, float], other_name: str, ot
     raise InputError(f"{what}: {first_few(map(str, alone))}; score the same prompts with both models")
 
 
-def _refuse_missing_seeds(scores: Mapping[Answer, float], seeds: set[int]) -> None:
+def _refuse_missing_seeds(rows: Mapping[Answer, PairedScore], seeds: set[int]) -> None:
     seen: dict[tuple[TaskName, str], set[int]] = defaultdict(set)
-    for answer in scores:
+    for answer in rows:
         seen[answer.task, answer.prompt_id].add(answer.seed)
     missing = [
-        f"{task} prompt {prompt_id} lacks seeds {sorted(seeds - of_prompt)}"
+        f"{task} prompt {_shown(prompt_id)} lacks seeds {_listed(seeds - of_prompt)}"
         for (task, prompt_id), of_prompt in sorted(seen.items())
         if of_prompt != seeds
     ]
     if missing:
         raise InputError(f"not every prompt is scored for every seed: {first_few(missing)}; score them")
+
+
+def _refuse_other_decoding(files: Mapping[str, Sequence[PairedScore]]) -> None:
+    for name, scores in files.items():
+        first = scores[0].decoding
+        others = [number for number, score in enumerate(scores, start=1) if score.decoding != first]
+        if others:
+            other = scores[others[0] - 1].decoding
+            raise InputError(
+                f"{name} is not drawn in one way: decoding is {_said(first)} in row 1 and {_said(other)} or another "
+                f"in {_rows(others)}; compare answers of one decoding"
+            )
+    base, tuned = (scores[0].decoding for scores in files.values())
+    if base is not None and tuned is not None and base != tuned:
+        raise InputError(
+            f"decoding is {_said(base)} in all rows of base and {_said(tuned)} in all rows of tuned; "
+            "answer with the same decoding"
+        )
+
+
+def _refuse_other_prompts(files: Mapping[str, Sequence[PairedScore]]) -> None:
+    seen: dict[tuple[TaskName, str], tuple[str, str]] = {}
+    faults = []
+    for name, scores in files.items():
+        for number, score in enumerate(scores, start=1):
+            if score.prompt_sha256 is None:
+                continue
+            digest, where = seen.setdefault(
+                (score.task, score.prompt_id), (score.prompt_sha256, f"row {number} of {name}")
+            )
+            if digest != score.prompt_sha256:
+                faults.append(f"{score.task} prompt {_shown(score.prompt_id)} in row {number} of {name} and {where}")
+    if faults:
+        raise InputError(
+            f"prompt_sha256 differs, so that one prompt_id stands for several prompts: {first_few(faults)}; "
+            "score answers to the same prompts"
+        )
+
+
+def _refuse_truth_of_some(files: Mapping[str, Sequence[PairedScore]]) -> None:
+    """Refuse a task whose ground truth is known of some rows only: its numbers would be of a chosen few."""
+    for task in TASK_NAMES:
+        rows = {
+            name: [(number, score) for number, score in enumerate(scores, start=1) if score.task == task]
+            for name, scores in files.items()
+        }
+        without = {name: [n for n, score in of_task if score.truth is None] for name, of_task in rows.items()}
+        if not any(without.values()) or all(len(without[name]) == len(rows[name]) for name in files):
+            continue
+        named = " and ".join(f"{_rows(numbers)} of {name}" for name, numbers in without.items() if numbers)
+        raise InputError(f"truth of {task} is missing in {named}; give it in all rows of a task in both files, or none")
+
+
+def _rows(numbers: Sequence[int]) -> str:
+    return f"row{'s' if len(numbers) > 1 else ''} {first_few(map(str, numbers)).replace(';', ',')}"
+
+
+def _listed(seeds: set[int]) -> str:
+    return f"[{first_few(map(str, sorted(seeds))).replace(';', ',')}]"
+
+
+def _said(decoding: str | None) -> str:
+    return "not given" if decoding is None else f'"{_shown(decoding)}"'
+
+
+def _shown(text: str) -> str:
+    """Return a file's own words so that they command no terminal and fill no screen."""
+    return as_shown(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...").replace("\n", " ")

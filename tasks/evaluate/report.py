@@ -1,50 +1,30 @@
-"""The evaluation report: one HTML file that explains itself, needs no network, and trusts no model's text."""
+"""The evaluation report: one HTML file that explains itself, needs no network, and trusts no model's text.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+Every text that the page prints is escaped, and signs that nobody sees, or that turn the reading direction, are spelled
+out. The same comparison and background give the same bytes.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
+from schemas.shown_text import as_shown
 from schemas.tasks import TaskName
-from tasks.evaluate import figures
+from tasks.evaluate import figures, wording
+from tasks.evaluate.background import AnsweredPrompt, Background
 from tasks.evaluate.compare import Comparison, PromptScores
+from tasks.evaluate.planning import plan
 from tasks.evaluate.statistics import Block
 
-REPORT_PAGE = "report.html"
-TEMPLATE = "report.html.j2"
+REPORT_PAGE: Final = "report.html"
+TEMPLATE: Final = "report.html.j2"
+PLANNED_SEEDS: Final = (1, 3, 5, 10)
+PLANNED_SAMPLES: Final = (1, 4)
 
-_LONGEST_SHOWN = 1200
-
-
-@dataclass(frozen=True)
-class AnsweredPrompt:
-    """A test prompt and what each model answered; with several samples, any one of them."""
-
-    task: TaskName
-    """The prompt's task."""
-    prompt_id: str
-    """Identity of the prompt, as in the scores."""
-    prompt: str
-    """The question, without the system prompt."""
-    base_completion: str
-    """The base model's answer."""
-    tuned_completion: str
-    """The tuned model's answer."""
-
-
-@dataclass(frozen=True)
-class Background:
-    """What the report shows beside the comparison; whatever is empty is left out of the page."""
-
-    answers: Sequence[AnsweredPrompt] = ()
-    """The answers behind the scores."""
-    learning_curve: Sequence[tuple[int, float]] = ()
-    """Validation reward by training step."""
-    chosen_step: int | None = None
-    """The step whose checkpoint was evaluated."""
-    ground_truth: Mapping[TaskName, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
-    """Metrics that are no rewards, of base and tuned, by task and name."""
-    identities: Mapping[str, str] = field(default_factory=dict)
-    """What exactly was compared: digests of model, data, reward, code and audit, by what they identify."""
+_LONGEST_SHOWN: Final = 1200
+_CROWDED: Final = 0.5
+"""Share of answers at one end of the scale from which on the scores can hardly tell anything more."""
 
 
 @dataclass(frozen=True)
@@ -62,21 +42,33 @@ class TaskSection:
 
     task: TaskName
     block: Block
-    figure: str
+    differences: str
+    slopes: str
     examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """What it would take to decide about one task, or overall."""
+
+    scope: str
+    block: Block
+    samples: int
+    """Answers to each prompt of each seed."""
+    prompts: Mapping[int, int | None]
+    """Prompts that show a difference of the margin, by training seeds; None where no number of prompts does."""
 
 
 def write_page(comparison: Comparison, background: Background, folder: Path) -> Path:
     """Write `report.html` into a folder, which is made if missing, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / REPORT_PAGE
-    # A completion may hold half a surrogate pair, which no encoding can write.
-    path.write_text(render(comparison, background), encoding="utf-8", errors="replace")
+    path.write_text(render(comparison, background), encoding="utf-8")
     return path
 
 
 def render(comparison: Comparison, background: Background) -> str:
-    """Return the page; every text of a model or of a prompt is escaped."""
+    """Return the page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -85,19 +77,23 @@ def render(comparison: Comparison, background: Background) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_visible,
     )
-    environment.filters |= {"signed": _signed, "p_value": _p_value}
-    curve = (
-        figures.learning_curve(background.learning_curve, background.chosen_step) if background.learning_curve else ""
-    )
+    environment.filters |= {"signed": wording.signed, "p_value": wording.p_value, "percent": wording.percent}
+    drawn = figures.draw(comparison, background)
+    looks, margin = background.looks, comparison.margin
     return environment.get_template(TEMPLATE).render(
         comparison=comparison,
-        headline=headline(comparison),
-        rows=[*comparison.tasks.items(), ("overall", comparison.overall)],
-        forest=figures.forest(comparison.overall, comparison.tasks, comparison.margin),
-        sections=[_section(task, block, comparison, background.answers) for task, block in comparison.tasks.items()],
-        curve=curve,
         background=background,
+        headline=headline(comparison),
+        interval=wording.interval,
+        looks=wording.when_margin_was_set(looks, margin) if looks else "",
+        warnings=wording.warnings_of(looks, margin) if looks else [],
+        drawn=drawn,
+        sections=[_section(task, block, comparison, background, drawn) for task, block in comparison.tasks.items()],
+        undecided=list(_undecided(comparison)),
+        models=wording.models_in([list(each) for by in background.ground_truth.values() for each in by.values()]),
+        crowded=_CROWDED,
         longest=_LONGEST_SHOWN,
     )
 
@@ -117,10 +113,16 @@ def headline(comparison: Comparison) -> str:
     return f"The tuned model {found[overall.verdict]}: {scores}."
 
 
-def _section(task: TaskName, block: Block, comparison: Comparison, answers: Sequence[AnsweredPrompt]) -> TaskSection:
+def _section(
+    task: TaskName, block: Block, comparison: Comparison, background: Background, drawn: Mapping[str, str]
+) -> TaskSection:
     scores = [prompt for prompt in comparison.prompts if prompt.task == task]
     return TaskSection(
-        task, block, figures.differences([prompt.difference for prompt in scores]), _examples(scores, answers)
+        task,
+        block,
+        drawn[f"differences_{task}"],
+        drawn.get(f"slopes_{task}", ""),
+        _examples(scores, background.answers),
     )
 
 
@@ -137,9 +139,25 @@ def _examples(scores: Sequence[PromptScores], answers: Sequence[AnsweredPrompt])
     return tuple(Example(title, prompt, known[prompt.task, prompt.prompt_id]) for title, prompt in chosen)
 
 
-def _signed(value: float | None) -> str:
-    return "unknown" if value is None else figures.signed(value)
+def _undecided(comparison: Comparison) -> Iterator[Undecided]:
+    """Yield what holds the model for want of prompts or seeds: nothing where it may be promoted."""
+    if comparison.gate.verdict == "promote":
+        return
+    a_gain_is_shown = any(block.verdict == "better" for block in comparison.tasks.values())
+    for scope, block in [*comparison.tasks.items(), ("overall", comparison.overall)]:
+        wanting = {"inconclusive"} if a_gain_is_shown and scope != "overall" else {"inconclusive", "non-inferior"}
+        if block.verdict not in wanting or block.mde is None or not block.n_nonzero:
+            continue
+        components = comparison.variance[scope]
+        # One seed tells nothing of others, and one sample nothing of others: nothing can be planned of these.
+        seeds = PLANNED_SEEDS if block.n_seeds > 1 else (1,)
+        samples = PLANNED_SAMPLES if components.sample > 0 else (1,)
+        needs = plan(components, comparison.margin, seeds=seeds, samples=samples)
+        for drawn in samples:
+            prompts = {need.seeds: need.prompts for need in needs if need.samples == drawn}
+            yield Undecided(scope, block, drawn, prompts)
 
 
-def _p_value(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+def _visible(value: Any) -> Any:
+    """Spell out the signs that nobody sees, in all that the template prints but markup."""
+    return as_shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value

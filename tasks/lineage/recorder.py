@@ -1,16 +1,9 @@
-"""MLflow's record of what ran: a run for the pipeline, a nested run for each stage, and the registered model.
-
-The only module that imports MLflow, and only when a `Recorder` is made: the import takes seconds.
-"""
+"""MLflow's record of what ran: a run for the pipeline, and a nested run for each stage."""
 
 import json
-import os
-import sqlite3
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from itertools import islice
 from numbers import Real
 from pathlib import Path
@@ -18,33 +11,14 @@ from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError, Interrupted, TucanoError
+from tasks.lineage.mlflow_client import open_client
 
-# MLflow reads these when it is imported.
-os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
-os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
-
-SQLITE_PREFIX: Final = "sqlite:///"
 RECORD_FILE: Final = "record.json"
 # MLflow takes no longer digest of a dataset, and no more metrics at once.
 DIGEST_CHARACTERS: Final = 36
 METRICS_AT_ONCE: Final = 1000
 
 Steps = Iterable[tuple[int, Mapping[str, float]]]
-
-
-@dataclass(frozen=True)
-class PolicyVersion:
-    """A version of the registered model."""
-
-    version: str
-    """Its number in the registry."""
-    policy: str
-    """The sha256 of the policy artifact that it is."""
-    evaluation: str
-    """The sha256 of the evaluation that judged it."""
-    verdict: str
-    """What the promotion gate said of it."""
 
 
 class StageRun:
@@ -87,7 +61,7 @@ class StageRun:
 
 
 class Recorder:
-    """Writes to one MLflow experiment and its model registry."""
+    """Writes to one MLflow experiment."""
 
     def __init__(self, tracking_uri: str, artifact_root: Path, experiment: str) -> None:
         """Open MLflow's store, and make the experiment where it is new.
@@ -101,7 +75,7 @@ class Recorder:
             InputError: The store cannot be opened or written, or the experiment was deleted.
         """
         self._uri = tracking_uri
-        self._client = _open_client(tracking_uri)
+        self._client = open_client(tracking_uri)
         self._experiment_id = self._open_experiment(experiment, artifact_root)
 
     @contextmanager
@@ -134,6 +108,10 @@ class Recorder:
             self._client.log_inputs(run_id, [_as_dataset(role, record) for role, record in inputs.items()])
             yield StageRun(self._client, run_id)
 
+    def tag(self, run_id: str, texts: Mapping[str, str]) -> None:
+        """Note on a run what came of it."""
+        self._client.log_batch(run_id, tags=_as_tags(texts))
+
     def note_reuse(self, pipeline_run: str, stage: str, record: ArtifactRecord) -> None:
         """Note on the pipeline's run that a stage was skipped, and which earlier artifact stands for it."""
         self._client.set_tag(pipeline_run, f"reused.{stage}", record.sha256)
@@ -142,62 +120,6 @@ class Recorder:
         """Mark as killed what a killed process left running; only for whoever holds the state folder's lock."""
         for run in self._client.search_runs([self._experiment_id], "attributes.status = 'RUNNING'"):
             self._client.set_terminated(run.info.run_id, "KILLED")
-
-    def register(
-        self,
-        run_id: str,
-        name: str,
-        *,
-        policy: ArtifactRecord,
-        evaluation: ArtifactRecord,
-        verdict: str,
-        metrics: Mapping[str, float],
-    ) -> PolicyVersion:
-        """Register a policy as a version of a model, or return the version that the same evaluation made before.
-
-        Args:
-            run_id: The run that registers it.
-            name: The registered model; made where it is new.
-            policy: The trained policy.
-            evaluation: The evaluation that judged it.
-            verdict: What the promotion gate said.
-            metrics: Its scores.
-        """
-        self._make_registered_model(name)
-        origin = {"policy_sha256": policy.sha256, "evaluation_sha256": evaluation.sha256, "verdict": verdict}
-        for known in self._client.search_model_versions(f"name = '{name}'"):
-            if origin.items() <= known.tags.items():
-                return _as_policy_version(known)
-        model_id = self._log_model(run_id, policy, origin, metrics)
-
-        import mlflow
-
-        # Where the source is a logged model, MLflow looks for it in the store that the process is set to.
-        mlflow.set_tracking_uri(self._uri)
-        version = self._client.create_model_version(
-            name, source=f"models:/{model_id}", run_id=run_id, tags=origin, model_id=model_id
-        )
-        return _as_policy_version(version)
-
-    def set_alias(self, name: str, alias: str, version: str) -> None:
-        """Let an alias of a registered model, such as `champion`, point to a version."""
-        self._client.set_registered_model_alias(name, alias, version)
-
-    def holder(self, name: str, alias: str) -> PolicyVersion | None:
-        """Return the version that an alias points to; None where the model or the alias does not exist yet.
-
-        Raises:
-            InputError: The version was registered by something else than this pipeline.
-        """
-        from mlflow.exceptions import MlflowException
-
-        try:
-            version = self._client.get_registered_model(name).aliases.get(alias)
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
-                raise
-            return None
-        return None if version is None else _as_policy_version(self._client.get_model_version(name, version))
 
     def _open_experiment(self, name: str, artifact_root: Path) -> str:
         known = self._client.get_experiment_by_name(name)
@@ -237,68 +159,6 @@ class Recorder:
         except MlflowException as second:
             error.add_note(f"MLflow could not record the end of run {run_id}: {second}")
 
-    def _make_registered_model(self, name: str) -> None:
-        from mlflow.exceptions import MlflowException
-
-        try:
-            self._client.create_registered_model(name)
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_ALREADY_EXISTS":
-                raise
-
-    def _log_model(
-        self, run_id: str, policy: ArtifactRecord, tags: Mapping[str, str], metrics: Mapping[str, float]
-    ) -> str:
-        from mlflow.entities import Metric
-
-        model = self._client.create_logged_model(
-            self._experiment_id, name=policy.kind, source_run_id=run_id, tags=dict(tags), model_type=policy.kind
-        )
-        with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / RECORD_FILE).write_text(policy.model_dump_json(indent=1), encoding="utf-8")
-            self._client.log_model_artifacts(model.model_id, folder)
-        now = _now()
-        scores = [Metric(key, value, now, 0, model_id=model.model_id) for key, value in metrics.items()]
-        self._client.log_batch(run_id, metrics=scores)
-        self._client.finalize_logged_model(model.model_id, "READY")
-        return str(model.model_id)
-
-
-def _open_client(tracking_uri: str) -> Any:
-    from mlflow import MlflowClient
-
-    if not tracking_uri.startswith(SQLITE_PREFIX):
-        return MlflowClient(tracking_uri, registry_uri=tracking_uri)
-    file = Path(tracking_uri.removeprefix(SQLITE_PREFIX))
-    unfinished = file.with_name(f"{file.name}.unfinished")
-    _prepare(file, unfinished)
-    client = MlflowClient(tracking_uri, registry_uri=tracking_uri)
-    if unfinished.exists():
-        client.search_registered_models(max_results=1)
-        unfinished.unlink()
-    return client
-
-
-def _prepare(file: Path, unfinished: Path) -> None:
-    """Prove that the database can be written: MLflow tries for two minutes to open one that cannot be opened.
-
-    MLflow takes two seconds to make its tables, and cannot go on from half of them after a kill. The mark `unfinished`
-    stands beside the database until it has them all.
-    """
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if unfinished.exists():
-            file.unlink(missing_ok=True)
-        if not file.exists():
-            unfinished.touch()
-        with closing(sqlite3.connect(file)) as database:
-            database.execute("BEGIN IMMEDIATE")
-    except (OSError, sqlite3.Error) as error:
-        raise InputError(
-            f"MLflow's store {file} cannot be used ({error}); free space or permissions there, or move the file away "
-            "to start a new one"
-        ) from error
-
 
 def _now() -> int:
     """Return the time in milliseconds, as MLflow counts it."""
@@ -336,18 +196,3 @@ def _as_dataset(role: str, record: ArtifactRecord) -> Any:
         source=json.dumps({"uri": f"artifact://{record.kind}/{record.sha256}"}),
     )
     return DatasetInput(dataset, [InputTag(MLFLOW_DATASET_CONTEXT, role), InputTag("sha256", record.sha256)])
-
-
-def _as_policy_version(version: Any) -> PolicyVersion:
-    try:
-        return PolicyVersion(
-            version=str(version.version),
-            policy=version.tags["policy_sha256"],
-            evaluation=version.tags["evaluation_sha256"],
-            verdict=version.tags["verdict"],
-        )
-    except KeyError:
-        raise InputError(
-            f"version {version.version} of the registered model {version.name} was not registered by tucano; give its "
-            "alias to one that was, or use another name with --set promote.model_name=NAME"
-        ) from None

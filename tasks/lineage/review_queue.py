@@ -20,7 +20,8 @@ from urllib.parse import urlsplit
 
 from schemas.errors import InputError
 from schemas.progress import Progress
-from tasks.lineage.recorder import SQLITE_PREFIX, Recorder
+from tasks.lineage.mlflow_client import SQLITE_PREFIX
+from tasks.lineage.recorder import Recorder
 
 # MLflow tries for minutes to reach a server that is not there.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")

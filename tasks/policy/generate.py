@@ -22,6 +22,8 @@ class StopReason(StrEnum):
 
     END_OF_TURN = "end_of_turn"
     TOKEN_LIMIT = "token_limit"  # noqa: S105 - no password
+    OTHER = "other"
+    """An endpoint ended it for a reason of its own, such as a filter, or told none."""
 
 
 @dataclass(frozen=True)

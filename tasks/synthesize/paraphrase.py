@@ -23,12 +23,14 @@ from schemas.config import ParaphraseConfig
 from schemas.prompts import PromptRow, content_id
 from tasks.commerce.sql_questions import read_families
 from tasks.commerce.wordings import read_wording
+from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
 from tasks.synthesize.paraphrase_cache import AnswerCache, open_cache, question_key
 from tasks.synthesize.paraphrase_check import Sentence, find_fault, lists, named_values, tidy
-from tasks.synthesize.paraphrase_endpoint import Endpoint, EndpointError
 
 BATCH = 64
 """Prompts whose sentences are asked about together."""
+MAX_TOKENS = 200
+"""No answer of one sentence is longer."""
 
 
 @dataclass
@@ -61,7 +63,17 @@ def open_paraphraser(config: ParaphraseConfig, seed: int, cache_folder: Path) ->
     Raises:
         InputError: The key's environment variable is not set, or the cache cannot be used.
     """
-    with open_cache(cache_folder) as cache, Endpoint(config) as endpoint:
+    with (
+        open_cache(cache_folder) as cache,
+        Endpoint(
+            config,
+            purpose="paraphrasing",
+            section="synthesize.paraphrase",
+            otherwise="set synthesize.paraphrase.required=false to go on without",
+            temperature=config.temperature,
+            max_tokens=MAX_TOKENS,
+        ) as endpoint,
+    ):
         yield Paraphraser(config, seed, cache, endpoint)
 
 
@@ -144,19 +156,21 @@ class Paraphraser:
         }
         known = {wanted: self._cache.get(key) for wanted, key in keys.items()}
         unknown = {keys[wanted]: wanted[0].text for wanted, answer in known.items() if answer is None}
-        asked = self._ask(instruction, unknown) if self.tally.failure is None else {}
+        # A key is a digest in hexadecimal, whose first seven digits are the seed.
+        questions = [Question(key, instruction, text, int(key[:7], 16)) for key, text in unknown.items()]
+        asked = self._ask(questions) if self.tally.failure is None else {}
         answers = {wanted: asked.get(keys[wanted]) if answer is None else answer for wanted, answer in known.items()}
         return {wanted: answer for wanted, answer in answers.items() if answer is not None}
 
-    def _ask(self, instruction: str, questions: Mapping[str, str]) -> dict[str, str]:
+    def _ask(self, questions: Sequence[Question]) -> dict[str, str]:
         """Ask the endpoint, and keep every answer as it comes."""
         answers: dict[str, str] = {}
 
-        def keep(key: str, answer: str) -> None:
-            answers[key] = answer
-            self._cache.put(key, answer)
+        def keep(key: str, reply: Reply) -> None:
+            answers[key] = reply.text
+            self._cache.put(key, reply.text)
 
-        if questions and (failure := self._endpoint.ask(instruction, questions, keep)):
+        if questions and (failure := self._endpoint.ask_all(questions, keep)):
             if self._config.required:
                 raise EndpointError(failure)
             self.tally.failure = failure

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tasks.train.validation import Selection
 
 WORK_FOLDER: Final = "work"
+UNMERGED: Final = "set train.export_merged=false and serve the adapter beside its base"
 TIMINGS: Final = frozenset({"step_time", "sampling/tokens_per_second"})
 """What the log holds that is not decided by the inputs, beside all `seconds/`; MLflow has it, the artifact has not."""
 
@@ -222,8 +223,8 @@ def _check(
 def _write_result(
     request: TrainRequest, audit: AuditRecord, state: Any, selection: "Selection", started: StartedTraining
 ) -> None:
+    from tasks.policy.merge import MERGED_FOLDER, check_prompts, write_merged
     from tasks.train.adapter_files import adapter_config
-    from tasks.train.export import MERGED_FOLDER, write_merged
 
     if selection.best is None:
         raise AssertionError("training ended without one evaluation, though its last step is always evaluated")
@@ -232,7 +233,8 @@ def _write_result(
     selection.write_best(adapter, adapter_config(started.trainer.model))
     started.write(request.output)
     if request.config.export_merged:
-        write_merged(request.base, adapter, request.output / MERGED_FOLDER)
+        prompts = check_prompts(_rows_of(request, "validation"))
+        write_merged(request.base, adapter, request.output / MERGED_FOLDER, prompts, remedy=UNMERGED)
     summary = {
         "seed": request.seed,
         "algorithm": request.config.algorithm,

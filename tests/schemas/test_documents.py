@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas.documents import Rollout
+from schemas.documents import PairedScore, Rollout
 from schemas.references import REFERENCES
 from schemas.tasks import TASK_NAMES, TaskName
 
@@ -71,3 +71,19 @@ def test_no_message_repeats_a_text() -> None:
     with pytest.raises(ValidationError) as refused:
         rollout("extraction", {"rating": None, "fields": {"sentiment": secret}})
     assert secret not in refused.value.errors(include_url=False, include_input=False)[0]["msg"]
+
+
+def test_a_paired_score_keeps_what_else_is_known_of_it() -> None:
+    line = '{"prompt_id":"p","task":"push","seed":1,"sample":0,"score":1,"truth":0.5,"decoding":"greedy","stop":"eos"}'
+    score = PairedScore.model_validate_json(line, strict=True)
+    assert (score.truth, score.decoding, score.prompt_sha256) == (0.5, "greedy", None)
+    assert score.model_extra == {"stop": "eos"}
+
+
+@pytest.mark.parametrize("value", ["true", '"1"', "NaN", "1.001", "-0.001", "Infinity"])
+@pytest.mark.parametrize("field", ["score", "truth"])
+def test_a_paired_score_is_a_number_between_0_and_1(field: str, value: str) -> None:
+    known = {"prompt_id": '"p"', "task": '"push"', "seed": "1", "sample": "0", "score": "1", field: value}
+    line = "{" + ",".join(f'"{name}":{text}' for name, text in known.items()) + "}"
+    with pytest.raises(ValidationError, match=f"1 validation error for PairedScore\n{field}"):
+        PairedScore.model_validate_json(line, strict=True)

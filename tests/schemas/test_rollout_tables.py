@@ -7,7 +7,7 @@ import pytest
 from schemas.config import AUDIT_FOLDER
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.errors import InputError
-from schemas.rollout_tables import ScoredRollouts, read_paired_scores, read_rollouts
+from schemas.rollout_tables import PairedScores, ScoredRollouts, read_rollouts
 from schemas.table_check import as_table, validate_table
 
 
@@ -41,13 +41,15 @@ def test_the_committed_rollouts_are_rollouts() -> None:
     assert read_rollouts(AUDIT_FOLDER / "rollouts.jsonl")
 
 
-def test_scores_of_several_seeds_and_samples_are_one_table(tmp_path: Path) -> None:
-    scores = tuple(
-        PairedScore(prompt_id="p", task="push", seed=seed, sample=sample, score=1)
+def test_scores_of_several_seeds_and_samples_are_one_table() -> None:
+    scores = [
+        PairedScore(prompt_id="p", task="push", seed=seed, sample=sample, score=1, truth=truth)
         for seed in (-1, 2)
-        for sample in (0, 1)
-    )
-    assert read_paired_scores(write(tmp_path / "scores.jsonl", *scores)) == scores
+        for sample, truth in enumerate((None, 0.5))
+    ]
+    assert validate_table(as_table(scores, PairedScores), PairedScores, "scores").height == 4
+    with pytest.raises(InputError, match="rows 1, 5: task, prompt_id, seed, sample together are there more than once"):
+        validate_table(as_table([*scores, scores[0]], PairedScores), PairedScores, "scores")
 
 
 def test_a_line_of_latin_1_is_named(tmp_path: Path) -> None:

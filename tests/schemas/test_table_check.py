@@ -14,10 +14,12 @@ from schemas.table_check import as_table, validate_table
 
 GOOD = {"task": ["push", "churn"], "prompt_id": ["a", "b"], "seed": [1, 1], "sample": [0, 0], "score": [0.5, 1.0]}
 COLUMNS = ["prompt_id", "task", "seed", "sample", "score"]
+UNKNOWN = [pl.lit(None, pl.Float64).alias("truth")]
+UNKNOWN += [pl.lit(None, pl.String).alias(name) for name in ("decoding", "prompt_sha256")]
 
 
 def scores(**columns: Any) -> pl.DataFrame:
-    return pl.DataFrame({**GOOD, **columns}).select(COLUMNS)
+    return pl.DataFrame({**GOOD, **columns}).select(*COLUMNS, *UNKNOWN)
 
 
 def message(table: pl.DataFrame, first_row: int = 1) -> str:

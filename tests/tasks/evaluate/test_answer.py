@@ -1,16 +1,23 @@
-"""Who answers the test split: the base once, and each policy with the adapter of the prompt's task."""
+"""Who answers the test split: a base, or a policy with the adapter of the prompt's task; interrupted or not."""
 
 import io
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from schemas.config import PolicyConfig
+from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.evaluate.answer import BASE_FILE, AnswerRequest, main, tuned_file
-from tasks.policy.child import Channel
+from tasks.evaluate import answer as answer_module
+from tasks.evaluate.answer import AnswerRequest, batch_seed, main
+from tasks.evaluate.answers_file import FINISHED_FILE, ROLLOUTS_FILE, FinishedBatches, read_answers, read_timing
+from tasks.policy.child import REPOSITORY, Channel
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.policy.test_adapters import save_adapter
@@ -38,48 +45,189 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def answer(world: Path, output: Path, policies: dict[int, str]) -> dict[str, list[str]]:
-    """Let policies answer under their training seeds; return each file's completions."""
-    output.mkdir()
-    request = AnswerRequest(
-        base=world / "base",
-        policies={seed: world / name for seed, name in policies.items()},
-        load_in_4bit=False,
-        dataset=world / "dataset",
-        # So low that the likeliest token is drawn, whatever was drawn before.
-        temperature=1e-4,
-        max_tokens=8,
-        batch_size=2,
-        seed=5,
-        output=output,
-    )
-    request_file = output.parent / f"{output.name}.request.json"
-    request_file.write_text(request.model_dump_json(), encoding="utf-8")
-    main(request_file, Channel(io.StringIO()))
-    return {
-        file.name: [json.loads(line)["completion"] for line in file.read_text(encoding="utf-8").splitlines()]
-        for file in output.iterdir()
+def ask(world: Path, folder: Path, policy: str | None = None, **values: Any) -> Path:
+    """Write the request for a model's answers; return its file. Work and output are folders beside it."""
+    (folder / "output").mkdir(parents=True, exist_ok=True)
+    request = {
+        "base": world / "base",
+        "policy": world / policy if policy else None,
+        "load_in_4bit": False,
+        "dataset": world / "dataset",
+        "temperature": 1.0,
+        "max_tokens": 8,
+        "samples": 1,
+        "batch_size": 2,
+        "seed": 5,
+        "work": folder / "work",
+        "output": folder / "output",
+        **values,
     }
+    file = folder / "answer.request.json"
+    file.write_text(AnswerRequest.model_validate(request).model_dump_json(), encoding="utf-8")
+    return file
 
 
-def test_every_policy_answers_as_it_does_alone_and_the_base_answers_once(world: Path, tmp_path: Path) -> None:
-    alone = answer(world, tmp_path / "alone", {42: "push-for-all"})
-    both = answer(world, tmp_path / "both", {42: "push-for-all", 123: "each"})
-    assert alone.keys() == {BASE_FILE, "tuned.rollouts.jsonl"}
-    assert both.keys() == {BASE_FILE, "tuned-seed42.rollouts.jsonl", "tuned-seed123.rollouts.jsonl"}
-    assert both[BASE_FILE] == alone[BASE_FILE]
-    assert both["tuned-seed42.rollouts.jsonl"] == alone["tuned.rollouts.jsonl"]
-    assert len({tuple(completions) for completions in both.values()}) == 3
+def answer(world: Path, folder: Path, policy: str | None = None, **values: Any) -> tuple[Rollout, ...]:
+    main(ask(world, folder, policy, **values), Channel(io.StringIO()))
+    return read_answers(folder / "output")
+
+
+def completions(rollouts: tuple[Rollout, ...]) -> list[str]:
+    return [rollout.completion for rollout in rollouts]
+
+
+# So low that the likeliest token is drawn, whatever was drawn before.
+COLD = 1e-4
+
+
+def test_the_whole_test_split_is_answered_in_its_order_sample_by_sample(world: Path, tmp_path: Path) -> None:
+    rollouts = answer(world, tmp_path, samples=2)
+    assert [rollout.task for rollout in rollouts] == [*TASKS, *TASKS]
+    assert [rollout.prompt.split()[1] for rollout in rollouts] == ["0", "1", "2", "3", "4"] * 2
+    extras = [rollout.model_extra or {} for rollout in rollouts]
+    assert [extra["sample"] for extra in extras] == [0] * 5 + [1] * 5
+    assert all(extra["tokens"] == 8 or extra["stop_reason"] == "end_of_turn" for extra in extras)
+    timing = read_timing(tmp_path / "output")
+    assert [(each.prompt_id, each.sample, each.tokens) for each in timing.answers] == [
+        (rollout.prompt_id, extra["sample"], extra["tokens"]) for rollout, extra in zip(rollouts, extras, strict=True)
+    ]
+
+
+def test_samples_differ_and_the_first_is_the_same_whatever_their_number(world: Path, tmp_path: Path) -> None:
+    one = completions(answer(world, tmp_path / "one"))
+    several = completions(answer(world, tmp_path / "several", samples=3))
+    assert several[:5] == one
+    assert len({tuple(several[start : start + 5]) for start in (0, 5, 10)}) == 3
+
+
+def test_models_answer_alike_in_whatever_order_they_do(world: Path, tmp_path: Path) -> None:
+    models = (None, "push-for-all", "each")
+    forth = {model: answer(world, tmp_path / f"forth-{model}", model) for model in models}
+    back = {model: answer(world, tmp_path / f"back-{model}", model) for model in reversed(models)}
+    assert forth == back
+    assert len({tuple(completions(rollouts)) for rollouts in forth.values()}) == 3
 
 
 def test_a_policy_with_an_adapter_a_task_answers_each_with_its_own(world: Path, tmp_path: Path) -> None:
-    seeds = {1: "each", 2: "push-for-all", 3: "churn-for-all"}
-    files = answer(world, tmp_path / "answers", seeds)
-    each, push, churn = (files[tuned_file(seed, seeds)] for seed in seeds)
+    policies = ("each", "push-for-all", "churn-for-all")
+    each, push, churn = (
+        completions(answer(world, tmp_path / policy, policy, temperature=COLD, samples=2)) for policy in policies
+    )
     assert all(one != other for one, other in zip(push, churn, strict=True))
-    assert each == [{"push": push, "churn": churn}[task][index] for index, task in enumerate(TASKS)]
+    assert each == [{"push": push, "churn": churn}[task][index] for index, task in enumerate([*TASKS, *TASKS])]
 
 
 def test_a_policy_without_an_adapter_for_a_test_prompt_is_refused(world: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no adapter for churn, only for push"):
-        answer(world, tmp_path / "answers", {1: "push-only"})
+        answer(world, tmp_path, "push-only")
+
+
+DIES_IN_ITS_FOURTH_BATCH = """
+import os, signal
+from tasks.evaluate.answer import main
+from tasks.evaluate.answers_file import FinishedBatches
+from tasks.policy.child import serve
+
+add = FinishedBatches.add
+
+def die_in_the_fourth(self, batch):
+    if len(self.batches) == 3:
+        with self._file.open("ab") as file:
+            file.write(batch.model_dump_json().encode()[:50])
+        os.kill(os.getpid(), signal.SIGKILL)
+    add(self, batch)
+
+FinishedBatches.add = die_in_the_fourth
+serve(main)
+"""
+
+
+def test_an_answering_that_was_killed_goes_on_and_gives_the_same(world: Path, tmp_path: Path) -> None:
+    whole = answer(world, tmp_path / "whole", "each", samples=3)
+    request = ask(world, tmp_path / "killed", "each", samples=3)
+    child = subprocess.Popen(
+        [sys.executable, "-c", DIES_IN_ITS_FOURTH_BATCH, str(request)],
+        cwd=REPOSITORY,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert child.wait() == -signal.SIGKILL
+    child.communicate()
+    file = tmp_path / "killed" / "work" / FINISHED_FILE
+    left = file.read_bytes()
+    assert left.count(b"\n") == 3
+    assert not left.endswith(b"\n")
+    assert answer(world, tmp_path / "killed", "each", samples=3) == whole
+    killed, uninterrupted = (tmp_path / name / "output" / ROLLOUTS_FILE for name in ("killed", "whole"))
+    assert killed.read_bytes() == uninterrupted.read_bytes()
+    # What the killed one finished was not drawn again.
+    assert file.read_bytes().startswith(left[: left.rindex(b"\n") + 1])
+    assert len(FinishedBatches(file.parent).batches) == 9
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda content: content[:-1], id="no line end"),
+        pytest.param(lambda content: content[:-20], id="torn"),
+        pytest.param(lambda content: content[:-20] + bytes(20), id="zeros where the disk had no time"),
+        pytest.param(lambda content: content + b'{"sample":0,', id="begun"),
+        pytest.param(lambda content: b"\xff" * 9, id="nothing of ours"),
+    ],
+)
+def test_a_batch_that_was_torn_is_drawn_again(world: Path, tmp_path: Path, spoil: Any) -> None:
+    whole = answer(world, tmp_path, samples=2)
+    file = tmp_path / "work" / FINISHED_FILE
+    content = file.read_bytes()
+    file.write_bytes(spoil(content))
+    assert answer(world, tmp_path, samples=2) == whole
+    batches = [json.loads(line) for line in file.read_bytes().splitlines()]
+    places = [(batch["sample"], batch["number"]) for batch in batches]
+    assert sorted(places) == [(sample, number) for sample in range(2) for number in range(3)]
+
+
+def test_what_is_finished_is_not_drawn_again(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = answer(world, tmp_path)
+    seconds = read_timing(tmp_path / "output").machine_seconds
+    monkeypatch.setattr(answer_module, "_generate", None)
+    assert answer(world, tmp_path) == first
+    assert read_timing(tmp_path / "output").machine_seconds == seconds
+
+
+def test_the_machine_was_busy_for_as_long_as_its_batches_took(world: Path, tmp_path: Path) -> None:
+    answer(world, tmp_path, samples=2)
+    batches = FinishedBatches(tmp_path / "work").batches
+    timing = read_timing(tmp_path / "output")
+    assert timing.machine_seconds == pytest.approx(sum(batch.seconds for batch in batches))
+    took = {(batch.sample, given.index): batch.seconds for batch in batches for given in batch.answers}
+    assert [each.seconds for each in timing.answers] == [took[place] for place in sorted(took)]
+    assert min(took.values()) > 0
+
+
+def test_prompts_of_like_length_are_answered_together(world: Path, tmp_path: Path) -> None:
+    rows = [prompt_row("push", "Pedido " + "de novo " * length) for length in (9, 1, 8, 2, 5)]
+    write_prompts(rows, tmp_path / "dataset" / "data" / "test.parquet")
+    answer(world, tmp_path, dataset=tmp_path / "dataset")
+    batches = FinishedBatches(tmp_path / "work").batches
+    assert [[given.index for given in batch.answers] for batch in batches] == [[1, 3], [4, 2], [0]]
+
+
+def test_no_two_batches_have_one_seed() -> None:
+    seeds = {batch_seed(seed, sample, number) for seed in range(5) for sample in range(8) for number in range(20)}
+    assert len(seeds) == 5 * 8 * 20
+    assert max(seeds) < 2**63
+    assert batch_seed(42, 1, 2) == batch_seed(42, 1, 2)
+
+
+def test_a_gpu_that_is_too_small_is_one_sentence(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    from tasks.policy import generate
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(generate, "generate", fail)
+    with pytest.raises(InputError, match=r"for 2 prompts at once; set evaluate\.batch_size below 2$"):
+        answer(world, tmp_path)

@@ -2,19 +2,29 @@ import json
 import random
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.evaluate.compare import Comparison, compare, write_report
+from tasks.evaluate.compare import Comparison, EdgeShares, compare, write_report
 from tasks.evaluate.statistics import Block
 
 
-def scores(task: TaskName, values: list[float], *, seed: int = 0, sample: int = 0) -> list[PairedScore]:
+def scores(
+    task: TaskName, values: list[float], *, seed: int = 0, sample: int = 0, truth: list[float] | None = None
+) -> list[PairedScore]:
     return [
-        PairedScore(prompt_id=f"{number:03}", task=task, seed=seed, sample=sample, score=value)
+        PairedScore(
+            prompt_id=f"{number:03}",
+            task=task,
+            seed=seed,
+            sample=sample,
+            score=value,
+            truth=None if truth is None else truth[number],
+        )
         for number, value in enumerate(values)
     ]
 
@@ -60,7 +70,12 @@ def test_samples_and_seeds_are_averaged_by_prompt_and_add_no_prompts() -> None:
     assert comparison.overall.n_seeds == 2
     assert [prompt.base for prompt in comparison.prompts] == pytest.approx([0.3, 0.2])
     assert [prompt.tuned for prompt in comparison.prompts] == pytest.approx([0.4, 0.45])
+    assert [dict(prompt.by_seed) for prompt in comparison.prompts] == [
+        pytest.approx({1: 0.4, 2: 0.4}),
+        pytest.approx({1: 0.3, 2: 0.6}),
+    ]
     assert comparison.seed_differences == pytest.approx({1: 0.1, 2: 0.25})
+    assert comparison.task_seed_differences == {"push": pytest.approx({1: 0.1, 2: 0.25})}
 
 
 def test_one_seed_that_lost_holds_the_promotion() -> None:
@@ -87,7 +102,7 @@ def test_overall_is_one_test_and_is_not_corrected() -> None:
 
 
 def test_report_has_exactly_the_fields_of_the_design(tmp_path: Path) -> None:
-    report = json.loads(write_report(run(BASE, TUNED), tmp_path / "new").read_text(encoding="utf-8"))
+    report = json.loads(write_report(run(BASE, TUNED).report(), tmp_path / "new").read_text(encoding="utf-8"))
     block = [
         "n_prompts",
         "n_seeds",
@@ -111,7 +126,7 @@ def test_report_has_exactly_the_fields_of_the_design(tmp_path: Path) -> None:
         "n_for_margin",
         "verdict",
     ]
-    assert list(report) == ["overall", "tasks", "gate"]
+    assert list(report)[:3] == ["overall", "tasks", "gate"]
     assert list(report["gate"]) == ["verdict", "reasons"]
     assert [field.name for field in fields(Block)] == block
     assert all(list(each) == block for each in (report["overall"], *report["tasks"].values()))
@@ -122,9 +137,87 @@ def test_one_prompt_and_all_ties_are_inconclusive_and_held(tmp_path: Path, value
     comparison = run(scores("push", values), scores("push", values))
     assert comparison.overall.verdict == "inconclusive"
     assert comparison.gate.verdict == "hold"
-    assert "NaN" not in write_report(comparison, tmp_path).read_text(encoding="utf-8")
+    assert "NaN" not in write_report(comparison.report(), tmp_path).read_text(encoding="utf-8")
 
 
-def test_refuses_a_margin_that_decides_everything() -> None:
-    with pytest.raises(InputError, match="margin is 0"):
-        compare(BASE, TUNED, margin=0, resamples=1_000, seed=0)
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"margin": 0}, "margin is 0; it must lie between 0 and 1"),
+        ({"margin": 1}, "margin is 1"),
+        ({"margin": float("nan")}, "margin is nan"),
+        ({"seed": -1}, "seed is -1; it must be 0 or more"),
+        ({"resamples": 999}, "resamples is 999"),
+        ({"resamples": 10**9}, "resamples is 1000000000"),
+    ],
+)
+def test_refuses_settings_that_make_no_comparison(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        compare(BASE, TUNED, **{"margin": 0.05, "resamples": 1_000, "seed": 0, **settings})
+
+
+def test_the_report_says_what_the_numbers_rest_on() -> None:
+    base = scores("push", noisy(0.4, 1)) + scores("churn", noisy(0.4, 2))
+    tuned = [
+        row
+        for seed in (1, 2)
+        for row in scores("push", noisy(0.5, seed + 2), seed=seed) + scores("churn", noisy(0.6, seed + 4), seed=seed)
+    ]
+    comparison = run(base, tuned)
+    report = json.loads(json.dumps(comparison.report()))
+    assert report["margin"] == 0.05
+    assert report["ground_truth"] is None
+    assert list(report["seeds"]) == ["overall", "push", "churn"]
+    assert report["seeds"]["overall"] == pytest.approx({str(k): v for k, v in comparison.seed_differences.items()})
+    of_seed_2 = [prompt.by_seed[1][1] - prompt.base for prompt in comparison.prompts if prompt.task == "churn"]
+    assert report["seeds"]["churn"]["2"] == pytest.approx(sum(of_seed_2) / 30)
+    assert list(report["variance"]) == list(report["edges"]) == ["overall", "push", "churn"]
+    assert list(report["variance"]["push"]) == ["prompt", "seed", "interaction", "sample"]
+
+
+def test_ground_truth_has_the_same_statistics_and_a_say_in_the_gate() -> None:
+    right = [1.0] * 30
+    base = scores("extraction", noisy(0.4, 1), truth=right) + scores("push", noisy(0.5, 2))
+    tuned = scores("extraction", noisy(0.6, 3), truth=[0.0] * 20 + right[20:]) + scores("push", noisy(0.52, 4))
+    comparison = run(base, tuned)
+    truth = comparison.ground_truth
+    assert truth is not None
+    assert list(truth.tasks) == ["extraction"]
+    assert truth.overall.n_prompts == 30
+    assert truth.overall.mean_difference == pytest.approx(-2 / 3)
+    assert comparison.gate.verdict == "hold"
+    assert any("the ground truth of extraction is worse" in reason for reason in comparison.gate.reasons)
+    assert comparison.report()["ground_truth"]["overall"]["mean_tuned"] == pytest.approx(1 / 3)
+    unknown = run(BASE, TUNED)
+    assert unknown.gate.verdict == "promote"
+    assert comparison.overall == unknown.overall
+
+
+def test_answers_at_the_ends_of_the_scale_are_counted() -> None:
+    base = scores("push", [0.0, 1e-12, 0.5, 1.0]) + scores("churn", [0.5, 0.5])
+    tuned = scores("push", [0.0, 1 - 1e-12, 1.0, 1.0]) + scores("churn", [0.5, 1.0])
+    edges = run(base, tuned).edges
+    assert edges["push"] == EdgeShares(base_floor=0.5, base_ceiling=0.25, tuned_floor=0.25, tuned_ceiling=0.75)
+    assert edges["overall"].tuned_ceiling == pytest.approx(4 / 6)
+
+
+def test_what_the_samples_vary_is_told_from_what_the_prompts_vary() -> None:
+    source = random.Random(0)
+    shifts = [source.gauss(0.1, 0.02) for _ in range(200)]
+    base = [row for sample in range(4) for row in scores("push", [0.4] * 200, sample=sample)]
+    tuned = [
+        row
+        for sample in range(4)
+        for row in scores("push", [0.4 + shift + source.gauss(0, 0.05) for shift in shifts], sample=sample)
+    ]
+    found = run(base, tuned).variance["push"]
+    assert found.sample == pytest.approx(0.05**2, rel=0.2)
+    assert found.prompt == pytest.approx(0.02**2, rel=0.5)
+
+
+def test_prompts_may_have_been_sampled_unequally_often() -> None:
+    base = scores("push", noisy(0.4, 1)) + scores("push", noisy(0.4, 2)[:10], sample=1)
+    tuned = scores("push", noisy(0.6, 3)) + scores("push", noisy(0.6, 4)[:10], sample=1)
+    comparison = run(base, tuned)
+    assert comparison.prompts[0].base == pytest.approx((base[0].score + base[30].score) / 2)
+    assert "NaN" not in json.dumps(comparison.report())

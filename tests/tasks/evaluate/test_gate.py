@@ -1,6 +1,9 @@
 from dataclasses import replace
 
-from tasks.evaluate.gate import decide
+import pytest
+
+from schemas.tasks import TaskName
+from tasks.evaluate.gate import PromotionGate, decide, hold_against_champion
 from tasks.evaluate.statistics import Block
 
 BETTER = Block(
@@ -34,58 +37,134 @@ WORSE = replace(UNDECIDED, mean_difference=-0.2, noninferiority_low=-0.25, p_har
 
 
 def test_promotes_what_is_shown() -> None:
-    gate = decide(BETTER, {"extraction": BETTER, "push": NON_INFERIOR}, {1: 0.1, 2: 0.05}, 0.05)
+    gate = decide(BETTER, {"extraction": BETTER, "push": NON_INFERIOR}, {1: 0.1, 2: 0.05}, 0.05, None)
     assert gate.verdict == "promote"
     assert "rose by 0.100" in gate.reasons[0]
     assert any("extraction" in reason and "push" not in reason for reason in gate.reasons)
 
 
 def test_holds_what_is_undecided_and_says_what_would_decide_it() -> None:
-    gate = decide(BETTER, {"extraction": BETTER, "push": UNDECIDED}, {1: 0.1}, 0.05)
+    gate = decide(BETTER, {"extraction": BETTER, "push": UNDECIDED}, {1: 0.1}, 0.05, None)
     assert gate.verdict == "hold"
     assert len(gate.reasons) == 1
     assert all(word in gate.reasons[0] for word in ("push", "undecided", "0.080", "0.05", "102 prompts"))
 
 
 def test_a_margin_set_beforehand_can_make_it_decidable() -> None:
-    assert decide(BETTER, {"extraction": BETTER, "push": UNDECIDED}, {1: 0.1}, 0.10).verdict == "promote"
+    assert decide(BETTER, {"extraction": BETTER, "push": UNDECIDED}, {1: 0.1}, 0.10, None).verdict == "promote"
 
 
 def test_holds_harm_to_one_task_though_overall_is_better() -> None:
-    gate = decide(BETTER, {"extraction": BETTER, "push": WORSE}, {1: 0.1}, 0.05)
+    gate = decide(BETTER, {"extraction": BETTER, "push": WORSE}, {1: 0.1}, 0.05, None)
     assert gate.verdict == "hold"
     assert "push is worse" in gate.reasons[0]
 
 
 def test_small_proven_harm_within_the_margin_is_named_beside_the_promotion() -> None:
     slightly_worse = replace(NON_INFERIOR, mean_difference=-0.01, p_harm=0.01, verdict="worse")
-    gate = decide(BETTER, {"extraction": BETTER, "push": slightly_worse}, {1: 0.1}, 0.05)
+    gate = decide(BETTER, {"extraction": BETTER, "push": slightly_worse}, {1: 0.1}, 0.05, None)
     assert gate.verdict == "promote"
-    assert "push" in gate.reasons[-1]
+    assert "worse, but by less than the margin: push" in gate.reasons
 
 
 def test_holds_without_an_overall_gain() -> None:
-    gate = decide(replace(NON_INFERIOR, ci_low=-0.01), {"extraction": BETTER}, {1: 0.1}, 0.05)
+    gate = decide(replace(NON_INFERIOR, ci_low=-0.01), {"extraction": BETTER}, {1: 0.1}, 0.05, None)
     assert gate.verdict == "hold"
     assert "overall" in gate.reasons[0]
 
 
 def test_holds_without_a_better_task() -> None:
-    assert decide(BETTER, {"extraction": NON_INFERIOR}, {1: 0.1}, 0.05).verdict == "hold"
+    assert decide(BETTER, {"extraction": NON_INFERIOR}, {1: 0.1}, 0.05, None).verdict == "hold"
 
 
 def test_holds_when_a_seed_disagrees() -> None:
-    gate = decide(BETTER, {"extraction": BETTER}, {1: 0.1, 2: 0.0, 3: -0.02}, 0.05)
+    gate = decide(BETTER, {"extraction": BETTER}, {1: 0.1, 2: 0.0, 3: -0.02}, 0.05, None)
     assert gate.verdict == "hold"
     assert [reason.split()[1] for reason in gate.reasons] == ["2", "3"]
 
 
 def test_holds_equal_models_and_single_prompts() -> None:
     equal = replace(UNDECIDED, n_nonzero=0)
-    assert "same on all 40 prompts" in decide(equal, {"push": equal}, {1: 0.0}, 0.05).reasons[0]
+    assert "same on all 40 prompts" in decide(equal, {"push": equal}, {1: 0.0}, 0.05, None).reasons[0]
     single = replace(
         UNDECIDED, n_prompts=1, ci_low=None, ci_high=None, noninferiority_low=None, mde=None, n_for_margin=None
     )
-    gate = decide(single, {"push": single}, {1: 0.4}, 0.05)
+    gate = decide(single, {"push": single}, {1: 0.4}, 0.05, None)
     assert gate.verdict == "hold"
     assert "one prompt" in gate.reasons[0]
+
+
+def test_says_where_nothing_is_known_of_the_ground_truth() -> None:
+    assert (
+        "ground truth of the answers is not known" in decide(BETTER, {"push": BETTER}, {1: 0.1}, 0.05, None).reasons[-1]
+    )
+    tasks: dict[TaskName, Block] = {"extraction": BETTER, "push": NON_INFERIOR}
+    reason = decide(BETTER, tasks, {1: 0.1}, 0.05, (NON_INFERIOR, {"extraction": NON_INFERIOR})).reasons[-1]
+    assert "the ground truth is not worse" in reason
+    assert reason.endswith("it is not known of push")
+
+
+@pytest.mark.parametrize(
+    ("overall", "task", "sentence"),
+    [
+        (WORSE, NON_INFERIOR, "the ground truth, which is no reward, is worse: mean difference -0.200, p 0.001"),
+        (UNDECIDED, NON_INFERIOR, "with 40 prompts a loss of 0.080 cannot be excluded, the margin is 0.05"),
+        (NON_INFERIOR, WORSE, "the ground truth of push is worse: mean difference -0.200"),
+    ],
+)
+def test_holds_what_the_reward_likes_and_the_ground_truth_does_not(overall: Block, task: Block, sentence: str) -> None:
+    gate = decide(BETTER, {"push": BETTER}, {1: 0.1}, 0.05, (overall, {"push": task}))
+    assert gate.verdict == "hold"
+    assert len(gate.reasons) == 1
+    assert sentence in gate.reasons[0]
+
+
+def test_an_undecided_ground_truth_of_one_task_alone_holds_nothing() -> None:
+    assert decide(BETTER, {"push": BETTER}, {1: 0.1}, 0.05, (NON_INFERIOR, {"push": UNDECIDED})).verdict == "promote"
+
+
+def test_seeds_that_differ_too_much_are_told_instead_of_a_number_of_prompts() -> None:
+    gate = decide(BETTER, {"push": BETTER, "churn": replace(UNDECIDED, n_for_margin=None)}, {1: 0.1}, 0.05, None)
+    assert gate.reasons[0].endswith("it takes more seeds")
+
+
+def test_what_is_undecided_overall_is_held_with_what_the_test_could_find() -> None:
+    overall = replace(UNDECIDED, ci_low=-0.01, noninferiority_low=0.0, mde=0.123)
+    gate = decide(overall, {"push": replace(UNDECIDED, noninferiority_low=0.0, p_holm=0.07)}, {1: 0.1}, 0.05, None)
+    assert gate.verdict == "hold"
+    assert "find a true gain of 0.123 with power .80" in gate.reasons[0]
+    assert "the nearest to it is push, p 0.070" in gate.reasons[1]
+
+
+PROMOTED = PromotionGate("promote", ("better",))
+HELD = PromotionGate("hold", ("undecided",))
+
+
+def test_a_challenger_that_is_no_worse_than_the_champion_is_promoted() -> None:
+    gate = hold_against_champion(PROMOTED, NON_INFERIOR, {"push": UNDECIDED}, 0.05)
+    assert gate.verdict == "promote"
+    assert gate.reasons[0] == "better"
+    assert "not worse than the champion" in gate.reasons[1]
+
+
+@pytest.mark.parametrize(
+    ("overall", "task", "sentence"),
+    [
+        (WORSE, NON_INFERIOR, "against the champion, overall is worse"),
+        (replace(WORSE, noninferiority_low=-0.01), NON_INFERIOR, "against the champion, overall is worse"),
+        (UNDECIDED, NON_INFERIOR, "against the champion, overall is undecided: with 40 prompts a loss of 0.080"),
+        (replace(UNDECIDED, noninferiority_low=None), NON_INFERIOR, "it has one prompt"),
+        (BETTER, WORSE, "against the champion, push is worse"),
+    ],
+)
+def test_a_challenger_that_may_be_worse_than_the_champion_is_held(overall: Block, task: Block, sentence: str) -> None:
+    gate = hold_against_champion(PROMOTED, overall, {"push": task}, 0.05)
+    assert gate.verdict == "hold"
+    assert len(gate.reasons) == 1
+    assert sentence in gate.reasons[0]
+    held = hold_against_champion(HELD, overall, {"push": task}, 0.05)
+    assert held.reasons == ("undecided", *gate.reasons)
+
+
+def test_what_is_held_stays_held_however_it_stands_to_the_champion() -> None:
+    assert hold_against_champion(HELD, BETTER, {"push": BETTER}, 0.05) == HELD

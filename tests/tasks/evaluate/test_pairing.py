@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,9 +12,15 @@ from tasks.evaluate.pairing import Answer, Pair, pair, read_scores
 
 
 def score(
-    prompt_id: str, value: float = 0.5, *, task: TaskName = "push", seed: int = 0, sample: int = 0
+    prompt_id: str, value: float = 0.5, *, task: TaskName = "push", seed: int = 0, sample: int = 0, **known: Any
 ) -> PairedScore:
-    return PairedScore(prompt_id=prompt_id, task=task, seed=seed, sample=sample, score=value)
+    return PairedScore(prompt_id=prompt_id, task=task, seed=seed, sample=sample, score=value, **known)
+
+
+def refusal(base: list[PairedScore], tuned: list[PairedScore]) -> str:
+    with pytest.raises(InputError) as caught:
+        pair(base, tuned)
+    return str(caught.value)
 
 
 def test_reads_a_file_and_names_the_line_that_is_no_score(tmp_path: Path) -> None:
@@ -22,14 +29,6 @@ def test_reads_a_file_and_names_the_line_that_is_no_score(tmp_path: Path) -> Non
     assert read_scores(path) == (score("a"),)
     path.write_text('{"prompt_id":"b","task":"push","seed":0,"sample":0,"score":NaN}\n', encoding="utf-8")
     with pytest.raises(InputError, match="line 1: score"):
-        read_scores(path)
-
-
-def test_an_answer_that_is_twice_in_a_file_is_named_by_its_lines(tmp_path: Path) -> None:
-    path = tmp_path / "scores.jsonl"
-    lines = [score("a"), score("b"), score("a", 0.7), score("a", sample=1), score("a", seed=1)]
-    path.write_text("".join(line.model_dump_json() + "\n" for line in lines), encoding="utf-8")
-    with pytest.raises(InputError, match=r"scores\.jsonl: rows 1, 3: task, prompt_id, seed, sample together"):
         read_scores(path)
 
 
@@ -80,7 +79,7 @@ def test_names_a_task_of_one_file_only() -> None:
 
 
 def test_names_duplicates_by_row() -> None:
-    with pytest.raises(InputError, match=r"tuned.*push prompt a, seed 0, sample 0 in rows \[1, 3\]"):
+    with pytest.raises(InputError, match=r"tuned.*push prompt a, seed 0, sample 0 in rows 1, 3; keep one"):
         pair([score("a"), score("b")], [score("a"), score("b"), score("a")])
 
 
@@ -100,3 +99,61 @@ def test_refuses_a_seed_that_answered_only_some_prompts() -> None:
 def test_refuses_nothing_to_compare() -> None:
     with pytest.raises(InputError, match="tuned has no scores"):
         pair([score("a")], [])
+
+
+def test_ground_truth_comes_with_the_scores() -> None:
+    pairs = pair([score("a", 0.1, truth=1)], [score("a", 0.5, seed=1, truth=0), score("a", 0.7, seed=2, truth=1)])
+    assert list(pairs.values()) == [Pair(0.1, 0.5, 1, 0), Pair(0.1, 0.7, 1, 1)]
+
+
+def test_a_task_without_ground_truth_stands_beside_one_that_has_it() -> None:
+    rows = [score("a", truth=1), score("a", task="insights")]
+    assert [each.base_truth for each in pair(rows, rows).values()] == [None, 1]
+
+
+def test_ground_truth_of_some_rows_of_a_task_is_refused_and_the_rows_named() -> None:
+    known, some = [score("a", truth=1), score("b", truth=0)], [score("a", truth=1), score("b")]
+    assert refusal(known, some).startswith("truth of push is missing in row 2 of tuned; give it in all rows")
+    unknown = [score("a"), score("b")]
+    assert "missing in rows 1, 2 of base; give" in refusal(unknown, known)
+    assert "missing in rows 1, 2 of base and row 2 of tuned; give" in refusal(unknown, some)
+
+
+def test_answers_that_were_drawn_in_different_ways_are_refused() -> None:
+    cold, hot, unsaid = (score("a", decoding=decoding) for decoding in ("temperature 0.1", "temperature 1", None))
+    assert pair([cold], [cold])
+    assert pair([cold], [unsaid])
+    assert 'is "temperature 0.1" in all rows of base and "temperature 1" in all rows of tuned' in refusal([cold], [hot])
+    mixed = [score(name, decoding="temperature 1") for name in "bcdefgh"]
+    found = refusal([cold, *mixed], [cold, *mixed])
+    assert 'base is not drawn in one way: decoding is "temperature 0.1" in row 1 and "temperature 1"' in found
+    assert "in rows 2, 3, 4, 5, 6, and 2 more" in found
+    assert "decoding is not given in row 1" in refusal([score("a"), mixed[0]], [score("a"), mixed[0]])
+
+
+def test_one_identity_of_two_prompts_is_refused_and_its_rows_named() -> None:
+    rows = [score("a", prompt_sha256="1"), score("b", prompt_sha256="2")]
+    assert pair(rows, [score("a", prompt_sha256="1"), score("b")])
+    edited = [score("a", prompt_sha256="1"), score("b", prompt_sha256="3")]
+    assert "push prompt b in row 2 of tuned and row 2 of base" in refusal(rows, edited)
+    twice = [score("a", prompt_sha256="1"), score("a", sample=1, prompt_sha256="2")]
+    assert "push prompt a in row 2 of base and row 1 of base" in refusal(twice, twice)
+
+
+def test_one_identity_may_be_that_of_a_prompt_of_each_task() -> None:
+    rows = [score("a", prompt_sha256="1"), score("a", task="churn", prompt_sha256="2")]
+    assert len(pair(rows, rows)) == 2
+
+
+def test_a_hostile_identity_is_named_so_that_it_commands_no_terminal() -> None:
+    found = refusal([score("a"), score("\x1b]0;invadido\x07\n" + "b" * 10_000)], [score("a")])
+    assert "\x1b" not in found
+    assert "\n" not in found
+    assert len(found) < 300
+
+
+def test_differing_seeds_are_named_but_not_all_of_many() -> None:
+    base = [score("a", seed=seed) for seed in range(1_000)]
+    assert refusal(base, [score("a", seed=5), score("a", seed=2_000)]).startswith(
+        "base has seeds [0, 1, 2, 3, 4, and 995 more] and tuned [5, 2000]; score the same seeds"
+    )

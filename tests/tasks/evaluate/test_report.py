@@ -2,60 +2,52 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from schemas.documents import PairedScore
-from tasks.evaluate.compare import Comparison, compare
-from tasks.evaluate.report import AnsweredPrompt, Background, headline, render, write_page
+from tasks.evaluate.background import Background, Looks
+from tasks.evaluate.compare import compare
+from tasks.evaluate.report import headline, render, write_page
+from tests.tasks.evaluate.small_comparison import answers, background, comparison, undecided
 
-HOSTILE = (
-    '</div></section><script>alert(1)</script><img src="https://example.org/x" onerror=alert(1)> {{ 7 * 7 }} \ud800'
-)
-
-
-def comparison(gain: float = 0.2) -> Comparison:
-    def score(number: int, value: float) -> PairedScore:
-        return PairedScore(prompt_id=f"p{number}", task="push", seed=0, sample=0, score=value)
-
-    base = [score(number, 0.4) for number in range(12)]
-    tuned = [score(number, 0.4 + gain * (0.5 + number / 12)) for number in range(12)]
-    return compare(base, tuned, margin=0.05, resamples=1_000, seed=0)
-
-
-def answers(text: str) -> list[AnsweredPrompt]:
-    return [
-        AnsweredPrompt("push", f"p{number}", f"pergunta {number}", text, f"melhor {number}") for number in range(12)
-    ]
+CLOSED_BY_NOBODY: Final = {"meta", "br"}
 
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    background = Background(
-        answers=answers(HOSTILE),
-        learning_curve=[(0, 0.4), (10, 0.5), (20, 0.45)],
-        chosen_step=10,
-        ground_truth={"push": {"constraint_rate": (0.25, 0.75)}},
-        identities={"reward version": "ab" * 32},
-    )
-    return render(comparison(), background)
+    return render(comparison(seeds=(7, 8), with_truth=True), background())
 
 
 class Elements(HTMLParser):
-    """Collects the names of the elements, and every attribute that could make a browser fetch or run something."""
+    """Collects the elements' names, unnamed pictures, and every attribute that could fetch or run something."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.names: set[str] = set()
         self.active: list[tuple[str, str | None]] = []
+        self.unnamed_pictures = 0
+        self.open: list[str] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.names.add(tag)
+        if tag not in CLOSED_BY_NOBODY:
+            self.open.append(tag)
+        if tag == "svg" and not dict(attributes).get("aria-label"):
+            self.unnamed_pictures += 1
         for name, value in attributes:
             inside = name == "xlink:href" and value is not None and value.startswith("#")
             if name.startswith("on") or (name in {"src", "href", "xlink:href"} and not inside):
                 self.active.append((name, value))
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attributes)
+        self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
 
 
 def test_text_of_a_model_stays_text(page: str) -> None:
@@ -67,13 +59,51 @@ def test_text_of_a_model_stays_text(page: str) -> None:
     assert "{{ 7 * 7 }}" in page
 
 
-def test_page_stands_alone(page: str) -> None:
-    assert "link" not in Elements(page).names
+def test_signs_that_nobody_sees_are_spelled_out(page: str) -> None:
+    assert not re.search("[\u202e\x1b\ud800]", page)
+    assert "␛[2J" in page
+    assert r"\u202e" in page
+
+
+def test_page_stands_alone_and_is_well_formed(page: str) -> None:
+    elements = Elements(page)
+    assert elements.open == []
+    assert "link" not in elements.names
     assert not re.search(r"@import|url\((?!#)", page)
+    assert "default-src 'none'" in page
+
+
+def test_every_figure_has_words_for_who_cannot_see_it(page: str) -> None:
+    assert page.count("<svg") >= 5
+    assert Elements(page).unnamed_pictures == 0
+
+
+def test_verdict_comes_first_then_its_reasons_then_the_looks(page: str) -> None:
+    body = page[page.index("<body>") :]
+    places = [body.index(text) for text in ("is better than the base", "Why the model may be", "Look number 1", "<svg")]
+    assert places == sorted(places)
 
 
 def test_page_shows_everything_it_was_given(page: str) -> None:
-    for text in ("constraint rate", "ab" * 32, "chosen: step 10", "pergunta 11", "melhor 0", "Promote"):
+    for text in (
+        "Promote",
+        "constraint rate",
+        "ab" * 32,
+        "seed 7: step 10, 0.500, candidate",
+        "pergunta 11",
+        "melhor 0",
+        "Against the champion",
+        "this comparison decides nothing",
+        "1,920",
+        "0.00980",
+        "3.1 %",
+        "agreed on 72 % of 25 pairs",
+        "Each training seed by itself",
+        "Ground truth of single answers",
+        "Floor and ceiling",
+        "between training seeds 0.007",
+        "by seed 7, which answered",
+    ):
         assert text in page
 
 
@@ -82,13 +112,56 @@ def test_largest_gain_and_smallest_are_shown_and_no_other(page: str) -> None:
 
 
 def test_page_is_the_same_for_the_same_numbers(page: str) -> None:
-    assert render(comparison(), Background()) == render(comparison(), Background())
+    assert render(comparison(seeds=(7, 8), with_truth=True), background()) == page
 
 
 def test_what_is_unknown_is_left_out() -> None:
     plain = render(comparison(), Background())
-    for absent in ("Ground truth", "How it learned", "What exactly was compared", "Largest gain"):
+    for absent in (
+        "Ground truth",
+        "How it learned",
+        "What exactly was compared",
+        "Largest gain",
+        "Each training seed",
+        "champion",
+        "What an analysis costs",
+        "judge preferred",
+        "Look number",
+        "Warning",
+        "What would decide",
+    ):
         assert absent not in plain
+    assert "is not known here" in plain
+
+
+def test_a_second_look_and_a_margin_changed_after_reading_are_warned_of() -> None:
+    looks = Looks(3, "2026-11-20T10:00:00+00:00", "2026-11-18T09:00:00+00:00", 0.1)
+    warned = render(comparison(), Background(looks=looks))
+    assert "may be as high as 15 %" in warned
+    assert "it is 0.05 now and was 0.1 at an earlier look" in warned
+    assert warned.index("Warning.") < warned.index("</header>")
+
+
+def test_page_says_what_would_decide_what_is_undecided() -> None:
+    page = render(undecided(seeds=(1, 2, 3)), Background())
+    assert "What would decide what is undecided" in page
+    for seeds in ("with 1<br>seed", "with 3<br>seeds", "with 10<br>seeds"):
+        assert seeds in page
+
+
+def test_other_seeds_are_not_planned_for_where_one_was_run() -> None:
+    page = render(undecided(), Background())
+    assert "with 1<br>seed" in page
+    assert "with 3<br>seeds" not in page
+
+
+def test_judge_without_people_is_warned_of() -> None:
+    judged = background()
+    assert judged.judge is not None
+    by_rubric = replace(judged, judge=replace(judged.judge, raters="rubric"))
+    unchecked = replace(judged, judge=replace(judged.judge, checked_pairs=0, agreement=None))
+    assert "No person scored these pairs" in render(comparison(), by_rubric)
+    assert "Nothing is known of the judge" in render(comparison(), unchecked)
 
 
 def test_long_answers_are_cut_and_the_cut_is_said() -> None:
@@ -98,7 +171,7 @@ def test_long_answers_are_cut_and_the_cut_is_said() -> None:
 
 
 def test_page_is_written_though_a_completion_cannot_be_encoded(tmp_path: Path) -> None:
-    path = write_page(comparison(), Background(answers=answers(HOSTILE)), tmp_path / "report")
+    path = write_page(comparison(), background(), tmp_path / "report")
     assert "alert(1)" in path.read_text(encoding="utf-8")
 
 
@@ -109,9 +182,20 @@ def test_headline_follows_the_verdicts() -> None:
     assert "not ready for promotion" in headline(held)
     assert "worse" in headline(comparison(-0.2))
     assert "cannot be told" in headline(comparison(0))
-    assert "cannot be told" in render(comparison(0), Background())
 
 
-def test_one_prompt_makes_a_page() -> None:
-    single = [PairedScore(prompt_id="p", task="push", seed=0, sample=0, score=0.5)]
-    assert "unknown" in render(compare(single, single, margin=0.05, resamples=1_000, seed=0), Background())
+@pytest.mark.parametrize("prompts", [1, 12])
+def test_equal_scores_and_a_single_prompt_make_a_page(prompts: int) -> None:
+    page = render(comparison(0, prompts=prompts), Background(answers=answers("texto")))
+    assert Elements(page).open == []
+    assert "cannot be told from the base" in page
+    assert ("unknown" in page) == (prompts == 1)
+
+
+def test_full_floor_and_ceiling_are_marked() -> None:
+    def scores(value: float) -> list[PairedScore]:
+        return [PairedScore(prompt_id=str(n), task="push", seed=0, sample=0, score=value) for n in range(4)]
+
+    page = render(compare(scores(0), scores(1), margin=0.05, resamples=1_000, seed=0), Background())
+    shares = re.findall(r'<td( class="crowded")?>(\d+) %', page)
+    assert shares == [(' class="crowded"', "100"), ("", "0"), ("", "0"), (' class="crowded"', "100")] * 2

@@ -1,89 +1,188 @@
-"""The evaluation of several training seeds: all are compared, and the chosen one is shown."""
+"""The evaluation of several training seeds, a champion and a rival: who is compared with whom, and what is written."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schemas.config import AUDIT_FOLDER
-from schemas.evaluate_config import EvaluateConfig
+from schemas.evaluate_config import EvaluateConfig, RivalConfig
+from schemas.prompts import PromptRow
 from tasks.evaluate import stage
-from tasks.evaluate.answer import BASE_FILE, tuned_file
+from tasks.evaluate.answers_file import Answer, Batch, write_answers
+from tasks.evaluate.background import AnsweredPrompt, Looks
+from tasks.evaluate.compare import Comparison
+from tasks.evaluate.judge import JudgeReport
+from tasks.evaluate.stage import Answered, Known
+from tasks.policy.generate import StopReason
+from tests.tasks.curate.prompt_rows import prompt_row
 
 RIGHT = '{"polarity": "positive", "score": 5}'
 WRONG = "gostei"
-PROMPTS = ("a", "b", "c", "d")
-TRAINING: dict[str, Any] = {
+TRAINING: Mapping[str, Any] = {
     "validation": [{"step": 0, "mean_reward": 0.25}, {"step": 10, "mean_reward": 0.75}],
     "chosen_step": 10,
 }
+ROWS: tuple[PromptRow, ...] = tuple(prompt_row("sentiment", f"Avaliação {name}") for name in "abcdefghijkl")
 
 
-def write_rollouts(file: Path, right: str) -> None:
-    """Write an answer to each prompt: right for those named, wrong for the others."""
-    rollouts = [
-        {
-            "prompt_id": prompt,
-            "task": "sentiment",
-            "prompt": f"Avaliação {prompt}",
-            "completion": RIGHT if prompt in right else WRONG,
-            "reference": {"polarity": "positive", "score": 5},
-        }
-        for prompt in PROMPTS
+def write(folder: Path, right: int, samples: int = 1) -> Path:
+    """Write a model's answers to twelve prompts, of which the first ones are right."""
+    folder.mkdir(parents=True)
+    texts = [RIGHT if index < right else WRONG for index in range(len(ROWS))]
+    batches = [
+        Batch(
+            sample=sample,
+            number=0,
+            seconds=6.0,
+            answers=tuple(
+                Answer(index=index, text=text, tokens=7, stop_reason=StopReason.END_OF_TURN)
+                for index, text in enumerate(texts)
+            ),
+        )
+        for sample in range(samples)
     ]
-    file.write_text("".join(json.dumps(rollout) + "\n" for rollout in rollouts), encoding="utf-8")
+    write_answers(folder, ROWS, batches, ours=True)
+    return folder
 
 
-def run(output: Path, right: dict[int, str], chosen: int) -> Any:
-    write_rollouts(output / BASE_FILE, "a")
-    for seed, prompts in right.items():
-        write_rollouts(output / tuned_file(seed, right), prompts)
-    stage.run(
-        EvaluateConfig(resamples=1000),
+def run(
+    folder: Path,
+    tuned: Mapping[int, int],
+    *,
+    chosen: int,
+    base: int = 1,
+    champion: int | None = None,
+    rival: int | None = None,
+    samples: int = 1,
+    judge: stage.Judge | None = None,
+) -> Comparison:
+    output = folder / "evaluation"
+    output.mkdir()
+    rival_config = RivalConfig(url="http://127.0.0.1:1/v1", model="rival-70b") if rival is not None else None
+    return stage.run(
+        EvaluateConfig(resamples=1000, rival=rival_config),
         "grounded",
         99,
         store=AUDIT_FOLDER / "store",
-        training_seeds=tuple(right),
-        chosen_seed=chosen,
-        training=TRAINING,
-        identities={},
+        answered=Answered(
+            base=write(folder / "base", base, samples),
+            tuned={seed: write(folder / f"tuned-{seed}", right, samples) for seed, right in tuned.items()},
+            champion=None if champion is None else write(folder / "champion", champion, samples),
+            rival=None if rival is None else write(folder / "rival", rival, samples),
+        ),
+        known=Known(
+            chosen_seed=chosen,
+            trainings=dict.fromkeys(tuned, TRAINING),
+            identities={"dataset": "d" * 64},
+            decoding="temperature 0.1, 64 tokens",
+            looks=Looks(1, "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00", None),
+        ),
+        judge=judge,
         output=output,
     )
-    return json.loads((output / "report.json").read_text(encoding="utf-8"))
 
 
-def scores(output: Path, name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (output / name).read_text(encoding="utf-8").splitlines()]
+def report(folder: Path) -> Any:
+    return json.loads((folder / "evaluation" / "report.json").read_text(encoding="utf-8"))
+
+
+def scores(folder: Path, name: str) -> list[dict[str, Any]]:
+    text = (folder / "evaluation" / stage.scores_file(name)).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def test_several_seeds_are_averaged_by_prompt_against_the_bases_only_answers(tmp_path: Path) -> None:
-    report = run(tmp_path, {42: "ab", 123: "abcd"}, chosen=123)
-    base = {score["prompt_id"]: score["score"] for score in scores(tmp_path, stage.BASE_SCORES_FILE)}
-    right, wrong = base["a"], base["b"]
+    run(tmp_path, {42: 6, 123: 12}, chosen=123)
+    values = [score["score"] for score in scores(tmp_path, "base")]
+    right, wrong = values[0], values[-1]
     assert right > wrong
-    block = report["tasks"]["sentiment"]
-    assert (block["n_prompts"], block["n_seeds"]) == (4, 2)
-    assert block["mean_base"] == pytest.approx((right + 3 * wrong) / 4)
-    # Of seed 42 two prompts are right, of seed 123 all four.
-    assert block["mean_tuned"] == pytest.approx((6 * right + 2 * wrong) / 8)
+    block = report(tmp_path)["tasks"]["sentiment"]
+    assert (block["n_prompts"], block["n_seeds"]) == (12, 2)
+    assert block["mean_base"] == pytest.approx((right + 11 * wrong) / 12)
+    # Of seed 42 six prompts are right, of seed 123 all twelve.
+    assert block["mean_tuned"] == pytest.approx((18 * right + 6 * wrong) / 24)
 
 
-def test_each_score_carries_the_seed_that_trained_its_policy(tmp_path: Path) -> None:
-    run(tmp_path, {42: "ab", 123: "abcd"}, chosen=123)
-    tuned = scores(tmp_path, stage.TUNED_SCORES_FILE)
-    assert [(score["seed"], score["prompt_id"]) for score in tuned] == [(s, p) for s in (42, 123) for p in PROMPTS]
-    assert {score["seed"] for score in scores(tmp_path, stage.BASE_SCORES_FILE)} == {99}
+def test_each_score_carries_its_seed_its_sample_its_truth_and_how_it_was_drawn(tmp_path: Path) -> None:
+    run(tmp_path, {42: 6, 123: 12}, chosen=123, samples=2)
+    tuned = scores(tmp_path, "tuned")
+    prompts = [row.prompt_id for row in ROWS]
+    assert [(each["seed"], each["sample"], each["prompt_id"]) for each in tuned] == [
+        (seed, sample, prompt) for seed in (42, 123) for sample in (0, 1) for prompt in prompts
+    ]
+    assert {each["seed"] for each in scores(tmp_path, "base")} == {99}
+    assert [each["truth"] for each in tuned[:12]] == [1.0] * 6 + [0.0] * 6
+    assert {each["decoding"] for each in tuned} == {"temperature 0.1, 64 tokens"}
 
 
 @pytest.mark.parametrize(("chosen", "accuracy"), [(42, 0.5), (123, 1.0)])
-def test_the_ground_truth_is_of_the_chosen_policy(chosen: int, accuracy: float, tmp_path: Path) -> None:
-    run(tmp_path, {42: "ab", 123: "abcd"}, chosen=chosen)
-    ground_truth = json.loads((tmp_path / stage.METRICS_FILE).read_text(encoding="utf-8"))
-    assert ground_truth["sentiment"]["accuracy"] == [0.25, accuracy]
+def test_the_metrics_are_of_the_chosen_policy(chosen: int, accuracy: float, tmp_path: Path) -> None:
+    run(tmp_path, {42: 6, 123: 12}, chosen=chosen, base=3)
+    metrics = json.loads((tmp_path / "evaluation" / stage.METRICS_FILE).read_text(encoding="utf-8"))
+    assert metrics["sentiment"]["accuracy"] == {"base": 0.25, "tuned": accuracy}
 
 
 def test_a_seed_that_lost_is_an_objection_though_the_mean_gained(tmp_path: Path) -> None:
-    report = run(tmp_path, {42: "", 123: "abcd"}, chosen=123)
-    assert report["overall"]["mean_difference"] > 0
-    assert any(reason.startswith("seed 42 did not gain") for reason in report["gate"]["reasons"])
+    comparison = run(tmp_path, {42: 0, 123: 12}, chosen=123)
+    assert comparison.overall.mean_difference > 0
+    assert any(reason.startswith("seed 42 did not gain") for reason in comparison.gate.reasons)
+
+
+def test_a_gain_over_the_base_is_promoted_where_the_champion_is_no_better(tmp_path: Path) -> None:
+    gate = run(tmp_path, {1: 11}, chosen=1, champion=10).gate
+    assert gate.verdict == "promote"
+    assert any("champion" in reason for reason in gate.reasons)
+
+
+def test_a_gain_over_the_base_is_held_where_the_champion_is_better(tmp_path: Path) -> None:
+    gate = run(tmp_path, {1: 7}, chosen=1, champion=12).gate
+    assert gate.verdict == "hold"
+    assert all("champion" in reason for reason in gate.reasons)
+    assert report(tmp_path)["gate"] == {"verdict": "hold", "reasons": list(gate.reasons)}
+    assert report(tmp_path)["champion"]["overall"]["mean_difference"] < 0
+
+
+def test_the_champion_is_held_against_the_policy_that_may_be_promoted(tmp_path: Path) -> None:
+    run(tmp_path, {1: 7, 2: 12}, chosen=2, champion=7)
+    assert report(tmp_path)["champion"]["overall"]["n_seeds"] == 1
+    assert report(tmp_path)["champion"]["overall"]["p_win"] == pytest.approx(5 / 12)
+
+
+def test_a_damaged_challenger_is_held_for_its_harm(tmp_path: Path) -> None:
+    gate = run(tmp_path, {1: 0}, chosen=1, base=11).gate
+    assert gate.verdict == "hold"
+    assert any("worse" in reason for reason in gate.reasons)
+
+
+def test_a_rival_is_shown_and_decides_nothing(tmp_path: Path) -> None:
+    gate = run(tmp_path, {1: 9}, chosen=1, rival=12).gate
+    assert gate.verdict == "promote"
+    assert report(tmp_path)["rivals"]["rival-70b"]["overall"]["mean_difference"] < 0
+    assert [each["model"] for each in report(tmp_path)["serving"]] == ["base", "tuned", "rival-70b"]
+    assert not any("rival-70b" in reason for reason in gate.reasons)
+
+
+def test_the_judge_reads_each_prompts_first_answers_side_by_side(tmp_path: Path) -> None:
+    seen: list[AnsweredPrompt] = []
+
+    def judge(answers: Any) -> JudgeReport:
+        seen.extend(answers)
+        return JudgeReport("judge", 12, 6, 0, 6, 0, 0, 0, None, None, None, "")
+
+    run(tmp_path, {1: 6}, chosen=1, base=0, samples=2, judge=judge)
+    assert [answer.prompt_id for answer in seen] == [row.prompt_id for row in ROWS]
+    assert [(each.base_completion, each.tuned_completion) for each in seen[5:7]] == [(WRONG, RIGHT), (WRONG, WRONG)]
+    assert report(tmp_path)["judge"]["tuned_wins"] == 6
+
+
+def test_every_document_is_written_and_the_same_answers_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        run(tmp_path / name, {1: 9}, chosen=1, champion=8)
+    files = {file.relative_to(tmp_path / "first"): file for file in (tmp_path / "first/evaluation").rglob("*.*")}
+    assert {"report.json", "report.html", "report.md", "base.scores.jsonl"} <= {path.name for path in files}
+    for path, file in files.items():
+        assert file.read_bytes() == (tmp_path / "second" / path).read_bytes(), path

@@ -6,90 +6,29 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from schemas.tasks import TASK_NAMES
 from tasks.evaluate.statistics import (
     Block,
-    Numbers,
     correct,
     hodges_lehmann,
     holm,
-    mean_interval,
     measure,
-    rank_with_sign,
-    sign_flip,
 )
+from tasks.evaluate.variance import Numbers
 
 
 def generator(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
+def measured(base: Numbers, tuned: Numbers, margin: float = 0.05, seed: int = 0) -> Block:
+    return measure(base, tuned, margin=margin, resamples=2_000, rng=generator(seed))
+
+
 def block_of(differences: list[float], margin: float = 0.05, base: float = 0.5) -> Block:
-    scores = np.full(len(differences), base)
-    return measure(scores, scores + np.array(differences), n_seeds=1, margin=margin, resamples=2_000, rng=generator())
-
-
-def test_sign_flip_enumerates_all_patterns_of_few_differences() -> None:
-    values = np.array([0.3, -0.1, 0.2, 0.25, 0.05, -0.02, 0.4])
-    greater, less = sign_flip(values, 10, generator())
-    enumerated = stats.permutation_test((values,), np.mean, permutation_type="samples", alternative="greater")
-    assert greater == pytest.approx(enumerated.pvalue, abs=1e-12)
-    enumerated = stats.permutation_test((values,), np.mean, permutation_type="samples", alternative="less")
-    assert less == pytest.approx(enumerated.pvalue, abs=1e-12)
-
-
-def test_sign_flip_counts_ties_of_the_sum_as_extreme() -> None:
-    # Of the 16 patterns of four equal gains, one sum is as high as the observed, and all are as low.
-    assert sign_flip(np.full(4, 0.1), 10, generator()) == (1 / 16, 1.0)
-    # In floating point 0.1 + 0.2 is not 0.3: the pattern that turns all signs still ties with this sum of 0.
-    assert sign_flip(np.array([0.1, 0.2, -0.3]), 10, generator()) == (5 / 8, 5 / 8)
-
-
-def test_sign_flip_by_monte_carlo_is_near_scipy_and_never_zero() -> None:
-    values = np.round(generator(1).normal(0.08, 0.3, 65), 3)
-    greater, less = sign_flip(values, 20_000, generator())
-    expected = stats.permutation_test(
-        (values,), np.mean, permutation_type="samples", alternative="greater", n_resamples=20_000, rng=generator(2)
-    )
-    assert greater == pytest.approx(expected.pvalue, abs=0.006)
-    assert greater + less == pytest.approx(1, abs=1e-3)
-    assert sign_flip(np.full(40, 0.2), 2_000, generator())[0] == pytest.approx(1 / 2_001)
-
-
-def test_sign_flip_ignores_ties_between_the_models() -> None:
-    values = np.array([0.3, -0.1, 0.2, 0.25])
-    assert sign_flip(np.append(values, np.zeros(50)), 10, generator()) == sign_flip(values, 10, generator())
-    assert sign_flip(np.zeros(50), 10, generator()) == (1.0, 1.0)
-
-
-def test_sign_flip_of_ranks_is_wilcoxon() -> None:
-    differences = np.array([0.3, -0.1, 0.2, 0.2, 0.05, -0.02, 0.4, 0.1, -0.2, 0.0, 0.15])
-    p, _ = sign_flip(rank_with_sign(differences), 10, generator())
-    method = stats.PermutationMethod(n_resamples=4_096)
-    assert p == pytest.approx(stats.wilcoxon(differences, alternative="greater", method=method).pvalue, abs=1e-12)
-
-
-def test_interval_agrees_with_the_normal_one_where_that_is_right() -> None:
-    differences = generator(3).normal(0.1, 0.3, 400)
-    low, high, one_sided = mean_interval(differences, 10_000, generator())
-    half = 1.96 * differences.std(ddof=1) / 20
-    assert low == pytest.approx(differences.mean() - half, abs=0.002)
-    assert high == pytest.approx(differences.mean() + half, abs=0.002)
-    assert one_sided == pytest.approx(differences.mean() - 1.645 / 1.96 * half, abs=0.002)
-
-
-def test_interval_covers_the_mean_of_bounded_tied_scores() -> None:
-    rng = generator(4)
-    covered = 0
-    for _ in range(300):
-        differences = rng.choice([0.0, 0.1, 0.25, -0.2, 0.6], 40, p=[0.5, 0.2, 0.1, 0.15, 0.05])
-        low, high, _ = mean_interval(differences, 1_000, rng)
-        assert low is not None
-        assert high is not None
-        covered += low <= 0.045 <= high
-    assert 0.91 <= covered / 300 <= 0.98
+    scores = np.full((len(differences), 1), base)
+    return measured(scores, scores + np.array(differences)[:, None], margin)
 
 
 def test_hodges_lehmann_is_the_median_of_the_pairwise_means() -> None:
@@ -166,23 +105,91 @@ def test_equal_scores_and_single_prompts_are_inconclusive() -> None:
     assert single.ci_low is single.noninferiority_low is single.mde is single.n_for_margin is None
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from([-1.0, -0.5, -0.1, 0.0, 0.1, 0.3, 1.0]), min_size=1, max_size=25), st.integers(0, 9))
-def test_every_number_is_finite_and_consistent(differences: list[float], seed: int) -> None:
-    base = np.array([0.0 if value >= 0 else 1.0 for value in differences])
-    tuned: Numbers = base + np.array(differences)
-    block = measure(base, tuned, n_seeds=1, margin=0.05, resamples=1_000, rng=generator(seed))
+DIFFERENCES = st.sampled_from([-1.0, -0.5, -0.1, 0.0, 0.1, 0.3, 1.0])
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(1, 3).flatmap(
+        lambda n_seeds: st.lists(st.lists(DIFFERENCES, min_size=n_seeds, max_size=n_seeds), min_size=1, max_size=20)
+    ),
+    st.integers(0, 9),
+)
+def test_every_number_is_finite_and_consistent(differences: list[list[float]], seed: int) -> None:
+    by_seed = np.array(differences)
+    base = np.where(by_seed >= 0, 0.0, 1.0)
+    tuned: Numbers = base + by_seed
+    block = measured(base, tuned, seed=seed)
     json.dumps(asdict(block), allow_nan=False)
+    assert (block.n_prompts, block.n_seeds) == by_seed.shape
     assert block.p_win + block.p_tie + block.p_loss == pytest.approx(1)
-    assert block.n_nonzero == sum(value != 0 for value in differences)
+    assert block.n_nonzero == np.count_nonzero(by_seed.mean(axis=1).round(9))
     assert math.isclose(block.mean_tuned - block.mean_base, block.mean_difference, abs_tol=1e-8)
     if block.ci_low is not None and block.ci_high is not None and block.noninferiority_low is not None:
-        assert block.ci_low - 1e-9 <= block.noninferiority_low
-        assert block.ci_low - 1e-9 <= block.mean_difference <= block.ci_high + 1e-9
-    mirrored = measure(tuned, base, n_seeds=1, margin=0.05, resamples=1_000, rng=generator(seed))
+        assert -1 <= block.ci_low <= block.noninferiority_low + 1e-9
+        assert block.ci_low - 1e-9 <= block.mean_difference <= block.ci_high + 1e-9 <= 1 + 2e-9
+    mirrored = measured(tuned, base, seed=seed)
     assert mirrored.mean_difference == pytest.approx(-block.mean_difference)
     assert mirrored.rank_biserial == pytest.approx(-block.rank_biserial)
     assert {block.verdict, mirrored.verdict} != {"better"}
+
+
+def test_swapping_the_models_swaps_gain_and_harm() -> None:
+    base, tuned = generator(11).choice([0.0, 0.0, 0.3, 0.5, 1.0], (2, 15, 2))
+    block, swapped = measured(base, tuned), measured(tuned, base)
+    # Fifteen prompts are enumerated, so that nothing but rounding may differ.
+    assert swapped.p_harm == pytest.approx(block.p_signflip, abs=1e-12)
+    assert swapped.p_signflip == pytest.approx(block.p_harm, abs=1e-12)
+    assert swapped.hodges_lehmann == pytest.approx(-block.hodges_lehmann, abs=1e-12)
+    assert (swapped.p_win, swapped.p_loss, swapped.p_tie) == (block.p_loss, block.p_win, block.p_tie)
+    assert swapped.mde == pytest.approx(block.mde)
+    assert block.ci_low is not None
+    assert swapped.ci_high == pytest.approx(-block.ci_low, abs=0.03)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(-30, 30), min_size=2, max_size=16), st.integers(1, 19))
+def test_a_constant_added_to_both_models_changes_nothing(twentieths: list[int], constant: int) -> None:
+    differences = np.array(twentieths)[:, None] / 100
+    lower = measured(np.full_like(differences, 0.3), 0.3 + differences)
+    higher = measured(np.full_like(differences, 0.3 + constant / 50), 0.3 + constant / 50 + differences)
+    for name, value in asdict(lower).items():
+        if name not in ("mean_base", "mean_tuned"):
+            assert asdict(higher)[name] == pytest.approx(value), name
+
+
+def test_the_order_of_prompts_and_of_seeds_is_of_no_matter() -> None:
+    rng = generator(12)
+    base, tuned = rng.integers(0, 21, (2, 60, 3)) / 20
+    prompts, seeds = rng.permutation(60), rng.permutation(3)
+    one, other = asdict(measured(base, tuned)), asdict(measured(base[prompts][:, seeds], tuned[prompts][:, seeds]))
+    resampled = {"ci_low", "ci_high", "noninferiority_low", "p_signflip", "p_wilcoxon", "p_harm", "p_holm"}
+    for name, value in one.items():
+        assert other[name] == pytest.approx(value, abs=0.05 if name in resampled else 1e-9), name
+
+
+def test_one_seed_repeated_is_no_more_than_that_seed() -> None:
+    base, tuned = generator(13).integers(0, 21, (2, 40, 1)) / 20
+    once, twice = measured(base, tuned), measured(np.repeat(base, 2, axis=1), np.repeat(tuned, 2, axis=1))
+    assert once.ci_low is not None
+    assert twice.ci_low == pytest.approx(once.ci_low, abs=0.02)
+    assert twice.mde == pytest.approx(once.mde)
+    assert twice.n_for_margin == once.n_for_margin
+    assert (twice.p_signflip, twice.p_wilcoxon) == pytest.approx((once.p_signflip, once.p_wilcoxon), abs=0.03)
+
+
+def test_seeds_that_disagree_make_the_interval_wider_but_not_the_test() -> None:
+    base = np.full((60, 3), 0.4)
+    agreeing = base + 0.1 + generator(14).normal(0, 0.1, (60, 1)).round(2)
+    disagreeing = agreeing + np.array([-0.12, 0.0, 0.12])
+    one, other = measured(base, agreeing), measured(base, disagreeing)
+    assert one.verdict == "better"
+    assert other.p_signflip == one.p_signflip
+    assert other.ci_low is not None
+    assert other.ci_low < 0
+    assert other.verdict == "inconclusive"
+    # No number of prompts would show that new trainings are no worse: it takes more of them.
+    assert other.n_for_margin is None
 
 
 def test_same_seed_same_numbers() -> None:

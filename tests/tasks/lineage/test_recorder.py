@@ -181,56 +181,6 @@ def test_a_killed_process_leaves_no_run_running_for_ever(recorder: Recorder, cli
     assert client.get_run(finished).info.status == "FINISHED"
 
 
-def register(recorder: Recorder, name: str, evaluation: ArtifactRecord = EVALUATION, verdict: str = "promote") -> str:
-    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "promote", {}, {}) as stage:
-        return recorder.register(
-            stage.run_id, name, policy=POLICY, evaluation=evaluation, verdict=verdict, metrics={"mean_tuned": 0.75}
-        ).version
-
-
-def test_a_registered_policy_tells_what_it_is_and_who_judged_it(recorder: Recorder, client: Any) -> None:
-    version = client.get_model_version("tells", register(recorder, "tells"))
-    assert version.tags == {
-        "policy_sha256": POLICY.sha256,
-        "evaluation_sha256": EVALUATION.sha256,
-        "verdict": "promote",
-    }
-    assert version.status == "READY"
-    model = client.get_logged_model(version.source.removeprefix("models:/"))
-    assert {metric.key: metric.value for metric in model.metrics} == {"mean_tuned": 0.75}
-    assert model.status == "READY"
-    assert [file.path for file in client.list_logged_model_artifacts(model.model_id)] == ["record.json"]
-
-
-def test_an_alias_moves_only_when_it_is_told_to(recorder: Recorder) -> None:
-    assert recorder.holder("aliased", "champion") is None
-    first = register(recorder, "aliased")
-    assert recorder.holder("aliased", "champion") is None
-    recorder.set_alias("aliased", "champion", first)
-    second = register(recorder, "aliased", artifact("evaluation", "5"), "hold")
-    champion = recorder.holder("aliased", "champion")
-    assert champion is not None
-    assert (champion.version, champion.policy) == (first, POLICY.sha256)
-    assert (champion.evaluation, champion.verdict) == (EVALUATION.sha256, "promote")
-    recorder.set_alias("aliased", "champion", second)
-    champion = recorder.holder("aliased", "champion")
-    assert champion is not None
-    assert (champion.version, champion.verdict) == (second, "hold")
-
-
-def test_registering_again_after_an_interruption_makes_no_second_version(recorder: Recorder, client: Any) -> None:
-    assert register(recorder, "again") == register(recorder, "again")
-    assert len(client.search_model_versions("name = 'again'")) == 1
-
-
-def test_a_foreign_version_under_the_alias_is_named(recorder: Recorder, client: Any, folder: Path) -> None:
-    client.create_registered_model("foreign")
-    version = client.create_model_version("foreign", source=(folder / "artifacts").as_uri())
-    client.set_registered_model_alias("foreign", "champion", version.version)
-    with pytest.raises(InputError, match="version 1 of the registered model foreign"):
-        recorder.holder("foreign", "champion")
-
-
 def test_a_second_recorder_writes_to_the_same_experiment(recorder: Recorder, client: Any, folder: Path) -> None:
     again = Recorder(recorder._uri, folder / "elsewhere", EXPERIMENT)
     assert again._experiment_id == recorder._experiment_id

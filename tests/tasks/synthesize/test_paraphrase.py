@@ -13,11 +13,12 @@ from schemas.errors import InputError
 from schemas.prompts import PromptRow, content_id
 from tasks.commerce.wordings import read_wording
 from tasks.curate.quarantine import drop_schema_failures
-from tasks.synthesize import paraphrase, paraphrase_endpoint
+from tasks.policy import endpoint
+from tasks.synthesize import paraphrase
 from tasks.synthesize.paraphrase import Tally, find_sentence, open_paraphraser
 from tasks.synthesize.paraphrase_cache import FILE
+from tests.chat_server import ChatServer, Reply, in_turn, says, serve
 from tests.prompt_tables import prompt_table
-from tests.tasks.synthesize.chat_server import ChatServer, Reply, in_turn, says, serve
 
 REVIEW = "Sou a Joana Prado, comprei e não chegou!\nQuero meu dinheiro: joana@exemplo.com.br"
 INSTRUCTION = read_wording("extraction").instructions[0]
@@ -26,7 +27,7 @@ WORDED_ANEW = f"Agora, {INSTRUCTION[0].lower()}{INSTRUCTION[1:]}"
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paraphrase_endpoint, "FIRST_WAIT_SECONDS", 0.001)
+    monkeypatch.setattr(endpoint, "FIRST_WAIT_SECONDS", 0.001)
 
 
 def extraction_row(number: int = 0, instruction: str = INSTRUCTION) -> PromptRow:

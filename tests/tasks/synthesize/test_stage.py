@@ -13,8 +13,8 @@ from schemas.store_files import read_store, write_store
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import drop_schema_failures
 from tasks.synthesize import stage
+from tests.chat_server import says, serve
 from tests.schemas.olist_sample import SAMPLE, needs_sample
-from tests.tasks.synthesize.chat_server import says, serve
 
 COUNTS = {"extraction": 12, "sql_qa": 9, "insights": 8, "push": 7, "sentiment": 6, "churn": 5}
 

@@ -1,6 +1,7 @@
 """The merged model is the base with its adapter, in the base's own precision, or it is not written as one."""
 
 import json
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,15 @@ import pytest
 
 from schemas.config import PolicyConfig
 from schemas.errors import GateRefused, InputError
-from tasks.train import export
-from tasks.train.export import write_merged
+from schemas.prompts import PromptRow
+from tasks.policy import merge
+from tasks.policy.generate import as_messages
+from tasks.policy.merge import ANSWER_TOKENS, CHECK_PROMPTS, MergeCheck, check_prompts, write_merged
 
 SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=2, heads=2, feed_forward_size=32)
 PROBE = [[5, 60, 7, 88, 91, 130]]
+# Of different lengths, so that the shorter ones are padded.
+PROMPTS = [as_messages("Responda em português.", "o pedido chegou atrasado " * (1 + count)) for count in range(20)]
 
 
 def _write_base(folder: Path, *, width: int = 32, dtype: str = "float32") -> Path:
@@ -31,7 +36,7 @@ def _write_base(folder: Path, *, width: int = 32, dtype: str = "float32") -> Pat
     return folder
 
 
-def _write_adapter(folder: Path, base: Path) -> Path:
+def _write_adapter(folder: Path, base: Path, *, spread: float = 0.05) -> Path:
     """Save an adapter that matters: LoRA's B is zero until it is trained, and any merge would look right."""
     import torch
     from peft import LoraConfig, get_peft_model
@@ -44,9 +49,13 @@ def _write_adapter(folder: Path, base: Path) -> Path:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "lora_B" in name:
-                parameter.normal_(std=0.05)
+                parameter.normal_(std=spread)
     model.save_pretrained(folder)
     return folder
+
+
+def _merge(base: Path, adapter: Path, output: Path, prompts: Any = PROMPTS) -> MergeCheck:
+    return write_merged(base, adapter, output, prompts, remedy="leave it unmerged")
 
 
 def _logits(model: Any) -> Any:
@@ -64,7 +73,7 @@ def test_the_merged_model_answers_as_base_and_adapter(tmp_path: Path, dtype: str
 
     base = _write_base(tmp_path / "base", dtype=dtype)
     adapter = _write_adapter(tmp_path / "adapter", base)
-    write_merged(base, adapter, tmp_path / "merged")
+    check = _merge(base, adapter, tmp_path / "merged")
     merged = AutoModelForCausalLM.from_pretrained(tmp_path / "merged", dtype="auto")
     assert merged.dtype == getattr(torch, dtype)
     plain = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
@@ -75,12 +84,51 @@ def test_the_merged_model_answers_as_base_and_adapter(tmp_path: Path, dtype: str
     assert not list((tmp_path / "merged").glob("adapter*"))
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "merged")
     assert tokenizer.chat_template == AutoTokenizer.from_pretrained(base).chat_template
+    assert (check.prompts, check.dtype) == (20, dtype)
+    assert 20 <= check.tokens <= 20 * ANSWER_TOKENS
+    assert check.merged_difference <= check.written_difference
+
+
+def test_the_compared_tokens_are_those_that_base_and_adapter_answer_greedily_one_by_one(tmp_path: Path) -> None:
+    """All prompts are answered at once, padded; the padding must not be answered to."""
+    import torch
+    from peft import PeftModel
+
+    from tasks.policy.load import load_tokenizer, reset_generation_config
+
+    base = _write_base(tmp_path / "base")
+    adapter = _write_adapter(tmp_path / "adapter", base, spread=0.5)
+    tokenizer = load_tokenizer(base)
+    plain = merge._load_exact(base, "")
+    reset_generation_config(plain)
+    model = PeftModel.from_pretrained(plain, adapter).eval()
+    answers = merge._answer(model, tokenizer, PROMPTS)
+    chosen = iter(merge._logits(model, answers).argmax(dim=-1))
+    for prompt, count in zip(PROMPTS, answers.counted.sum(dim=1).tolist(), strict=True):
+        text = tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
+        ids = tokenizer(text, return_tensors="pt", add_special_tokens=False)["input_ids"]
+        for token in islice(chosen, count):
+            with torch.inference_mode():
+                assert model(input_ids=ids).logits[0, -1].argmax() == token
+            ids = torch.cat([ids, token.reshape(1, 1)], dim=1)
+    assert list(chosen) == []
+    assert len(set(answers.ids[answers.mask == 1].tolist())) > 5
+
+
+def test_an_answer_counts_up_to_its_end_of_turn() -> None:
+    import torch
+
+    end, pad = 9, 0
+    ids = torch.tensor([[pad, 5, 6, 9, 4, 4], [5, 5, 6, 7, 8, 9]])
+    answers = merge._Answers(ids, torch.tensor([[0, 1], [1, 1]]), end)
+    assert answers.counted.tolist() == [[True, True, False, False], [True, True, True, True]]
+    assert answers.mask.tolist() == [[0, 1, 1, 1, 0, 0], [1] * 6]
 
 
 def test_the_bases_own_sampling_is_not_passed_on(tmp_path: Path) -> None:
     """Tucano2's own configuration has a temperature of 0.1 and a repetition penalty that nothing was evaluated with."""
     base = _write_base(tmp_path / "base")
-    write_merged(base, _write_adapter(tmp_path / "adapter", base), tmp_path / "merged")
+    _merge(base, _write_adapter(tmp_path / "adapter", base), tmp_path / "merged", PROMPTS[:2])
     written = json.loads((tmp_path / "merged" / "generation_config.json").read_text(encoding="utf-8"))
     assert not {"temperature", "repetition_penalty"} & set(written)
     assert written["eos_token_id"] is not None
@@ -88,26 +136,43 @@ def test_the_bases_own_sampling_is_not_passed_on(tmp_path: Path) -> None:
 
 def test_an_adapter_of_another_base_is_refused(tmp_path: Path) -> None:
     base, wider = _write_base(tmp_path / "base"), _write_base(tmp_path / "wider", width=64)
+    adapter = _write_adapter(tmp_path / "adapter", wider)
     with pytest.raises(InputError, match=r"no adapter of .*base can be read from .*\(RuntimeError\); train it anew"):
-        write_merged(base, _write_adapter(tmp_path / "adapter", wider), tmp_path / "merged")
+        _merge(base, adapter, tmp_path / "merged")
 
 
+@pytest.mark.parametrize(
+    ("spread", "told"), [(0.05, "standard deviations of a logit, limit 1e-03"), (0.5, "answers with other words")]
+)
 def test_a_merge_that_went_wrong_is_not_passed_off_as_the_policy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spread: float, told: str
 ) -> None:
     """Unloading without merging gives the base back, and a report that praises it."""
     from peft import PeftModel
 
     base = _write_base(tmp_path / "base")
-    adapter = _write_adapter(tmp_path / "adapter", base)
+    adapter = _write_adapter(tmp_path / "adapter", base, spread=spread)
     monkeypatch.setattr(PeftModel, "merge_and_unload", lambda self: self.unload(), raising=False)
-    with pytest.raises(GateRefused, match=r"train\.export_merged=false"):
-        write_merged(base, adapter, tmp_path / "merged")
+    with pytest.raises(GateRefused, match=f"{told}; leave it unmerged"):
+        _merge(base, adapter, tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
 
 
 def test_what_is_on_disk_is_compared_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = _write_base(tmp_path / "base", dtype="bfloat16")
     adapter = _write_adapter(tmp_path / "adapter", base)
-    monkeypatch.setattr(export, "WRITTEN_TOLERANCE", 0.0)
+    monkeypatch.setattr(merge, "WRITTEN_TOLERANCE", 0.0)
     with pytest.raises(GateRefused, match=r"the model written to .*merged differs"):
-        write_merged(base, adapter, tmp_path / "merged")
+        _merge(base, adapter, tmp_path / "merged")
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(3, [0, 1, 2]), (20, list(range(20))), (60, list(range(0, 60, 3)))])
+def test_the_prompts_to_compare_on_are_spread_over_the_rows(rows: int, expected: list[int]) -> None:
+    prompts = [
+        PromptRow(str(index), "push", "sistema", f"pergunta {index}", {}, "simulated", None, None, None)
+        for index in range(rows)
+    ]
+    chosen = check_prompts(prompts)
+    assert [messages[1]["content"] for messages in chosen] == [f"pergunta {index}" for index in expected]
+    assert len(chosen) <= CHECK_PROMPTS
+    assert chosen[0][0] == {"role": "system", "content": "sistema"}

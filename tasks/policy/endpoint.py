@@ -1,4 +1,4 @@
-"""Asks a language model at an endpoint of OpenAI's form (vLLM, Ollama, and others) for one sentence.
+"""Asks a language model at an endpoint of OpenAI's form (vLLM, Ollama, and others).
 
 The endpoint is not trusted: how much it may send and how long it may take is limited, its answer is read by a schema,
 it is followed nowhere else, and nothing that it says is repeated in a message. The key is read from the environment,
@@ -10,7 +10,9 @@ that never ends its answer nor Ctrl-C has to be waited for.
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
@@ -20,25 +22,54 @@ import httpx
 from pydantic import BaseModel, Field, ValidationError
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
-from schemas.config import ParaphraseConfig
+from schemas.endpoint_section import EndpointSection
 from schemas.errors import InputError
 
 MAX_BYTES: Final = 200_000
-"""No answer of one sentence is longer, with all that comes around it."""
-MAX_TOKENS: Final = 200
+"""No answer is longer, with all that comes around it."""
 FIRST_WAIT_SECONDS: Final = 0.5
 MAX_WAIT_SECONDS: Final = 60.0
 """The longest wait before the next attempt, also where the endpoint asks for a longer one."""
 BUSY: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 REMEDIES: Final = {
-    401: "set the environment variable that synthesize.paraphrase.key_variable names to a key that it accepts",
+    401: "set the environment variable that {section}.key_variable names to a key that it accepts",
     403: "use a key that may use the model",
-    404: "check synthesize.paraphrase.url, which usually ends in /v1, and the model's name",
+    404: "check {section}.url, which usually ends in /v1, and the model's name",
 }
 
 
 class EndpointError(InputError):
     """The endpoint cannot be used: it is down, refuses, or does not speak OpenAI's form."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked."""
+
+    key: str
+    """What its answer is kept by."""
+    system: str
+    """The system prompt."""
+    text: str
+    """The user's message."""
+    seed: int
+    """For servers that sample by one."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the model answered, with what its endpoint said of it."""
+
+    text: str
+    """Empty where the endpoint ended the answer without any text, such as after a filter."""
+    stop_reason: str | None
+    """The endpoint's own word for why the answer ended, such as `stop` or `length`; None where it gave none."""
+    prompt_tokens: int | None
+    """Tokens that were read, as the endpoint counted them; None where it told none."""
+    completion_tokens: int | None
+    """Tokens that were written, as the endpoint counted them; None where it told none."""
+    seconds: float
+    """From the request that was answered to its answer; attempts that failed are not in it."""
 
 
 class _Transient(Exception):
@@ -49,30 +80,61 @@ class _Transient(Exception):
         self.retry_after = retry_after
 
 
+_Count = Annotated[int, Field(ge=0)]
+
+
 class _Message(BaseModel):
-    content: str
+    content: str | None
 
 
 class _Choice(BaseModel):
     message: _Message
+    finish_reason: Annotated[str, Field(max_length=64)] | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: _Count | None = None
+    completion_tokens: _Count | None = None
 
 
 class _Completion(BaseModel):
     choices: Annotated[list[_Choice], Field(min_length=1)]
+    usage: _Usage | None = None
 
 
 class Endpoint:
     """A chat model; for one thread, in which no event loop runs."""
 
-    def __init__(self, config: ParaphraseConfig) -> None:
+    def __init__(
+        self,
+        config: EndpointSection,
+        *,
+        purpose: str,
+        section: str,
+        otherwise: str,
+        temperature: float,
+        max_tokens: int,
+    ) -> None:
         """Read the key from the environment.
+
+        Args:
+            config: Where the endpoint is, and how it is asked.
+            purpose: What it is called in messages: `the {purpose} endpoint`.
+            section: The section of the configuration that names it, for remedies.
+            otherwise: What else its user may do where it cannot be used, such as a setting to go on without.
+            temperature: Sampling temperature.
+            max_tokens: Longest answer, in the endpoint's tokens.
 
         Raises:
             InputError: The environment variable is not set, or holds what no header can carry.
         """
         self._config = config
+        self._purpose = purpose
+        self._section = section
+        self._otherwise = otherwise
+        self._decoding = {"temperature": temperature, "max_tokens": max_tokens}
         # No compression: what is small on the wire could be without limit in memory.
-        headers = {"Accept-Encoding": "identity", **_authorization(config.key_variable)}
+        headers = {"Accept-Encoding": "identity", **_authorization(config.key_variable, section)}
         self._client = httpx.AsyncClient(headers=headers, timeout=config.timeout_seconds)
         self._runner = asyncio.Runner()
         backoff = wait_exponential_jitter(initial=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS, jitter=FIRST_WAIT_SECONDS)
@@ -101,54 +163,53 @@ class Endpoint:
         finally:
             self._runner.close()
 
-    def ask(self, instruction: str, questions: Mapping[str, str], keep: Callable[[str, str], None]) -> str | None:
+    def ask_all(self, questions: Sequence[Question], keep: Callable[[str, Reply], None]) -> str | None:
         """Ask all questions, as many at once as the configuration allows, and no more once one failed for good.
 
         Args:
-            instruction: The system prompt.
-            questions: The user's messages, by key; a key begins with seven hexadecimal digits, which are the seed for
-                servers that sample by one.
+            questions: What to ask, each under a key of its own.
             keep: Given a key and its answer as soon as it is there, so that an interrupted run loses none.
 
         Returns:
             Why a question failed for good; None where all are answered.
         """
-        return self._runner.run(self._ask_all(instruction, questions, keep))
+        return self._runner.run(self._ask_all(questions, keep))
 
-    async def _ask_all(
-        self, instruction: str, questions: Mapping[str, str], keep: Callable[[str, str], None]
-    ) -> str | None:
+    async def _ask_all(self, questions: Sequence[Question], keep: Callable[[str, Reply], None]) -> str | None:
         failures: list[EndpointError] = []
         free = asyncio.Semaphore(self._config.concurrency)
 
-        async def ask(key: str, text: str) -> None:
+        async def ask(question: Question) -> None:
             async with free:
                 if failures:
                     return
                 try:
-                    answer = await self._ask(instruction, text, int(key[:7], 16))
+                    reply = await self._ask(question)
                 except EndpointError as error:
                     failures.append(error)
                 else:
-                    keep(key, answer)
+                    keep(question.key, reply)
 
-        await asyncio.gather(*(ask(key, text) for key, text in questions.items()))
+        await asyncio.gather(*(ask(question) for question in questions))
         return str(failures[0]) if failures else None
 
-    async def _ask(self, instruction: str, text: str, seed: int) -> str:
+    async def _ask(self, question: Question) -> Reply:
         body = {
             "model": self._config.model,
-            "temperature": self._config.temperature,
-            "max_tokens": MAX_TOKENS,
-            "seed": seed,
-            "messages": [{"role": "system", "content": instruction}, {"role": "user", "content": text}],
+            **self._decoding,
+            "seed": question.seed,
+            "messages": [
+                {"role": "system", "content": question.system},
+                {"role": "user", "content": question.text},
+            ],
         }
         try:
             return await self._retrying(self._attempt, body)
         except _Transient as failure:
             raise self._error(f"{failure} in each of {self._config.max_attempts} attempts", None) from None
 
-    async def _attempt(self, body: dict[str, Any]) -> str:
+    async def _attempt(self, body: dict[str, Any]) -> Reply:
+        started = time.monotonic()
         try:
             # The client's own limit is for each read: one byte at a time could go on for ever.
             async with asyncio.timeout(self._config.timeout_seconds):
@@ -157,10 +218,7 @@ class Endpoint:
             raise _Transient(f"did not answer within {self._config.timeout_seconds:g} s") from None
         except httpx.HTTPError as error:
             raise _Transient(f"could not be reached ({type(error).__name__})") from None
-        try:
-            return _Completion.model_validate_json(content).choices[0].message.content
-        except ValidationError:
-            raise _Transient("gave no chat completion of OpenAI's form") from None
+        return _read_reply(content, time.monotonic() - started)
 
     async def _receive(self, body: dict[str, Any]) -> bytes:
         async with self._client.stream("POST", f"{self._config.url}/chat/completions", json=body) as response:
@@ -173,24 +231,36 @@ class Endpoint:
             async for chunk in response.aiter_raw():
                 content += chunk
                 if len(content) > MAX_BYTES:
-                    raise _Transient(f"gave more than {MAX_BYTES:,} bytes for one sentence")
+                    raise _Transient(f"gave more than {MAX_BYTES:,} bytes for one answer")
             return bytes(content)
 
     def _error(self, what: str, status: int | None) -> EndpointError:
-        remedy = REMEDIES.get(
-            status or 0,
-            "see that it serves the model there, or set synthesize.paraphrase.required=false to go on without",
+        remedy = REMEDIES.get(status or 0, f"see that it serves the model there, or {self._otherwise}")
+        return EndpointError(
+            f"the {self._purpose} endpoint {self._config.url} {what}; {remedy.format(section=self._section)}"
         )
-        return EndpointError(f"the paraphrasing endpoint {self._config.url} {what}; {remedy}")
 
 
-def _authorization(key_variable: str | None) -> dict[str, str]:
+def _read_reply(content: bytes, seconds: float) -> Reply:
+    try:
+        completion = _Completion.model_validate_json(content)
+    except ValidationError:
+        raise _Transient("gave no chat completion of OpenAI's form") from None
+    choice, usage = completion.choices[0], completion.usage or _Usage()
+    if choice.message.content is None and choice.finish_reason is None:
+        raise _Transient("gave no chat completion of OpenAI's form")
+    return Reply(
+        choice.message.content or "", choice.finish_reason, usage.prompt_tokens, usage.completion_tokens, seconds
+    )
+
+
+def _authorization(key_variable: str | None, section: str) -> dict[str, str]:
     if key_variable is None:
         return {}
     key = os.environ.get(key_variable, "").strip()
     if not key:
         raise InputError(
-            f"the environment variable {key_variable}, which synthesize.paraphrase.key_variable names, is not set; "
+            f"the environment variable {key_variable}, which {section}.key_variable names, is not set; "
             "put the endpoint's key there"
         )
     if not (key.isascii() and key.isprintable()):

@@ -32,13 +32,19 @@ class ChatServer:
 
     @property
     def texts(self) -> list[str]:
-        """What each request asked to paraphrase."""
+        """The user's message of each request."""
         return [request["messages"][-1]["content"] for request in self.requests]
 
 
-def says(text: str) -> Reply:
-    """Return a right answer with this text."""
-    return Reply(json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode())
+def says(text: str | None, finish_reason: str | None = None, usage: tuple[int, int] | None = None) -> Reply:
+    """Return a right answer with this text; finish reason and counts, of prompt and completion, where they are told."""
+    choice: dict[str, Any] = {"message": {"role": "assistant", "content": text}}
+    if finish_reason is not None:
+        choice["finish_reason"] = finish_reason
+    body: dict[str, Any] = {"choices": [choice]}
+    if usage is not None:
+        body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
+    return Reply(json.dumps(body).encode())
 
 
 @contextmanager
@@ -46,7 +52,7 @@ def serve(play: Callable[[str, int], Reply]) -> Iterator[ChatServer]:
     """Serve until the block ends.
 
     Args:
-        play: Given the sentence and how many requests came before, returns the answer.
+        play: Given the user's message and how many requests came before, returns the answer.
     """
     lock, stop = threading.Lock(), threading.Event()
 

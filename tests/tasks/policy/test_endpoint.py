@@ -10,11 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from schemas.config import ParaphraseConfig
+from schemas.endpoint_section import EndpointSection
 from schemas.errors import InputError
-from tasks.synthesize import paraphrase_endpoint
-from tasks.synthesize.paraphrase_endpoint import Endpoint, EndpointError
-from tests.tasks.synthesize.chat_server import Reply, in_turn, says, serve
+from tasks.policy import endpoint as endpoint_module
+from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
+from tests import chat_server
+from tests.chat_server import in_turn, says, serve
 
 KEY = "sk-very-secret-4711"
 GOOD = says("Redija a notificação.")
@@ -22,7 +23,7 @@ GOOD = says("Redija a notificação.")
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paraphrase_endpoint, "FIRST_WAIT_SECONDS", 0.001)
+    monkeypatch.setattr(endpoint_module, "FIRST_WAIT_SECONDS", 0.001)
 
 
 @pytest.fixture
@@ -33,26 +34,35 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr(paraphrase_endpoint, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleep}))
+    monkeypatch.setattr(endpoint_module, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleep}))
     return waits  # type: ignore[return-value]
 
 
-def config(url: str, **values: object) -> ParaphraseConfig:
-    return ParaphraseConfig.model_validate({"url": url, "model": "tucano", "max_attempts": 3, **values})
+def config(url: str, **values: object) -> EndpointSection:
+    return EndpointSection.model_validate({"url": url, "model": "tucano", "max_attempts": 3, **values})
+
+
+def open_endpoint(configured: EndpointSection) -> Endpoint:
+    return Endpoint(
+        configured, purpose="test's", section="shop.endpoint", otherwise="do without", temperature=0.5, max_tokens=33
+    )
 
 
 def ask(url: str, **values: object) -> str:
-    with Endpoint(config(url, **values)) as endpoint:
+    return reply_to(url, **values).text
+
+
+def reply_to(url: str, **values: object) -> Reply:
+    with open_endpoint(config(url, **values)) as endpoint:
         return answered(endpoint, "Crie a notificação.")
 
 
-def answered(endpoint: Endpoint, text: str) -> str:
-    """Ask one question, whose key makes the seed 7."""
-    answers: dict[str, str] = {}
-    failure = endpoint.ask("Reescreva.", {"0000007": text}, answers.__setitem__)
+def answered(endpoint: Endpoint, text: str) -> Reply:
+    replies: dict[str, Reply] = {}
+    failure = endpoint.ask_all([Question("one", "Reescreva.", text, seed=7)], replies.__setitem__)
     if failure is not None:
         raise EndpointError(failure)
-    return answers["0000007"]
+    return replies["one"]
 
 
 def test_a_good_answer_is_returned_and_the_question_is_of_openais_form() -> None:
@@ -60,27 +70,30 @@ def test_a_good_answer_is_returned_and_the_question_is_of_openais_form() -> None
         assert ask(server.url) == "Redija a notificação."
     (request,) = server.requests
     assert request["model"] == "tucano"
-    assert request["seed"] == 7
-    assert [message["role"] for message in request["messages"]] == ["system", "user"]
+    assert (request["seed"], request["temperature"], request["max_tokens"]) == (7, 0.5, 33)
+    assert request["messages"] == [
+        {"role": "system", "content": "Reescreva."},
+        {"role": "user", "content": "Crie a notificação."},
+    ]
     assert "Authorization" not in server.headers[0]
 
 
 def test_a_busy_endpoint_is_asked_again_when_it_wants(slept: list[float]) -> None:
-    with serve(in_turn([Reply(b"", 429, {"Retry-After": "17"}), GOOD])) as server:
+    with serve(in_turn([chat_server.Reply(b"", 429, {"Retry-After": "17"}), GOOD])) as server:
         assert ask(server.url) == "Redija a notificação."
     assert slept == [17.0]
 
 
 @pytest.mark.parametrize("wish", ["999999999", "Wed, 01 Jan 2250 00:00:00 GMT"])
 def test_no_wish_makes_it_wait_for_long(slept: list[float], wish: str) -> None:
-    with serve(in_turn([Reply(b"", 429, {"Retry-After": wish}), GOOD])) as server:
+    with serve(in_turn([chat_server.Reply(b"", 429, {"Retry-After": wish}), GOOD])) as server:
         ask(server.url)
     assert slept == [60.0]
 
 
 @pytest.mark.parametrize("wish", ["soon", "-5", "", "1e9", "Wed, 01 Jan 1990 00:00:00 GMT", "9" * 400])
 def test_a_wish_that_is_none_is_passed_over(slept: list[float], wish: str) -> None:
-    with serve(in_turn([Reply(b"", 503, {"Retry-After": wish}), GOOD])) as server:
+    with serve(in_turn([chat_server.Reply(b"", 503, {"Retry-After": wish}), GOOD])) as server:
         assert ask(server.url) == "Redija a notificação."
     assert len(slept) == 1
     assert slept[0] < 1
@@ -89,35 +102,45 @@ def test_a_wish_that_is_none_is_passed_over(slept: list[float], wish: str) -> No
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        pytest.param(Reply(b"", 500), "answered 500", id="broken"),
-        pytest.param(Reply(b"", 429), "answered 429", id="busy"),
-        pytest.param(Reply(b"<html>not found</html>"), "no chat completion", id="no JSON"),
-        pytest.param(Reply(b'{"choices":'), "no chat completion", id="cut off"),
-        pytest.param(Reply(b"[" * 150_000), "no chat completion", id="nested"),
-        pytest.param(Reply(b'{"choices": []}'), "no chat completion", id="no choice"),
-        pytest.param(Reply(b'{"choices": [{"message": {"content": null}}]}'), "no chat completion", id="no content"),
+        pytest.param(chat_server.Reply(b"", 500), "answered 500", id="broken"),
+        pytest.param(chat_server.Reply(b"", 429), "answered 429", id="busy"),
+        pytest.param(chat_server.Reply(b"<html>not found</html>"), "no chat completion", id="no JSON"),
+        pytest.param(chat_server.Reply(b'{"choices":'), "no chat completion", id="cut off"),
+        pytest.param(chat_server.Reply(b"[" * 150_000), "no chat completion", id="nested"),
+        pytest.param(chat_server.Reply(b'{"choices": []}'), "no chat completion", id="no choice"),
         pytest.param(
-            Reply(b'{"choices": [{"message": {"content": "\\ud800"}}]}'), "no chat completion", id="surrogate"
+            chat_server.Reply(b'{"choices": [{"message": {"content": null}}]}'), "no chat completion", id="no content"
         ),
-        pytest.param(Reply(b"\xff\xfe\x00"), "no chat completion", id="bytes"),
-        pytest.param(Reply(b'{"choices": "' + b"x" * 300_000 + b'"}'), "more than 200,000 bytes", id="huge"),
-        pytest.param(Reply(GOOD.body, seconds=5), "did not answer within 0.2 s", id="slow"),
+        pytest.param(
+            chat_server.Reply(b'{"choices": [{"message": {"content": "\\ud800"}}]}'),
+            "no chat completion",
+            id="surrogate",
+        ),
+        pytest.param(says("Sim.", "stop" * 100), "no chat completion", id="endless reason"),
+        pytest.param(says("Sim.", "stop", (-1, 2)), "no chat completion", id="negative count"),
+        pytest.param(chat_server.Reply(b"\xff\xfe\x00"), "no chat completion", id="bytes"),
+        pytest.param(
+            chat_server.Reply(b'{"choices": "' + b"x" * 300_000 + b'"}'), "more than 200,000 bytes", id="huge"
+        ),
+        pytest.param(chat_server.Reply(GOOD.body, seconds=5), "did not answer within 0.2 s", id="slow"),
     ],
 )
-def test_what_stays_wrong_is_one_sentence_after_a_few_attempts(reply: Reply, said: str) -> None:
+def test_what_stays_wrong_is_one_sentence_after_a_few_attempts(reply: chat_server.Reply, said: str) -> None:
     with serve(in_turn([reply])) as server, pytest.raises(EndpointError) as caught:
         ask(server.url, timeout_seconds=0.2)
     message = str(caught.value)
-    assert server.url in message
+    assert message.startswith(f"the test's endpoint {server.url} ")
     assert said in message
-    assert "in each of 3 attempts; see that it serves the model there" in message
+    assert "in each of 3 attempts; see that it serves the model there, or do without" in message
     assert "\n" not in message
     assert len(message) < 400
     assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize("reply", [Reply(b"", 500), Reply(b"{", 200), Reply(GOOD.body, seconds=5)])
-def test_what_passes_is_not_told(reply: Reply) -> None:
+@pytest.mark.parametrize(
+    "reply", [chat_server.Reply(b"", 500), chat_server.Reply(b"{", 200), chat_server.Reply(GOOD.body, seconds=5)]
+)
+def test_what_passes_is_not_told(reply: chat_server.Reply) -> None:
     with serve(in_turn([reply, reply, GOOD])) as server:
         assert ask(server.url, timeout_seconds=0.2) == "Redija a notificação."
 
@@ -125,9 +148,9 @@ def test_what_passes_is_not_told(reply: Reply) -> None:
 @pytest.mark.parametrize(
     ("status", "remedy"),
     [
-        (401, "key_variable"),
+        (401, "shop.endpoint.key_variable"),
         (403, "may use the model"),
-        (404, "/v1"),
+        (404, "shop.endpoint.url, which usually ends in /v1"),
         (400, "serves the model"),
         (302, "serves the model"),
     ],
@@ -135,7 +158,7 @@ def test_what_passes_is_not_told(reply: Reply) -> None:
 def test_a_refusal_is_not_tried_again(status: int, remedy: str) -> None:
     elsewhere = {"Location": "http://127.0.0.1:9/steal"}
     with (
-        serve(in_turn([Reply(b"Invalid key: sk-very", status, elsewhere)])) as server,
+        serve(in_turn([chat_server.Reply(b"Invalid key: sk-very", status, elsewhere)])) as server,
         pytest.raises(EndpointError) as caught,
     ):
         ask(server.url)
@@ -157,11 +180,11 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(
 ) -> None:
     monkeypatch.setenv("SHOP_KEY", f" {KEY}\n")
     caplog.set_level(logging.DEBUG)
-    refusal = Reply(f"bad key {KEY}".encode(), 401)
+    refusal = chat_server.Reply(f"bad key {KEY}".encode(), 401)
     settings = {"key_variable": "SHOP_KEY"}
     with serve(in_turn([refusal])) as server:
         configured = config(server.url, **settings)
-        with Endpoint(configured) as endpoint:
+        with open_endpoint(configured) as endpoint:
             with pytest.raises(EndpointError) as caught:
                 answered(endpoint, "Crie.")
             told = [str(caught.value), repr(caught.value), repr(endpoint), repr(vars(endpoint)), repr(configured)]
@@ -177,9 +200,49 @@ def test_a_key_that_is_none_is_refused_unsaid(monkeypatch: pytest.MonkeyPatch, v
     else:
         monkeypatch.setenv("SHOP_KEY", value)
     with pytest.raises(InputError, match="SHOP_KEY") as caught:
-        Endpoint(config("http://127.0.0.1:1/v1", key_variable="SHOP_KEY"))
+        open_endpoint(config("http://127.0.0.1:1/v1", key_variable="SHOP_KEY"))
     assert KEY not in str(caught.value)
     assert "chave-é" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        pytest.param(says("Sim.", "stop", (12, 3)), ("Sim.", "stop", 12, 3), id="all told"),
+        pytest.param(says("Sim"), ("Sim", None, None, None), id="nothing told"),
+        pytest.param(says("Sim, por", "length", (12, 33)), ("Sim, por", "length", 12, 33), id="cut off"),
+        pytest.param(says(None, "content_filter"), ("", "content_filter", None, None), id="filtered"),
+    ],
+)
+def test_what_the_endpoint_says_of_an_answer_is_kept_and_nothing_is_guessed(
+    reply: chat_server.Reply, expected: tuple[object, ...]
+) -> None:
+    with serve(in_turn([reply])) as server:
+        told = reply_to(server.url)
+    assert (told.text, told.stop_reason, told.prompt_tokens, told.completion_tokens) == expected
+
+
+def test_the_seconds_of_an_answer_are_those_of_the_attempt_that_was_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 100.0, 250.0])
+    monkeypatch.setattr(endpoint_module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    with serve(in_turn([chat_server.Reply(b"", 500), GOOD])) as server:
+        assert reply_to(server.url).seconds == 150.0
+
+
+def test_each_question_has_its_own_system_prompt_and_each_answer_its_key() -> None:
+    questions = [Question(f"k{number}", f"Sistema {number}", f"Texto {number}", number) for number in range(9)]
+    replies: dict[str, Reply] = {}
+    with (
+        serve(lambda text, _: says(text.upper())) as server,
+        open_endpoint(config(server.url, concurrency=3)) as endpoint,
+    ):
+        assert endpoint.ask_all(questions, replies.__setitem__) is None
+    assert {key: reply.text for key, reply in replies.items()} == {
+        f"k{number}": f"TEXTO {number}" for number in range(9)
+    }
+    asked = {(request["messages"][0]["content"], request["seed"]) for request in server.requests}
+    assert asked == {(f"Sistema {number}", number) for number in range(9)}
+    assert server.most_at_once <= 3
 
 
 @contextmanager

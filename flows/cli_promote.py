@@ -1,0 +1,197 @@
+"""`tucano promote`: a version of an earlier run becomes the champion, or the version before it does again."""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.options import Json, Overrides, Profile
+from schemas.errors import GateRefused, InputError
+
+if TYPE_CHECKING:
+    from schemas.artifact import ArtifactRecord
+    from schemas.config import Config
+    from tasks.lineage.artifacts import ArtifactStore
+    from tasks.lineage.registry import PolicyVersion, Rollback
+
+LEFT_AS_IT_WAS = "interrupted; run the same command again, for nothing or only a part of it was done"
+
+
+def promote(
+    version: Annotated[
+        str | None, typer.Argument(metavar="[VERSION]", help="Its number in the registry; the newest if not given.")
+    ] = None,
+    force: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Promote it though the gate holds it; the reason is recorded.")
+    ] = None,
+    rollback: Annotated[
+        bool, typer.Option("--rollback", help="Give the alias back to the version that held it before.")
+    ] = False,
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    as_json: Json = False,
+) -> None:
+    """Promote a version that an earlier run registered; exit code 3 where the gate holds it and nothing is forced."""
+    from flows.console import say
+    from schemas.profiles import load_config
+    from tasks.lineage.registry import checked_reason
+
+    if rollback and (version is not None or force is not None):
+        given = f"VERSION {version}" if version is not None else "--force"
+        raise InputError(f"--rollback goes to the version before and takes no {given}; leave one of them out")
+    reason = None if force is None else checked_reason(force)
+    config = load_config(profile, overrides)
+    _require_state(config)
+    if rollback:
+        done = _roll_back(config)
+        alias = config.promote.alias
+        say(
+            f"version {done.left.version} of {config.promote.model_name} is left: `{alias}` is version "
+            f"{done.back.version} again"
+        )
+        document: dict[str, Any] = {"version": done.back.version, "rolled_back": done.left.version}
+    else:
+        document = _promote(config, version, reason)
+    if as_json:
+        names = {"model": config.promote.model_name, "alias": config.promote.alias}
+        typer.echo(json.dumps({**names, **document}, ensure_ascii=False))
+    if not rollback and not document["promoted"]:
+        raise GateRefused(
+            f"the gate holds version {document['version']} of {config.promote.model_name}: "
+            f"{'; '.join(document['reasons'])}; promote it all the same with --force REASON"
+        )
+
+
+def _require_state(config: "Config") -> None:
+    from flows.session import artifacts_folder
+
+    if not artifacts_folder(config).is_dir():
+        raise InputError(
+            f"the state folder {config.state.root} has no artifacts, so nothing is registered there; run `tucano "
+            "retrain` first, or name another folder with --set state.root=FOLDER"
+        )
+
+
+def _roll_back(config: "Config") -> "Rollback":
+    """Move the alias back, and record it as a run; no model is read or written."""
+    from flows.interruption import interruptible
+    from flows.registry import open_registry
+    from flows.session import EXPERIMENT, artifacts_folder, mlflow_store, state_folder
+    from tasks.lineage.artifacts import ArtifactStore
+    from tasks.lineage.recorder import Recorder
+
+    names = config.promote
+    with interruptible(LEFT_AS_IT_WAS), state_folder(config, bytes_needed=0):
+        recorder, registry = Recorder(*mlflow_store(config.state.root), EXPERIMENT), open_registry(config)
+        recorder.end_abandoned()
+        back = registry.holder(names.model_name, names.previous_alias)
+        if back is not None:
+            _verify(ArtifactStore(artifacts_folder(config)), back.policy, f"the policy of version {back.version}")
+        with recorder.pipeline("rollback", {"model": names.model_name, "alias": names.alias}) as run:
+            done = registry.roll_back(names.model_name, names.alias, names.previous_alias)
+            recorder.tag(run, {"rolled_back": done.left.version, "version": done.back.version})
+    return done
+
+
+def _promote(config: "Config", number: str | None, reason: str | None) -> dict[str, Any]:
+    """Promote a version, or say that the gate holds it."""
+    from flows.console import say
+    from flows.interruption import interruptible
+    from flows.registry import open_registry
+    from flows.session import artifacts_folder, state_folder
+    from tasks.lineage.artifacts import ArtifactStore
+
+    names, store = config.promote, ArtifactStore(artifacts_folder(config))
+    with interruptible(LEFT_AS_IT_WAS), state_folder(config, bytes_needed=0):
+        registry = open_registry(config)
+        version = registry.version(names.model_name, number)
+        champion = registry.holder(names.model_name, names.alias)
+        records = _records(store, version)
+    gate = json.loads((store.path(version.evaluation) / "report.json").read_text(encoding="utf-8"))["gate"]
+    document = {
+        "version": version.version,
+        "promoted": False,
+        "verdict": gate["verdict"],
+        "reasons": gate["reasons"],
+        "forced": None,
+    }
+    if gate["verdict"] != "promote" and reason is None:
+        return document
+    if gate["verdict"] == "promote" and reason is not None:
+        say(f"the gate promotes version {version.version}, so --force is not needed and its reason is not kept")
+        reason = None
+    if champion is not None and champion.policy not in {version.policy, records["evaluation"].inputs.get("champion")}:
+        say(
+            f"warning: version {version.version} was not compared with version {champion.version}, which is "
+            f"`{names.alias}` now; its verdict says nothing of the two"
+        )
+    return {**document, "promoted": True, "forced": reason, "path": _run(config, version, records, reason)}
+
+
+def _run(
+    config: "Config", version: "PolicyVersion", records: "Mapping[str, ArtifactRecord]", reason: str | None
+) -> str:
+    """Run the promote flow on a registered version, and return the folder of its artifact."""
+    from flows.console import say
+    from flows.session import BYTES_NEEDED, artifacts_folder, session
+    from tasks.lineage.artifacts import ArtifactStore
+
+    base = ArtifactStore(artifacts_folder(config)).path(records["base"].sha256)
+    weights = sum(file.stat().st_size for file in base.iterdir() if file.is_file())
+    with session(config, bytes_needed=BYTES_NEEDED + weights):
+        # Prefect reads what the session sets when it is imported.
+        from flows.promote import CARD_FILE, promote
+        from flows.stage import StageResult, open_recorder, open_store
+
+        store, recorder = open_store(config), open_recorder(config)
+        recorder.end_abandoned()
+        store.clean_drafts()
+        stages = {
+            role: StageResult(record, store.path(record.sha256), seconds=0.0, reused=True)
+            for role, record in records.items()
+        }
+        tags = {"model": config.promote.model_name, "version": version.version}
+        if reason is not None:
+            tags["forced"] = reason
+        with recorder.pipeline(f"promote-version-{version.version}", tags) as run:
+            result = promote(
+                config,
+                run,
+                stages["policy"],
+                stages["evaluation"],
+                stages["base"],
+                stages["dataset"],
+                by_hand=True,
+                forced=reason,
+            )
+    say(f"model card: {result.path / CARD_FILE}")
+    return str(result.path)
+
+
+def _records(store: "ArtifactStore", version: "PolicyVersion") -> dict[str, "ArtifactRecord"]:
+    """Find what a version is made of, and prove that every byte of it is what it was.
+
+    Raises:
+        InputError: A part is lost or damaged.
+    """
+    _verify(store, version.evaluation, f"the evaluation of version {version.version}")
+    _verify(store, version.policy, f"the policy of version {version.version}")
+    records = {"evaluation": store.record(version.evaluation), "policy": store.record(version.policy)}
+    for role in ("base", "dataset"):
+        sha256 = records["policy"].inputs[role]
+        _verify(store, sha256, f"the {role} of version {version.version}")
+        records[role] = store.record(sha256)
+    return records
+
+
+def _verify(store: "ArtifactStore", sha256: str, what: str) -> None:
+    from tasks.lineage.artifacts import ArtifactDamaged
+
+    try:
+        store.verify(sha256)
+    except ArtifactDamaged as error:
+        raise InputError(
+            f"{what} is lost or damaged: {error}; bring it back from a backup of the state folder, or make it anew "
+            "with `tucano retrain`"
+        ) from None

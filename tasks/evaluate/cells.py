@@ -1,0 +1,78 @@
+"""Paired answers as tables of prompts by training seeds, which the statistics work on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schemas.tasks import TaskName
+from tasks.evaluate.pairing import Answer
+from tasks.evaluate.variance import Numbers
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Both models' scores in cells of one prompt and one training seed, averaged over the samples."""
+
+    prompts: tuple[tuple[TaskName, str], ...]
+    """The rows: each prompt's task and identity."""
+    seeds: tuple[int, ...]
+    """The columns: the training seeds in their order."""
+    base: Numbers
+    """Mean scores of the base model, shape (prompts, seeds)."""
+    tuned: Numbers
+    """The same of the tuned model."""
+    sample_variance: Numbers
+    """Variance of the difference between the samples of a cell (with n - 1); NaN where there is one sample."""
+    n_samples: int
+    """Samples a cell; where they are not the same everywhere, their harmonic mean, rounded."""
+
+    @property
+    def differences(self) -> Numbers:
+        """Tuned minus base, free of rounding errors."""
+        return np.round(self.tuned - self.base, 9)
+
+    def of(self, task: TaskName) -> "Cells":
+        """Return the rows of one task."""
+        rows = [row for row, (name, _) in enumerate(self.prompts) if name == task]
+        return Cells(
+            tuple(self.prompts[row] for row in rows),
+            self.seeds,
+            self.base[rows],
+            self.tuned[rows],
+            self.sample_variance[rows],
+            self.n_samples,
+        )
+
+
+def arrange(answers: Sequence[Answer], base: Sequence[float], tuned: Sequence[float]) -> Cells:
+    """Put scores into their cells; each prompt has an answer of each seed, one or more.
+
+    Args:
+        answers: What identifies each score, prompt by prompt in the order of the rows to be.
+        base: The base model's scores.
+        tuned: The tuned model's, answer by answer.
+    """
+    rows = {prompt: row for row, prompt in enumerate(dict.fromkeys((each.task, each.prompt_id) for each in answers))}
+    seeds = tuple(sorted({each.seed for each in answers}))
+    columns = {seed: column for column, seed in enumerate(seeds)}
+    cells = np.array([rows[each.task, each.prompt_id] * len(seeds) + columns[each.seed] for each in answers])
+    counts = np.bincount(cells)
+
+    def means(values: NDArray[np.float64]) -> Numbers:
+        return np.bincount(cells, weights=values) / counts
+
+    differences = np.round(np.asarray(tuned) - np.asarray(base), 9)
+    squares = means((differences - means(differences)[cells]) ** 2)
+    # Samples beyond the first make the variance known: n / (n - 1) of the mean square, and unknown where n is 1.
+    variance = np.where(counts > 1, squares * counts / np.maximum(counts - 1, 1), np.nan)
+    shape = len(rows), len(seeds)
+    return Cells(
+        tuple(rows),
+        seeds,
+        means(np.asarray(base)).reshape(shape),
+        means(np.asarray(tuned)).reshape(shape),
+        variance.reshape(shape),
+        round(len(counts) / float(np.sum(1 / counts))),
+    )

@@ -1,0 +1,93 @@
+"""Pairs of audited insights that people scored differently: what a judge is checked by."""
+
+import csv
+import random
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean
+from typing import Final
+
+from pydantic import ValidationError
+
+from schemas.documents import SheetRow
+from schemas.errors import InputError
+from schemas.faults import first_fault
+from tasks.evaluate.judge_question import Pair
+
+SHEET_FILE: Final = "sheet.csv"
+"""Of the audit artifact: the completions that were scored."""
+
+# A sheet's cell that begins like a formula stands behind an apostrophe, which is no part of the text.
+_APOSTROPHE: Final = re.compile(r"\A'+(?=[=+\-@\t])")
+
+
+@dataclass(frozen=True)
+class ScoredPairs:
+    """Pairs of answers of which one was scored higher."""
+
+    pairs: tuple[Pair, ...]
+    """The answer that was scored lower first."""
+    raters: str
+    """The kinds of raters whose scores those are; empty where nobody scored insights."""
+
+
+def read_scored_pairs(audit: Path, most: int, seed: int) -> ScoredPairs:
+    """Draw pairs of the audit's insights, two answers to one prompt with different mean scores.
+
+    Where people scored insights, theirs are the only scores that count. Pairs of one prompt share answers, so that as
+    many prompts as possible are drawn from before any gives a second pair.
+
+    Args:
+        audit: Folder of the audit artifact, or any with a scored sheet of its form.
+        most: How many pairs are drawn at most.
+        seed: What the draw depends on.
+
+    Raises:
+        InputError: The sheet cannot be read.
+    """
+    rows = [row for row in _read_sheet(audit / SHEET_FILE) if row.task == "insights"]
+    by_people = [row for row in rows if row.rater_kind == "human"]
+    pairs = _pairs(by_people or rows)
+    generator = random.Random(seed)
+    ranked: list[tuple[int, float, Pair]] = []
+    for prompt_id in sorted(pairs):
+        of_prompt = generator.sample(pairs[prompt_id], len(pairs[prompt_id]))
+        ranked += [(rank, generator.random(), pair) for rank, pair in enumerate(of_prompt)]
+    ranked.sort(key=lambda entry: entry[:2])
+    kinds = sorted({row.rater_kind for row in by_people or rows})
+    return ScoredPairs(tuple(pair for _, _, pair in ranked[:most]), " and ".join(kinds))
+
+
+def _read_sheet(path: Path) -> list[SheetRow]:
+    rows = []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for number, cells in enumerate(csv.DictReader(file, strict=True), 2):
+                try:
+                    rows.append(SheetRow.model_validate(cells))
+                except ValidationError as error:
+                    raise InputError(f"sheet {path}, row {number}: {first_fault(error)}; correct it") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"sheet {path} cannot be read ({type(error).__name__}); audit the rewards again") from None
+    return rows
+
+
+def _pairs(rows: Sequence[SheetRow]) -> Mapping[str, list[Pair]]:
+    scores: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    prompts: dict[str, str] = {}
+    for row in rows:
+        prompts[row.prompt_id] = row.prompt
+        scores[row.prompt_id][_APOSTROPHE.sub("", row.completion)].append(row.human_score)
+    pairs: dict[str, list[Pair]] = {}
+    for prompt_id, of_prompt in scores.items():
+        means = {text: fmean(given) for text, given in of_prompt.items()}
+        pairs[prompt_id] = [
+            Pair(prompt_id, prompts[prompt_id], *sorted((one, other), key=means.__getitem__))
+            for one, other in combinations(means, 2)
+            if means[one] != means[other]
+        ]
+    return pairs

@@ -1,0 +1,117 @@
+"""Where the spread of the differences comes from: prompts, training seeds, both together, and single answers.
+
+The difference of prompt i, training seed j and sample k is mean + prompt_i + seed_j + interaction_ij + sample_ijk.
+Prompts and seeds are crossed, because every prompt is answered by every trained model, so a seed's luck is shared by
+all prompts and no number of prompts averages it away. The components are those of the method of moments (Searle,
+Casella and McCulloch, 1992, "Variance components", 4.3), cut off at 0.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variances of the difference between the models, each 0 or more.
+
+    With one training seed `seed` and `interaction` cannot be told: they are 0, and the interaction is part of `prompt`.
+    With one sample `sample` cannot be told: it is 0, and part of `interaction`, or with one seed of `prompt`.
+    """
+
+    prompt: float
+    """Between prompts: some gain more than others, whatever the seed."""
+    seed: float
+    """Between training seeds: some gain more than others, on all prompts alike."""
+    interaction: float
+    """Between prompts within a seed, beyond what the prompt and the seed gain by themselves."""
+    sample: float
+    """Between answers to one prompt by one seed."""
+
+
+@dataclass(frozen=True)
+class MeanSquares:
+    """The mean squares of prompts by seeds, where there are two or more of both."""
+
+    prompt: float
+    """Of the prompts, with one degree of freedom less than there are prompts."""
+    seed: float
+    """Of the seeds, with one degree of freedom less than there are seeds."""
+    rest: float
+    """Of what is left, with the product of the two degrees of freedom."""
+
+
+def components(differences: Numbers, sample_variance: Numbers, n_samples: int) -> Components:
+    """Split the variance of the differences by where it comes from.
+
+    Args:
+        differences: Tuned minus base, shape (prompts, seeds), each the mean over the samples.
+        sample_variance: Variance between the samples in the same cell (with n - 1); NaN where there is one sample.
+        n_samples: Samples a cell, 1 or more.
+
+    Returns:
+        The components; all 0 where there is one prompt, which tells nothing of others.
+    """
+    n_prompts, n_seeds = differences.shape
+    if n_prompts < 2:
+        return Components(0.0, 0.0, 0.0, 0.0)
+    sample = float(np.mean(sample_variance)) if n_samples > 1 else 0.0
+    of_the_mean = sample / n_samples
+    if n_seeds < 2:
+        return Components(max(0.0, float(np.var(differences, ddof=1)) - of_the_mean), 0.0, 0.0, sample)
+    squares = mean_squares(differences)
+    return Components(
+        prompt=max(0.0, (squares.prompt - squares.rest) / n_seeds),
+        seed=max(0.0, (squares.seed - squares.rest) / n_prompts),
+        interaction=max(0.0, squares.rest - of_the_mean),
+        sample=sample,
+    )
+
+
+def mean_squares(differences: Numbers) -> MeanSquares:
+    """Return the mean squares of differences of shape (prompts, seeds), 2 or more of each."""
+    n_prompts, n_seeds = differences.shape
+    by_prompt, by_seed = differences.mean(axis=1), differences.mean(axis=0)
+    rest = differences - by_prompt[:, None] - by_seed + differences.mean()
+    return MeanSquares(
+        prompt=n_seeds * float(np.var(by_prompt, ddof=1)),
+        seed=n_prompts * float(np.var(by_seed, ddof=1)),
+        rest=float(np.sum(rest**2)) / ((n_prompts - 1) * (n_seeds - 1)),
+    )
+
+
+@dataclass(frozen=True)
+class MeanVariance:
+    """The variance of the mean difference, which is `per_prompt` / prompts + `shared`."""
+
+    per_prompt: float
+    """The part that more prompts average away: the variance of one prompt's mean over the seeds."""
+    shared: float
+    """The part that only more training seeds average away."""
+
+
+def mean_variance(differences: Numbers) -> MeanVariance:
+    """Return the variance of the mean of differences of shape (prompts, seeds), with two prompts or more."""
+    n_prompts, n_seeds = differences.shape
+    per_prompt = float(np.var(differences.mean(axis=1), ddof=1))
+    if n_seeds < 2:
+        return MeanVariance(per_prompt, 0.0)
+    squares = mean_squares(differences)
+    return MeanVariance(per_prompt, max(0.0, squares.seed - squares.rest) / (n_prompts * n_seeds))
+
+
+def crossed_error(differences: Numbers) -> tuple[float, float]:
+    """Return the variance of the mean and its degrees of freedom (Satterthwaite, 1946), with two or more of both."""
+    n_prompts, n_seeds = differences.shape
+    squares = mean_squares(differences)
+    parts = [(squares.prompt, n_prompts - 1)]
+    if squares.seed > squares.rest:
+        parts += [(squares.seed, n_seeds - 1), (-squares.rest, (n_prompts - 1) * (n_seeds - 1))]
+    total = sum(square for square, _ in parts)
+    if total == 0:
+        return 0.0, float(n_prompts - 1)
+    freedom = total**2 / sum(square**2 / degrees for square, degrees in parts)
+    return total / (n_prompts * n_seeds), freedom

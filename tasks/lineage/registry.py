@@ -1,0 +1,296 @@
+"""The registered model: a version for each evaluated policy, and the aliases that say which one serves.
+
+A version is registered whatever the gate said of it. It becomes the champion once by itself, on the gate's word; after
+that only people move it: a promotion by hand, with a reason where the gate said no, or a rollback.
+"""
+
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from schemas.artifact import ArtifactRecord
+from schemas.errors import InputError
+from tasks.lineage.mlflow_client import open_client
+
+RECORD_FILE: Final = "record.json"
+LONGEST_REASON: Final = 300
+"""Characters of a reason."""
+_POLICY: Final = "policy_sha256"
+_EVALUATION: Final = "evaluation_sha256"
+_VERDICT: Final = "verdict"
+_BASE_MODEL: Final = "base_model"
+_FOUR_BIT: Final = "load_in_4bit"
+_PROMOTION: Final = "promotion_sha256"
+_FORCED: Final = "forced"
+_PROMOTED_AT: Final = "promoted_at"
+_ROLLED_BACK_AT: Final = "rolled_back_at"
+
+
+@dataclass(frozen=True)
+class PolicyVersion:
+    """A version of the registered model."""
+
+    version: str
+    """Its number in the registry."""
+    policy: str
+    """The sha256 of the policy artifact that it is."""
+    evaluation: str
+    """The sha256 of the evaluation that judged it."""
+    verdict: str
+    """What the promotion gate said of it."""
+    base_model: str | None
+    """Name on a hub of the model that it was trained from; None where it has none."""
+    load_in_4bit: bool
+    """Whether it was trained and evaluated beside a base of 4-bit weights."""
+    forced: str | None
+    """Why a person promoted it against the gate's word; None where nobody did."""
+    promoted_at: str | None
+    """When it last became the champion, in ISO 8601; None: never."""
+    rolled_back_at: str | None
+    """When a person took that back, in ISO 8601; None where nobody did since."""
+
+
+@dataclass(frozen=True)
+class Rollback:
+    """What a rollback did."""
+
+    left: PolicyVersion
+    """The version that was the champion."""
+    back: PolicyVersion
+    """The version that is it again."""
+
+
+def checked_reason(text: str) -> str:
+    """Return a person's reason as it is recorded.
+
+    Raises:
+        InputError: It is empty, of several lines, or too long.
+    """
+    reason = text.strip()
+    if not reason:
+        raise InputError("the reason of --force is empty; say in one line why the gate's word does not count here")
+    if not reason.isprintable():
+        raise InputError(f"the reason {reason[:40]!r} is not one line of plain text; write it in one line")
+    if len(reason) > LONGEST_REASON:
+        raise InputError(f"the reason has {len(reason)} characters, and at most {LONGEST_REASON} are kept; shorten it")
+    return reason
+
+
+class Registry:
+    """MLflow's registry: models by name, each with its versions and aliases."""
+
+    def __init__(self, tracking_uri: str) -> None:
+        """Open MLflow's store: `sqlite:///FILE`, or the address of an MLflow server.
+
+        Raises:
+            InputError: It cannot be opened or written.
+        """
+        self._uri = tracking_uri
+        self._client = open_client(tracking_uri)
+
+    def register(
+        self,
+        run_id: str,
+        name: str,
+        *,
+        policy: ArtifactRecord,
+        evaluation: ArtifactRecord,
+        verdict: str,
+        metrics: Mapping[str, float],
+        base_model: str | None,
+        load_in_4bit: bool,
+    ) -> PolicyVersion:
+        """Register a policy as a version, or return the version that the same evaluation made before.
+
+        Args:
+            run_id: The run that registers it.
+            name: The registered model; made where it is new.
+            policy: The trained policy.
+            evaluation: The evaluation that judged it.
+            verdict: What the promotion gate said.
+            metrics: Its scores.
+            base_model: Name on a hub of the model that it was trained from.
+            load_in_4bit: Whether it was trained beside a base of 4-bit weights.
+        """
+        self._make_registered_model(name)
+        origin = {_POLICY: policy.sha256, _EVALUATION: evaluation.sha256}
+        for known in self._listed(name):
+            if origin.items() <= known.tags.items():
+                return _as_policy_version(known)
+        tags = {**origin, _VERDICT: verdict, _FOUR_BIT: str(load_in_4bit)}
+        if base_model is not None:
+            tags[_BASE_MODEL] = base_model
+        model_id = self._log_model(run_id, policy, tags, metrics)
+
+        import mlflow
+
+        # Where the source is a logged model, MLflow looks for it in the store that the process is set to.
+        mlflow.set_tracking_uri(self._uri)
+        version = self._client.create_model_version(
+            name, source=f"models:/{model_id}", run_id=run_id, tags=tags, model_id=model_id
+        )
+        return _as_policy_version(version)
+
+    def version(self, name: str, number: str | None) -> PolicyVersion:
+        """Return a version by its number; the newest where None.
+
+        Raises:
+            InputError: There is no such version, or none at all, or something else than this pipeline registered it.
+        """
+        listed = {str(version.version): version for version in self._listed(name)}
+        if not listed:
+            raise InputError(
+                f"no version of {name} is registered in {self._uri}; register one with `tucano retrain`, or name "
+                "another model with --set promote.model_name=NAME"
+            )
+        chosen = listed.get(next(iter(listed)) if number is None else number)
+        if chosen is None:
+            raise InputError(f"{name} has no version {number}; it has {', '.join(listed)}")
+        return _as_policy_version(chosen)
+
+    def knows(self, name: str, version: str, policy: str, evaluation: str) -> bool:
+        """Tell whether a version is registered, and is the one of this policy and evaluation (their sha256)."""
+        origin = {_POLICY: policy, _EVALUATION: evaluation}
+        return any(
+            str(known.version) == version and origin.items() <= known.tags.items() for known in self._listed(name)
+        )
+
+    def first_of(self, name: str, policy: str) -> PolicyVersion | None:
+        """Return the version that a policy (its sha256) was first registered as; None where it never was."""
+        of_it = [known for known in self._listed(name) if known.tags.get(_POLICY) == policy]
+        return _as_policy_version(of_it[-1]) if of_it else None
+
+    def holder(self, name: str, alias: str) -> PolicyVersion | None:
+        """Return the version that an alias points to; None where the model or the alias does not exist yet.
+
+        Raises:
+            InputError: The version was registered by something else than this pipeline.
+        """
+        from mlflow.exceptions import MlflowException
+
+        try:
+            version = self._client.get_registered_model(name).aliases.get(alias)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+                raise
+            return None
+        return None if version is None else _as_policy_version(self._client.get_model_version(name, version))
+
+    def promote(
+        self, name: str, alias: str, previous_alias: str, version: str, *, promotion: str, forced: str | None = None
+    ) -> PolicyVersion | None:
+        """Give the alias to a version, and keep the one that held it under another alias.
+
+        The alias moves last of all that somebody serves by. Done again, after a kill too, it changes nothing more.
+
+        Args:
+            name: The registered model.
+            alias: Such as `champion`.
+            previous_alias: Such as `previous`.
+            version: Its number.
+            promotion: The sha256 of the promotion artifact, which holds the model card.
+            forced: Why, where the gate said no.
+
+        Returns:
+            The version that held the alias before: None where nobody did, or the version itself.
+        """
+        self._tag(name, version, _PROMOTION, promotion)
+        if forced is not None:
+            self._tag(name, version, _FORCED, forced)
+        before = self.holder(name, alias)
+        moved = before is None or before.version != version
+        if moved:
+            if before is not None:
+                self._client.set_registered_model_alias(name, previous_alias, before.version)
+            self._client.set_registered_model_alias(name, alias, version)
+        known = self.version(name, version)
+        if moved or known.promoted_at is None:
+            self._tag(name, version, _PROMOTED_AT, _now())
+        if known.rolled_back_at is not None:
+            self._client.delete_model_version_tag(name, version, _ROLLED_BACK_AT)
+        return before if moved else None
+
+    def roll_back(self, name: str, alias: str, previous_alias: str) -> Rollback:
+        """Give the alias back to the version before, which then has no version before it.
+
+        The version that held it is marked: no rerun of what promoted it does so again.
+
+        Raises:
+            InputError: There is nothing to go back to.
+        """
+        left, back = self.holder(name, alias), self.holder(name, previous_alias)
+        if left is None:
+            raise InputError(f"no version of {name} is `{alias}`, so nothing can be rolled back")
+        if back is None or back.version == left.version:
+            raise InputError(
+                f"`{alias}` of {name} is version {left.version}, and no version before it is known; promote "
+                "another with `tucano promote VERSION`"
+            )
+        self._tag(name, left.version, _ROLLED_BACK_AT, _now())
+        self._client.set_registered_model_alias(name, alias, back.version)
+        self._client.delete_registered_model_alias(name, previous_alias)
+        return Rollback(left, back)
+
+    def _listed(self, name: str) -> list[Any]:
+        """Return all versions, the newest first."""
+        found = self._client.search_model_versions(f"name = '{name}'")
+        return sorted(found, key=lambda version: int(version.version), reverse=True)
+
+    def _tag(self, name: str, version: str, tag: str, value: str) -> None:
+        self._client.set_model_version_tag(name, version, tag, value)
+
+    def _make_registered_model(self, name: str) -> None:
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self._client.create_registered_model(name)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                raise
+
+    def _log_model(
+        self, run_id: str, policy: ArtifactRecord, tags: Mapping[str, str], metrics: Mapping[str, float]
+    ) -> str:
+        from mlflow.entities import Metric
+
+        experiment_id = self._client.get_run(run_id).info.experiment_id
+        model = self._client.create_logged_model(
+            experiment_id, name=policy.kind, source_run_id=run_id, tags=dict(tags), model_type=policy.kind
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / RECORD_FILE).write_text(policy.model_dump_json(indent=1), encoding="utf-8")
+            self._client.log_model_artifacts(model.model_id, folder)
+        now = time.time_ns() // 1_000_000
+        scores = [Metric(key, value, now, 0, model_id=model.model_id) for key, value in metrics.items()]
+        self._client.log_batch(run_id, metrics=scores)
+        self._client.finalize_logged_model(model.model_id, "READY")
+        return str(model.model_id)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _as_policy_version(version: Any) -> PolicyVersion:
+    tags = version.tags
+    try:
+        return PolicyVersion(
+            version=str(version.version),
+            policy=tags[_POLICY],
+            evaluation=tags[_EVALUATION],
+            verdict=tags[_VERDICT],
+            base_model=tags.get(_BASE_MODEL),
+            load_in_4bit=tags.get(_FOUR_BIT) == str(True),
+            forced=tags.get(_FORCED),
+            promoted_at=tags.get(_PROMOTED_AT),
+            rolled_back_at=tags.get(_ROLLED_BACK_AT),
+        )
+    except KeyError:
+        raise InputError(
+            f"version {version.version} of the registered model {version.name} was not registered by tucano; give its "
+            "alias to one that was, or use another name with --set promote.model_name=NAME"
+        ) from None

@@ -1,0 +1,132 @@
+"""A state folder with real, tiny artifacts that a promotion is made of."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flows.session import EXPERIMENT, artifacts_folder, mlflow_store
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.config import Config, PolicyConfig
+from schemas.profiles import load_config
+from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.recorder import Recorder
+from tasks.lineage.registry import Registry
+from tests.prompt_tables import write_prompts
+from tests.tasks.curate.prompt_rows import prompt_row
+from tests.tasks.policy.test_adapters import save_adapter
+
+SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=32)
+VALIDATION = [prompt_row("push", f"Pedido {number} " + "de novo " * number) for number in range(24)]
+BLOCK = {
+    "n_prompts": 40,
+    "mean_base": 0.5,
+    "mean_tuned": 0.625,
+    "mean_difference": 0.125,
+    "ci_low": 0.0625,
+    "ci_high": 0.1875,
+    "p_signflip": 0.0004,
+    "verdict": "better",
+}
+TRAINING = {
+    "algorithm": "grpo",
+    "steps": 8,
+    "chosen_step": 4,
+    "audit": {"spec": "grounded", "reward_version": "v", "sheet_sha256": "s", "raters": {"ana-1": "human"}},
+}
+WHY_HELD = "push got worse by 0.200, more than the margin of 0.050"
+
+
+@dataclass(frozen=True)
+class Promotable:
+    """A state folder, its base and its dataset."""
+
+    root: Path
+    base: ArtifactRecord
+    dataset: ArtifactRecord
+
+    def config(self, *overrides: str) -> Config:
+        return load_config("local", [f"state.root={self.root}", *overrides])
+
+    def policy(self, seed: int, tasks: Sequence[str] = ()) -> ArtifactRecord:
+        """Make a policy: with one adapter, or with one for each of the tasks."""
+
+        def fill(folder: Path) -> None:
+            base = store_of(self.root).path(self.base.sha256)
+            adapters = [folder / "adapters" / task for task in tasks] or [folder / "adapter"]
+            for adapter in adapters:
+                save_adapter(base, adapter, seed)
+            (folder / "training.json").write_text(json.dumps({"seed": seed, **TRAINING}), encoding="utf-8")
+
+        return commit(self.root, "policy", fill, {"base": self.base.sha256, "dataset": self.dataset.sha256})
+
+    def evaluation(self, verdict: str, note: str = "") -> ArtifactRecord:
+        """Make an evaluation; another note makes another one."""
+        reasons = [WHY_HELD] if verdict == "hold" else ["overall: better by 0.125"]
+        report = {
+            "overall": BLOCK,
+            "tasks": {"push": BLOCK},
+            "gate": {"verdict": verdict, "reasons": reasons},
+            "note": note,
+        }
+        return commit(
+            self.root,
+            "evaluation",
+            lambda folder: (folder / "report.json").write_text(json.dumps(report), encoding="utf-8"),
+        )
+
+    def register(self, policy: ArtifactRecord, evaluation: ArtifactRecord, verdict: str, name: str) -> str:
+        """Register a version, as a run of long ago did."""
+        recorder = Recorder(*mlflow_store(self.root), EXPERIMENT)
+        with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "promote", {}, {}) as stage:
+            return self.registry.register(
+                stage.run_id,
+                name,
+                policy=policy,
+                evaluation=evaluation,
+                verdict=verdict,
+                metrics={},
+                base_model=None,
+                load_in_4bit=False,
+            ).version
+
+    @property
+    def registry(self) -> Registry:
+        return Registry(mlflow_store(self.root)[0])
+
+    def aliases(self, name: str) -> dict[str, str]:
+        """Return who holds which alias, as MLflow has it."""
+        client: Any = self.registry._client
+        return {alias: str(version) for alias, version in client.get_registered_model(name).aliases.items()}
+
+
+def make_promotable(root: Path) -> Promotable:
+    from tasks.policy.stand_in import build_model, build_tokenizer
+
+    tokenizer = build_tokenizer(["o pedido chegou atrasado"] * 20, 512)
+
+    def base(folder: Path) -> None:
+        build_model(SMALL, tokenizer, 3).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+    def dataset(folder: Path) -> None:
+        write_prompts(VALIDATION, folder / "data" / "validation.parquet")
+        summary = {"train": 80, "validation": len(VALIDATION), "test": 40, "scrubbed": {"CPF": 2}}
+        (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+        (folder / "README.md").write_text("# Prompts\n\n## Sources and licences\n\nsimulated\n", encoding="utf-8")
+
+    return Promotable(root, commit(root, "base", base), commit(root, "dataset", dataset))
+
+
+def store_of(root: Path) -> ArtifactStore:
+    return ArtifactStore(artifacts_folder(load_config("local", [f"state.root={root}"])))
+
+
+def commit(
+    root: Path, kind: ArtifactKind, fill: Callable[[Path], object], inputs: dict[str, str] | None = None
+) -> ArtifactRecord:
+    store = store_of(root)
+    with store.draft() as draft:
+        fill(draft)
+        return store.commit(draft, kind=kind, stage=kind, code_version="c", config_digest="d", inputs=inputs or {})

@@ -1,0 +1,246 @@
+"""Answers are drawn once for a model, test split and decoding, and an interrupted drawing goes on from its batches."""
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows import answers
+from flows.answers import Answering, answer, answer_rival
+from flows.session import _drain_prefect
+from flows.stage import StageResult, open_recorder, open_store
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.config import Config, PolicyConfig
+from schemas.errors import Interrupted
+from schemas.evaluate_config import RivalConfig
+from schemas.profiles import load_config
+from tasks.evaluate.answer import AnswerRequest, main
+from tasks.evaluate.answers_file import FINISHED_FILE, ROLLOUTS_FILE
+from tasks.policy.child import Channel
+from tests.chat_server import in_turn, says, serve
+from tests.prompt_tables import write_prompts
+from tests.tasks.curate.prompt_rows import prompt_row
+from tests.tasks.policy.test_adapters import save_adapter
+
+pytestmark = pytest.mark.integration
+
+SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=32)
+TEST = [prompt_row("push", f"Pedido {number} " + "de novo " * number) for number in range(4)]
+
+
+class _Dying(io.StringIO):
+    """A child's way to speak that ends once so many batches are told."""
+
+    def __init__(self, batches: int | None) -> None:
+        super().__init__()
+        self._left = batches
+
+    def write(self, text: str) -> int:
+        if self._left is not None and json.loads(text)["progress"][2] == "answers":
+            self._left -= 1
+            if not self._left:
+                raise Interrupted("killed")
+        return len(text)
+
+
+@dataclass
+class _Children:
+    """Runs the child's work in this process, which has torch already, and knows what was asked of it."""
+
+    requests: list[AnswerRequest] = field(default_factory=list)
+    batches_left: int | None = None
+    found: list[int] = field(default_factory=list)
+    """Batches that each child found finished."""
+
+    def run(self, module: str, request: AnswerRequest, folder: Path, **_: Any) -> None:
+        assert module == "tasks.evaluate.answer"
+        self.requests.append(request)
+        folder.mkdir(parents=True, exist_ok=True)
+        finished = request.work / FINISHED_FILE
+        self.found.append(finished.read_bytes().count(b"\n") if finished.exists() else 0)
+        file = folder / "answer.request.json"
+        file.write_text(request.model_dump_json(), encoding="utf-8")
+        main(file, Channel(_Dying(self.batches_left)))
+
+
+@dataclass(frozen=True)
+class World:
+    """A state folder with a base, a policy, a plan and datasets."""
+
+    root: Path
+    base: ArtifactRecord
+    policy: ArtifactRecord
+    plan: StageResult
+    dataset: StageResult
+    retrained: StageResult
+    """The same test split with another training split."""
+    retested: StageResult
+    """Another test split."""
+
+    def config(self, *overrides: str) -> Config:
+        fixed = ["train.max_completion_tokens=16", "evaluate.batch_size=2", f"state.root={self.root}"]
+        return load_config("local", [*fixed, *overrides])
+
+
+@pytest.fixture(scope="module")
+def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    from prefect.settings import (
+        PREFECT_API_URL,
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+        PREFECT_LOCAL_STORAGE_PATH,
+        temporary_settings,
+    )
+
+    root = tmp_path_factory.mktemp("state")
+    settings = {
+        PREFECT_API_URL: prefect_server,
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
+        PREFECT_LOCAL_STORAGE_PATH: root / "prefect",
+    }
+    with temporary_settings(settings):
+        yield _make_world(root)
+        _drain_prefect()
+
+
+def _make_world(root: Path) -> World:
+    from tasks.policy.stand_in import build_model, build_tokenizer
+
+    config = load_config("local", [f"state.root={root}"])
+    tokenizer = build_tokenizer(["o pedido chegou atrasado"] * 20, 512)
+
+    def base(folder: Path) -> None:
+        build_model(SMALL, tokenizer, 3).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+    def dataset(train: str, test: str) -> StageResult:
+        def fill(folder: Path) -> None:
+            write_prompts([prompt_row("push", train)], folder / "data" / "train.parquet")
+            write_prompts([*TEST, prompt_row("push", test)], folder / "data" / "test.parquet")
+
+        return _result(config, "dataset", fill)
+
+    made = _result(config, "base", base)
+    policy = _result(config, "policy", lambda folder: save_adapter(made.path, folder / "adapter", 2))
+    plan = _result(config, "plan", lambda folder: (folder / "plan.json").write_text("{}", encoding="utf-8"))
+    return World(
+        root,
+        made.record,
+        policy.record,
+        plan,
+        dataset("Treino", "Teste"),
+        dataset("Outro treino", "Teste"),
+        dataset("Treino", "Outro teste"),
+    )
+
+
+def _result(config: Config, kind: ArtifactKind, fill: Any) -> StageResult:
+    store = open_store(config)
+    with store.draft() as draft:
+        fill(draft)
+        record = store.commit(draft, kind=kind, stage=kind, code_version="", config_digest="", inputs={})
+    return StageResult(record, store.path(record.sha256), 0.0, reused=False)
+
+
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> _Children:
+    children = _Children()
+    monkeypatch.setattr(answers, "run_child", children.run)
+    return children
+
+
+def ask(
+    world: World, *overrides: str, who: Answering | RivalConfig, dataset: StageResult | None = None, fresh: bool = False
+) -> StageResult:
+    """Let a model answer in a flow of its own, as another command would."""
+    from prefect import flow
+
+    config = world.config(*overrides)
+
+    @flow(name="asks", validate_parameters=False)
+    def asks() -> StageResult:
+        with open_recorder(config).pipeline("asks", {}) as run:
+            if isinstance(who, RivalConfig):
+                return answer_rival(config, run, dataset or world.dataset, world.plan, who, fresh=fresh)
+            return answer(config, run, dataset or world.dataset, world.plan, who, fresh=fresh)
+
+    return asks()
+
+
+def rollouts(result: StageResult) -> bytes:
+    return (result.path / ROLLOUTS_FILE).read_bytes()
+
+
+def left_behind(root: Path) -> Sequence[Path]:
+    return list((root / "work").glob("*"))
+
+
+def test_a_model_answers_a_test_split_once_with_one_decoding(world: World, children: _Children) -> None:
+    base, tuned = Answering("base", world.base), Answering("tuned", world.base, world.policy)
+    first = ask(world, who=base)
+    assert first.record.kind == "answers"
+    assert first.record.inputs == {
+        "base": world.base.sha256,
+        "dataset": world.dataset.record.sha256,
+        "plan": world.plan.record.sha256,
+    }
+    known = {first.record.sha256}
+
+    def is_drawn(dataset: StageResult | None = None, *overrides: str, who: Answering = base) -> bool:
+        before = len(children.requests)
+        result = ask(world, *overrides, who=who, dataset=dataset)
+        drawn = result.record.sha256 not in known
+        assert drawn is not result.reused
+        assert len(children.requests) - before == int(drawn)
+        known.add(result.record.sha256)
+        return drawn
+
+    assert not is_drawn()
+    assert not is_drawn(world.retrained)
+    assert not is_drawn(None, "evaluate.margin=0.1", "evaluate.cost.price_per_hour=3", "train.max_steps=9")
+    assert is_drawn(world.retested)
+    assert is_drawn(None, "evaluate.temperature=0.7")
+    assert is_drawn(None, "evaluate.samples=2")
+    assert is_drawn(None, "train.max_completion_tokens=17")
+    assert is_drawn(None, "seed=7")
+    assert is_drawn(who=tuned)
+    # Who is the champion was a challenger once.
+    assert not is_drawn(who=Answering("champion", world.base, world.policy))
+    assert left_behind(world.root) == []
+
+
+def test_an_interrupted_drawing_goes_on_and_another_decoding_does_not(world: World, children: _Children) -> None:
+    base = Answering("base", world.base)
+    warm = ("seed=11", "evaluate.temperature=0.9")
+    whole = rollouts(ask(world, *warm, who=base))
+    children.batches_left = 2
+    with pytest.raises(Interrupted):
+        ask(world, *warm, who=base, fresh=True)
+    with pytest.raises(Interrupted):
+        ask(world, "seed=11", "evaluate.samples=2", who=base)
+    children.batches_left = None
+    ask(world, "seed=11", "evaluate.samples=2", "evaluate.temperature=0.3", who=base)
+    ask(world, "seed=11", "evaluate.samples=2", who=base)
+    # A run that makes all anew does not go on from what another one began.
+    anew = ask(world, *warm, who=base, fresh=True)
+    assert children.found == [0, 0, 0, 0, 2, 0]
+    assert not anew.reused
+    assert rollouts(anew) == whole
+    assert left_behind(world.root) == []
+
+
+def test_a_rival_is_asked_once_whatever_it_costs_and_however_it_is_reached(world: World) -> None:
+    with serve(in_turn([says("Compre.", "stop", (20, 4))])) as server:
+        rival = RivalConfig(url=server.url, model="large")
+        first = ask(world, who=rival)
+        assert len(server.requests) == len(TEST) + 1
+        for changed in ({"price_input": 2.0}, {"concurrency": 1}, {"timeout_seconds": 9.0}, {"max_attempts": 1}):
+            again = ask(world, who=rival.model_copy(update=changed), dataset=world.retrained)
+            assert (again.reused, again.record.sha256) == (True, first.record.sha256)
+        assert not ask(world, who=rival.model_copy(update={"model": "larger"})).reused
+        assert not ask(world, "evaluate.temperature=0.7", who=rival).reused
+        assert len(server.requests) == 3 * (len(TEST) + 1)
+    assert left_behind(world.root) == []

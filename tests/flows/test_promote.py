@@ -1,0 +1,277 @@
+"""The promote flow: who becomes the champion, when that is cached, taken back, lost or killed between."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows import promote as flow
+from flows.session import EXPERIMENT, _drain_prefect, mlflow_store
+from flows.stage import StageResult
+from schemas.artifact import ArtifactRecord
+from schemas.errors import GateRefused, Interrupted
+from tasks.evaluate.promotion import MergeRequest, main
+from tasks.lineage.recorder import Recorder
+from tasks.lineage.registry import Registry
+from tasks.policy.child import Channel
+from tests.flows.promotable import WHY_HELD, Promotable, make_promotable, store_of
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Promotable]:
+    from prefect.settings import (
+        PREFECT_API_URL,
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+        PREFECT_LOCAL_STORAGE_PATH,
+        temporary_settings,
+    )
+
+    root = tmp_path_factory.mktemp("state")
+    settings = {
+        PREFECT_API_URL: prefect_server,
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
+        PREFECT_LOCAL_STORAGE_PATH: root / "prefect",
+    }
+    with temporary_settings(settings):
+        yield make_promotable(root)
+        _drain_prefect()
+
+
+class Children:
+    """Runs the child's work in this process, which has torch already, and counts how often."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.error: Exception | None = None
+
+    def run_child(self, module: str, request: MergeRequest, folder: Path, **_: object) -> None:
+        assert module == "tasks.evaluate.promotion"
+        self.runs += 1
+        if self.error is not None:
+            raise self.error
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "promotion.request.json"
+        file.write_text(request.model_dump_json(), encoding="utf-8")
+        main(file, Channel(io.StringIO()))
+
+
+@pytest.fixture(autouse=True)
+def children(monkeypatch: pytest.MonkeyPatch) -> Children:
+    made = Children()
+    monkeypatch.setattr(flow, "run_child", made.run_child)
+    return made
+
+
+class Model:
+    """One registered model, that nobody else's test moves."""
+
+    def __init__(self, world: Promotable, name: str) -> None:
+        self.world, self.name = world, name
+        self.config = world.config(f"promote.model_name={name}")
+
+    def promote(self, policy: ArtifactRecord, evaluation: ArtifactRecord, **how: Any) -> StageResult:
+        recorder = Recorder(*mlflow_store(self.world.root), EXPERIMENT)
+        parts = (policy, evaluation, self.world.base, self.world.dataset)
+        with recorder.pipeline("p", {}) as run:
+            result: StageResult = flow.promote(self.config, run, *map(self._result, parts), **how)
+        return result
+
+    def _result(self, record: ArtifactRecord) -> StageResult:
+        return StageResult(record, store_of(self.world.root).path(record.sha256), 0.0, reused=True)
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        return self.world.aliases(self.name)
+
+    @property
+    def client(self) -> Any:
+        return self.world.registry._client
+
+    def roll_back(self) -> None:
+        self.world.registry.roll_back(self.name, "champion", "previous")
+
+
+@pytest.fixture
+def model(world: Promotable, request: pytest.FixtureRequest) -> Model:
+    return Model(world, request.node.name.replace("[", "-").replace("]", ""))
+
+
+@pytest.fixture(scope="module")
+def policy(world: Promotable) -> ArtifactRecord:
+    return world.policy(1)
+
+
+def test_on_the_gates_word_the_model_is_written_described_and_made_champion(
+    world: Promotable, model: Model, policy: ArtifactRecord
+) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    result = model.promote(policy, world.evaluation("promote"))
+    decision = flow.read_decision(result.path)
+    assert (decision["version"], decision["verdict"], decision["forced"]) == ("1", "promote", None)
+    assert decision["version_before"] is None
+    assert decision["merged"]["prompts"] == 20
+    assert model.aliases == {"champion": "1"}
+    assert AutoModelForCausalLM.from_pretrained(result.path / "merged").num_parameters() > 0
+    assert AutoTokenizer.from_pretrained(result.path / "merged").chat_template is not None
+    card = (result.path / "README.md").read_text(encoding="utf-8")
+    assert policy.sha256 in card
+    version = model.client.get_model_version(model.name, "1")
+    assert version.tags["promotion_sha256"] == result.record.sha256
+    assert set(result.record.inputs) == {"policy", "evaluation", "base", "dataset"}
+    shown = {file.path for file in model.client.list_artifacts(result.record.mlflow_run_id)}
+    assert {"decision.json", "README.md"} <= shown
+
+
+def test_a_held_version_is_registered_and_described_and_no_alias_moves(
+    world: Promotable, model: Model, policy: ArtifactRecord, children: Children
+) -> None:
+    model.promote(policy, world.evaluation("promote"))
+    result = model.promote(policy, world.evaluation("hold"))
+    assert flow.read_decision(result.path)["reasons"] == [WHY_HELD]
+    assert children.runs == 1
+    assert not (result.path / "merged").exists()
+    assert "This version is held" in (result.path / "README.md").read_text(encoding="utf-8")
+    assert model.aliases == {"champion": "1"}
+    assert world.registry.version(model.name, "2").verdict == "hold"
+
+
+def test_run_again_it_is_skipped_and_nothing_moves(
+    world: Promotable, model: Model, policy: ArtifactRecord, children: Children
+) -> None:
+    first, second = (world.evaluation("promote", note) for note in ("first", "second"))
+    model.promote(policy, first)
+    model.promote(policy, second)
+    before = world.registry.holder(model.name, "champion")
+    assert model.promote(policy, second).reused
+    assert world.registry.holder(model.name, "champion") == before
+    assert model.aliases == {"champion": "2", "previous": "1"}
+    assert children.runs == 2
+
+
+def test_a_rollback_is_not_undone_by_the_run_that_promoted_but_by_a_person(
+    world: Promotable, model: Model, policy: ArtifactRecord, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = (world.evaluation("promote", note) for note in ("first", "second"))
+    model.promote(policy, first)
+    model.promote(policy, second)
+    model.roll_back()
+    for fresh in (False, True):
+        model.promote(policy, second, fresh=fresh)
+        assert model.aliases == {"champion": "1"}
+        assert "was rolled back at" in capsys.readouterr().err
+    model.promote(policy, second, by_hand=True)
+    assert model.aliases == {"champion": "2", "previous": "1"}
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_newer_champion_is_not_replaced_by_the_run_that_made_the_older_one(
+    world: Promotable, model: Model, policy: ArtifactRecord, fresh: bool
+) -> None:
+    first, second = (world.evaluation("promote", note) for note in ("first", "second"))
+    model.promote(policy, first)
+    model.promote(policy, second)
+    model.promote(policy, first, fresh=fresh)
+    assert model.aliases == {"champion": "2", "previous": "1"}
+
+
+def test_where_nobody_holds_the_alias_any_more_what_was_decided_is_carried_out_again(
+    world: Promotable, model: Model, policy: ArtifactRecord
+) -> None:
+    evaluation = world.evaluation("promote")
+    model.promote(policy, evaluation)
+    model.client.delete_registered_model_alias(model.name, "champion")
+    assert model.promote(policy, evaluation).reused
+    assert model.aliases == {"champion": "1"}
+
+
+@pytest.mark.parametrize(("verdict", "aliases"), [("promote", {"champion": "1"}), ("hold", {})])
+def test_a_registry_that_was_emptied_is_filled_again(
+    world: Promotable, model: Model, policy: ArtifactRecord, verdict: str, aliases: dict[str, str]
+) -> None:
+    evaluation = world.evaluation(verdict)
+    model.promote(policy, evaluation)
+    model.client.delete_registered_model(model.name)
+    assert not model.promote(policy, evaluation).reused
+    assert world.registry.version(model.name, None).evaluation == evaluation.sha256
+    assert model.aliases == aliases
+
+
+def test_a_kill_before_the_alias_moves_leaves_the_champion_and_the_same_command_finishes(
+    world: Promotable, model: Model, policy: ArtifactRecord, children: Children
+) -> None:
+    first, second = (world.evaluation("promote", note) for note in ("first", "second"))
+    model.promote(policy, first)
+
+    def killed(*arguments: object, **named: object) -> None:
+        raise Interrupted("killed")
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
+        patch.setattr(Registry, "promote", killed)
+        model.promote(policy, second)
+    assert model.aliases == {"champion": "1"}
+    assert model.promote(policy, second).reused
+    assert model.aliases == {"champion": "2", "previous": "1"}
+    assert children.runs == 2
+
+
+@pytest.mark.parametrize("error", [Interrupted("killed"), GateRefused("it answers with other words")])
+def test_a_model_that_was_not_merged_is_no_champion(
+    world: Promotable, model: Model, policy: ArtifactRecord, children: Children, error: Exception
+) -> None:
+    first, second = (world.evaluation("promote", note) for note in ("first", "second"))
+    model.promote(policy, first)
+    children.error = error
+    with pytest.raises(type(error)):
+        model.promote(policy, second)
+    assert model.aliases == {"champion": "1"}
+    children.error = None
+    model.promote(policy, second)
+    assert model.aliases == {"champion": "2", "previous": "1"}
+    assert len(model.client.search_model_versions(f"name = '{model.name}'")) == 2
+
+
+def test_a_forced_promotion_keeps_its_reason_on_the_version_the_run_and_the_card(
+    world: Promotable, model: Model, policy: ArtifactRecord
+) -> None:
+    evaluation = world.evaluation("hold")
+    model.promote(policy, evaluation)
+    result = model.promote(policy, evaluation, by_hand=True, forced="a loja aceita o risco")
+    assert model.aliases == {"champion": "1"}
+    assert world.registry.version(model.name, "1").forced == "a loja aceita o risco"
+    run = model.client.get_run(result.record.mlflow_run_id)
+    assert run.data.tags["forced"] == "a loja aceita o risco"
+    assert flow.read_decision(result.path)["verdict"] == "hold"
+    assert "a loja aceita o risco" in (result.path / "README.md").read_text(encoding="utf-8")
+    # The run that held it says the same as before, and takes nothing back.
+    model.promote(policy, evaluation)
+    assert model.aliases == {"champion": "1"}
+
+
+def test_adapters_of_their_own_are_not_merged(world: Promotable, model: Model, children: Children) -> None:
+    policy = world.policy(2, tasks=("push", "churn"))
+    result = model.promote(policy, world.evaluation("promote"))
+    assert model.aliases == {"champion": "1"}
+    assert children.runs == 0
+    assert flow.read_decision(result.path)["merged"] is None
+    assert "Serve the base" in (result.path / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_evaluations_own_report_is_in_the_card(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
+    from tests.flows.promotable import commit
+
+    record = world.evaluation("hold")
+    old = store_of(world.root).path(record.sha256)
+
+    def fill(folder: Path) -> None:
+        (folder / "report.json").write_bytes((old / "report.json").read_bytes())
+        (folder / "report.md").write_text("# Evaluation\n\nas R wrote it\n", encoding="utf-8")
+
+    result = model.promote(policy, commit(world.root, "evaluation", fill))
+    assert "## Evaluation\n\nas R wrote it\n" in (result.path / "README.md").read_text(encoding="utf-8")
+    assert json.loads((result.path / "decision.json").read_text(encoding="utf-8"))["version"] == "1"

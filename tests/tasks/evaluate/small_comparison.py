@@ -1,0 +1,89 @@
+"""Small comparisons and a full background, for the tests of what is made of them."""
+
+from collections.abc import Sequence
+
+from schemas.documents import PairedScore
+from schemas.tasks import TaskName
+from tasks.evaluate.background import AnsweredPrompt, Background, LearningCurve, Looks
+from tasks.evaluate.compare import Comparison, compare
+from tasks.evaluate.cost import Serving
+from tasks.evaluate.judge import JudgeReport
+
+PROMPTS = 12
+HOSTILE = (
+    '</div></section><script>alert(1)</script><img src="https://example.org/x" onerror=alert(1)> {{ 7 * 7 }} '
+    "a | b `c` [d](https://example.org) \ud800 \u202e \x1b[2J"
+)
+
+
+def paired(
+    gain: float, *, seeds: Sequence[int], tasks: Sequence[TaskName], prompts: int, truth: float | None = None
+) -> list[PairedScore]:
+    return [
+        PairedScore(
+            prompt_id=f"p{number:02}",
+            task=task,
+            seed=seed,
+            sample=0,
+            score=0.4 + gain * (0.5 + number / 12) + 0.01 * place,
+            truth=truth,
+        )
+        for task in tasks
+        for place, seed in enumerate(seeds)
+        for number in range(prompts)
+    ]
+
+
+def comparison(
+    gain: float = 0.2,
+    *,
+    seeds: Sequence[int] = (0,),
+    tasks: Sequence[TaskName] = ("push",),
+    prompts: int = PROMPTS,
+    with_truth: bool = False,
+) -> Comparison:
+    """Compare a base that scores .4 everywhere with a model that gains between half of `gain` and one and a half."""
+    base = paired(0, seeds=(0,), tasks=tasks, prompts=prompts, truth=0.5 if with_truth else None)
+    tuned = paired(gain, seeds=seeds, tasks=tasks, prompts=prompts, truth=0.75 if with_truth else None)
+    return compare(base, tuned, margin=0.05, resamples=1_000, seed=0)
+
+
+def undecided(*, seeds: Sequence[int] = (0,)) -> Comparison:
+    """Compare models that gain on every second prompt what they lose on the others."""
+    base = paired(0, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS)
+    tuned = [
+        score.model_copy(update={"score": 0.4 + (0.3 if number % 2 else -0.29) + 0.05 * (score.seed % 3)})
+        for number, score in enumerate(paired(0, seeds=seeds, tasks=("push", "churn"), prompts=PROMPTS))
+    ]
+    return compare(base, tuned, margin=0.05, resamples=1_000, seed=0)
+
+
+def answers(text: str) -> list[AnsweredPrompt]:
+    return [
+        AnsweredPrompt("push", f"p{number:02}", f"pergunta {number}", text, f"melhor {number}")
+        for number in range(PROMPTS)
+    ]
+
+
+def background(text: str = HOSTILE) -> Background:
+    """Return a background in which everything is known, and every name is hostile."""
+    against = comparison(0.1)
+    return Background(
+        answers=answers(text),
+        learning_curves={
+            7: LearningCurve(((0, 0.4), (10, 0.5), (20, 0.45)), 10),
+            8: LearningCurve(((0, 0.4), (10, 0.44)), None),
+        },
+        chosen_seed=7,
+        ground_truth={"push": {"constraint_rate": {"base": 0.25, "tuned": 0.75, text: 0.5}}},
+        identities={"reward version": "ab" * 32, text: text},
+        champion=against,
+        champion_name=text,
+        rivals={text: against},
+        serving=[
+            Serving("base", 12, 180.4, 0.031, 1.4, 3.8, 0.00031, 1920.0),
+            Serving(text, 12, 260.1, 0.0, 2.0, 4.0, 0.0098, None),
+        ],
+        judge=JudgeReport(text, 40, 22, 8, 10, 6, 1, 25, 0.72, 0.52, 0.86, "human"),
+        looks=Looks(1, "2026-11-20T10:00:00+00:00", None, None),
+    )

@@ -1,0 +1,133 @@
+"""A model at an endpoint answers as the others do: the same prompts and decoding, nothing asked twice or guessed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.documents import Rollout
+from schemas.errors import InputError
+from schemas.evaluate_config import RivalConfig
+from schemas.progress import silent
+from schemas.tasks import TaskName
+from tasks.evaluate.answer_rival import answer_by_rival
+from tasks.evaluate.answers_file import ROLLOUTS_FILE, read_answers, read_timing
+from tasks.policy import endpoint
+from tests.chat_server import ChatServer, Reply, in_turn, says, serve
+from tests.prompt_tables import write_prompts
+from tests.tasks.curate.prompt_rows import prompt_row
+
+KEY = "sk-very-secret-4711"
+TASKS: tuple[TaskName, ...] = ("push", "churn", "push")
+ROWS = [prompt_row(task, f"Pedido {number}") for number, task in enumerate(TASKS)]
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "FIRST_WAIT_SECONDS", 0.001)
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dataset")
+    write_prompts(ROWS, folder / "data" / "test.parquet")
+    return folder
+
+
+def answer(server: ChatServer, dataset: Path, folder: Path, **values: Any) -> tuple[Rollout, ...]:
+    samples = values.pop("samples", 1)
+    (folder / "output").mkdir(parents=True, exist_ok=True)
+    rival = {"url": server.url, "model": "large", "max_attempts": 2, "concurrency": 2, **values}
+    answer_by_rival(
+        RivalConfig.model_validate(rival),
+        dataset,
+        temperature=0.25,
+        max_tokens=77,
+        samples=samples,
+        seed=5,
+        work=folder / "work",
+        output=folder / "output",
+        progress=silent,
+    )
+    return read_answers(folder / "output")
+
+
+def test_it_is_asked_what_the_others_are_asked_and_its_answers_are_in_the_prompts_order(
+    dataset: Path, tmp_path: Path
+) -> None:
+    with serve(lambda text, number: says(f"Resposta a {text}", "stop", (20, number))) as server:
+        rollouts = answer(server, dataset, tmp_path, samples=2)
+    asked = {tuple(message["content"] for message in request["messages"]) for request in server.requests}
+    assert asked == {(row.system, row.prompt) for row in ROWS}
+    assert {(request["temperature"], request["max_tokens"]) for request in server.requests} == {(0.25, 77)}
+    assert len({request["seed"] for request in server.requests}) == len(server.requests) == 6
+    assert [rollout.prompt for rollout in rollouts] == [row.prompt for row in ROWS] * 2
+    assert [rollout.completion for rollout in rollouts] == [f"Resposta a {row.prompt}" for row in ROWS] * 2
+    assert [rollout.reference for rollout in rollouts] == [dict(row.reference) for row in ROWS] * 2
+
+
+@pytest.mark.parametrize(
+    ("reason", "kept"),
+    [
+        ("stop", "end_of_turn"),
+        ("length", "token_limit"),
+        ("content_filter", "other"),
+        ("tool_calls", "other"),
+        ("a word that nobody knows", "other"),
+        (None, "other"),
+    ],
+)
+def test_why_an_answer_ended_is_told_by_the_endpoint_and_never_guessed(
+    dataset: Path, tmp_path: Path, reason: str | None, kept: str
+) -> None:
+    with serve(in_turn([says("Compre.", reason)])) as server:
+        rollouts = answer(server, dataset, tmp_path)
+    assert [(rollout.model_extra or {})["stop_reason"] for rollout in rollouts] == [kept] * 3
+
+
+def test_tokens_and_seconds_are_recorded_and_no_machine_of_ours_was_busy(dataset: Path, tmp_path: Path) -> None:
+    with serve(in_turn([says("Compre.", "stop", (20, 4))])) as server:
+        answer(server, dataset, tmp_path)
+    timing = read_timing(tmp_path / "output")
+    assert [(each.prompt_tokens, each.tokens) for each in timing.answers] == [(20, 4)] * 3
+    assert min(each.seconds for each in timing.answers) > 0
+    assert timing.machine_seconds is None
+
+
+def test_what_was_answered_before_it_failed_is_not_asked_again(dataset: Path, tmp_path: Path) -> None:
+    with serve(lambda _, number: says("Compre.", "stop", (20, 4)) if number < 4 else Reply(b"", 500)) as server:
+        with pytest.raises(InputError) as caught:
+            answer(server, dataset, tmp_path / "failed", samples=2, concurrency=1)
+        assert str(caught.value) == (
+            f"the rival's endpoint {server.url} answered 500 in each of 2 attempts; see that it serves the model "
+            "there, or take evaluate.rival out of the configuration to compare without it"
+        )
+    assert not (tmp_path / "failed" / "output" / ROLLOUTS_FILE).exists()
+    with serve(in_turn([says("Compre.", "stop", (20, 4))])) as server:
+        resumed = answer(server, dataset, tmp_path / "failed", samples=2)
+        assert len(server.requests) == 2
+        assert answer(server, dataset, tmp_path / "failed", samples=2) == resumed
+        assert len(server.requests) == 2
+        assert answer(server, dataset, tmp_path / "whole", samples=2) == resumed
+
+
+def test_the_key_is_in_no_file(dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RIVAL_KEY", KEY)
+    with serve(in_turn([says("Compre.")])) as server:
+        answer(server, dataset, tmp_path, key_variable="RIVAL_KEY")
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) == 3
+    assert not [path for path in files if KEY in path.read_text(encoding="utf-8")]
+
+
+def test_a_hostile_answer_is_kept_as_it_is(dataset: Path, tmp_path: Path) -> None:
+    text = 'linha\u2028outra\r\n\x00 "}\n{'
+    with serve(in_turn([says(text, "stop")])) as server:
+        rollouts = answer(server, dataset, tmp_path)
+        assert [rollout.completion for rollout in rollouts] == [text] * 3
+        assert answer(server, dataset, tmp_path) == rollouts
+        assert len(server.requests) == 3
+    lines = (tmp_path / "output" / ROLLOUTS_FILE).read_bytes().split(b"\n")
+    assert [json.loads(line)["completion"] for line in lines if line] == [text] * 3

@@ -1,0 +1,103 @@
+"""What an analysis costs, by hand, and from how many a day on a machine of one's own is the cheaper way."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.evaluate_config import CostConfig, RivalConfig
+from tasks.evaluate.answers_file import Answer, Batch, write_answers
+from tasks.evaluate.cost import Serving, serving
+from tasks.policy.generate import StopReason
+from tests.tasks.curate.prompt_rows import prompt_row
+
+ROWS = [prompt_row("push", f"Pedido {number}") for number in range(4)]
+RIVAL = RivalConfig(url="http://127.0.0.1:9/v1", model="large", price_input=2.5, price_output=10.0)
+
+
+def given_answer(index: int, **values: Any) -> Answer:
+    known = {"index": index, "text": "Compre.", "tokens": 10, "stop_reason": StopReason.END_OF_TURN}
+    return Answer.model_validate({**known, **values})
+
+
+def machine(folder: Path, seconds: tuple[float, float] = (2.0, 6.0), **cost: float) -> Serving:
+    """Two batches of two answers, of which the very last was cut off."""
+    last = given_answer(3, tokens=50, stop_reason=StopReason.TOKEN_LIMIT)
+    batches = [
+        Batch(sample=0, number=0, seconds=seconds[0], answers=(given_answer(0), given_answer(2))),
+        Batch(sample=0, number=1, seconds=seconds[1], answers=(given_answer(1), last)),
+    ]
+    write_answers(folder, ROWS, batches, ours=True)
+    return serving("tuned", folder, CostConfig.model_validate(cost))
+
+
+def endpoint(folder: Path, *counts: tuple[int | None, int | None]) -> Serving:
+    batches = [
+        Batch(
+            sample=0,
+            number=index,
+            seconds=1.0 + index,
+            answers=(given_answer(index, prompt_tokens=read, tokens=written),),
+        )
+        for index, (read, written) in enumerate(counts)
+    ]
+    write_answers(folder, ROWS, batches, ours=False)
+    return serving("large", folder, CostConfig(), RIVAL)
+
+
+def test_an_answer_is_there_when_its_batch_is_and_a_machine_is_paid_by_its_hours(tmp_path: Path) -> None:
+    told = machine(tmp_path, price_per_hour=0.9)
+    assert (told.model, told.answers, told.mean_tokens, told.truncated_share) == ("tuned", 4, 20.0, 0.25)
+    assert told.latency_p50 == pytest.approx(4.0)
+    assert 5.9 < told.latency_p95 <= 6.0
+    # 8 seconds, and not the 16 that the four answers waited.
+    assert told.cost_per_analysis == pytest.approx(0.9 * 8 / 3600 / 4)
+
+
+def test_an_endpoint_is_paid_by_its_tokens(tmp_path: Path) -> None:
+    told = endpoint(tmp_path, (100, 10), (200, 20), (300, 30), (400, 40))
+    assert told.cost_per_analysis == pytest.approx((250 * 2.5 + 25 * 10.0) / 1e6)
+    assert told.latency_p50 == pytest.approx(2.5)
+    assert told.break_even is None
+
+
+def test_what_an_endpoint_does_not_count_is_unknown_and_not_free(tmp_path: Path) -> None:
+    told = endpoint(tmp_path, (100, 10), (None, None), (300, 30), (400, 40))
+    assert (told.mean_tokens, told.cost_per_analysis) == (None, None)
+
+
+def test_a_machine_that_runs_all_day_breaks_even_by_its_price_alone(tmp_path: Path) -> None:
+    assert machine(tmp_path, price_per_hour=0.5, api_price_per_analysis=0.01).break_even == pytest.approx(1200)
+
+
+def test_a_machine_that_costs_nothing_is_the_cheaper_one_from_the_first_analysis_on(tmp_path: Path) -> None:
+    told = machine(tmp_path, price_per_hour=0)
+    assert (told.cost_per_analysis, told.break_even) == (0, 0)
+
+
+def test_there_is_no_break_even_against_an_api_that_costs_nothing(tmp_path: Path) -> None:
+    assert machine(tmp_path, api_price_per_analysis=0).break_even is None
+
+
+def test_a_machine_that_is_too_slow_for_so_many_never_breaks_even(tmp_path: Path) -> None:
+    # 1,920 analyses are needed, and a day has time for 864 and for 1,964.
+    assert machine(tmp_path, seconds=(200.0, 200.0)).break_even is None
+    assert machine(tmp_path, seconds=(88.0, 88.0)).break_even == pytest.approx(1920)
+
+
+@given(
+    price=st.floats(0.001, 100), api_price=st.floats(0.0001, 1), seconds=st.floats(0.01, 1000, allow_subnormal=False)
+)
+def test_a_machine_breaks_even_exactly_where_its_analysis_may_be_the_cheaper_one(
+    tmp_path_factory: pytest.TempPathFactory, price: float, api_price: float, seconds: float
+) -> None:
+    folder = tmp_path_factory.mktemp("answers")
+    told = machine(folder, (seconds, seconds), price_per_hour=price, api_price_per_analysis=api_price)
+    assert told.cost_per_analysis is not None
+    if told.break_even is None:
+        assert told.cost_per_analysis > api_price * (1 - 1e-9)
+    else:
+        assert told.break_even * api_price == pytest.approx(24 * price)
+        assert told.cost_per_analysis <= api_price * (1 + 1e-9)

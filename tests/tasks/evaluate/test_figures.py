@@ -1,0 +1,67 @@
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tasks.evaluate.background import Background
+from tasks.evaluate.figures import draw, write_figures
+from tests.tasks.evaluate.small_comparison import background, comparison
+
+
+def test_every_figure_is_written_as_a_file_that_stands_alone(tmp_path: Path) -> None:
+    compared = comparison(seeds=(7, 8), tasks=("push", "churn"))
+    paths = write_figures(compared, background(), tmp_path)
+    assert {path.relative_to(tmp_path).as_posix() for path in paths} == {
+        "figures/forest.svg",
+        "figures/seeds.svg",
+        "figures/learning_curves.svg",
+        "figures/differences_push.svg",
+        "figures/slopes_push.svg",
+        "figures/differences_churn.svg",
+        "figures/slopes_churn.svg",
+    }
+    for path in paths:
+        root = ET.parse(path).getroot()  # noqa: S314 - of our own making
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert root.get("aria-label")
+
+
+def test_only_what_tells_something_is_drawn() -> None:
+    assert set(draw(comparison(0), Background())) == {"forest", "differences_push"}
+    assert set(draw(comparison(prompts=1), Background())) == {"forest", "differences_push"}
+
+
+def test_words_of_a_figure_tell_its_numbers() -> None:
+    drawn = draw(comparison(), Background())
+    assert "push +0.192" in drawn["forest"]
+    assert "0 lost, 0 tied, 12 gained" in drawn["differences_push"]
+
+
+def test_seeds_that_gained_are_counted() -> None:
+    for gain, counted in ((0.2, "2 of 2 gained"), (-0.006, "1 of 2 gained"), (-0.2, "0 of 2 gained")):
+        assert counted in draw(comparison(gain, seeds=(7, 8)), Background())["seeds"]
+
+
+def test_many_prompts_do_not_make_a_large_figure() -> None:
+    few, many = (len(draw(comparison(0.1, prompts=n), Background())["differences_push"]) for n in (12, 13))
+    assert many - few < 200
+
+
+@pytest.mark.integration
+def test_figures_are_the_same_in_another_process() -> None:
+    code = (
+        "import hashlib\n"
+        "from tasks.evaluate.figures import draw\n"
+        "from tests.tasks.evaluate.small_comparison import background, comparison\n"
+        "drawn = draw(comparison(seeds=(7, 8)), background())\n"
+        "print(hashlib.sha256(repr(drawn).encode()).hexdigest())\n"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, env={"PYTHONHASHSEED": hash_seed}
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
+    assert len(digests) == 1

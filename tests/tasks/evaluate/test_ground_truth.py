@@ -1,0 +1,49 @@
+"""What is right, apart from any reward."""
+
+from typing import Any
+
+import pytest
+
+from schemas.config import AUDIT_FOLDER
+from schemas.documents import Rollout
+from schemas.rollout_tables import read_rollouts
+from schemas.store_files import read_store
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.commerce.sandbox import Databases
+from tasks.evaluate.ground_truth import OF_ONE_ANSWER, metrics_of, truth_of
+
+
+@pytest.fixture(scope="module")
+def databases() -> Databases:
+    return Databases.from_store(read_store(AUDIT_FOLDER / "store"))
+
+
+def rollout(completion: str, reference: dict[str, Any] | None, task: TaskName = "sentiment") -> Rollout:
+    return Rollout(prompt_id="a", task=task, prompt="?", completion=completion, reference=reference)
+
+
+def test_one_answer_is_right_or_wrong_or_nobody_knows(databases: Databases) -> None:
+    reference = {"polarity": "positive", "score": 5}
+    assert truth_of(rollout('{"polarity": "positive", "score": 1}', reference), databases) == 1.0
+    assert truth_of(rollout("gostei", reference), databases) == 0.0
+    assert truth_of(rollout("gostei", None), databases) is None
+
+
+def test_constraints_that_are_kept_count_in_part(databases: Databases) -> None:
+    push = rollout("Fone X com 10% de desconto", {"product": "Fone X", "offer": "20% de desconto"}, "push")
+    truth = truth_of(push, databases)
+    assert truth is not None and 0 < truth < 1
+
+
+def test_every_metric_that_one_answer_can_be_right_in_exists(databases: Databases) -> None:
+    rollouts = read_rollouts(AUDIT_FOLDER / "rollouts.jsonl")
+    metrics = metrics_of(rollouts, databases)
+    assert list(metrics) == list(TASK_NAMES)
+    for task, names in OF_ONE_ANSWER.items():
+        assert set(names) <= set(metrics[task])
+
+
+def test_the_mean_of_single_answers_is_the_metric_of_all_where_it_is_a_share(databases: Databases) -> None:
+    rollouts = [each for each in read_rollouts(AUDIT_FOLDER / "rollouts.jsonl") if each.task == "sentiment"]
+    truths = [truth for each in rollouts if (truth := truth_of(each, databases)) is not None]
+    assert sum(truths) / len(truths) == pytest.approx(metrics_of(rollouts, databases)["sentiment"]["accuracy"])

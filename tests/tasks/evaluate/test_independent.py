@@ -1,0 +1,125 @@
+"""The statistics against other people's: published numbers, and packages that share no code with what they check."""
+
+import warnings
+
+import numpy as np
+import pytest
+from arch.bootstrap import IIDBootstrap
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import NormalIndPower
+
+from schemas.tasks import TASK_NAMES
+from tasks.evaluate.resampling import mean_interval, sign_flip, widened
+from tasks.evaluate.statistics import holm, measure, prompts_for_margin
+from tasks.evaluate.variance import Numbers, mean_squares
+
+# Darwin (1876), heights of crossed less self-fertilised maize, in eighths of an inch; R's HistData::ZeaMays.
+MAIZE = np.array([49.0, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]) / 100
+# Hollander and Wolfe (1973), p. 29: Hamilton depression scores before and after a tranquilliser; R's ?wilcox.test.
+BEFORE = np.array([1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30])
+AFTER = np.array([0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29])
+# The example of pingouin's documentation of `wilcoxon`.
+FIRST = np.array([20.0, 22, 19, 20, 22, 18, 24, 20, 19, 24, 26, 13])
+SECOND = np.array([38.0, 37, 33, 29, 14, 12, 20, 22, 17, 25, 26, 16])
+
+
+def generator(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def bounded(seed: int, prompts: int) -> Numbers:
+    """Differences of scores in twentieths, many of them 0."""
+    rng = generator(seed)
+    base, tuned = (np.where(rng.random(prompts) < 0.3, 0, rng.integers(0, 21, prompts)) / 20 for _ in range(2))
+    return np.round(tuned - base, 9)
+
+
+def test_fishers_own_permutation_test() -> None:
+    # Fisher (1935), "The design of experiments", section 21: 863 of the 32,768 sums are as high as the observed 314.
+    assert sign_flip(MAIZE, 10, generator())[0] == pytest.approx(863 / 32_768, abs=1e-12)
+
+
+def test_wilcoxon_and_hodges_lehmann_of_the_depression_scores() -> None:
+    block = measure(AFTER[:, None], BEFORE[:, None], margin=0.05, resamples=1_000, rng=generator())
+    # R: wilcox.test(x, y, paired = TRUE, alternative = "greater") says V = 40, p-value = 0.01953, which is 10 / 512.
+    assert block.p_wilcoxon == pytest.approx(10 / 512, abs=1e-12)
+    assert block.p_wilcoxon == pytest.approx(0.01953, abs=5e-6)
+    # V = 40 of 45: the rank sums are 40 and 5.
+    assert block.rank_biserial == pytest.approx((40 - 5) / 45, abs=1e-12)
+    # Hollander and Wolfe estimate the shift as .46, the 23rd of the 45 means of pairs.
+    assert block.hodges_lehmann == pytest.approx(0.46, abs=1e-9)
+
+
+def test_rank_biserial_of_pingouins_example() -> None:
+    block = measure(SECOND[:, None], FIRST[:, None], margin=0.05, resamples=1_000, rng=generator())
+    # pingouin.wilcoxon(x, y) says RBC -0.378788.
+    assert block.rank_biserial == pytest.approx(-0.378788, abs=5e-7)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
+def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    ours = holm(dict(zip(TASK_NAMES, p_values, strict=False)))
+    theirs = multipletests(p_values, method="holm")[1]
+    assert list(ours.values()) == pytest.approx(list(theirs), abs=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(-20, 20), min_size=2, max_size=11).filter(any))
+def test_enumerated_tests_are_those_of_scipy(twentieths: list[int]) -> None:
+    # With ties and zeros. scipy enumerates the sums afresh, and its Wilcoxon drops zeros as ours does.
+    differences = np.array(twentieths) / 20
+    block = measure(
+        np.full((len(differences), 1), 0.5), 0.5 + differences[:, None], margin=0.05, resamples=1_000, rng=generator()
+    )
+    exact = {"permutation_type": "samples", "n_resamples": 2**11}
+    greater = stats.permutation_test((differences,), np.sum, alternative="greater", **exact).pvalue
+    less = stats.permutation_test((differences,), np.sum, alternative="less", **exact).pvalue
+    assert (block.p_signflip, block.p_harm) == pytest.approx((greater, less), abs=1e-6)
+
+
+def test_wilcoxon_without_ties_is_scipys_exact_one() -> None:
+    differences = np.array([0.31, -0.12, 0.23, 0.25, 0.05, -0.02, 0.41, 0.11, -0.21, 0.15, 0.36, -0.17, 0.44, 0.08])
+    block = measure(np.full((14, 1), 0.5), 0.5 + differences[:, None], margin=0.05, resamples=1_000, rng=generator())
+    assert block.p_wilcoxon == pytest.approx(stats.wilcoxon(differences, alternative="greater").pvalue, abs=1e-6)
+
+
+@pytest.mark.parametrize(("seed", "prompts"), [(1, 20), (2, 65), (3, 240)])
+def test_the_interval_is_the_bca_interval_of_arch(seed: int, prompts: int) -> None:
+    differences = bounded(seed, prompts)
+    interval = mean_interval(differences[:, None], 40_000, generator())
+    assert interval is not None
+    level = 1 - 2 * widened(0.025, prompts)
+    low, high = IIDBootstrap(differences, seed=generator(seed)).conf_int(np.mean, 40_000, method="bca", size=level)[
+        :, 0
+    ]
+    standard_error = differences.std() / np.sqrt(prompts)
+    # A quantile this far out has a Monte-Carlo error of about .02 standard errors with 40,000 resamples.
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.08 * standard_error)
+
+
+def test_mean_squares_are_those_of_the_analysis_of_variance() -> None:
+    rng = generator(5)
+    differences = rng.normal(size=(12, 1)) + rng.normal(size=(1, 4)) + rng.normal(size=(12, 4))
+    prompt, seed = np.indices(differences.shape).reshape(2, -1)
+    fit = ols("y ~ C(prompt) + C(seed)", {"y": differences.ravel(), "prompt": prompt, "seed": seed}).fit()
+    table = anova_lm(fit)["mean_sq"]
+    ours = mean_squares(differences)
+    assert (ours.prompt, ours.seed, ours.rest) == pytest.approx(tuple(table), abs=1e-9)
+
+
+@pytest.mark.parametrize(("spread", "margin"), [(0.3, 0.05), (0.18, 0.05), (0.3, 0.1)])
+def test_the_needed_prompts_are_those_of_a_power_analysis(spread: float, margin: float) -> None:
+    differences = np.tile([spread, -spread], 20)[:, None]
+    differences *= spread / differences.std(ddof=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        needed = NormalIndPower().solve_power(
+            effect_size=margin / spread, alpha=0.05, power=0.8, ratio=0, alternative="larger"
+        )
+    assert prompts_for_margin(differences, margin) == int(np.ceil(needed))

@@ -1,0 +1,89 @@
+import re
+
+import pytest
+
+from tasks.evaluate.background import Background, Looks
+from tasks.evaluate.report import headline
+from tasks.evaluate.report_text import markdown
+from tasks.evaluate.wording import p_value, signed
+from tests.tasks.evaluate.small_comparison import HOSTILE, background, comparison, undecided
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return markdown(comparison(seeds=(7, 8), with_truth=True), background())
+
+
+def test_verdict_comes_first(text: str) -> None:
+    assert text.index(headline(comparison(seeds=(7, 8)))) < text.index("The gate's word: **promote**")
+    assert text.index("The gate's word") < text.index("- overall the score rose")
+
+
+def test_answers_of_a_model_are_not_in_it(text: str) -> None:
+    assert "melhor" not in text
+    assert "pergunta" not in text
+
+
+def test_every_table_has_as_many_cells_in_each_row(text: str) -> None:
+    tables = [block.split("\n") for block in text.strip().split("\n\n") if block.startswith("| ")]
+    assert len(tables) == 6
+    for table in tables:
+        cells = [len(re.findall(r"(?<!\\)\|", row)) for row in table]
+        assert len(set(cells)) == 1
+
+
+def test_hostile_names_are_no_markup(text: str) -> None:
+    assert HOSTILE not in text
+    assert not re.search(r"(?<!\\)[<>`]", text.replace("\n> ", "\n"))
+    assert "[d](" not in text
+    assert not re.search("[\u202e\x1b\ud800]", text)
+
+
+def test_markdown_tells_ground_truth_champion_looks_and_identities(text: str) -> None:
+    for told in (
+        "## Ground truth, apart from the rewards",
+        "constraint rate",
+        "## Against the champion",
+        "Look number 1",
+        "were not drawn before this run",
+        "ab" * 32,
+        "By training seed: seed 7 +0.192, seed 8 +0.202",
+    ):
+        assert told in text
+
+
+def test_markdown_is_the_same_for_the_same_numbers(text: str) -> None:
+    assert markdown(comparison(seeds=(7, 8), with_truth=True), background()) == text
+
+
+def test_what_is_unknown_is_left_out_and_unknown_looks_are_said() -> None:
+    plain = markdown(undecided(), Background())
+    for absent in ("Ground truth, apart", "champion", "What exactly", "By training seed", "Warning"):
+        assert absent not in plain
+    assert "How often this test split was looked at before is not known" in plain
+    assert "**hold**" in plain
+
+
+def test_looks_are_warned_of() -> None:
+    looks = Looks(2, "2026-11-20T10:00:00+00:00", "2026-11-18T09:00:00+00:00", 0.1)
+    warned = markdown(comparison(), Background(looks=looks))
+    assert warned.count("> **Warning.**") == 2
+    assert "first drawn on 2026-11-18 09:00:00 UTC" in warned
+
+
+def test_a_margin_recorded_after_the_answers_is_warned_of_in_any_time_zone() -> None:
+    after = Looks(1, "2026-11-20T07:30:00-03:00", "2026-11-20T10:00:00+00:00", None)
+    before = Looks(1, "2026-11-20T06:30:00-03:00", "2026-11-20T10:00:00+00:00", None)
+    assert "recorded after this challenger's answers" in markdown(comparison(), Background(looks=after))
+    assert "Warning" not in markdown(comparison(), Background(looks=before))
+
+
+def test_numbers_are_written_with_signs_and_floors() -> None:
+    assert [signed(value) for value in (0.1234, -0.1, 0.0, -0.0001, None)] == [
+        "+0.123",
+        "−0.100",
+        "0.000",
+        "0.000",
+        "unknown",
+    ]
+    assert [p_value(value) for value in (0.0001, 0.001, 0.5)] == ["< 0.001", "0.001", "0.500"]

@@ -1,0 +1,334 @@
+"""The registered model: what a version is, and who may serve when something is moved, taken back or killed between."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.errors import InputError
+from tasks.lineage.recorder import Recorder
+from tasks.lineage.registry import LONGEST_REASON, Registry, checked_reason
+
+pytestmark = pytest.mark.integration
+
+CHAMPION, PREVIOUS = "champion", "previous"
+PROMOTION = "9" * 64
+Register = Callable[..., str]
+
+
+def artifact(kind: ArtifactKind, letter: str) -> ArtifactRecord:
+    return ArtifactRecord(
+        kind=kind,
+        sha256=letter * 64,
+        files={"a.txt": "f" * 64},
+        stage="stage",
+        code_version="c",
+        config_digest="d",
+        inputs={},
+        created_at=datetime(2026, 1, 2, tzinfo=UTC),
+        machine="laptop",
+    )
+
+
+POLICY, EVALUATION = artifact("policy", "3"), artifact("evaluation", "4")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("mlflow")
+
+
+@pytest.fixture(scope="module")
+def uri(folder: Path) -> str:
+    return f"sqlite:///{folder / 'mlflow.db'}"
+
+
+@pytest.fixture(scope="module")
+def recorder(folder: Path, uri: str) -> Recorder:
+    return Recorder(uri, folder / "artifacts", "tucano2-commerce")
+
+
+@pytest.fixture(scope="module")
+def registry(recorder: Recorder, uri: str) -> Registry:
+    return Registry(uri)
+
+
+@pytest.fixture(scope="module")
+def client(recorder: Recorder, uri: str) -> Any:
+    """MLflow's own view of what the registry holds."""
+    from mlflow import MlflowClient
+
+    return MlflowClient(uri, registry_uri=uri)
+
+
+@pytest.fixture(scope="module")
+def register(recorder: Recorder, registry: Registry) -> Register:
+    def make(
+        name: str,
+        evaluation: ArtifactRecord = EVALUATION,
+        verdict: str = "promote",
+        policy: ArtifactRecord = POLICY,
+        base_model: str | None = None,
+        load_in_4bit: bool = False,
+    ) -> str:
+        with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "promote", {}, {}) as stage:
+            return registry.register(
+                stage.run_id,
+                name,
+                policy=policy,
+                evaluation=evaluation,
+                verdict=verdict,
+                metrics={"mean_tuned": 0.75},
+                base_model=base_model,
+                load_in_4bit=load_in_4bit,
+            ).version
+
+    return make
+
+
+def several(register: Register, name: str, count: int) -> list[str]:
+    return [register(name, artifact("evaluation", "abcdef"[index])) for index in range(count)]
+
+
+def move(registry: Registry, name: str, version: str, forced: str | None = None) -> str | None:
+    before = registry.promote(name, CHAMPION, PREVIOUS, version, promotion=PROMOTION, forced=forced)
+    return before.version if before else None
+
+
+def aliases(client: Any, name: str) -> dict[str, str]:
+    return {alias: str(version) for alias, version in client.get_registered_model(name).aliases.items()}
+
+
+def test_a_registered_policy_tells_what_it_is_and_who_judged_it(client: Any, register: Register) -> None:
+    number = register("tells", base_model="Polygl0t/Tucano2-qwen-0.5B-Instruct", load_in_4bit=True)
+    version = client.get_model_version("tells", number)
+    assert version.tags == {
+        "policy_sha256": POLICY.sha256,
+        "evaluation_sha256": EVALUATION.sha256,
+        "verdict": "promote",
+        "base_model": "Polygl0t/Tucano2-qwen-0.5B-Instruct",
+        "load_in_4bit": "True",
+    }
+    assert version.status == "READY"
+    model = client.get_logged_model(version.source.removeprefix("models:/"))
+    assert {metric.key: metric.value for metric in model.metrics} == {"mean_tuned": 0.75}
+    assert model.status == "READY"
+    assert [file.path for file in client.list_logged_model_artifacts(model.model_id)] == ["record.json"]
+
+
+def test_what_is_registered_is_read_back(registry: Registry, register: Register) -> None:
+    number = register("read", verdict="hold", base_model="org/model", load_in_4bit=True)
+    version = registry.version("read", number)
+    assert (version.policy, version.evaluation, version.verdict) == (POLICY.sha256, EVALUATION.sha256, "hold")
+    assert (version.base_model, version.load_in_4bit) == ("org/model", True)
+    assert (version.forced, version.promoted_at, version.rolled_back_at) == (None, None, None)
+    assert registry.version("read", None) == version
+    assert registry.knows("read", number, POLICY.sha256, EVALUATION.sha256)
+    assert not registry.knows("read", number, POLICY.sha256, "0" * 64)
+    assert not registry.knows("read", "9", POLICY.sha256, EVALUATION.sha256)
+
+
+def test_registering_again_after_an_interruption_makes_no_second_version(client: Any, register: Register) -> None:
+    assert register("again") == register("again")
+    assert len(client.search_model_versions("name = 'again'")) == 1
+
+
+def test_the_newest_version_is_the_one_with_the_highest_number(registry: Registry, register: Register) -> None:
+    for index in range(11):
+        register("many", artifact("evaluation", f"{index:x}"))
+    assert registry.version("many", None).version == "11"
+
+
+def test_the_first_version_of_a_policy_is_found(registry: Registry, register: Register) -> None:
+    other = artifact("policy", "7")
+    register("first", artifact("evaluation", "a"), policy=other)
+    register("first", artifact("evaluation", "b"))
+    register("first", artifact("evaluation", "c"))
+    found = registry.first_of("first", POLICY.sha256)
+    assert found is not None
+    assert (found.version, found.evaluation) == ("2", "b" * 64)
+    assert registry.first_of("first", "0" * 64) is None
+    assert registry.first_of("nothing", POLICY.sha256) is None
+
+
+@pytest.mark.parametrize(("name", "number"), [("unknown-model", None), ("unknown-model", "1")])
+def test_a_model_without_versions_is_told_with_the_remedy(registry: Registry, name: str, number: str | None) -> None:
+    with pytest.raises(InputError, match=r"no version of unknown-model is registered .*tucano retrain"):
+        registry.version(name, number)
+
+
+@pytest.mark.parametrize("number", ["7", "0", "-1", "champion", "1.0", ""])
+def test_an_unknown_version_is_told_beside_those_that_there_are(
+    registry: Registry, register: Register, number: str
+) -> None:
+    several(register, "two", 2)
+    with pytest.raises(InputError, match=f"two has no version {number}; it has 2, 1"):
+        registry.version("two", number)
+
+
+def test_nothing_is_the_champion_before_it_is_promoted(registry: Registry, register: Register) -> None:
+    assert registry.holder("unpromoted", CHAMPION) is None
+    register("unpromoted")
+    assert registry.holder("unpromoted", CHAMPION) is None
+
+
+def test_a_promotion_keeps_the_champion_before_as_previous(registry: Registry, register: Register, client: Any) -> None:
+    first, second, third = several(register, "moves", 3)
+    assert move(registry, "moves", first) is None
+    assert aliases(client, "moves") == {CHAMPION: first}
+    assert move(registry, "moves", second) == first
+    assert aliases(client, "moves") == {CHAMPION: second, PREVIOUS: first}
+    assert move(registry, "moves", third) == second
+    assert aliases(client, "moves") == {CHAMPION: third, PREVIOUS: second}
+    champion = registry.holder("moves", CHAMPION)
+    assert champion is not None
+    assert champion.promoted_at is not None
+    assert client.get_model_version("moves", third).tags["promotion_sha256"] == PROMOTION
+
+
+def test_promoting_the_champion_again_changes_nothing(registry: Registry, register: Register, client: Any) -> None:
+    first, second = several(register, "same", 2)
+    move(registry, "same", first)
+    move(registry, "same", second)
+    before = registry.holder("same", CHAMPION)
+    assert move(registry, "same", second) is None
+    assert registry.holder("same", CHAMPION) == before
+    assert aliases(client, "same") == {CHAMPION: second, PREVIOUS: first}
+
+
+def test_a_forced_promotion_keeps_its_reason(registry: Registry, register: Register) -> None:
+    number = register("forced", verdict="hold")
+    move(registry, "forced", number, forced="a loja pediu; risco aceito")
+    champion = registry.holder("forced", CHAMPION)
+    assert champion is not None
+    assert (champion.verdict, champion.forced) == ("hold", "a loja pediu; risco aceito")
+
+
+def test_a_rollback_gives_the_alias_back_and_marks_what_it_left(
+    registry: Registry, register: Register, client: Any
+) -> None:
+    first, second = several(register, "back", 2)
+    move(registry, "back", first)
+    move(registry, "back", second)
+    done = registry.roll_back("back", CHAMPION, PREVIOUS)
+    assert (done.left.version, done.back.version) == (second, first)
+    assert aliases(client, "back") == {CHAMPION: first}
+    assert registry.version("back", second).rolled_back_at is not None
+    assert registry.version("back", first).rolled_back_at is None
+    move(registry, "back", second)
+    assert registry.version("back", second).rolled_back_at is None
+    assert aliases(client, "back") == {CHAMPION: second, PREVIOUS: first}
+
+
+def test_a_rollback_is_refused_where_there_is_nothing_to_go_back_to(
+    registry: Registry, register: Register, client: Any
+) -> None:
+    first, second = several(register, "nowhere", 2)
+    with pytest.raises(InputError, match="no version of nowhere is `champion`"):
+        registry.roll_back("nowhere", CHAMPION, PREVIOUS)
+    move(registry, "nowhere", first)
+    with pytest.raises(InputError, match="is version 1, and no version before it is known"):
+        registry.roll_back("nowhere", CHAMPION, PREVIOUS)
+    move(registry, "nowhere", second)
+    registry.roll_back("nowhere", CHAMPION, PREVIOUS)
+    with pytest.raises(InputError, match="is version 1, and no version before it is known"):
+        registry.roll_back("nowhere", CHAMPION, PREVIOUS)
+    assert aliases(client, "nowhere") == {CHAMPION: first}
+
+
+WRITES = (
+    "set_model_version_tag",
+    "set_registered_model_alias",
+    "delete_model_version_tag",
+    "delete_registered_model_alias",
+)
+
+
+def dying(client: Any, patch: pytest.MonkeyPatch, writes_left: int) -> None:
+    """Let a client die, as a killed process does, once it has written so often."""
+    left = writes_left
+
+    def dies_at_last(write: Callable[..., None]) -> Callable[..., None]:
+        def written(*arguments: object) -> None:
+            nonlocal left
+            if left == 0:
+                raise KeyboardInterrupt
+            left -= 1
+            write(*arguments)
+
+        return written
+
+    for name in WRITES:
+        patch.setattr(client, name, dies_at_last(getattr(client, name)))
+
+
+@pytest.mark.parametrize("writes", range(5))
+def test_a_promotion_killed_at_any_write_leaves_a_champion_and_the_same_call_finishes(
+    registry: Registry, register: Register, client: Any, writes: int
+) -> None:
+    name = f"killed-{writes}"
+    oldest, old, new = several(register, name, 3)
+    move(registry, name, oldest)
+    move(registry, name, old)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        dying(registry._client, patch, writes)
+        move(registry, name, new, forced="um motivo")
+    assert aliases(client, name)[CHAMPION] == (new if writes > 3 else old)
+    move(registry, name, new, forced="um motivo")
+    assert aliases(client, name) == {CHAMPION: new, PREVIOUS: old}
+    assert registry.version(name, new).promoted_at is not None
+
+
+@pytest.mark.parametrize("writes", range(3))
+def test_a_rollback_killed_at_any_write_leaves_a_champion_and_is_never_half_believed(
+    registry: Registry, register: Register, client: Any, writes: int
+) -> None:
+    name = f"half-{writes}"
+    old, new = several(register, name, 2)
+    move(registry, name, old)
+    move(registry, name, new)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        dying(registry._client, patch, writes)
+        registry.roll_back(name, CHAMPION, PREVIOUS)
+    if writes < 2:
+        assert aliases(client, name)[CHAMPION] == new
+        assert registry.roll_back(name, CHAMPION, PREVIOUS).back.version == old
+    else:
+        with pytest.raises(InputError, match="is version 1, and no version before it is known"):
+            registry.roll_back(name, CHAMPION, PREVIOUS)
+    assert aliases(client, name)[CHAMPION] == old
+    assert registry.version(name, new).rolled_back_at is not None
+
+
+def test_a_foreign_version_under_the_alias_is_named(registry: Registry, client: Any, folder: Path) -> None:
+    client.create_registered_model("foreign")
+    version = client.create_model_version("foreign", source=(folder / "artifacts").as_uri())
+    client.set_registered_model_alias("foreign", CHAMPION, version.version)
+    with pytest.raises(InputError, match="version 1 of the registered model foreign"):
+        registry.holder("foreign", CHAMPION)
+    with pytest.raises(InputError, match="version 1 of the registered model foreign"):
+        registry.version("foreign", None)
+
+
+def test_a_reason_is_kept_as_it_was_given() -> None:
+    assert checked_reason("  a loja pediu, até domingo \n") == "a loja pediu, até domingo"
+    assert checked_reason("x" * LONGEST_REASON) == "x" * LONGEST_REASON
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("", "is empty"),
+        (" \n\t", "is empty"),
+        ("um\ndois", "not one line"),
+        ("um\x1b[31m", "not one line"),
+        ("um\u2028dois", "not one line"),
+        ("x" * (LONGEST_REASON + 1), "has 301 characters, and at most 300"),
+    ],
+)
+def test_a_reason_that_nobody_could_read_is_refused(reason: str, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        checked_reason(reason)
