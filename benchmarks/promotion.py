@@ -1,0 +1,157 @@
+"""The whole chain on the laptop's profile: three seeds promoted, a damaged challenger held, forced, and rolled back.
+
+Limits: the challenger of three seeds is promoted and its report made; the damaged one, whose adapter's weights are
+noise of five times their spread, is held as worse, and `champion` stays; forcing it takes a reason, and a rollback takes
+it back.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from flows.session import BYTES_NEEDED, session
+from schemas.config import Config
+from schemas.profiles import load_config
+
+STATE = Path(".tucano") / "benchmark" / "promotion"
+SEEDS = (1, 2, 3)
+OVERRIDES = [f"state.root={STATE}", f"train.seeds={list(SEEDS)}"]
+NOISE_SEED = 0
+NOISE = 5.0
+"""Spread of the damaged weights, in that of the trained ones."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What was done, what it had to come to, and whether it did."""
+
+    name: str
+    found: str
+    met: bool
+
+
+def main() -> int:
+    """Run the benchmark; the exit code says whether every limit was met."""
+    shutil.rmtree(STATE, ignore_errors=True)
+    code, document = _tucano("retrain")
+    evaluation = Path(document["stages"]["evaluate"]["path"])
+    steps = [
+        Step("retrain, three seeds", _found(code, document["decision"]), code == 0),
+        Step("its report", str(evaluation / "report.html"), (evaluation / "report.html").stat().st_size > 0),
+    ]
+    held = _judge_damaged(document)
+    steps.append(Step("a damaged challenger", held["verdict"], held["verdict"] == "hold"))
+    steps.append(Step("is worse", "; ".join(held["reasons"]), any("worse" in reason for reason in held["reasons"])))
+    steps.append(_alias("champion", "1", "the champion stays"))
+    damaged = held["version"]
+    code, _ = _tucano("promote", damaged)
+    steps.append(Step(f"tucano promote {damaged}", f"exit {code}", code == 3))
+    code, _ = _tucano("promote", damaged, "--force", "an exercise")
+    steps.append(Step("with --force and a reason", f"exit {code}", code == 0))
+    steps += [_alias("champion", damaged, "it is the champion"), _alias("previous", "1", "the one before is kept")]
+    code, _ = _tucano("promote", "--rollback")
+    steps.append(Step("tucano promote --rollback", f"exit {code}", code == 0))
+    steps.append(_alias("champion", "1", "the champion is back"))
+    _print(document, steps)
+    return 0 if all(step.met for step in steps) else 1
+
+
+def _config() -> Config:
+    return load_config("local", OVERRIDES)
+
+
+def _tucano(command: str, *arguments: str) -> tuple[int, Any]:
+    overrides = [part for override in OVERRIDES for part in ("--set", override)]
+    line = [sys.executable, "-m", "flows", command, *arguments, "--profile", "local", "--json", *overrides]
+    ended = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=False)
+    return ended.returncode, json.loads(ended.stdout) if ended.stdout else None
+
+
+def _judge_damaged(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Evaluate a policy whose weights are noise as the pipeline would, and return what was decided."""
+    config = _config()
+    with session(config, bytes_needed=BYTES_NEEDED):
+        from flows.evaluate import evaluate
+        from flows.promote import promote, read_decision
+        from flows.stage import StageResult, open_recorder, open_store
+
+        store = open_store(config)
+        made = {
+            name: StageResult(store.record(stage["sha256"]), store.path(stage["sha256"]), 0.0, reused=True)
+            for name, stage in document["stages"].items()
+        }
+        policy = _damaged(store, made[f"train-seed{SEEDS[0]}"].record.sha256)
+        challenger = StageResult(policy, store.path(policy.sha256), 0.0, reused=True)
+        with open_recorder(config).pipeline("damaged", {}) as run:
+            stages = evaluate(
+                config, run, made["synthesize"], made["curate"], made["base"], made["audit"], {SEEDS[0]: challenger}
+            )
+            decision = promote(config, run, challenger, stages["evaluate"], made["base"], made["curate"])
+        return read_decision(decision.path)
+
+
+def _damaged(store: Any, sha256: str) -> Any:
+    """Commit a policy as it is, but with an adapter whose weights are normal noise."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    whole = store.record(sha256)
+    generator = torch.Generator().manual_seed(NOISE_SEED)
+    with store.draft() as draft:
+        shutil.copytree(store.path(sha256), draft, dirs_exist_ok=True, copy_function=shutil.copyfile)
+        file = draft / "adapter" / "adapter_model.safetensors"
+        weights = {
+            name: torch.randn(tensor.shape, generator=generator) * NOISE * tensor.float().std()
+            for name, tensor in load_file(file).items()
+        }
+        save_file(weights, file, metadata={"format": "pt"})
+        return store.commit(
+            draft,
+            kind=whole.kind,
+            stage="damaged",
+            code_version=whole.code_version,
+            config_digest=whole.config_digest,
+            inputs=whole.inputs,
+        )
+
+
+def _alias(alias: str, wanted: str, name: str) -> Step:
+    from flows.registry import open_registry
+
+    config = _config()
+    holder = open_registry(config).holder(config.promote.model_name, alias)
+    found = holder.version if holder else "nobody"
+    return Step(name, f"`{alias}` is version {found}", found == wanted)
+
+
+def _found(code: int, decision: Mapping[str, Any]) -> str:
+    return f"exit {code}: {'; '.join(decision['reasons'])}"
+
+
+def _print(document: Mapping[str, Any], steps: list[Step]) -> None:
+    console = Console(width=100)
+    seconds = Table(title="Seconds by stage", title_justify="left")
+    seconds.add_column("stage")
+    seconds.add_column("seconds", justify="right")
+    for name, stage in document["stages"].items():
+        seconds.add_row(name, f"{stage['seconds']:.1f}")
+    seconds.add_row("in all", f"{document['seconds']:.1f}")
+    console.print(seconds)
+    table = Table(title="The chain, step by step", title_justify="left", show_lines=True)
+    for column in ("step", "found", "met"):
+        table.add_column(column)
+    for step in steps:
+        table.add_row(step.name, step.found, "yes" if step.met else "NO")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

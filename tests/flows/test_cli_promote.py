@@ -1,0 +1,188 @@
+"""`tucano promote`: what an earlier run registered is promoted, forced or taken back, or refused in a sentence."""
+
+import json
+import shutil
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.flows.command import Ended, in_a_process, in_this_process
+from tests.flows.promotable import WHY_HELD, Promotable, make_promotable, store_of
+
+pytestmark = pytest.mark.integration
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A state folder with a good version, 1, and a damaged one, 2, of the profile's model."""
+
+    world: Promotable
+    server: str
+
+    def tucano(self, *arguments: str, promotes: bool = False) -> Ended:
+        """Run the command: in a process of its own where it gets as far as Prefect."""
+        run = partial(in_a_process, server=self.server) if promotes else in_this_process
+        return run("promote", *arguments, "--set", f"state.root={self.world.root}")
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        return self.world.aliases("tucano2-commerce")
+
+    def runs(self, **tags: str) -> list[Any]:
+        client = self.world.registry._client
+        experiment = client.get_experiment_by_name("tucano2-commerce")
+        wanted = " and ".join(f"tags.{name} = '{value}'" for name, value in tags.items())
+        return list(client.search_runs([experiment.experiment_id], wanted))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Promotable:
+    world = make_promotable(tmp_path_factory.mktemp("made") / "state")
+    for seed, verdict in ((1, "promote"), (2, "hold")):
+        world.register(world.policy(seed), world.evaluation(verdict), verdict, "tucano2-commerce")
+    return world
+
+
+@pytest.fixture
+def shop(made: Promotable, prefect_server: str) -> Shop:
+    """The same folder for each test, with no champion."""
+    client = made.registry._client
+    for alias in client.get_registered_model("tucano2-commerce").aliases:
+        client.delete_registered_model_alias("tucano2-commerce", alias)
+    return Shop(made, prefect_server)
+
+
+def last(ended: Ended) -> str:
+    return ended.stderr.strip().splitlines()[-1]
+
+
+def move(shop: Shop, version: str) -> None:
+    shop.world.registry.promote("tucano2-commerce", "champion", "previous", version, promotion="9" * 64)
+
+
+def test_a_registered_version_is_promoted_and_a_held_one_by_force_and_that_is_taken_back(shop: Shop) -> None:
+    promoted = shop.tucano("1", "--json", promotes=True)
+    assert promoted.returncode == 0, promoted.stderr
+    document = json.loads(promoted.stdout)
+    assert (document["version"], document["promoted"], document["verdict"]) == ("1", True, "promote")
+    assert shop.aliases == {"champion": "1"}
+    assert (Path(document["path"]) / "merged" / "model.safetensors").exists()
+
+    held = shop.tucano("--json")
+    assert held.returncode == 3
+    assert last(held).endswith(
+        f"the gate holds version 2 of tucano2-commerce: {WHY_HELD}; promote it all the same with --force REASON"
+    )
+    assert json.loads(held.stdout)["reasons"] == [WHY_HELD]
+    assert not json.loads(held.stdout)["promoted"]
+    assert shop.aliases == {"champion": "1"}
+
+    forced = shop.tucano("--force", "a loja aceita o risco", "--json", promotes=True)
+    assert forced.returncode == 0, forced.stderr
+    assert "was not compared with version 1" in forced.stderr
+    assert (json.loads(forced.stdout)["forced"], json.loads(forced.stdout)["verdict"]) == (
+        "a loja aceita o risco",
+        "hold",
+    )
+    assert shop.aliases == {"champion": "2", "previous": "1"}
+    assert shop.world.registry.version("tucano2-commerce", "2").forced == "a loja aceita o risco"
+    assert len(shop.runs(forced="a loja aceita o risco")) == 2
+
+    back = shop.tucano("--rollback", "--json")
+    assert back.returncode == 0, back.stderr
+    assert "version 2 of tucano2-commerce is left: `champion` is version 1 again" in back.stderr
+    assert json.loads(back.stdout) == {
+        "model": "tucano2-commerce",
+        "alias": "champion",
+        "version": "1",
+        "rolled_back": "2",
+    }
+    assert shop.aliases == {"champion": "1"}
+    assert len(shop.runs(rolled_back="2", version="1")) == 1
+
+
+def test_a_rollback_without_a_version_before_is_refused(shop: Shop) -> None:
+    nobody = shop.tucano("--rollback")
+    assert (nobody.returncode, "no version of tucano2-commerce is `champion`" in last(nobody)) == (2, True)
+    move(shop, "1")
+    alone = shop.tucano("--rollback")
+    assert (alone.returncode, "no version before it is known" in last(alone)) == (2, True)
+    assert shop.aliases == {"champion": "1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["7"], "tucano2-commerce has no version 7; it has 2, 1"),
+        (["champion"], "tucano2-commerce has no version champion; it has 2, 1"),
+        (["1", "--rollback"], "--rollback goes to the version before and takes no VERSION 1"),
+        (["--rollback", "--force", "um motivo"], "--rollback goes to the version before and takes no --force"),
+        (["2", "--force", "  "], "the reason of --force is empty"),
+        (["2", "--force", "um\ndois"], "is not one line of plain text"),
+        (["2", "--force", "x" * 301], "the reason has 301 characters"),
+        (["--set", "promote.model_name=another"], "no version of another is registered in"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_one_sentence(shop: Shop, arguments: list[str], told: str) -> None:
+    ended = shop.tucano(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert told in last(ended)
+    assert shop.aliases == {}
+
+
+def test_a_folder_without_artifacts_is_named_and_left_alone(tmp_path: Path) -> None:
+    ended = in_this_process("promote", "1", "--set", f"state.root={tmp_path / 'nothing'}")
+    assert ended.returncode == 2
+    assert "has no artifacts, so nothing is registered there" in last(ended)
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_a_folder_whose_registry_is_gone_is_told(shop: Shop, tmp_path: Path) -> None:
+    shutil.copytree(shop.world.root / "artifacts", tmp_path / "state" / "artifacts")
+    for arguments in (["1"], ["--rollback"]):
+        ended = in_this_process("promote", *arguments, "--set", f"state.root={tmp_path / 'state'}")
+        assert ended.returncode == 2
+        assert "no version of tucano2-commerce is" in last(ended)
+
+
+@pytest.mark.parametrize("part", ["evaluation", "policy", "base", "dataset"])
+@pytest.mark.parametrize("harm", ["lost", "altered"])
+def test_a_version_whose_parts_are_lost_or_altered_is_not_promoted(shop: Shop, part: str, harm: str) -> None:
+    version = shop.world.registry.version("tucano2-commerce", "1")
+    own = {"evaluation": version.evaluation, "policy": version.policy}
+    sha256 = own.get(part) or getattr(shop.world, part).sha256
+    content = store_of(shop.world.root).path(sha256)
+    home, aside = content.parent, content.parent.with_name("aside")
+    shutil.copytree(home, aside)
+    try:
+        if harm == "lost":
+            shutil.rmtree(home)
+        else:
+            file = next(file for file in sorted(content.rglob("*")) if file.is_file())
+            file.chmod(0o644)
+            file.write_bytes(file.read_bytes() + b" ")
+        ended = shop.tucano("1")
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+        aside.rename(home)
+    assert ended.returncode == 2
+    assert f"the {part} of version 1 is lost or damaged: " in last(ended)
+    assert "make it anew with `tucano retrain`" in last(ended)
+    assert shop.aliases == {}
+
+
+def test_a_rollback_to_a_policy_that_is_lost_is_refused(shop: Shop) -> None:
+    move(shop, "1")
+    move(shop, "2")
+    version = shop.world.registry.version("tucano2-commerce", "1")
+    home = store_of(shop.world.root).path(version.policy).parent
+    home.rename(home.with_name("aside"))
+    try:
+        ended = shop.tucano("--rollback")
+    finally:
+        home.with_name("aside").rename(home)
+    assert (ended.returncode, "the policy of version 1 is lost or damaged" in last(ended)) == (2, True)
+    assert shop.aliases == {"champion": "2", "previous": "1"}
