@@ -1,8 +1,8 @@
 """The whole chain on the laptop's profile: three seeds promoted, a damaged challenger held, forced, and rolled back.
 
 Limits: the challenger of three seeds is promoted and its report made; the damaged one, whose adapter's weights are
-noise of five times their spread, is held as worse, and `champion` stays; forcing it takes a reason, and a rollback takes
-it back.
+noise of five times their spread, is held as worse, and `champion` stays; forcing it takes a reason, and a rollback
+takes it back.
 """
 
 import json
