@@ -34,6 +34,8 @@ FEWER: Final = 2
 PROMPTS: Final = (20, 65, 240)
 MAX_FALSE: Final = 0.05
 COVERAGE: Final = (0.93, 0.97)
+INTERVALS: Final = ("stated", "lower", "plain", "widened")
+"""The interval of a report and its one-sided lower bound; beside them BCa at its nominal and at its widened level."""
 EFFECTS: Final[Mapping[str, tuple[float, float, tuple[int, ...]]]] = {
     "extraction +.164": (0.558, 0.722, (15, 17, 20)),
     "insights +.201": (0.400, 0.601, (15, 17, 20)),
@@ -143,7 +145,7 @@ def _coverage(count: int, processes: int) -> list[str]:
     wanted = {(name, prompts): Coverage(scores, prompts) for name, scores in COVERED.items() for prompts in PROMPTS}
     counts = _simulated("coverage", wanted, max(1, count // FEWER), processes)
     together = {prompts: sum((counts[name, prompts] for name in COVERED), Counter[str]()) for prompts in PROMPTS}
-    table = _intervals("Intervals that hold the true mean, one seed", "scenario", "plain BCa")
+    table = _intervals("Intervals that hold the true mean, one seed, in percent", "scenario")
     rows = {**{name: {prompts: counts[name, prompts] for prompts in PROMPTS} for name in COVERED}, "all": together}
     misses = []
     for name, by_prompts in rows.items():
@@ -156,8 +158,9 @@ def _coverage(count: int, processes: int) -> list[str]:
     _print(table)
     each = max(1, count // FEWER)
     print(
-        f"{each:,} simulations each: a standard error at 95 % of {100 * _error(0.95, each):.1f} percentage points. The "
-        "lower bound is one-sided; plain\nis scipy's BCa interval at its nominal level.\n"
+        f"{each:,} simulations each: a standard error at 95 % of {100 * _error(0.95, each):.1f} percentage points.\n"
+        "Stated: what a report says, each end the further of BCa at a widened level and of Student's t. Lower: the "
+        "one-sided\nbound. Plain: BCa at its nominal level. Widened: BCa at the widened level.\n"
     )
     return misses
 
@@ -169,12 +172,12 @@ def _seeds(count: int, processes: int) -> list[str]:
         for prompts in PROMPTS
     }
     counts = _simulated("seeds", wanted, max(1, count // FEWER), processes)
-    table = _intervals("The same over new trainings, three seeds crossed with prompts", "luck", "prompts only")
+    table = _intervals("The same over new trainings, three seeds crossed with prompts, in percent", "luck")
     for spread in SEED_SPREADS:
         table.add_row(f"{spread:g}", *_covered(counts[spread, prompts] for prompts in PROMPTS))
     _print(table)
     print(
-        f"{max(1, count // FEWER):,} simulations each, without a limit. Prompts only: BCa at its nominal level, as if "
+        f"{max(1, count // FEWER):,} simulations each, without a limit. Plain and widened resample prompts only, as if "
         "the seeds were all there are.\n"
     )
     return []
@@ -221,16 +224,16 @@ def _claimed(found: Counts) -> list[str]:
     return [_percent(_share(found, column)) for column in ("better", "sign-flip", "Wilcoxon")]
 
 
-def _intervals(title: str, first: str, other: str) -> Table:
+def _intervals(title: str, first: str) -> Table:
     table = _table(title, first)
     for prompts in PROMPTS:
-        for column in ("stated", other, "lower bound"):
+        for column in INTERVALS:
             table.add_column(f"{prompts}\n{column}", justify="right")
     return table
 
 
 def _covered(found: Iterable[Counts]) -> list[str]:
-    return [f"{100 * _share(each, column):.1f}" for each in found for column in ("stated", "plain", "lower bound")]
+    return [f"{100 * _share(each, column):.1f}" for each in found for column in INTERVALS]
 
 
 def _is_beyond(covered: float, count: int, errors: int) -> bool:

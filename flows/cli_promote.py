@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tasks.lineage.artifacts import ArtifactStore
     from tasks.lineage.registry import PolicyVersion, Rollback
 
-LEFT_AS_IT_WAS = "interrupted; run the same command again, for nothing or only a part of it was done"
+UNFINISHED = "interrupted before it was done; run the same command again"
 
 
 def promote(
@@ -82,7 +82,7 @@ def _roll_back(config: "Config") -> "Rollback":
     from tasks.lineage.recorder import Recorder
 
     names = config.promote
-    with interruptible(LEFT_AS_IT_WAS), state_folder(config, bytes_needed=0):
+    with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
         recorder, registry = Recorder(*mlflow_store(config.state.root), EXPERIMENT), open_registry(config)
         recorder.end_abandoned()
         back = registry.holder(names.model_name, names.previous_alias)
@@ -103,7 +103,7 @@ def _promote(config: "Config", number: str | None, reason: str | None) -> dict[s
     from tasks.lineage.artifacts import ArtifactStore
 
     names, store = config.promote, ArtifactStore(artifacts_folder(config))
-    with interruptible(LEFT_AS_IT_WAS), state_folder(config, bytes_needed=0):
+    with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
         registry = open_registry(config)
         version = registry.version(names.model_name, number)
         champion = registry.holder(names.model_name, names.alias)

@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.cost import Serving
-from tasks.evaluate.judge import JudgeReport
+
+if TYPE_CHECKING:
+    # What a comparison of two files does without, and would take a second to load.
+    from tasks.evaluate.cost import Serving
+    from tasks.evaluate.judge import JudgeReport
 
 
 @dataclass(frozen=True)
@@ -69,9 +73,9 @@ class Background:
     """Which model the champion is."""
     rivals: Mapping[str, Comparison] = field(default_factory=dict)
     """The tuned model against others, each in the part of the base, by name; they decide nothing."""
-    serving: Sequence[Serving] = ()
+    serving: Sequence["Serving"] = ()
     """How each model answered, and what an analysis by it costs."""
-    judge: JudgeReport | None = None
+    judge: "JudgeReport | None" = None
     """What a language model preferred."""
     looks: Looks | None = None
     """How often this challenger was held against this test split."""

@@ -131,7 +131,7 @@ def compare(
     Raises:
         InputError: An argument is out of its range, or the rows cannot be compared (see `pair`).
     """
-    check_settings(margin, resamples, seed)
+    _refuse_settings(margin, resamples, seed)
     pairs = pair(base, tuned)
 
     def measured(cells: Cells, what: str) -> tuple[Block, dict[TaskName, Block]]:
@@ -163,12 +163,15 @@ def compare(
     )
 
 
-def check_settings(margin: float, resamples: int, seed: int) -> None:
-    """Refuse what no comparison can be made with.
+def write_report(document: Mapping[str, Any], folder: Path) -> Path:
+    """Write `report.json` into a folder, which is made if missing, and return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / REPORT_FILE
+    path.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    return path
 
-    Raises:
-        InputError: An argument is out of its range.
-    """
+
+def _refuse_settings(margin: float, resamples: int, seed: int) -> None:
     if not 0 < margin < 1:
         raise InputError(f"margin is {margin}; it must lie between 0 and 1, such as 0.05")
     least, most = RESAMPLES
@@ -176,14 +179,6 @@ def check_settings(margin: float, resamples: int, seed: int) -> None:
         raise InputError(f"resamples is {resamples}; it must lie between {least} and {most}, such as 10000")
     if seed < 0:
         raise InputError(f"seed is {seed}; it must be 0 or more")
-
-
-def write_report(document: Mapping[str, Any], folder: Path) -> Path:
-    """Write `report.json` into a folder, which is made if missing, and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / REPORT_FILE
-    path.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    return path
 
 
 def _tasks(cells: Cells) -> list[TaskName]:

@@ -133,12 +133,15 @@ def _objections_to_loss(what: str, block: Block, margin: float) -> list[str]:
     if block.noninferiority_low > -margin:
         return []
     shown = f"with {block.n_prompts} prompts a loss of {-block.noninferiority_low:.3f} cannot be excluded"
-    remedy = (
-        "no number of prompts would show that it is none, since the training seeds differ too much: it takes more seeds"
-        if block.n_for_margin is None
-        else f"if the models are equally good, about {block.n_for_margin} prompts would show it"
-    )
-    return [f"{what} is undecided: {shown}, the margin is {margin:g}; {remedy}"]
+    return [f"{what} is undecided: {shown}, the margin is {margin:g}; {_remedy(block)}"]
+
+
+def _remedy(block: Block) -> str:
+    if block.n_for_margin is None:
+        return "no number of prompts would show that it is none, since the training seeds differ too much: add seeds"
+    if block.n_for_margin <= block.n_prompts:
+        return f"so many would show it of equally good models, and the mean difference is {block.mean_difference:+.3f}"
+    return f"if the models are equally good, about {block.n_for_margin} prompts would show it"
 
 
 def _objections_to_tasks_together(tasks: Mapping[TaskName, Block]) -> list[str]:

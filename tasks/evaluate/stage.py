@@ -164,6 +164,10 @@ def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases, decoding: 
 
 
 def _write_lines(file: Path, scores: Sequence[PairedScore]) -> None:
+    from schemas.rollout_tables import PairedScores
+    from schemas.table_check import as_table, validate_table
+
+    validate_table(as_table(scores, PairedScores), PairedScores, f"paired scores {file.name}")
     file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
 
 

@@ -103,9 +103,14 @@ def mean_variance(differences: Numbers) -> MeanVariance:
     return MeanVariance(per_prompt, max(0.0, squares.seed - squares.rest) / (n_prompts * n_seeds))
 
 
-def crossed_error(differences: Numbers) -> tuple[float, float]:
-    """Return the variance of the mean and its degrees of freedom (Satterthwaite, 1946), with two or more of both."""
+def error_of_the_mean(differences: Numbers) -> tuple[float, float]:
+    """Return the variance of the mean and its degrees of freedom, of (prompts, seeds) with two prompts or more.
+
+    With several seeds the degrees of freedom are those of the mean squares that it is made of (Satterthwaite, 1946).
+    """
     n_prompts, n_seeds = differences.shape
+    if n_seeds < 2:
+        return float(np.var(differences, ddof=1)) / n_prompts, float(n_prompts - 1)
     squares = mean_squares(differences)
     parts = [(squares.prompt, n_prompts - 1)]
     if squares.seed > squares.rest:

@@ -25,7 +25,10 @@ from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, retrai
 
 pytestmark = pytest.mark.e2e
 
-STAGES = ["synthesize", "curate", "audit", "base", "train", "evaluate", "promote"]
+FLOWS = ["synthesize", "curate", "audit", "base", "train", "evaluate", "promote"]
+ANSWERING = ["plan", "answer-base", "answer-tuned"]
+"""Stages of the evaluate flow, before the stage of its name."""
+STAGES = [*FLOWS[:5], *ANSWERING, *FLOWS[5:]]
 PEOPLE = [
     part
     for override in ("require_human=true", "scores_per_task=8", "completions_per_prompt=4", "min_scores_per_task=8")
@@ -98,7 +101,7 @@ def test_train_and_evaluate_alone_find_what_the_whole_run_made(pipeline: Pipelin
     assert trained.exit_code == 0
     (training,) = trained.document["trainings"]
     assert training["sha256"] == pipeline.resumed.document["stages"]["train"]["sha256"]
-    assert skipped(evaluated.said) == STAGES[:6]
+    assert skipped(evaluated.said) == STAGES[:-1]
     assert evaluated.exit_code == pipeline.resumed.exit_code
 
 
@@ -155,7 +158,7 @@ def test_prefect_shows_a_flow_a_stage_and_the_killed_runs_as_crashed(
     with session_server(pipeline.root / "prefect.log") as address, SyncPrefectClient(address) as client:
         flows = {flow.id: flow.name for flow in client.read_flows()}
         runs = [(flows[run.flow_id], run.state.name) for run in client.read_flow_runs() if run.state]
-    assert {name for name, _ in runs} == {"retrain", *STAGES}
+    assert {name for name, _ in runs} == {"retrain", *FLOWS}
     assert {name for name, state in runs if state == "Crashed"} == {"retrain", "train"}
     assert not [name for name, state in runs if state == "Running"]
 
@@ -176,6 +179,16 @@ def test_the_report_is_one_file_that_needs_no_network(pipeline: Pipeline) -> Non
     assert "<link" not in page
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert report["overall"]["n_prompts"] == 24
+    assert report["looks"]["number"] == 1
+    assert report["looks"]["margin_recorded_at"] <= report["looks"]["first_read_at"]
+
+
+def test_the_margin_is_an_artifact_that_is_older_than_any_answer_to_the_test_split(pipeline: Pipeline) -> None:
+    store = ArtifactStore(pipeline.root / "artifacts")
+    records = {name: store.record(stage["sha256"]) for name, stage in pipeline.resumed.document["stages"].items()}
+    for name in ("answer-base", "answer-tuned"):
+        assert records[name].inputs["plan"] == records["plan"].sha256
+        assert records["plan"].created_at < records[name].created_at
 
 
 @pytest.fixture(scope="module")

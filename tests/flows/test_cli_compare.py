@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -248,30 +247,29 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_is_read(
     tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
     spoil(tmp_path / "report")
-    pipes = [tmp_path / name for name in ("base.jsonl", "tuned.jsonl")]
-    for pipe in pipes:
-        # Whoever opens it to read would wait for ever.
-        os.mkfifo(pipe)
-    ended = in_this_process("compare", *pipes, "--report", tmp_path / "report")
+    absent = tmp_path / "base.jsonl", tmp_path / "tuned.jsonl"
+    ended = in_this_process("compare", *absent, "--report", tmp_path / "report")
     assert ended.returncode == 2, ended.stderr
     assert len(ended.stderr.splitlines()) == 1
     assert str(tmp_path / "report") in ended.stderr
-    below_a_file = in_this_process("compare", *pipes, "--report", write(tmp_path / "file", []) / "report")
+    below_a_file = in_this_process("compare", *absent, "--report", write(tmp_path / "file", []) / "report")
     assert below_a_file.returncode == 2
     assert "file/report cannot be written (Not a directory)" in below_a_file.stderr
 
 
 def test_scores_may_come_from_pipes(tmp_path: Path) -> None:
-    pipes = {tmp_path / "base.jsonl": rows(), tmp_path / "tuned.jsonl": rows(0.1)}
-    writers = []
-    for pipe, scores in pipes.items():
-        os.mkfifo(pipe)
-        writers.append(threading.Thread(target=write, args=(pipe, scores)))
-        writers[-1].start()
-    ended = in_this_process("compare", *pipes, "--report", tmp_path / "report", "--resamples", "1000")
-    for writer in writers:
-        writer.join()
+    pipes = []
+    for scores in (rows(), rows(0.1)):
+        reader, writer = os.pipe()
+        with os.fdopen(writer, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in scores)
+        pipes.append(reader)
+    files = (f"/dev/fd/{reader}" for reader in pipes)
+    ended = in_this_process("compare", *files, "--report", tmp_path / "report", "--resamples", "1000")
+    for reader in pipes:
+        os.close(reader)
     assert ended.returncode == 0, ended.stderr
+    assert "| base scores |" not in (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
 
 
 def test_an_interrupted_comparison_leaves_nothing(tmp_path: Path) -> None:

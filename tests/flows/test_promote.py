@@ -17,7 +17,7 @@ from tasks.evaluate.promotion import MergeRequest, main
 from tasks.lineage.recorder import Recorder
 from tasks.lineage.registry import Registry
 from tasks.policy.child import Channel
-from tests.flows.promotable import WHY_HELD, Promotable, make_promotable, store_of
+from tests.flows.promotable import WHY_HELD, Promotable, commit, make_promotable, store_of
 
 pytestmark = pytest.mark.integration
 
@@ -165,6 +165,10 @@ def test_a_rollback_is_not_undone_by_the_run_that_promoted_but_by_a_person(
         model.promote(policy, second, fresh=fresh)
         assert model.aliases == {"champion": "1"}
         assert "was rolled back at" in capsys.readouterr().err
+    model.client.delete_registered_model_alias(model.name, "champion")
+    model.promote(policy, second)
+    assert model.aliases == {}
+    model.promote(policy, first, by_hand=True)
     model.promote(policy, second, by_hand=True)
     assert model.aliases == {"champion": "2", "previous": "1"}
 
@@ -263,15 +267,13 @@ def test_adapters_of_their_own_are_not_merged(world: Promotable, model: Model, c
 
 
 def test_the_evaluations_own_report_is_in_the_card(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
-    from tests.flows.promotable import commit
-
     record = world.evaluation("hold")
     old = store_of(world.root).path(record.sha256)
 
     def fill(folder: Path) -> None:
         (folder / "report.json").write_bytes((old / "report.json").read_bytes())
-        (folder / "report.md").write_text("# Evaluation\n\nas R wrote it\n", encoding="utf-8")
+        (folder / "report.md").write_text("# Evaluation\n\nas it was written\n", encoding="utf-8")
 
     result = model.promote(policy, commit(world.root, "evaluation", fill))
-    assert "## Evaluation\n\nas R wrote it\n" in (result.path / "README.md").read_text(encoding="utf-8")
+    assert "## Evaluation\n\nas it was written\n" in (result.path / "README.md").read_text(encoding="utf-8")
     assert json.loads((result.path / "decision.json").read_text(encoding="utf-8"))["version"] == "1"

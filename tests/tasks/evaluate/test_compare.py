@@ -216,8 +216,9 @@ def test_what_the_samples_vary_is_told_from_what_the_prompts_vary() -> None:
 
 
 def test_prompts_may_have_been_sampled_unequally_often() -> None:
-    base = scores("push", noisy(0.4, 1)) + scores("push", noisy(0.4, 2)[:10], sample=1)
-    tuned = scores("push", noisy(0.6, 3)) + scores("push", noisy(0.6, 4)[:10], sample=1)
+    base = scores("push", noisy(0.4, 1)) + scores("push", noisy(0.4, 2)[:25], sample=1)
+    tuned = scores("push", noisy(0.6, 3)) + scores("push", noisy(0.6, 4)[:25], sample=1)
     comparison = run(base, tuned)
     assert comparison.prompts[0].base == pytest.approx((base[0].score + base[30].score) / 2)
+    assert comparison.variance["push"].sample == pytest.approx(2 * 0.05**2, rel=0.5)
     assert "NaN" not in json.dumps(comparison.report())

@@ -125,7 +125,7 @@ def test_an_undecided_ground_truth_of_one_task_alone_holds_nothing() -> None:
 
 def test_seeds_that_differ_too_much_are_told_instead_of_a_number_of_prompts() -> None:
     gate = decide(BETTER, {"push": BETTER, "churn": replace(UNDECIDED, n_for_margin=None)}, {1: 0.1}, 0.05, None)
-    assert gate.reasons[0].endswith("it takes more seeds")
+    assert gate.reasons[0].endswith("add seeds")
 
 
 def test_what_is_undecided_overall_is_held_with_what_the_test_could_find() -> None:

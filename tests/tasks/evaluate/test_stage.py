@@ -132,7 +132,7 @@ def test_a_seed_that_lost_is_an_objection_though_the_mean_gained(tmp_path: Path)
 
 
 def test_a_gain_over_the_base_is_promoted_where_the_champion_is_no_better(tmp_path: Path) -> None:
-    gate = run(tmp_path, {1: 11}, chosen=1, champion=10).gate
+    gate = run(tmp_path, {1: 11}, chosen=1, champion=11).gate
     assert gate.verdict == "promote"
     assert any("champion" in reason for reason in gate.reasons)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.evaluate.variance import Components, Numbers, components, crossed_error, mean_variance
+from tasks.evaluate.variance import Components, Numbers, components, error_of_the_mean, mean_variance
 
 NO_SAMPLES = np.full((1, 1), np.nan)
 
@@ -70,19 +70,20 @@ def test_the_variance_of_the_mean_is_that_of_repeated_experiments() -> None:
     of_the_mean = float(np.var([each.mean() for each in experiments]))
     parts = [mean_variance(each) for each in experiments]
     assert np.mean([each.per_prompt / 30 + each.shared for each in parts]) == pytest.approx(of_the_mean, rel=0.1)
-    assert np.mean([crossed_error(each)[0] for each in experiments]) == pytest.approx(of_the_mean, rel=0.1)
+    assert np.mean([error_of_the_mean(each)[0] for each in experiments]) == pytest.approx(of_the_mean, rel=0.1)
 
 
 def test_degrees_of_freedom_lie_between_those_of_the_seeds_and_of_the_prompts() -> None:
     rng = np.random.default_rng(2)
     by_prompt, by_seed = rng.normal(size=(50, 1)), rng.normal(size=(1, 3))
     noise = 0.01 * rng.normal(size=(50, 3))
-    assert crossed_error(by_seed + noise)[1] == pytest.approx(2, abs=0.1)
-    assert 2 < crossed_error(by_prompt + by_seed / 10 + noise)[1] < 49
-    assert crossed_error(np.array([[0.2, -0.2], [-0.2, 0.2]]))[0] == 0
+    assert error_of_the_mean(by_seed + noise)[1] == pytest.approx(2, abs=0.1)
+    assert 2 < error_of_the_mean(by_prompt + by_seed / 10 + noise)[1] < 49
+    assert error_of_the_mean(np.array([[0.2, -0.2], [-0.2, 0.2]]))[0] == 0
 
 
 def test_one_seed_has_the_variance_between_prompts_only() -> None:
     differences = np.array([[0.1], [0.3], [-0.2], [0.0]])
     assert mean_variance(differences).per_prompt == pytest.approx(float(np.var(differences, ddof=1)))
     assert mean_variance(differences).shared == 0
+    assert error_of_the_mean(differences) == pytest.approx((float(np.var(differences, ddof=1)) / 4, 3))

@@ -1,0 +1,91 @@
+"""Which champion a challenger is held against: the one of now, or the one that it was held against before."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from flows.champion import champion_for
+from flows.registry import open_registry
+from flows.stage import open_recorder, open_store
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.config import Config
+from schemas.errors import InputError
+from schemas.profiles import load_config
+
+pytestmark = pytest.mark.integration
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A state folder with a base, and policies that are trained and judged as the test says."""
+
+    config: Config
+
+    def commit(self, kind: ArtifactKind, text: str, inputs: Mapping[str, str]) -> ArtifactRecord:
+        store = open_store(self.config)
+        with store.draft() as draft:
+            (draft / "content").write_text(text, encoding="utf-8")
+            return store.commit(draft, kind=kind, stage=kind, code_version="c", config_digest="d", inputs=inputs)
+
+    def policy(self, name: str) -> ArtifactRecord:
+        return self.commit("policy", name, {"base": self.commit("base", "base", {}).sha256})
+
+    def judge(self, policy: ArtifactRecord, champion: ArtifactRecord | None, *, promoted: bool = True) -> None:
+        """Register a policy with its evaluation, and give it the alias."""
+        against = {"champion": champion.sha256} if champion else {}
+        evaluation = self.commit("evaluation", f"of {policy.sha256}", against)
+        registry, names = open_registry(self.config), self.config.promote
+        with open_recorder(self.config).pipeline("run", {}) as run:
+            version = registry.register(
+                run,
+                names.model_name,
+                policy=policy,
+                evaluation=evaluation,
+                verdict="promote",
+                metrics={},
+                base_model=None,
+                load_in_4bit=True,
+            )
+        if promoted:
+            registry.promote(names.model_name, names.alias, names.previous_alias, version.version, promotion="p")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(load_config("local", [f"state.root={tmp_path}"]))
+
+
+def test_the_first_challenger_has_no_champion_before_it_also_once_it_is_the_champion(shop: Shop) -> None:
+    first = shop.policy("first")
+    assert champion_for(shop.config, first) is None
+    shop.judge(first, None)
+    assert champion_for(shop.config, first) is None
+
+
+def test_a_challenger_is_held_against_the_champion_also_after_it_took_its_place(shop: Shop) -> None:
+    first, second = shop.policy("first"), shop.policy("second")
+    shop.judge(first, None)
+    before = champion_for(shop.config, second)
+    assert before is not None
+    assert (before.policy.sha256, before.base.kind) == (first.sha256, "base")
+    shop.judge(second, first)
+    assert champion_for(shop.config, second) == before
+
+
+def test_a_challenger_that_was_judged_before_there_was_a_champion_has_none_later(shop: Shop) -> None:
+    held, later = shop.policy("held"), shop.policy("later")
+    shop.judge(held, None, promoted=False)
+    shop.judge(later, None)
+    assert champion_for(shop.config, held) is None
+
+
+def test_a_champion_whose_artifact_is_damaged_is_named_with_the_way_out(shop: Shop) -> None:
+    first, second = shop.policy("first"), shop.policy("second")
+    shop.judge(first, None)
+    file = open_store(shop.config).path(first.sha256) / "content"
+    file.chmod(0o644)
+    file.write_text("altered", encoding="utf-8")
+    with pytest.raises(InputError, match=r"was altered; .*evaluate\.against_champion=false"):
+        champion_for(shop.config, second)
