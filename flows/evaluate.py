@@ -116,7 +116,7 @@ def evaluate(
         inputs=inputs,
         work=work,
         summary=_figures,
-        reports=("report.html", "report.json", TEXT_FILE),
+        reports=("report.html", "report.json", TEXT_FILE, "figures/forest.svg"),
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
     text = (result.path / TEXT_FILE).read_text(encoding="utf-8")
