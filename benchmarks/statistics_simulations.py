@@ -13,8 +13,8 @@ from schemas.documents import PairedScore
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import compare
 from tasks.evaluate.gate import decide
-from tasks.evaluate.planning import ALPHA
 from tasks.evaluate.resampling import mean_interval, widened
+from tasks.evaluate.sample_size import ALPHA
 from tasks.evaluate.statistics import measure
 
 MARGIN: Final = 0.05
@@ -40,7 +40,7 @@ class Null:
         for number in range(count):
             base, tuned = self._draw(rng)
             found = compare(base, tuned, margin=MARGIN, resamples=resamples, seed=number)
-            wide = decide(found.overall, found.tasks, found.seed_differences, WIDE_MARGIN, None)
+            wide = decide(found.scores, found.seed_differences, WIDE_MARGIN, None)
             counts["promoted"] += found.gate.verdict == "promote"
             counts["promoted, wide"] += wide.verdict == "promote"
             counts["overall better"] += found.overall.verdict == "better"

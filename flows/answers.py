@@ -13,8 +13,10 @@ from flows.session import work_folder
 from flows.stage import Stage, StageResult, config_digest, open_store, run_stage
 from schemas.artifact import ArtifactRecord
 from schemas.config import Config
+from schemas.endpoint_section import HOW_IT_IS_REACHED
 from schemas.evaluate_config import RivalConfig
 from schemas.progress import Progress
+from schemas.prompts import TEST_FILE
 from tasks.evaluate.answer import AnswerRequest
 from tasks.evaluate.answer_rival import answer_by_rival
 from tasks.evaluate.answers_file import read_answers
@@ -24,26 +26,25 @@ from tasks.policy.generate import StopReason
 
 STAGE: Final = "answer"
 RIVAL_STAGE: Final = "answer-rival"
-TEST_FILE: Final = "data/test.parquet"
-"""The only file of the dataset that is answered, and that decides the answers."""
-SOURCES: Final = ("schemas", "tasks.policy", "tasks.evaluate.answer", "tasks.evaluate.answers_file")
+SOURCES: Final = (
+    # Module by module: drawn again, answers cost machine time, and give another artifact for their timing alone.
+    "schemas.documents",
+    "schemas.prompts",
+    "tasks.policy.adapters",
+    "tasks.policy.generate",
+    "tasks.policy.load",
+    "tasks.evaluate.answer",
+    "tasks.evaluate.answers_file",
+)
 RIVAL_SOURCES: Final = (
-    # Module by module: asking again may cost money.
     "schemas.documents",
     "schemas.prompts",
     "tasks.policy.endpoint",
     "tasks.evaluate.answer_rival",
     "tasks.evaluate.answers_file",
 )
-RIVAL_DECIDES_NOTHING: Final = {
-    "key_variable",
-    "concurrency",
-    "timeout_seconds",
-    "max_attempts",
-    "price_input",
-    "price_output",
-}
-"""Settings of the rival that say how it is reached and what it costs: in no key."""
+RIVAL_DECIDES_NOTHING: Final = HOW_IT_IS_REACHED | {"price_input", "price_output"}
+"""Settings of the rival that are in no key: with what it costs."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,10 @@ class Answering:
     """What it is called: `base`, `tuned`, `tuned-seed123` or `champion`; it is in no key."""
     base: ArtifactRecord
     """The base model."""
-    policy: ArtifactRecord | None = None
+    policy: ArtifactRecord | None
     """The policy that was trained on it; None where the base itself answers."""
+    load_in_4bit: bool
+    """Whether the base's weights are quantized, as they were in the policy's training."""
 
 
 def answer(
@@ -79,7 +82,7 @@ def answer(
         config.evaluate.samples,
         config.evaluate.batch_size,
         config.train.max_completion_tokens,
-        config.train.load_in_4bit,
+        who.load_in_4bit,
     )
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
@@ -87,7 +90,7 @@ def answer(
         request = AnswerRequest(
             base=store.path(who.base.sha256),
             policy=store.path(who.policy.sha256) if who.policy else None,
-            load_in_4bit=config.train.load_in_4bit,
+            load_in_4bit=who.load_in_4bit,
             dataset=dataset.path,
             temperature=config.evaluate.temperature,
             max_tokens=config.train.max_completion_tokens,
@@ -149,7 +152,7 @@ def answer_rival(
         config_digest=config_digest(
             dataset.record.files[TEST_FILE],
             config.seed,
-            rival.model_dump(mode="json", exclude=RIVAL_DECIDES_NOTHING),
+            rival.model_dump(mode="json", exclude=set(RIVAL_DECIDES_NOTHING)),
             config.evaluate.temperature,
             config.evaluate.samples,
             config.train.max_completion_tokens,

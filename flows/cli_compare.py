@@ -1,7 +1,7 @@
 """`tucano compare`: two files of scores against each other, and what a next comparison would need."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,9 +16,6 @@ from schemas.errors import InputError
 if TYPE_CHECKING:
     from tasks.evaluate.compare import Comparison
 
-REPORT_TEXT: Final = "report.md"
-REPORT_FILES: Final = ("report.html", REPORT_TEXT, "report.json")
-"""In the order in which they are put into the folder."""
 OF_A_COMPARISON: Final = {"base": "BASE", "tuned": "TUNED"} | {
     name: f"--{name}" for name in ("report", "margin", "seed", "resamples")
 }
@@ -55,14 +52,18 @@ def compare(
     if effect is not None:
         raise InputError(f"--effect {effect} is for --plan REPORT.json; leave it out")
     from flows.console import say
-    from flows.print_compare import print_comparison
+    from flows.print_compare import print_report
+    from tasks.evaluate.report import REPORT_PAGE
+    from tasks.evaluate.wording import headline
 
     with interruptible(UNDONE):
         comparison = _compare(base, tuned, report, margin, resamples, seed)
-    print_comparison(comparison)
-    say(f"report: {report / 'report.html'}")
+    document = comparison.report()
+    say(f"{comparison.gate.verdict}: {headline(comparison)}")
+    print_report(document)
+    say(f"report: {report / REPORT_PAGE}")
     if as_json:
-        typer.echo(json.dumps(comparison.report(), ensure_ascii=False))
+        typer.echo(json.dumps(document, ensure_ascii=False))
     if comparison.gate.verdict != "promote":
         raise typer.Exit(3)
 
@@ -70,38 +71,44 @@ def compare(
 def _compare(base: Path, tuned: Path, report: Path, margin: float, resamples: int, seed: int) -> "Comparison":
     from schemas.digests import file_sha256
     from tasks.evaluate.background import Background
-    from tasks.evaluate.compare import compare, write_report
+    from tasks.evaluate.compare import REPORT_FILE, compare, write_report
+    from tasks.evaluate.figures import draw
     from tasks.evaluate.pairing import read_scores
-    from tasks.evaluate.report import write_page
-    from tasks.evaluate.report_text import markdown
+    from tasks.evaluate.report import REPORT_PAGE, write_page
+    from tasks.evaluate.report_text import REPORT_TEXT, markdown
 
-    if base.exists() and tuned.exists() and base.samefile(tuned):
+    try:
+        same = base.exists() and tuned.exists() and base.samefile(tuned)
+    except OSError as error:
+        raise InputError(f"{base} or {tuned} cannot be read ({error.strerror}); name two files of scores") from None
+    if same:
         raise InputError(f"{base} and {tuned} are the same file; give the scores of two models")
-    with _report_folder(report) as draft:
+    with _report_folder(report, (REPORT_PAGE, REPORT_TEXT, REPORT_FILE)) as draft:
         comparison = compare(read_scores(base), read_scores(tuned), margin=margin, resamples=resamples, seed=seed)
         # A pipe can be read once.
         files = {"base scores": base, "tuned scores": tuned}
         background = Background(identities={name: file_sha256(path) for name, path in files.items() if path.is_file()})
         write_report(comparison.report(), draft)
-        write_page(comparison, background, draft)
+        write_page(comparison, background, draft, draw(comparison, background))
         (draft / REPORT_TEXT).write_text(markdown(comparison, background), encoding="utf-8")
     return comparison
 
 
 @contextmanager
-def _report_folder(folder: Path) -> Iterator[Path]:
-    """Give an empty folder to fill with a report's files, which take the place of those in the named one.
+def _report_folder(folder: Path, files: Sequence[str]) -> Iterator[Path]:
+    """Give an empty folder to fill with a report's files, which in their order take the place of those in another one.
 
     Unlike `new_folder` it leaves alone what else is there, such as the scores that are compared.
 
     Raises:
         InputError: The folder cannot be written.
     """
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    missing: list[Path] = []
     try:
         try:
+            missing += [each for each in (folder, *folder.parents) if not each.exists()]
             folder.mkdir(parents=True, exist_ok=True)
-            in_the_way = [name for name in REPORT_FILES if (folder / name).is_dir()]
+            in_the_way = [name for name in files if (folder / name).is_dir()]
             draft = TemporaryDirectory(prefix=".report-", dir=folder)
         except OSError as error:
             raise InputError(
@@ -111,7 +118,7 @@ def _report_folder(folder: Path) -> Iterator[Path]:
             if in_the_way:
                 raise InputError(f"{folder / in_the_way[0]} is a folder where a file goes; give another --report")
             yield Path(name)
-            for file in REPORT_FILES:
+            for file in files:
                 (Path(name) / file).replace(folder / file)
     except BaseException:
         for each in missing:
@@ -122,25 +129,23 @@ def _report_folder(folder: Path) -> Iterator[Path]:
 
 
 def _plan(report: Path, effect: float | None, *, as_json: bool) -> None:
-    from dataclasses import asdict, astuple
+    from dataclasses import asdict
 
     from flows.console import say
     from flows.print_compare import print_plan
     from schemas.shown_text import as_shown
-    from tasks.evaluate.planning import plan, read_components
+    from tasks.evaluate.sample_size import PLANNED_SAMPLES, plan, read_comparison
 
-    components = {scope: found for scope, found in read_components(report).items() if any(astuple(found))}
-    if not components:
-        raise InputError(f"{report}: every prompt has the same difference, which is no spread to plan by; name another")
-    document = json.loads(report.read_text(encoding="utf-8"))
-    wanted = document.get("margin") if effect is None else effect
-    if not isinstance(wanted, float):
-        raise InputError(f"{report} names no margin to plan for; give --effect, such as --effect 0.05")
-    needs = {scope: plan(found, wanted) for scope, found in components.items()}
-    print_plan(needs, wanted, document["overall"].get("n_seeds", 1))
-    unknown = [name for name in ("overall", *document["tasks"]) if name not in components]
-    if unknown:
-        say(f"no spread to plan by: {', '.join(map(as_shown, unknown))}, whose prompts have one difference")
+    earlier = read_comparison(report)
+    wanted = earlier.margin if effect is None else effect
+    # One sample tells nothing of others, so that none can be planned for.
+    several = any(found.sample + found.base_sample > 0 for found in earlier.components.values())
+    samples = PLANNED_SAMPLES if several else (1,)
+    needs = {scope: plan(found, wanted, samples=samples) for scope, found in earlier.components.items()}
+    print_plan(needs, wanted, earlier.n_seeds)
+    if earlier.without_spread:
+        unknown = ", ".join(map(as_shown, earlier.without_spread))
+        say(f"no spread to plan by: {unknown}, whose prompts have one difference")
     if as_json:
         found: dict[str, Any] = {scope: [asdict(need) for need in of_scope] for scope, of_scope in needs.items()}
         typer.echo(json.dumps({"effect": wanted, "needs": found}, ensure_ascii=False))

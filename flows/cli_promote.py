@@ -100,6 +100,7 @@ def _promote(config: "Config", number: str | None, reason: str | None) -> dict[s
     from flows.interruption import interruptible
     from flows.registry import open_registry
     from flows.session import artifacts_folder, state_folder
+    from tasks.evaluate.compare import read_report
     from tasks.lineage.artifacts import ArtifactStore
 
     names, store = config.promote, ArtifactStore(artifacts_folder(config))
@@ -108,24 +109,22 @@ def _promote(config: "Config", number: str | None, reason: str | None) -> dict[s
         version = registry.version(names.model_name, number)
         champion = registry.holder(names.model_name, names.alias)
         records = _records(store, version)
-    gate = json.loads((store.path(version.evaluation) / "report.json").read_text(encoding="utf-8"))["gate"]
+    gate = read_report(store.path(version.evaluation))["gate"]
+    reasons = [] if gate["verdict"] == "promote" else list(gate["reasons"])
+    if champion is not None and champion.policy not in {version.policy, records["evaluation"].inputs.get("champion")}:
+        reasons.append(f"it was not compared with version {champion.version}, which is `{names.alias}` now")
     document = {
         "version": version.version,
         "promoted": False,
-        "verdict": gate["verdict"],
-        "reasons": gate["reasons"],
+        "verdict": "hold" if reasons else "promote",
+        "reasons": reasons or gate["reasons"],
         "forced": None,
     }
-    if gate["verdict"] != "promote" and reason is None:
+    if reasons and reason is None:
         return document
-    if gate["verdict"] == "promote" and reason is not None:
+    if not reasons and reason is not None:
         say(f"the gate promotes version {version.version}, so --force is not needed and its reason is not kept")
         reason = None
-    if champion is not None and champion.policy not in {version.policy, records["evaluation"].inputs.get("champion")}:
-        say(
-            f"warning: version {version.version} was not compared with version {champion.version}, which is "
-            f"`{names.alias}` now; its verdict says nothing of the two"
-        )
     return {**document, "promoted": True, "forced": reason, "path": _run(config, version, records, reason)}
 
 

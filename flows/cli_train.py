@@ -45,20 +45,20 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
-    from flows.console import print_evaluation, say
+    from flows.console import say
+    from flows.print_compare import print_report
     from schemas.profiles import load_config
+    from tasks.evaluate.report import REPORT_PAGE
 
     config = load_config(profile, overrides)
     result = _run(config, profile, until="evaluate", fresh=fresh)
-    gate = result.report["gate"]
-    print_evaluation(result.report)
-    say(f"{gate['verdict']}: {'; '.join(gate['reasons'])}")
-    say(f"report: {result.stages['evaluate'].path / 'report.html'}")
+    print_report(result.report)
+    say(f"report: {result.stages['evaluate'].path / REPORT_PAGE}")
     if as_json:
         report = {name: result.report[name] for name in ("overall", "tasks", "gate")}
         document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path), **report}
         typer.echo(json.dumps(document, ensure_ascii=False))
-    if gate["verdict"] != "promote":
+    if result.report["gate"]["verdict"] != "promote":
         raise typer.Exit(3)
 
 

@@ -96,13 +96,6 @@ def print_table(
     console.print(table)
 
 
-def interval(block: Mapping[str, Any]) -> str:
-    """Write a block's 95 % interval; one prompt has none."""
-    if block["ci_low"] is None:
-        return "none"
-    return f"{block['ci_low']:+.3f} to {block['ci_high']:+.3f}"
-
-
 def print_synthesis(summary: Mapping[str, Any]) -> None:
     """Print how many prompts each task has, and what is to be known of it."""
     added = (summary["paraphrases"] or {"made": {}})["made"]
@@ -146,6 +139,9 @@ def print_curation(summary: Mapping[str, Any]) -> None:
 
 def print_retraining(result: "Retraining") -> None:
     """Print where the time went, what the evaluation found and what was decided."""
+    from flows.print_compare import print_report
+    from tasks.evaluate.report import REPORT_PAGE
+
     print_table(
         "Seconds by stage",
         ("stage", "seconds", "artifact", "made"),
@@ -155,33 +151,11 @@ def print_retraining(result: "Retraining") -> None:
         ]
         + [("in all", f"{result.seconds:.1f}", "", "")],
     )
-    print_evaluation(result.report)
+    print_report(result.report)
     decision = result.decision
-    model = f"version {decision['version']} of {decision['model']}"
-    say(f"{decision['verdict']}: {model}: {'; '.join(decision['reasons'])}")
+    say(f"{decision['verdict']}: version {decision['version']} of {decision['model']}")
     say(f"`{decision['alias']}` is " + (f"version {result.champion}" if result.champion else "no version yet"))
-    say(f"report: {result.stages['evaluate'].path / 'report.html'}")
-
-
-def print_evaluation(report: Mapping[str, Any]) -> None:
-    """Print base against tuned on the test split, over all and by task."""
-    print_table(
-        "Test split, base against tuned",
-        ("task", "prompts", "base", "tuned", "difference", "95 % interval", "p (better)", "verdict"),
-        [
-            (
-                name,
-                str(block["n_prompts"]),
-                f"{block['mean_base']:.3f}",
-                f"{block['mean_tuned']:.3f}",
-                f"{block['mean_difference']:+.3f}",
-                interval(block),
-                f"{block['p_signflip']:.4f}",
-                block["verdict"],
-            )
-            for name, block in {"overall": report["overall"], **report["tasks"]}.items()
-        ],
-    )
+    say(f"report: {result.stages['evaluate'].path / REPORT_PAGE}")
 
 
 def print_scores(result: Mapping[str, Any]) -> None:

@@ -1,6 +1,5 @@
 """The evaluate flow: base, challengers, champion and rival on the test split, which nothing before it has read."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,28 +10,33 @@ from prefect.artifacts import create_markdown_artifact
 
 from flows.answers import Answering, answer, answer_rival
 from flows.champion import Champion, champion_for
-from flows.console import interval, say
+from flows.console import say
 from flows.session import mlflow_store, work_folder
 from flows.stage import Stage, StageResult, config_digest, open_store, run_stage
 from flows.train import best_seed
-from schemas.artifact import ArtifactRecord
 from schemas.config import Config
+from schemas.endpoint_section import HOW_IT_IS_REACHED
 from schemas.evaluate_config import JudgeConfig
 from schemas.progress import Progress
+from schemas.prompts import TEST_FILE
 from tasks.commerce.registry import reward_version
 from tasks.evaluate import stage as evaluate_stage
-from tasks.evaluate.background import AnsweredPrompt
+from tasks.evaluate.background import AnsweredPrompt, Background, LearningCurve
+from tasks.evaluate.compare import REPORT_FILE, read_report
 from tasks.evaluate.judge import JudgeReport, judge_insights
-from tasks.evaluate.plan import TEST_SPLIT, EvaluationPlan, count_looks, write_plan
-from tasks.evaluate.stage import BASE, CHAMPION, RIVAL, TEXT_FILE, Answered, Known
+from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
+from tasks.evaluate.report import REPORT_PAGE
+from tasks.evaluate.report_metrics import metrics_of_report
+from tasks.evaluate.report_text import REPORT_TEXT
+from tasks.evaluate.stage import BASE, CHAMPION, RIVAL
+from tasks.evaluate.wording import interval, signed
 from tasks.lineage.judging import Judgement, record_judgements
 from tasks.lineage.recorder import StageRun
+from tasks.policy.endpoint import EndpointError
 from tasks.train.summaries import read_summary
 
 STAGE = "evaluate"
 SOURCES = ("schemas", "tasks.commerce", "tasks.evaluate", "data/lexicons", "data/wordings")
-HOW_IT_IS_REACHED = {"key_variable", "concurrency", "timeout_seconds", "max_attempts"}
-"""Settings of an endpoint that are in no key: what it says is the same."""
 
 
 @flow(name=STAGE, validate_parameters=False)
@@ -54,14 +58,19 @@ def evaluate(
     chosen, judge = best_seed(policies), config.evaluate.judge
     champion = champion_for(config, policies[chosen].record) if config.evaluate.against_champion else None
     plan = _plan(config, pipeline_run, dataset, base, policies, champion)
-    ask = partial(answer, config, pipeline_run, dataset, plan, fresh=fresh)
     names = {seed: "tuned" if len(policies) == 1 else f"tuned-seed{seed}" for seed in policies}
-    answers = {BASE: ask(Answering(BASE, base.record))}
-    answers |= {names[seed]: ask(Answering(names[seed], base.record, each.record)) for seed, each in policies.items()}
+    four_bit = config.train.load_in_4bit
+    answering = [Answering(BASE, base.record, None, four_bit)]
+    answering += [Answering(names[seed], base.record, each.record, four_bit) for seed, each in policies.items()]
     if champion is not None:
-        answers[CHAMPION] = ask(Answering(CHAMPION, champion.base, champion.policy))
+        answering.append(Answering(CHAMPION, champion.base, champion.policy, champion.load_in_4bit))
+    answers = {who.name: answer(config, pipeline_run, dataset, plan, who, fresh=fresh) for who in answering}
     if config.evaluate.rival is not None:
-        answers[RIVAL] = answer_rival(config, pipeline_run, dataset, plan, config.evaluate.rival, fresh=fresh)
+        try:
+            answers[RIVAL] = answer_rival(config, pipeline_run, dataset, plan, config.evaluate.rival, fresh=fresh)
+        except EndpointError as error:
+            # It decides nothing, so it stops nothing either; what it answered is kept for the next run.
+            say(f"evaluate: warning: {error}; the evaluation goes on without it")
     models = {BASE: base.record, **{f"policy-{names[seed]}": each.record for seed, each in policies.items()}}
     models |= {CHAMPION: champion.policy} if champion else {}
     inputs = {
@@ -82,19 +91,15 @@ def evaluate(
             config.rewards.spec,
             config.seed,
             store=prompts.path / "store",
-            answered=Answered(
-                base=answers[BASE].path,
-                tuned={seed: answers[names[seed]].path for seed in policies},
-                champion=answers[CHAMPION].path if CHAMPION in answers else None,
-                rival=answers[RIVAL].path if RIVAL in answers else None,
-            ),
-            known=Known(
-                chosen_seed=chosen,
-                trainings={seed: read_summary(policy.path) for seed, policy in policies.items()},
-                identities=_identities(inputs, names[chosen], code_version=stage.code_version),
-                decoding=f"temperature {config.evaluate.temperature:g}, {config.train.max_completion_tokens} tokens",
-                looks=looks,
+            base=answers[BASE].path,
+            tuned={seed: answers[names[seed]].path for seed in policies},
+            others={name: answers[name].path for name in (CHAMPION, RIVAL) if name in answers},
+            chosen_seed=chosen,
+            known=Background(
+                learning_curves={seed: _learning_curve(policy.path) for seed, policy in policies.items()},
+                identities={role: record.sha256 for role, record in inputs.items()} | {"code": stage.code_version},
                 champion_name=champion.policy.sha256[:12] if champion else "",
+                looks=looks,
             ),
             judge=partial(_judge, config, judge, audit, mlflow_run, progress) if judge else None,
             progress=progress,
@@ -109,17 +114,17 @@ def evaluate(
             config.seed,
             config.evaluate.model_dump(
                 mode="json",
-                exclude={"against_champion": True, "judge": HOW_IT_IS_REACHED, "rival": HOW_IT_IS_REACHED},
+                exclude={"against_champion": True, "judge": set(HOW_IT_IS_REACHED), "rival": set(HOW_IT_IS_REACHED)},
             ),
             config.rewards.spec,
         ),
         inputs=inputs,
         work=work,
         summary=_figures,
-        reports=("report.html", "report.json", TEXT_FILE, "figures/forest.svg"),
+        reports=(REPORT_PAGE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg"),
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
-    text = (result.path / TEXT_FILE).read_text(encoding="utf-8")
+    text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
     create_markdown_artifact(key="evaluation", markdown=text, description="Did the model get better?")
     return {
         "plan": plan,
@@ -146,7 +151,7 @@ def _plan(
         max_tokens=config.train.max_completion_tokens,
         spec=config.rewards.spec,
         reward_version=reward_version(),
-        test_split=dataset.record.files[TEST_SPLIT],
+        test_split=dataset.record.files[TEST_FILE],
         base=base.record.sha256,
         challengers={seed: policy.record.sha256 for seed, policy in policies.items()},
         champion=champion.policy.sha256 if champion else None,
@@ -154,7 +159,7 @@ def _plan(
     stage = Stage(
         name="plan",
         kind="plan",
-        sources=("tasks.evaluate.plan",),
+        sources=("tasks.evaluate.preregistration",),
         config_digest=config_digest(plan.model_dump(mode="json")),
         inputs={},
         permits={"dataset": dataset.record},
@@ -164,8 +169,10 @@ def _plan(
     return run_stage(stage, config, pipeline_run, fresh=False)
 
 
-def _identities(inputs: Mapping[str, ArtifactRecord], chosen: str, code_version: str) -> dict[str, str]:
-    return {**{role: record.sha256 for role, record in inputs.items()}, "chosen": chosen, "code": code_version}
+def _learning_curve(policy: Path) -> LearningCurve:
+    summary = read_summary(policy)
+    points = tuple((entry["step"], entry["mean_reward"]) for entry in summary["validation"])
+    return LearningCurve(points, summary["chosen_step"])
 
 
 def _judge(
@@ -175,35 +182,26 @@ def _judge(
     mlflow_run: StageRun,
     progress: Progress,
     answers: Sequence[AnsweredPrompt],
-) -> JudgeReport:
+) -> JudgeReport | None:
+    """Let the judge compare; it decides nothing, so that one that cannot be asked stops nothing either."""
+
     def record(name: str, judgements: Sequence[Judgement]) -> None:
         uri, _ = mlflow_store(config.state.root)
         record_judgements(uri, mlflow_run.run_id, name, judge.model, judgements)
 
     folder = work_folder(config, "judge")
-    return judge_insights(judge, answers, audit.path, config.seed, work=folder, record=record, progress=progress)
-
-
-def read_report(folder: Path) -> Any:
-    """Read an evaluation's report.json."""
-    return json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    try:
+        return judge_insights(judge, answers, audit.path, config.seed, work=folder, record=record, progress=progress)
+    except EndpointError as error:
+        say(f"evaluate: warning: {error}; the report goes without it, until the evaluation is made again with --fresh")
+        return None
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     report = read_report(folder)
     figures = {
-        f"{name} difference": f"{block['mean_difference']:+.3f} ({interval(block)})"
+        f"{name} difference": f"{signed(block['mean_difference'])} ({interval(block['ci_low'], block['ci_high'])})"
         for name, block in (("overall", report["overall"]), *report["tasks"].items())
     }
     look = report["looks"]["number"]
-    return {**figures, **_numbers(report), "look": look, "verdict": report["gate"]["verdict"]}
-
-
-def _numbers(report: Mapping[str, Any]) -> dict[str, float]:
-    """Return what MLflow draws from run to run."""
-    blocks = {"overall": report["overall"], **report["tasks"]}
-    return {
-        f"{name}.{figure}": float(block[figure])
-        for name, block in blocks.items()
-        for figure in ("mean_base", "mean_tuned", "mean_difference", "p_signflip")
-    }
+    return {**figures, **metrics_of_report(report), "look": look, "verdict": report["gate"]["verdict"]}

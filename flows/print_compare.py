@@ -1,48 +1,42 @@
 """What a person sees of a comparison, and of a plan for the next one, in the terminal."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from flows.console import print_table, say
 from schemas.shown_text import as_shown
-from schemas.tasks import TaskName
-from tasks.evaluate.report import headline
+from tasks.evaluate.wording import interval, p_value, signed
 
 if TYPE_CHECKING:
-    from tasks.evaluate.compare import Comparison
-    from tasks.evaluate.planning import Need
-    from tasks.evaluate.statistics import Block
+    from tasks.evaluate.sample_size import Need
 
-HEADER = ("", "prompts", "base", "tuned", "gain", "95 % interval", "p gain", "p loss", "verdict")
+HEADER: Final = ("", "n", "base", "tuned", "gain", "95 % interval", "p gain", "p harm", "verdict")
 
 
-def print_comparison(comparison: "Comparison") -> None:
-    """Print the verdict in a sentence, the figures, and the gate's reasons."""
-    say(f"{comparison.gate.verdict}: {headline(comparison)}")
-    _print_blocks(
-        "Scores, base against tuned; p gain is corrected for the number of tasks", comparison.overall, comparison.tasks
-    )
-    truth = comparison.ground_truth
-    if truth:
-        _print_blocks("Ground truth, which is no reward", truth.overall, truth.tasks)
-    for reason in comparison.gate.reasons:
+def print_report(report: Mapping[str, Any]) -> None:
+    """Print what a `report.json` holds: scores, ground truth where it is known, and the gate's reasons."""
+    _print_blocks("Scores of n test prompts, base against tuned; p gain is corrected for the number of tasks", report)
+    if report["ground_truth"]:
+        _print_blocks("Ground truth of the same answers, which is no reward", report["ground_truth"])
+    say(f"the gate says {report['gate']['verdict']}:")
+    for reason in report["gate"]["reasons"]:
         say(f"- {reason}")
 
 
-def _print_blocks(title: str, overall: "Block", tasks: Mapping[TaskName, "Block"]) -> None:
+def _print_blocks(title: str, blocks: Mapping[str, Any]) -> None:
     rows = [
         (
             name,
-            str(block.n_prompts),
-            f"{block.mean_base:.3f}",
-            f"{block.mean_tuned:.3f}",
-            f"{block.mean_difference:+.3f}",
-            "none" if block.ci_low is None else f"{block.ci_low:+.3f} {block.ci_high:+.3f}",
-            f"{block.p_holm:.4f}",
-            f"{block.p_harm:.4f}",
-            block.verdict,
+            str(block["n_prompts"]),
+            f"{block['mean_base']:.3f}",
+            f"{block['mean_tuned']:.3f}",
+            signed(block["mean_difference"]),
+            interval(block["ci_low"], block["ci_high"]),
+            p_value(block["p_holm"]),
+            p_value(block["p_harm"]),
+            block["verdict"],
         )
-        for name, block in (("overall", overall), *tasks.items())
+        for name, block in (*blocks["tasks"].items(), ("overall", blocks["overall"]))
     ]
     print_table(title, HEADER, rows, texts=("verdict",))
 

@@ -1,7 +1,7 @@
 """The promote flow: every policy is registered with its card; the alias moves only if the gate or a person says so."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,25 +9,25 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from flows.console import say
-from flows.evaluate import read_report
 from flows.registry import open_registry
 from flows.session import work_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.config import Config, PolicyConfig
 from schemas.progress import Progress
+from tasks.evaluate.compare import read_report
 from tasks.evaluate.model_card import CardFacts, model_card
-from tasks.evaluate.promotion import MergeRequest
+from tasks.evaluate.report_metrics import metrics_of_report
+from tasks.evaluate.report_text import REPORT_TEXT
 from tasks.lineage.recorder import StageRun
 from tasks.lineage.registry import PolicyVersion
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import run_child
 from tasks.policy.merge import MergeCheck
+from tasks.policy.merge_child import MergeRequest
 from tasks.train.summaries import read_summary
 
 DECISION_FILE = "decision.json"
 CARD_FILE = "README.md"
-REPORT_TEXT_FILE = "report.md"
-"""Of an evaluation; older ones have none."""
 
 
 @flow(name="promote", validate_parameters=False)
@@ -45,8 +45,8 @@ def promote(
 ) -> StageResult:
     """Register the model, write its card and its weights, and, last of all, move the alias.
 
-    On the gate's word the alias moves once for each version: run again later, this undoes no rollback and no newer
-    promotion.
+    On the gate's word the alias moves once for each policy: run again or evaluated anew later, it undoes no rollback
+    and no newer promotion.
 
     Args:
         config: The run's configuration.
@@ -55,7 +55,7 @@ def promote(
         evaluation: What was found of it.
         base: The base that it was trained on.
         dataset: The dataset, whose validation prompts the merged model is checked on.
-        by_hand: A person asks for this version: it is promoted also where it was before.
+        by_hand: A person asks for this version: it is promoted also where its policy was before.
         forced: A person's reason to promote it though the gate said no; None: the gate's word counts.
         fresh: Make everything again.
     """
@@ -72,7 +72,7 @@ def promote(
             policy=policy.record,
             evaluation=evaluation.record,
             verdict=verdict,
-            metrics=_metrics(report),
+            metrics=metrics_of_report(report),
             base_model=_hub_name(config.policy),
             load_in_4bit=config.train.load_in_4bit,
         )
@@ -101,7 +101,8 @@ def promote(
             "tasks.lineage.registry",
             "tasks.policy",
             "tasks.evaluate.model_card",
-            "tasks.evaluate.promotion",
+            "tasks.evaluate.markdown",
+            "tasks.evaluate.report_metrics",
         ),
         config_digest=config_digest(config.promote.model_dump(mode="json"), forced),
         inputs={role: result.record for role, result in inputs.items()},
@@ -142,8 +143,8 @@ def _carry_out(config: Config, result: StageResult, *, by_hand: bool) -> str:
     this = f"version {version.version} of {names.model_name}"
     if decision["verdict"] != "promote" and decision["forced"] is None:
         return f"{this} is held; `{names.alias}` stays"
-    if not by_hand and not _is_due(version, champion):
-        return f"{this} {_why_not_again(version, champion, names.alias)}"
+    if not by_hand and (reason := _why_not(version, champion, registry.versions(names.model_name), names.alias)):
+        return f"{this} {reason}"
     registry.promote(
         names.model_name,
         names.alias,
@@ -154,21 +155,39 @@ def _carry_out(config: Config, result: StageResult, *, by_hand: bool) -> str:
     )
     if champion is None or champion.version == version.version:
         return f"{this} is now `{names.alias}`"
+    if champion.policy == version.policy:
+        return f"{this} is now `{names.alias}`, in place of version {champion.version} of the same policy"
     return f"{this} is now `{names.alias}`, and version {champion.version} is `{names.previous_alias}`"
 
 
-def _is_due(version: PolicyVersion, champion: PolicyVersion | None) -> bool:
-    """Tell whether the gate's word for a version is still to be carried out."""
-    return version.rolled_back_at is None and (version.promoted_at is None or champion is None)
+def _why_not(
+    version: PolicyVersion, champion: PolicyVersion | None, versions: Sequence[PolicyVersion], alias: str
+) -> str | None:
+    """Say why the gate's word for a version is not, or no more, carried out; None where it is.
 
-
-def _why_not_again(version: PolicyVersion, champion: PolicyVersion | None, alias: str) -> str:
+    What became of a policy counts for each version of it: evaluated anew, it is no other policy.
+    """
     again = f"; promote it again with `tucano promote {version.version}`"
-    if version.rolled_back_at is not None:
-        return f"was rolled back at {version.rolled_back_at}, so `{alias}` stays{again}"
-    if champion is not None and champion.version != version.version:
-        return f"was `{alias}` already, and version {champion.version} is it since{again}"
-    return f"is `{alias}` already"
+    of_policy = [known for known in versions if known.policy == version.policy]
+    if taken_back := next((known for known in of_policy if known.rolled_back_at is not None), None):
+        return f"is of a policy that was rolled back at {taken_back.rolled_back_at}, so `{alias}` stays{again}"
+    if champion is not None and champion.policy == version.policy:
+        if version.promoted_at is None and int(version.version) >= int(champion.version):
+            return None
+        return f"is of the policy that is `{alias}` already, as version {champion.version}"
+    promoted = [known.promoted_at for known in of_policy if known.promoted_at is not None]
+    if not promoted:
+        return None
+    since = champion or _promoted_after(max(promoted), versions)
+    if since is None:
+        return None
+    return f"is of a policy that was `{alias}` already, and version {since.version} came after it{again}"
+
+
+def _promoted_after(moment: str, versions: Sequence[PolicyVersion]) -> PolicyVersion | None:
+    """Return the version that was promoted last, if that was later; the alias itself may be gone since."""
+    later = [known for known in versions if known.rolled_back_at is None and (known.promoted_at or "") > moment]
+    return max(later, key=lambda known: known.promoted_at or "", default=None)
 
 
 def _merge(
@@ -181,7 +200,7 @@ def _merge(
     folder = work_folder(config, "promote")
     check = folder / "merge.json"
     request = MergeRequest(base=base, adapter=adapter, dataset=dataset, output=output, check=check)
-    run_child("tasks.evaluate.promotion", request, folder, interpreter=config.train.interpreter, progress=progress)
+    run_child("tasks.policy.merge_child", request, folder, interpreter=config.train.interpreter, progress=progress)
     return MergeCheck.model_validate_json(check.read_text(encoding="utf-8"))
 
 
@@ -197,11 +216,11 @@ def _facts(
     merged: MergeCheck | None,
     inputs: Mapping[str, StageResult],
 ) -> CardFacts:
-    report_text, dataset = inputs["evaluation"].path / REPORT_TEXT_FILE, inputs["dataset"].path
+    dataset = inputs["dataset"].path
     return CardFacts(
         decision=decision,
         report=report,
-        report_text=report_text.read_text(encoding="utf-8") if report_text.exists() else None,
+        report_text=(inputs["evaluation"].path / REPORT_TEXT).read_text(encoding="utf-8"),
         training=read_summary(inputs["policy"].path),
         dataset=json.loads((dataset / "summary.json").read_text(encoding="utf-8")),
         data_card=(dataset / "README.md").read_text(encoding="utf-8"),
@@ -210,15 +229,6 @@ def _facts(
         merged=merged,
         identities={role: result.record.sha256 for role, result in inputs.items()},
     )
-
-
-def _metrics(report: Mapping[str, Any]) -> dict[str, float]:
-    blocks = {"overall": report["overall"], **report["tasks"]}
-    return {
-        f"{name}.{figure}": float(block[figure])
-        for name, block in blocks.items()
-        for figure in ("mean_base", "mean_tuned", "mean_difference", "p_signflip")
-    }
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

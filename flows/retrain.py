@@ -13,7 +13,7 @@ from prefect.runtime import deployment, flow_run
 from flows.audit import audit
 from flows.base import base
 from flows.curate import curate
-from flows.evaluate import evaluate, read_report
+from flows.evaluate import evaluate
 from flows.promote import promote, read_decision
 from flows.registry import open_registry
 from flows.rescheduling import rescheduled
@@ -24,6 +24,7 @@ from flows.synthesize import synthesize
 from flows.train import best_seed, stage_name, train
 from schemas.config import Config
 from tasks.commerce.registry import reward_version
+from tasks.evaluate.compare import read_report
 from tasks.policy.child import SECONDS_TO_END
 
 NOTICES_TO_REST = 2

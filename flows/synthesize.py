@@ -10,6 +10,7 @@ from prefect import flow
 from flows.console import say
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.config import Config, SynthesizeConfig
+from schemas.endpoint_section import HOW_IT_IS_REACHED
 from tasks.lineage.source import file_digests
 from tasks.synthesize import stage as synthesize_stage
 
@@ -47,8 +48,7 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
 
 def _what_decides(config: SynthesizeConfig) -> dict[str, Any]:
     """Return what decides the prompts: of Olist's files the content, of an endpoint not how it is reached."""
-    ways = {"key_variable", "concurrency", "timeout_seconds", "max_attempts"}
-    values = config.model_dump(mode="json", exclude={"olist_dir": True, "paraphrase": ways})
+    values = config.model_dump(mode="json", exclude={"olist_dir": True, "paraphrase": set(HOW_IT_IS_REACHED)})
     if config.olist_dir is not None:
         values["olist_files"] = file_digests(sorted(config.olist_dir.glob("*.csv")))
     return values

@@ -79,8 +79,6 @@ class PairedScore(BaseModel):
     """The ground truth of this answer, in [0, 1], which is no reward; None where it is not known."""
     decoding: str | None = None
     """How the answer was drawn, the same for all answers of a comparison; None where it is not known."""
-    prompt_sha256: str | None = None
-    """Digest of the prompt's text, the same in both files; None where it is not known."""
 
 
 class SheetItem(BaseModel):

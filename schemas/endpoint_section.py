@@ -1,11 +1,15 @@
 """A language model at an endpoint of OpenAI's form (vLLM, Ollama, and others): where it is, and how it is asked."""
 
 import re
+from typing import Final
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
 from schemas.section import Section
+
+HOW_IT_IS_REACHED: Final = frozenset({"key_variable", "concurrency", "timeout_seconds", "max_attempts"})
+"""Fields of an endpoint that decide nothing of what it says, and so are in no key."""
 
 
 class EndpointSection(Section):

@@ -1,6 +1,9 @@
 """The configuration of evaluation and promotion: who answers the test split, what counts, and what it costs."""
 
-from pydantic import Field
+import re
+from typing import Self
+
+from pydantic import Field, field_validator, model_validator
 
 from schemas.endpoint_section import EndpointSection
 from schemas.section import Section
@@ -46,7 +49,7 @@ class EvaluateConfig(Section):
     """Answers of each model to each prompt."""
     batch_size: int = Field(default=48, ge=1)
     """Prompts answered at once."""
-    margin: float = Field(default=0.05, gt=0, lt=1)
+    margin: float = Field(default=0.05, ge=1e-4, lt=1)
     """Non-inferiority margin, in reward."""
     resamples: int = Field(default=10_000, ge=1000)
     """Bootstrap and permutation resamples."""
@@ -69,3 +72,16 @@ class PromoteConfig(Section):
     """The alias that moves when the gate says so."""
     previous_alias: str = Field(default="previous", pattern=r"^[\w.-]+$")
     """The alias of the version that held it before, which a rollback gives it back to."""
+
+    @field_validator("alias", "previous_alias")
+    @classmethod
+    def _alias_is_no_version(cls, alias: str) -> str:
+        if alias.lower() == "latest" or re.fullmatch(r"[vV]\d+", alias):
+            raise ValueError(f"{alias!r} is what MLflow calls versions by themselves; choose another alias")
+        return alias
+
+    @model_validator(mode="after")
+    def _aliases_differ(self) -> Self:
+        if self.alias == self.previous_alias:
+            raise ValueError(f"alias and previous_alias are both {self.alias!r}, so that nothing could be rolled back")
+        return self

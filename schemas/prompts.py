@@ -29,6 +29,11 @@ COLUMNS: Final = {
 }
 """The table's columns and their types, in order; `reference` is JSON with sorted keys."""
 
+VALIDATION_FILE: Final = "data/validation.parquet"
+"""Of a dataset: the prompts that choose a checkpoint."""
+TEST_FILE: Final = "data/test.parquet"
+"""Of a dataset: the prompts that only the evaluation reads."""
+
 _CANONICAL: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 

@@ -69,7 +69,6 @@ class PairedScores(pa.DataFrameModel):  # type: ignore[misc]
     score: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
     truth: float = pa.Field(in_range={"min_value": 0, "max_value": 1}, nullable=True)
     decoding: str = pa.Field(nullable=True)
-    prompt_sha256: str = pa.Field(nullable=True)
 
     class Config:
         """Exactly these columns, and each answer once."""

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.prompts import PromptRow, read_prompts
-from tasks.evaluate.answers_file import Answer, Batch, FinishedBatches, write_answers
+from schemas.prompts import TEST_FILE, PromptRow, read_prompts
+from tasks.evaluate.answers_file import Answer, Batch, FinishedBatches, as_decoding, write_answers
 from tasks.policy.adapters import adapter_for, switch_adapter
 from tasks.policy.child import Channel, serve
 
@@ -70,10 +70,11 @@ def main(request_file: Path, channel: Channel) -> None:
         InputError: The model cannot be read, or its memory does not suffice.
     """
     request = AnswerRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
-    rows = read_prompts(request.dataset / "data" / "test.parquet")
+    rows = read_prompts(request.dataset / TEST_FILE)
     finished = FinishedBatches(request.work)
     _answer(request, rows, finished, channel.progress)
-    write_answers(request.output, rows, finished.batches, ours=True)
+    decoding = as_decoding(request.temperature, request.max_tokens)
+    write_answers(request.output, rows, finished.batches, decoding, ours=True)
 
 
 def _answer(request: AnswerRequest, rows: Sequence[PromptRow], finished: FinishedBatches, progress: Progress) -> None:

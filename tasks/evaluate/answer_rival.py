@@ -7,8 +7,8 @@ import numpy as np
 
 from schemas.evaluate_config import RivalConfig
 from schemas.progress import Progress
-from schemas.prompts import read_prompts
-from tasks.evaluate.answers_file import Answer, Batch, FinishedBatches, write_answers
+from schemas.prompts import TEST_FILE, read_prompts
+from tasks.evaluate.answers_file import Answer, Batch, FinishedBatches, as_decoding, write_answers
 from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
 from tasks.policy.generate import StopReason
 
@@ -44,7 +44,7 @@ def answer_by_rival(
     Raises:
         InputError: The endpoint cannot be used, or its key is not in the environment.
     """
-    rows = read_prompts(dataset / "data" / "test.parquet")
+    rows = read_prompts(dataset / TEST_FILE)
     finished = FinishedBatches(work)
     places = {
         f"{sample}/{index}": (sample, index)
@@ -81,7 +81,7 @@ def answer_by_rival(
             failure = endpoint.ask_all(questions, keep)
         if failure is not None:
             raise EndpointError(failure)
-    write_answers(output, rows, finished.batches, ours=False)
+    write_answers(output, rows, finished.batches, as_decoding(temperature, max_tokens), ours=False)
 
 
 def _question_seed(seed: int, sample: int, index: int) -> int:

@@ -141,13 +141,21 @@ def _read_batch(line: bytes) -> Batch | None:
         return None
 
 
-def write_answers(folder: Path, rows: Sequence[PromptRow], batches: Iterable[Batch], *, ours: bool) -> None:
+def as_decoding(temperature: float, max_tokens: int) -> str:
+    """Say how an answer is drawn; only answers that are drawn alike can be compared."""
+    return f"temperature {temperature:g}, at most {max_tokens} tokens"
+
+
+def write_answers(
+    folder: Path, rows: Sequence[PromptRow], batches: Iterable[Batch], decoding: str, *, ours: bool
+) -> None:
     """Write the artifact's files.
 
     Args:
         folder: Where to.
         rows: The test split, in its order.
         batches: Answers to all of it, the same number to each prompt.
+        decoding: How they were drawn (`as_decoding`).
         ours: Whether a machine of ours answered, batch after batch, and not an endpoint.
     """
     answered: Mapping[tuple[int, int], tuple[Batch, Answer]] = {
@@ -158,7 +166,7 @@ def write_answers(folder: Path, rows: Sequence[PromptRow], batches: Iterable[Bat
         for sample, index in sorted(answered):
             batch, answer = answered[sample, index]
             row = rows[index]
-            file.write(json.dumps(_rollout(row, sample, answer).model_dump(), ensure_ascii=False) + "\n")
+            file.write(json.dumps(_rollout(row, sample, answer, decoding).model_dump(), ensure_ascii=False) + "\n")
             timings.append(
                 AnswerTiming(
                     prompt_id=row.prompt_id,
@@ -173,7 +181,7 @@ def write_answers(folder: Path, rows: Sequence[PromptRow], batches: Iterable[Bat
     (folder / TIMING_FILE).write_text(timing.model_dump_json(indent=1), encoding="utf-8")
 
 
-def _rollout(row: PromptRow, sample: int, answer: Answer) -> Rollout:
+def _rollout(row: PromptRow, sample: int, answer: Answer, decoding: str) -> Rollout:
     return Rollout(
         prompt_id=row.prompt_id,
         task=row.task,
@@ -183,11 +191,12 @@ def _rollout(row: PromptRow, sample: int, answer: Answer) -> Rollout:
         sample=sample,
         tokens=answer.tokens,
         stop_reason=answer.stop_reason.value,
+        decoding=decoding,
     )
 
 
 def read_answers(folder: Path) -> tuple[Rollout, ...]:
-    """Read the rollouts of an artifact; each also has its `sample`, `tokens` and `stop_reason`.
+    """Read the rollouts of an artifact; each also has its `sample`, `tokens`, `stop_reason` and `decoding`.
 
     Raises:
         InputError: The file cannot be read, or is no file of rollouts.

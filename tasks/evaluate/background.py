@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AnsweredPrompt:
-    """A test prompt and what each model answered; with several samples, any one of them."""
+    """A test prompt and what each model answered; with several samples, the first."""
 
     task: TaskName
     """The prompt's task."""
@@ -47,8 +47,8 @@ class Looks:
     """Which look of this challenger at this test split it is, from 1."""
     margin_recorded_at: str
     """When the margin was recorded, in ISO 8601."""
-    first_read_at: str | None
-    """When this challenger's answers to this test split were first drawn; None: not before this run."""
+    first_read_at: str
+    """When this challenger's answers to this test split were first drawn, in ISO 8601."""
     margin_before: float | None
     """The margin of the look before, where it was another one."""
 
@@ -62,7 +62,7 @@ class Background:
     learning_curves: Mapping[int, LearningCurve] = field(default_factory=dict)
     """How each training went, by its seed."""
     chosen_seed: int | None = None
-    """Seed of the training whose policy may be promoted: its answers and ground truth are shown."""
+    """Seed of the training whose policy may be promoted, the challenger: its answers and ground truth are shown."""
     ground_truth: Mapping[TaskName, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     """Metrics that are no rewards, by task, metric and model: `base`, `tuned`, `champion` or the rival's name."""
     identities: Mapping[str, str] = field(default_factory=dict)
@@ -71,8 +71,10 @@ class Background:
     """The challenger against the registry's champion, which has the part of the base."""
     champion_name: str = ""
     """Which model the champion is."""
-    rivals: Mapping[str, Comparison] = field(default_factory=dict)
-    """The tuned model against others, each in the part of the base, by name; they decide nothing."""
+    rival: Comparison | None = None
+    """The challenger against another model, which has the part of the base; it decides nothing."""
+    rival_name: str = ""
+    """Which model the rival is, by the name that it has everywhere."""
     serving: Sequence["Serving"] = ()
     """How each model answered, and what an analysis by it costs."""
     judge: "JudgeReport | None" = None

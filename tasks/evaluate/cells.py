@@ -24,7 +24,10 @@ class Cells:
     tuned: Numbers
     """The same of the tuned model."""
     sample_variance: Numbers
-    """Variance of the difference between the samples of a cell (with n - 1); NaN where there is one sample."""
+    """Variance between the samples of a cell (with n - 1): of the difference where the base was scored for each seed,
+    and of the tuned model alone where it was scored once for all; NaN where there is one sample."""
+    base_sample_variance: Numbers
+    """The base's own where it was scored once for all seeds, else 0; NaN where there is one sample."""
     n_samples: int
     """Samples a cell; where they are not the same everywhere, their harmonic mean, rounded."""
 
@@ -42,6 +45,7 @@ class Cells:
             self.base[rows],
             self.tuned[rows],
             self.sample_variance[rows],
+            self.base_sample_variance[rows],
             self.n_samples,
         )
 
@@ -63,16 +67,24 @@ def arrange(answers: Sequence[Answer], base: Sequence[float], tuned: Sequence[fl
     def means(values: NDArray[np.float64]) -> Numbers:
         return np.bincount(cells, weights=values) / counts
 
-    differences = np.round(np.asarray(tuned) - np.asarray(base), 9)
-    squares = means((differences - means(differences)[cells]) ** 2)
-    # Samples beyond the first make the variance known: n / (n - 1) of the mean square, and unknown where n is 1.
-    variance = np.where(counts > 1, squares * counts / np.maximum(counts - 1, 1), np.nan)
     shape = len(rows), len(seeds)
+
+    def variance(values: NDArray[np.float64]) -> Numbers:
+        squares = means((values - means(values)[cells]) ** 2)
+        # Samples beyond the first make the variance known: n / (n - 1) of the mean square, and unknown where n is 1.
+        return np.where(counts > 1, squares * counts / np.maximum(counts - 1, 1), np.nan).reshape(shape)
+
+    of_base, of_tuned = np.asarray(base), np.asarray(tuned)
+    base_means = means(of_base).reshape(shape)
+    # The same scores for every seed are those of one base.
+    once = bool(np.all(base_means == base_means[:, :1]))
+    base_variance = variance(of_base)
     return Cells(
         tuple(rows),
         seeds,
-        means(np.asarray(base)).reshape(shape),
-        means(np.asarray(tuned)).reshape(shape),
-        variance.reshape(shape),
+        base_means,
+        means(of_tuned).reshape(shape),
+        variance(of_tuned if once else np.round(of_tuned - of_base, 9)),
+        base_variance if once else base_variance * 0,
         round(len(counts) / float(np.sum(1 / counts))),
     )

@@ -14,7 +14,8 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.cells import Cells, arrange
 from tasks.evaluate.gate import PromotionGate, decide
 from tasks.evaluate.pairing import Answer, Pair, pair
-from tasks.evaluate.statistics import Block, correct, measure
+from tasks.evaluate.sample_size import SMALLEST_EFFECT
+from tasks.evaluate.statistics import Block, Blocks, correct, measure
 from tasks.evaluate.variance import Components, Numbers, components
 
 REPORT_FILE = "report.json"
@@ -36,7 +37,7 @@ class PromptScores:
     """Mean score of the base model."""
     tuned: float
     """Mean score of the tuned model, over its training seeds."""
-    by_seed: tuple[tuple[int, float], ...] = ()
+    by_seed: tuple[tuple[int, float], ...]
     """Mean score of the tuned model by training seed, in the order of the seeds."""
 
     @property
@@ -60,16 +61,6 @@ class EdgeShares:
 
 
 @dataclass(frozen=True)
-class GroundTruth:
-    """The same statistics of the ground-truth metric, which is no reward."""
-
-    overall: Block
-    """Over all prompts that have it."""
-    tasks: Mapping[TaskName, Block]
-    """By task, of the tasks that have it."""
-
-
-@dataclass(frozen=True)
 class Comparison:
     """Everything that is known of tuned against base."""
 
@@ -83,8 +74,8 @@ class Comparison:
     """Mean difference over all prompts, by training seed."""
     task_seed_differences: Mapping[TaskName, Mapping[int, float]]
     """Mean difference over the prompts of each task, by training seed."""
-    ground_truth: GroundTruth | None
-    """The ground truth of the same answers; None where it is not known."""
+    ground_truth: Blocks | None
+    """The same statistics of the answers' ground truth, which is no reward; None where it is not known."""
     edges: Mapping[str, EdgeShares]
     """Shares of answers at the ends of the scale: `overall` and each task."""
     variance: Mapping[str, Components]
@@ -93,6 +84,14 @@ class Comparison:
     """The scores behind the numbers, by task and prompt."""
     margin: float
     """The non-inferiority margin that the verdicts used."""
+    n_samples: int
+    """Answers of each model to each prompt, by each training seed; where they are not the same everywhere, their
+    harmonic mean, rounded."""
+
+    @property
+    def scores(self) -> Blocks:
+        """The blocks of the rewards, as the ground truth's are."""
+        return Blocks(self.overall, self.tasks)
 
     def report(self) -> dict[str, Any]:
         """Return the document that `report.json` holds."""
@@ -102,6 +101,7 @@ class Comparison:
             "tasks": {task: asdict(block) for task, block in self.tasks.items()},
             "gate": {"verdict": self.gate.verdict, "reasons": list(self.gate.reasons)},
             "margin": self.margin,
+            "n_samples": self.n_samples,
             "seeds": {
                 scope: {str(seed): difference for seed, difference in by_seed.items()}
                 for scope, by_seed in (("overall", self.seed_differences), *self.task_seed_differences.items())
@@ -134,32 +134,33 @@ def compare(
     _refuse_settings(margin, resamples, seed)
     pairs = pair(base, tuned)
 
-    def measured(cells: Cells, what: str) -> tuple[Block, dict[TaskName, Block]]:
+    def measured(cells: Cells, what: str) -> Blocks:
         def block(of_scope: Cells, scope: str) -> Block:
             # A stream of its own for each block: a task more or less leaves the other tasks' numbers as they are.
             rng = np.random.default_rng([seed, *f"{what}{scope}".encode()])
             return measure(of_scope.base, of_scope.tuned, margin=margin, resamples=resamples, rng=rng)
 
-        return block(cells, "overall"), correct({task: block(cells.of(task), task) for task in _tasks(cells)}, margin)
+        tasks = correct({task: block(cells.of(task), task) for task in _tasks(cells)}, margin)
+        return Blocks(block(cells, "overall"), tasks)
 
     cells = arrange(list(pairs), [each.base for each in pairs.values()], [each.tuned for each in pairs.values()])
-    overall, tasks = measured(cells, "")
+    scores = measured(cells, "")
     truth = _truth_cells(pairs)
-    ground_truth = None if truth is None else GroundTruth(*measured(truth, "truth of "))
+    ground_truth = None if truth is None else measured(truth, "truth of ")
     seed_differences = _seed_differences(cells)
-    scopes: dict[str, Cells] = {"overall": cells, **{task: cells.of(task) for task in tasks}}
-    decided_by = (ground_truth.overall, ground_truth.tasks) if ground_truth else None
+    scopes: dict[str, Cells] = {"overall": cells, **{task: cells.of(task) for task in scores.tasks}}
     return Comparison(
-        overall=overall,
-        tasks=tasks,
-        gate=decide(overall, tasks, seed_differences, margin, decided_by),
+        overall=scores.overall,
+        tasks=scores.tasks,
+        gate=decide(scores, seed_differences, margin, ground_truth),
         seed_differences=seed_differences,
-        task_seed_differences={task: _seed_differences(cells.of(task)) for task in tasks},
+        task_seed_differences={task: _seed_differences(cells.of(task)) for task in scores.tasks},
         ground_truth=ground_truth,
-        edges=_edges(pairs, tasks),
+        edges=_edges(pairs, scores.tasks),
         variance={scope: _components(of_scope) for scope, of_scope in scopes.items()},
         prompts=_prompts(cells),
         margin=margin,
+        n_samples=cells.n_samples,
     )
 
 
@@ -172,13 +173,18 @@ def write_report(document: Mapping[str, Any], folder: Path) -> Path:
 
 
 def _refuse_settings(margin: float, resamples: int, seed: int) -> None:
-    if not 0 < margin < 1:
-        raise InputError(f"margin is {margin}; it must lie between 0 and 1, such as 0.05")
+    if not SMALLEST_EFFECT <= margin < 1:
+        raise InputError(f"margin is {margin}; it must lie between {SMALLEST_EFFECT:g} and 1, such as 0.05")
     least, most = RESAMPLES
     if not least <= resamples <= most:
         raise InputError(f"resamples is {resamples}; it must lie between {least} and {most}, such as 10000")
     if seed < 0:
         raise InputError(f"seed is {seed}; it must be 0 or more")
+
+
+def read_report(folder: Path) -> Any:
+    """Read the `report.json` of a folder."""
+    return json.loads((folder / REPORT_FILE).read_text(encoding="utf-8"))
 
 
 def _tasks(cells: Cells) -> list[TaskName]:
@@ -203,12 +209,12 @@ def _seed_differences(cells: Cells) -> dict[int, float]:
 
 
 def _components(cells: Cells) -> Components:
-    variance = cells.sample_variance
-    known = variance[~np.isnan(variance)]
-    if known.size:
-        # Where some cells have one sample, the others' mean stands in for them.
-        variance = np.where(np.isnan(variance), known.mean(), variance)
-    return components(cells.differences, variance, cells.n_samples if known.size else 1)
+    several = ~np.isnan(cells.sample_variance)
+    if not several.any():
+        return components(cells.differences, cells.sample_variance, cells.base_sample_variance, 1)
+    # Where some cells have one sample, the others' mean stands in for them.
+    own, of_the_base = cells.sample_variance[several], cells.base_sample_variance[several]
+    return components(cells.differences, own, of_the_base, cells.n_samples)
 
 
 def _edges(pairs: Mapping[Answer, Pair], tasks: Iterable[TaskName]) -> dict[str, EdgeShares]:

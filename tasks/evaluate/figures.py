@@ -61,16 +61,12 @@ def draw(comparison: Comparison, background: Background) -> dict[str, str]:
     return drawn
 
 
-def write_figures(comparison: Comparison, background: Background, folder: Path) -> tuple[Path, ...]:
-    """Write every figure to `figures/NAME.svg` in a folder, and return the paths."""
+def write_figures(drawn: Mapping[str, str], folder: Path) -> None:
+    """Write every figure that was drawn to `figures/NAME.svg` in a folder, which is made if missing."""
     target = folder / FIGURES_FOLDER
     target.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, figure in draw(comparison, background).items():
-        path = target / f"{name}.svg"
-        path.write_text(figure, encoding="utf-8")
-        written.append(path)
-    return tuple(written)
+    for name, figure in drawn.items():
+        (target / f"{name}.svg").write_text(figure, encoding="utf-8")
 
 
 def forest(overall: Block, tasks: Mapping[TaskName, Block], margin: float) -> str:

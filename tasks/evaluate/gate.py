@@ -7,11 +7,13 @@ task says so beforehand, by a larger margin.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from schemas.tasks import TaskName
-from tasks.evaluate.statistics import Block
+from tasks.evaluate.sample_size import ALPHA
+from tasks.evaluate.statistics import Block, Blocks, holm
+from tasks.evaluate.wording import interval, p_value, signed
 
 
 @dataclass(frozen=True)
@@ -25,82 +27,74 @@ class PromotionGate:
 
 
 def decide(
-    overall: Block,
-    tasks: Mapping[TaskName, Block],
-    seed_differences: Mapping[int, float],
-    margin: float,
-    ground_truth: tuple[Block, Mapping[TaskName, Block]] | None,
+    scores: Blocks, seed_differences: Mapping[int, float], margin: float, ground_truth: Blocks | None
 ) -> PromotionGate:
     """Promote only what is shown: better overall and on a task, harmful on none, whatever the seed, and in truth too.
 
     Args:
-        overall: The block over all prompts.
-        tasks: The block of each task, after Holm's correction.
+        scores: The blocks of the rewards.
         seed_differences: Mean difference over all prompts, by training seed.
         margin: The largest loss that is acceptable, in score: of a task, and overall of the ground truth.
-        ground_truth: The same blocks of the ground truth, which is no reward; None where it is not known.
+        ground_truth: The blocks of the ground truth, which is no reward; None where it is not known.
     """
     objections = [
-        *_objections_to_overall(overall),
-        *(objection for task, block in tasks.items() for objection in _objections_to_task(task, block, margin)),
-        *_objections_to_tasks_together(tasks),
+        *_objections_to_overall(scores.overall),
+        *(objection for task, block in scores.tasks.items() for objection in _objections_to_task(task, block, margin)),
+        *_objections_to_tasks_together(scores.tasks),
         *_objections_to_seeds(seed_differences),
-        *(_objections_to_truth(*ground_truth, margin) if ground_truth else ()),
+        *(_objections_to_truth("", ground_truth, margin) if ground_truth else ()),
     ]
     if objections:
         return PromotionGate("hold", tuple(objections))
-    merits = [*_merits(overall, tasks, len(seed_differences), margin), _merit_of_truth(tasks, ground_truth)]
+    merits = [*_merits(scores, len(seed_differences), margin), _merit_of_truth(scores, ground_truth)]
     return PromotionGate("promote", tuple(merits))
 
 
-def hold_against_champion(
-    gate: PromotionGate, overall: Block, tasks: Mapping[TaskName, Block], margin: float
+def hold_where_worse(
+    gate: PromotionGate, against: str, scores: Blocks, ground_truth: Blocks | None, margin: float
 ) -> PromotionGate:
-    """Hold what may be worse than the registry's champion, though it be better than the base.
+    """Hold, whatever was decided, what may be worse in another comparison than the one that the gate's word is on.
+
+    It need not be better there: overall no loss as large as the margin may be left, and no task may be shown to be
+    worse, after Holm's correction, for of six that are equally good one in four times one would be.
 
     Args:
-        gate: The gate's word on the challenger against the base.
-        overall: The block over all prompts of the challenger against the champion.
-        tasks: The block of each task of the same comparison.
+        gate: The word so far.
+        against: What the other comparison is, such as `against the champion`.
+        scores: Its blocks of the rewards.
+        ground_truth: Its blocks of the ground truth, where it is known.
         margin: The largest overall loss that is acceptable, in score.
     """
     objections = [
-        *_objections_to_loss("against the champion, overall", overall, margin),
-        *(
-            f"against the champion, {task} is worse: {_harm(block)}"
-            for task, block in tasks.items()
-            if block.verdict == "worse"
-        ),
+        *_objections_to_loss(f"{against}, overall", scores.overall, margin),
+        *(f"{against}, {task} is worse: {harm}" for task, harm in _harmed(scores.tasks).items()),
+        *(_objections_to_truth(f"{against}, ", ground_truth, margin) if ground_truth else ()),
     ]
     if objections:
         kept = gate.reasons if gate.verdict == "hold" else ()
         return PromotionGate("hold", (*kept, *objections))
     if gate.verdict == "hold":
         return gate
-    merit = f"not worse than the champion: mean difference {overall.mean_difference:+.3f}, {_interval(overall)}"
-    return PromotionGate("promote", (*gate.reasons, merit))
+    return PromotionGate("promote", (*gate.reasons, f"{against} it is not worse: {_difference(scores.overall)}"))
 
 
-def _merits(overall: Block, tasks: Mapping[TaskName, Block], n_seeds: int, margin: float) -> list[str]:
-    better = ", ".join(task for task, block in tasks.items() if block.verdict == "better")
+def _merits(scores: Blocks, n_seeds: int, margin: float) -> list[str]:
+    better = ", ".join(task for task, block in scores.tasks.items() if block.verdict == "better")
     merits = [
-        f"overall the score rose by {overall.mean_difference:.3f}, {_interval(overall)}",
+        f"overall the score rose by {scores.overall.mean_difference:.3f}, {_interval(scores.overall)}",
         f"better after Holm's correction for the number of tasks: {better}",
-        f"on no task is a loss as large as the margin of {margin:g} plausible",
+        f"on every task a loss as large as the margin of {margin:g} is excluded by a one-sided 95 % bound",
         "the gain rests on one training seed" if n_seeds == 1 else f"each of the {n_seeds} training seeds gained",
     ]
-    worse = ", ".join(task for task, block in tasks.items() if block.verdict == "worse")
+    worse = ", ".join(task for task, block in scores.tasks.items() if block.verdict == "worse")
     return [*merits, f"worse, but by less than the margin: {worse}"] if worse else merits
 
 
-def _merit_of_truth(
-    tasks: Mapping[TaskName, Block], ground_truth: tuple[Block, Mapping[TaskName, Block]] | None
-) -> str:
+def _merit_of_truth(scores: Blocks, ground_truth: Blocks | None) -> str:
     if ground_truth is None:
         return "the ground truth of the answers is not known: the gain is one of reward only"
-    overall, of_tasks = ground_truth
-    unknown = ", ".join(task for task in tasks if task not in of_tasks)
-    found = f"the ground truth is not worse: mean difference {overall.mean_difference:+.3f}, {_interval(overall)}"
+    unknown = ", ".join(task for task in scores.tasks if task not in ground_truth.tasks)
+    found = f"the ground truth is not worse: {_difference(ground_truth.overall)}"
     return f"{found}; it is not known of {unknown}" if unknown else found
 
 
@@ -113,14 +107,15 @@ def _objections_to_overall(overall: Block) -> list[str]:
         return []
     if overall.verdict == "worse":
         return [f"overall is worse: {_harm(overall)}"]
-    shown = f"mean difference {overall.mean_difference:+.3f}, {_interval(overall)}, p {overall.p_signflip:.3f}"
+    shown = f"{_difference(overall)}, p {p_value(overall.p_signflip)}"
     remedy = f"this many prompts and seeds find a true gain of {overall.mde:.3f} with power .80"
     return [f"improvement overall is not shown: {shown}; {remedy}"]
 
 
 def _objections_to_task(task: TaskName, block: Block, margin: float) -> list[str]:
     # Harm within the margin is a merit's footnote; harm beyond it, or that may lie beyond it, is an objection.
-    if block.verdict == "worse" and block.noninferiority_low is not None and block.noninferiority_low > -margin:
+    excluded = block.noninferiority_low is not None and block.noninferiority_low > -margin
+    if block.verdict == "worse" and excluded and not _tells_too_little(block):
         return []
     return _objections_to_loss(task, block, margin)
 
@@ -128,6 +123,9 @@ def _objections_to_task(task: TaskName, block: Block, margin: float) -> list[str
 def _objections_to_loss(what: str, block: Block, margin: float) -> list[str]:
     if block.noninferiority_low is None:
         return [f"{what} is undecided: it has one prompt"]
+    if _tells_too_little(block):
+        shown = f"all {block.n_prompts} prompts have the same difference, {signed(block.mean_difference)}"
+        return [f"{what} is undecided: {shown}; to exclude a loss that none of them shows takes {block.n_for_margin}"]
     if block.verdict == "worse":
         return [f"{what} is worse: {_harm(block)}"]
     if block.noninferiority_low > -margin:
@@ -136,11 +134,19 @@ def _objections_to_loss(what: str, block: Block, margin: float) -> list[str]:
     return [f"{what} is undecided: {shown}, the margin is {margin:g}; {_remedy(block)}"]
 
 
+def _tells_too_little(block: Block) -> bool:
+    """Tell whether no prompt differs from another, none gained, and they are too few to have shown a rare loss."""
+    without_spread = block.mde == 0 and block.mean_difference <= 0
+    return without_spread and block.n_for_margin is not None and block.n_for_margin > block.n_prompts
+
+
 def _remedy(block: Block) -> str:
     if block.n_for_margin is None:
         return "no number of prompts would show that it is none, since the training seeds differ too much: add seeds"
     if block.n_for_margin <= block.n_prompts:
-        return f"so many would show it of equally good models, and the mean difference is {block.mean_difference:+.3f}"
+        return (
+            f"so many would show it of equally good models, and the mean difference is {signed(block.mean_difference)}"
+        )
     return f"if the models are equally good, about {block.n_for_margin} prompts would show it"
 
 
@@ -148,33 +154,42 @@ def _objections_to_tasks_together(tasks: Mapping[TaskName, Block]) -> list[str]:
     if any(block.verdict == "better" for block in tasks.values()):
         return []
     nearest = min(tasks, key=lambda task: tasks[task].p_holm)
-    shown = f"the nearest to it is {nearest}, p {tasks[nearest].p_holm:.3f}"
+    shown = f"the nearest to it is {nearest}, p {p_value(tasks[nearest].p_holm)}"
     return [f"no task is better after Holm's correction for the number of tasks; {shown}"]
 
 
 def _objections_to_seeds(seed_differences: Mapping[int, float]) -> list[str]:
     return [
-        f"seed {seed} did not gain: mean difference {difference:+.3f}"
+        f"seed {seed} did not gain: mean difference {signed(difference)}"
         for seed, difference in seed_differences.items()
         if difference <= 0
     ]
 
 
-def _objections_to_truth(overall: Block, tasks: Mapping[TaskName, Block], margin: float) -> list[str]:
+def _objections_to_truth(against: str, ground_truth: Blocks, margin: float) -> list[str]:
     """Object where the answers are not as right as before, whatever their reward: a reward can be hacked."""
     return [
-        *_objections_to_loss("the ground truth, which is no reward,", overall, margin),
+        *_objections_to_loss(f"{against}the ground truth, which is no reward,", ground_truth.overall, margin),
         *(
-            f"the ground truth of {task} is worse: {_harm(block)}"
-            for task, block in tasks.items()
-            if block.verdict == "worse"
+            f"{against}the ground truth of {task} is worse: {harm}"
+            for task, harm in _harmed(ground_truth.tasks).items()
         ),
     ]
 
 
+def _harmed(tasks: Mapping[TaskName, Block]) -> dict[TaskName, str]:
+    """Return the tasks that are shown to be worse after Holm's correction, each with the figures that show it."""
+    p_harm = holm({task: block.p_harm for task, block in tasks.items()})
+    return {task: _harm(replace(tasks[task], p_harm=p)) for task, p in p_harm.items() if p < ALPHA}
+
+
 def _harm(block: Block) -> str:
-    return f"mean difference {block.mean_difference:+.3f}, p {block.p_harm:.3f} for harm"
+    return f"mean difference {signed(block.mean_difference)}, p {p_value(block.p_harm)} for harm"
+
+
+def _difference(block: Block) -> str:
+    return f"mean difference {signed(block.mean_difference)}, {_interval(block)}"
 
 
 def _interval(block: Block) -> str:
-    return f"95 % interval [{block.ci_low:+.3f}, {block.ci_high:+.3f}]"
+    return f"95 % interval {interval(block.ci_low, block.ci_high)}"

@@ -1,11 +1,11 @@
 """The model card: the README.md of a promotion, in the form that Hugging Face reads."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemas.shown_text import as_shown
+from tasks.evaluate.markdown import bullets, escaped, table
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.merge import MERGED_FOLDER, MergeCheck
 
@@ -34,7 +34,6 @@ ALWAYS_LIMITED: Final = (
     ),
 )
 """Limits of any version."""
-_MARKUP: Final = re.compile(r"([\\`*_\[\]<>|~#&$])")
 _HEADING: Final = re.compile(r"^(?=#{1,5} )", flags=re.MULTILINE)
 
 
@@ -46,8 +45,8 @@ class CardFacts:
     """The promotion's decision.json."""
     report: Mapping[str, Any]
     """The evaluation's report.json."""
-    report_text: str | None
-    """The evaluation's report.md; None where an older evaluation wrote none."""
+    report_text: str
+    """The evaluation's report.md."""
     training: Mapping[str, Any]
     """The policy's training.json."""
     dataset: Mapping[str, Any]
@@ -86,9 +85,9 @@ def model_card(facts: CardFacts) -> str:
         f"## Training\n\n{_training(facts)}",
         f"## Data\n\n{_data(facts)}",
         _evaluation(facts),
-        f"## Limits\n\n{_list(_limits(facts))}",
+        f"## Limits\n\n{bullets(_limits(facts))}",
         f"## Personal data (LGPD)\n\n{_personal_data(facts)}",
-        f"## Identities\n\n{_table(('artifact', 'sha256'), list(facts.identities.items()))}",
+        f"## Identities\n\n{table(('artifact', 'sha256'), facts.identities.items(), words=2)}",
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -141,21 +140,21 @@ def _promotion(facts: CardFacts) -> str:
     decision = facts.decision
     word = f"The promotion gate said **{decision['verdict']}**."
     if decision["forced"] is not None:
-        word += f" It was promoted **against the gate's word**, for this reason: {_plain(decision['forced'])}"
+        word += f" It was promoted **against the gate's word**, for this reason: {escaped(decision['forced'])}"
     elif not facts.promoted:
         word += f" This version is held: it is not `{decision['alias']}`."
     before = decision["version_before"]
     before = (
         f"`{decision['alias']}` was then version {before}." if before else f"There was no `{decision['alias']}` yet."
     )
-    return f"{word} {before}\n\n{_list(map(_plain, decision['reasons']))}"
+    return f"{word} {before}\n\n{bullets(decision['reasons'])}"
 
 
 def _intended_use(facts: CardFacts) -> str:
     tasks = [(task, WORK[task]) for task in facts.report["tasks"]]
     return (
         "Prompts of the form it was trained on, in Brazilian Portuguese, inside a shop's own systems:\n\n"
-        f"{_table(('task', 'what it is asked'), tasks)}\n\n"
+        f"{table(('task', 'what it is asked'), tasks, words=2)}\n\n"
         "Not intended: other tasks or languages; open conversation; medical, legal or financial advice; running its "
         "SQL with rights to write, or on tables whose every row the asker may not see; sending a push that nobody read."
     )
@@ -216,25 +215,10 @@ def _evaluation(facts: CardFacts) -> str:
     how = (
         "Base and tuned model answered the test split with the same decoding and the same seeds, and were scored by "
         "the audited rewards, prompt by prompt. Checkpoints were chosen by the validation split, never by this one. "
-        "The interval is a bootstrap of the paired mean difference; `p (better)` is a sign-flip permutation test."
+        "The interval is a bootstrap of the paired mean difference. `p gain (Holm)` is a sign-flip permutation test "
+        "that the mean rose, corrected over the tasks by Holm; `p harm` is the same test that it fell, uncorrected."
     )
-    if facts.report_text is not None:
-        return f"{_HEADING.sub('#', facts.report_text.strip())}\n\n### How it was evaluated\n\n{how}"
-    rows = [
-        (
-            scope,
-            block["n_prompts"],
-            f"{block['mean_base']:.3f}",
-            f"{block['mean_tuned']:.3f}",
-            f"{block['mean_difference']:+.3f}",
-            "none" if block["ci_low"] is None else f"{block['ci_low']:+.3f} to {block['ci_high']:+.3f}",
-            f"{block['p_signflip']:.4f}",
-            block["verdict"],
-        )
-        for scope, block in _blocks(facts.report)
-    ]
-    header = ("task", "prompts", "base", "tuned", "difference", "95 % interval", "p (better)", "verdict")
-    return f"## Evaluation\n\n{how}\n\n{_table(header, rows)}"
+    return f"{_HEADING.sub('#', facts.report_text.strip())}\n\n### How it was evaluated\n\n{how}"
 
 
 def _limits(facts: CardFacts) -> list[str]:
@@ -271,17 +255,3 @@ def _personal_data(facts: CardFacts) -> str:
 
 def _blocks(report: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
     return [("overall", report["overall"]), *report["tasks"].items()]
-
-
-def _plain(text: str) -> str:
-    """Return a text that Markdown shows as it is, on one line."""
-    return _MARKUP.sub(r"\\\1", as_shown(text))
-
-
-def _list(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)

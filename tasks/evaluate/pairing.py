@@ -2,7 +2,7 @@
 
 Pairing is strict: each row of one file has its partner, by task, prompt, seed and sample, in the other. A base model
 is not trained, so it may be scored for one seed only, which is then the partner of each of the tuned model's seeds.
-What the rows say of how they were made, the decoding and the prompt's digest, must agree wherever it is said.
+What the rows say of how they were drawn must agree wherever it is said.
 """
 
 from collections import defaultdict
@@ -54,8 +54,8 @@ def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[Answ
     """Return each answer's two scores, in a fixed order whatever the order of the rows.
 
     Raises:
-        InputError: A row is there twice or without its partner, a prompt lacks a seed, answers were drawn or asked in
-            different ways, a part of a task's rows has no ground truth, or there are no rows. Rows are counted from 1.
+        InputError: A row is there twice or without its partner, a prompt lacks a seed, answers were drawn in different
+            ways, a part of a task's rows has no ground truth, or there are no rows. Rows are counted from 1.
     """
     base_rows, tuned_rows = _by_answer("base", base), _by_answer("tuned", tuned)
     base_seeds, tuned_seeds = ({answer.seed for answer in rows} for rows in (base_rows, tuned_rows))
@@ -69,7 +69,6 @@ def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[Answ
     _refuse_missing_seeds(tuned_rows, tuned_seeds)
     files = {"base": base, "tuned": tuned}
     _refuse_other_decoding(files)
-    _refuse_other_prompts(files)
     _refuse_truth_of_some(files)
     return {answer: _pair(base_rows[answer], tuned_rows[answer]) for answer in sorted(tuned_rows)}
 
@@ -133,25 +132,6 @@ def _refuse_other_decoding(files: Mapping[str, Sequence[PairedScore]]) -> None:
         raise InputError(
             f"decoding is {_said(base)} in all rows of base and {_said(tuned)} in all rows of tuned; "
             "answer with the same decoding"
-        )
-
-
-def _refuse_other_prompts(files: Mapping[str, Sequence[PairedScore]]) -> None:
-    seen: dict[tuple[TaskName, str], tuple[str, str]] = {}
-    faults = []
-    for name, scores in files.items():
-        for number, score in enumerate(scores, start=1):
-            if score.prompt_sha256 is None:
-                continue
-            digest, where = seen.setdefault(
-                (score.task, score.prompt_id), (score.prompt_sha256, f"row {number} of {name}")
-            )
-            if digest != score.prompt_sha256:
-                faults.append(f"{score.task} prompt {_shown(score.prompt_id)} in row {number} of {name} and {where}")
-    if faults:
-        raise InputError(
-            f"prompt_sha256 differs, so that one prompt_id stands for several prompts: {first_few(faults)}; "
-            "score answers to the same prompts"
         )
 
 

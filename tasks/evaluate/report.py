@@ -11,16 +11,14 @@ from typing import Any, Final
 
 from schemas.shown_text import as_shown
 from schemas.tasks import TaskName
-from tasks.evaluate import figures, wording
+from tasks.evaluate import wording
 from tasks.evaluate.background import AnsweredPrompt, Background
 from tasks.evaluate.compare import Comparison, PromptScores
-from tasks.evaluate.planning import plan
+from tasks.evaluate.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
 from tasks.evaluate.statistics import Block
 
 REPORT_PAGE: Final = "report.html"
 TEMPLATE: Final = "report.html.j2"
-PLANNED_SEEDS: Final = (1, 3, 5, 10)
-PLANNED_SAMPLES: Final = (1, 4)
 
 _LONGEST_SHOWN: Final = 1200
 _CROWDED: Final = 0.5
@@ -59,16 +57,14 @@ class Undecided:
     """Prompts that show a difference of the margin, by training seeds; None where no number of prompts does."""
 
 
-def write_page(comparison: Comparison, background: Background, folder: Path) -> Path:
-    """Write `report.html` into a folder, which is made if missing, and return its path."""
+def write_page(comparison: Comparison, background: Background, folder: Path, drawn: Mapping[str, str]) -> None:
+    """Write `report.html` into a folder, which is made if missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / REPORT_PAGE
-    path.write_text(render(comparison, background), encoding="utf-8")
-    return path
+    (folder / REPORT_PAGE).write_text(render(comparison, background, drawn), encoding="utf-8")
 
 
-def render(comparison: Comparison, background: Background) -> str:
-    """Return the page."""
+def render(comparison: Comparison, background: Background, drawn: Mapping[str, str]) -> str:
+    """Return the page, with the figures that were drawn of the same comparison and background."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -80,12 +76,11 @@ def render(comparison: Comparison, background: Background) -> str:
         finalize=_visible,
     )
     environment.filters |= {"signed": wording.signed, "p_value": wording.p_value, "percent": wording.percent}
-    drawn = figures.draw(comparison, background)
     looks, margin = background.looks, comparison.margin
     return environment.get_template(TEMPLATE).render(
         comparison=comparison,
         background=background,
-        headline=headline(comparison),
+        headline=wording.headline(comparison),
         interval=wording.interval,
         looks=wording.when_margin_was_set(looks, margin) if looks else "",
         warnings=wording.warnings_of(looks, margin) if looks else [],
@@ -96,21 +91,6 @@ def render(comparison: Comparison, background: Background) -> str:
         crowded=_CROWDED,
         longest=_LONGEST_SHOWN,
     )
-
-
-def headline(comparison: Comparison) -> str:
-    """Say in one sentence what was found."""
-    overall = comparison.overall
-    found = {
-        "better": "is better than the base and may be promoted"
-        if comparison.gate.verdict == "promote"
-        else "is better than the base overall, but not ready for promotion",
-        "worse": "is worse than the base",
-        "non-inferior": "is no worse than the base, but not shown to be better",
-        "inconclusive": "cannot be told from the base by this test",
-    }
-    scores = f"it scores {overall.mean_tuned:.3f} where the base scores {overall.mean_base:.3f}"
-    return f"The tuned model {found[overall.verdict]}: {scores}."
 
 
 def _section(
@@ -151,11 +131,11 @@ def _undecided(comparison: Comparison) -> Iterator[Undecided]:
         components = comparison.variance[scope]
         # One seed tells nothing of others, and one sample nothing of others: nothing can be planned of these.
         seeds = PLANNED_SEEDS if block.n_seeds > 1 else (1,)
-        samples = PLANNED_SAMPLES if components.sample > 0 else (1,)
+        samples = PLANNED_SAMPLES if components.sample + components.base_sample > 0 else (1,)
         needs = plan(components, comparison.margin, seeds=seeds, samples=samples)
-        for drawn in samples:
-            prompts = {need.seeds: need.prompts for need in needs if need.samples == drawn}
-            yield Undecided(scope, block, drawn, prompts)
+        for answers in samples:
+            prompts = {need.seeds: need.prompts for need in needs if need.samples == answers}
+            yield Undecided(scope, block, answers, prompts)
 
 
 def _visible(value: Any) -> Any:

@@ -1,18 +1,16 @@
 """The report as Markdown, for a model card and for Prefect's page: the numbers and the verdict, and no model's text."""
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
-from schemas.shown_text import as_shown
 from schemas.tasks import TaskName
 from tasks.evaluate.background import Background
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.report import headline
+from tasks.evaluate.markdown import bullets, escaped, table
 from tasks.evaluate.statistics import Block
-from tasks.evaluate.wording import interval, models_in, p_value, signed, warnings_of, when_margin_was_set
+from tasks.evaluate.wording import headline, interval, models_in, p_value, signed, warnings_of, when_margin_was_set
 
-_MARKUP: Final = re.compile(r"[\\`*\[\]<>|~#&$]")
+REPORT_TEXT: Final = "report.md"
 
 
 def markdown(comparison: Comparison, background: Background) -> str:
@@ -20,8 +18,8 @@ def markdown(comparison: Comparison, background: Background) -> str:
     verdict = "may be promoted" if comparison.gate.verdict == "promote" else "is held"
     parts = [
         "# Evaluation",
-        f"**{_plain(headline(comparison))}** The gate's word: **{comparison.gate.verdict}**.",
-        f"Why the model {verdict}:\n\n{_list(comparison.gate.reasons)}",
+        f"**{escaped(headline(comparison))}** The gate's word: **{comparison.gate.verdict}**.",
+        f"Why the model {verdict}:\n\n{bullets(comparison.gate.reasons)}",
         _of_looks(comparison, background),
         "## Base against tuned",
         _blocks(comparison.tasks, comparison.overall, "base", "tuned"),
@@ -37,7 +35,7 @@ def _of_looks(comparison: Comparison, background: Background) -> str:
     looks, margin = background.looks, comparison.margin
     if looks is None:
         return f"The margin is {margin:g}. How often this test split was looked at before is not known."
-    warnings = [f"> **Warning.** {_plain(warning)}" for warning in warnings_of(looks, margin)]
+    warnings = [f"> **Warning.** {escaped(warning)}" for warning in warnings_of(looks, margin)]
     return "\n\n".join([when_margin_was_set(looks, margin), *warnings])
 
 
@@ -59,23 +57,28 @@ def _of_ground_truth(comparison: Comparison, background: Background) -> list[str
             [task, name.replace("_", " "), *(f"{values[model]:.3f}" if model in values else "–" for model in models)]
             for task, name, values in metrics
         ]
-        parts.append(_table(["task", "metric", *models], rows, words=2))
+        parts.append(table(["task", "metric", *models], rows, words=2))
     return ["## Ground truth, apart from the rewards", *parts] if parts else []
 
 
 def _of_others(background: Background) -> list[str]:
     parts = []
+    seed = background.chosen_seed
+    challenger = "" if seed is None else f"The challenger is the policy of training seed {seed} only."
     if background.champion is not None:
-        name = f", {_plain(background.champion_name)}" if background.champion_name else ""
+        name = f", {escaped(background.champion_name)}" if background.champion_name else ""
         champion = background.champion
         parts += [
             f"## Against the champion{name}",
+            challenger,
             _blocks(champion.tasks, champion.overall, "champion", "challenger"),
         ]
-    for rival, compared in background.rivals.items():
+    if background.rival is not None:
+        rival = background.rival
         parts += [
-            f"## Against {_plain(rival)} (decides nothing)",
-            _blocks(compared.tasks, compared.overall, "rival", "tuned"),
+            f"## Against {escaped(background.rival_name)} (decides nothing)",
+            challenger,
+            _blocks(rival.tasks, rival.overall, background.rival_name, "challenger"),
         ]
     return parts
 
@@ -83,7 +86,7 @@ def _of_others(background: Background) -> list[str]:
 def _of_identities(identities: Mapping[str, str]) -> list[str]:
     if not identities:
         return []
-    return ["## What exactly was compared", _table(["what", "identity"], identities.items(), words=2)]
+    return ["## What exactly was compared", table(["what", "identity"], identities.items(), words=2)]
 
 
 def _blocks(tasks: Mapping[TaskName, Block], overall: Block, first: str, second: str) -> str:
@@ -102,20 +105,4 @@ def _blocks(tasks: Mapping[TaskName, Block], overall: Block, first: str, second:
         ]
         for name, block in [*tasks.items(), ("overall", overall)]
     ]
-    return _table(header, rows)
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> str:
-    """Return a table whose first columns hold words and stand on the left, and whose others hold numbers."""
-    rule = ["---"] * words + ["---:"] * (len(header) - words)
-    lines = [[_plain(cell) for cell in header], rule, *([_plain(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _list(sentences: Iterable[str]) -> str:
-    return "\n".join(f"- {_plain(sentence)}" for sentence in sentences)
-
-
-def _plain(text: str) -> str:
-    """Return a text on one line that no reader of Markdown takes for markup."""
-    return _MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(as_shown(text).split()))
+    return table(header, rows)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.evaluate.planning import ALPHA
+from tasks.evaluate.sample_size import ALPHA
 from tasks.evaluate.variance import Numbers, error_of_the_mean
 
 # Up to this many differing prompts, all 65,536 sign patterns are cheaper than an approximation is worth.

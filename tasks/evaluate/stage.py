@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,57 +14,25 @@ from schemas.tasks import SpecName, TaskName
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 from tasks.evaluate.answers_file import read_answers
-from tasks.evaluate.background import AnsweredPrompt, Background, LearningCurve, Looks
+from tasks.evaluate.background import AnsweredPrompt, Background
 from tasks.evaluate.compare import Comparison, compare, write_report
-from tasks.evaluate.cost import Serving, serving
-from tasks.evaluate.figures import write_figures
-from tasks.evaluate.gate import hold_against_champion
+from tasks.evaluate.cost import serving
+from tasks.evaluate.figures import draw, write_figures
+from tasks.evaluate.gate import hold_where_worse
 from tasks.evaluate.ground_truth import metrics_of, truth_of
 from tasks.evaluate.judge import JudgeReport
 from tasks.evaluate.report import write_page
-from tasks.evaluate.report_text import markdown
+from tasks.evaluate.report_text import REPORT_TEXT, markdown
 
 METRICS_FILE: Final = "ground_truth.json"
-TEXT_FILE: Final = "report.md"
 BASE: Final = "base"
 TUNED: Final = "tuned"
 CHAMPION: Final = "champion"
 RIVAL: Final = "rival"
 
-Judge = Callable[[Sequence[AnsweredPrompt]], JudgeReport]
+_CHAMPION: Final = "against the champion"
 
-
-@dataclass(frozen=True)
-class Answered:
-    """The folders of everybody's answers to the test split."""
-
-    base: Path
-    """The base's."""
-    tuned: Mapping[int, Path]
-    """The tuned policies', by the training seeds that made them; all are compared with the base."""
-    champion: Path | None = None
-    """The champion's, where there is another one than the challenger."""
-    rival: Path | None = None
-    """A model's at an endpoint."""
-
-
-@dataclass(frozen=True)
-class Known:
-    """What the report says beside the scores."""
-
-    chosen_seed: int
-    """Seed of the training whose policy may be promoted: it is what the champion and the rival are compared with, and
-    its answers and ground truth are shown."""
-    trainings: Mapping[int, Mapping[str, Any]]
-    """Each training's summary, by seed."""
-    identities: Mapping[str, str]
-    """Digests of what was compared, by what they identify."""
-    decoding: str
-    """How every answer was drawn, the same for all."""
-    looks: Looks | None = None
-    """How often this challenger was held against this test split."""
-    champion_name: str = ""
-    """Which model the champion is."""
+Judge = Callable[[Sequence[AnsweredPrompt]], JudgeReport | None]
 
 
 class Scored(NamedTuple):
@@ -86,84 +54,99 @@ def run(
     seed: int,
     *,
     store: Path,
-    answered: Answered,
-    known: Known,
+    base: Path,
+    tuned: Mapping[int, Path],
+    others: Mapping[str, Path],
+    chosen_seed: int,
+    known: Background,
     output: Path,
     judge: Judge | None = None,
     progress: Progress = silent,
 ) -> Comparison:
-    """Score and compare the answers, and write scores, metrics, reports and figures.
+    """Score and compare the answers to the test split, and write scores, metrics, reports and figures.
 
     Args:
         config: Margin, resamples and prices.
         spec: Which reward the answers are scored by.
         seed: Seed of the resampling; whom no training made is scored under it.
         store: Folder of the store that generated SQL is executed on.
-        answered: Everybody's answers.
-        known: What the report says beside the scores.
+        base: Folder of the base's answers.
+        tuned: Folders of the tuned policies', by the training seeds that made them; all are compared with the base.
+        others: Folders of the `champion`'s and of the `rival`'s, where there are any.
+        chosen_seed: Seed of the training whose policy may be promoted: the others are compared with it alone, and its
+            answers and ground truth are shown.
+        known: What the report says beside the scores, as far as it is known before them.
         output: Gets everything.
         judge: Judges the answers to insights; nobody does where it is None.
         progress: Told the models scored and in all.
     """
     databases = Databases.from_store(read_store(store))
-    others = {name: folder for name in (CHAMPION, RIVAL) if (folder := getattr(answered, name)) is not None}
-    total = 1 + len(answered.tuned) + len(others)
+    total = 1 + len(tuned) + len(others)
+    done = 0
 
-    def score(folder: Path, as_seed: int, done: int) -> Scored:
-        progress(done, total, "models scored")
+    def score(folder: Path, as_seed: int) -> Scored:
+        nonlocal done
         rollouts = [registry.score_rollout(rollout, databases, spec) for rollout in read_answers(folder)]
-        return Scored(folder, rollouts, [_as_pair(each, as_seed, databases, known.decoding) for each in rollouts])
+        scored = Scored(folder, rollouts, [_as_pair(each, as_seed, databases) for each in rollouts])
+        done += 1
+        progress(done, total, "models scored")
+        return scored
 
-    base = score(answered.base, seed, 0)
-    tuned = {each: score(folder, each, 1 + done) for done, (each, folder) in enumerate(answered.tuned.items())}
-    other = {name: score(folder, seed, 1 + len(tuned) + done) for done, (name, folder) in enumerate(others.items())}
-    progress(total, total, "models scored")
-    chosen = tuned[known.chosen_seed]
+    progress(0, total, "models scored")
+    by_seed = {each: score(folder, each) for each, folder in tuned.items()}
+    chosen = by_seed[chosen_seed]
+    shown = {BASE: score(base, seed), TUNED: chosen, **{name: score(folder, seed) for name, folder in others.items()}}
+    all_tuned = [pair for each in by_seed.values() for pair in each.pairs]
+    for name, each in shown.items():
+        _write_scores(output / scores_file(name), all_tuned if name == TUNED else each.pairs)
 
-    def against(name: str, rows: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
-        _write_lines(output / scores_file(name), rows)
-        return compare(rows, challenger, margin=config.margin, resamples=config.resamples, seed=seed)
+    def against(name: str, challenger: Sequence[PairedScore]) -> Comparison:
+        return compare(shown[name].pairs, challenger, margin=config.margin, resamples=config.resamples, seed=seed)
 
-    all_tuned = [pair for each in tuned.values() for pair in each.pairs]
-    _write_lines(output / scores_file(TUNED), all_tuned)
-    comparison = against(BASE, base.pairs, all_tuned)
-    compared = {name: against(name, each.pairs, chosen.pairs) for name, each in other.items()}
-    champion = compared.get(CHAMPION)
-    if champion is not None:
-        gate = hold_against_champion(comparison.gate, champion.overall, champion.tasks, config.margin)
-        comparison = replace(comparison, gate=gate)
-    shown = {BASE: base, TUNED: chosen, **other}
-    answers = _side_by_side(base.rollouts, chosen.rollouts)
-    background = Background(
+    comparison = against(BASE, all_tuned)
+    champion = against(CHAMPION, chosen.pairs) if CHAMPION in others else None
+    alone = against(BASE, chosen.pairs) if len(tuned) > 1 else None
+    gate = comparison.gate
+    for name, other in ((f"by seed {chosen_seed} alone, which would be promoted", alone), (_CHAMPION, champion)):
+        if other is not None:
+            gate = hold_where_worse(gate, name, other.scores, other.ground_truth, config.margin)
+    comparison = replace(comparison, gate=gate)
+    answers = _side_by_side(shown[BASE].rollouts, chosen.rollouts)
+    called = {RIVAL: config.rival.model} if config.rival else {}
+    metrics = {called.get(name, name): metrics_of(each.rollouts, databases) for name, each in shown.items()}
+    background = replace(
+        known,
+        chosen_seed=chosen_seed,
         answers=answers,
-        learning_curves={each: _learning_curve(training) for each, training in known.trainings.items()},
-        chosen_seed=known.chosen_seed,
-        ground_truth=_by_metric({name: metrics_of(each.rollouts, databases) for name, each in shown.items()}),
+        ground_truth=_by_metric(metrics),
         identities={**known.identities, "rewards": f"{spec} {registry.reward_version()}"},
         champion=champion,
-        champion_name=known.champion_name,
-        rivals={config.rival.model: compared[RIVAL]} if config.rival and RIVAL in compared else {},
-        serving=[_serving(config, name, each.folder) for name, each in shown.items()],
+        rival=against(RIVAL, chosen.pairs) if RIVAL in others else None,
+        rival_name=called.get(RIVAL, ""),
+        serving=[
+            serving(called.get(name, name), each.folder, config.cost, config.rival if name == RIVAL else None)
+            for name, each in shown.items()
+        ],
         judge=judge(answers) if judge else None,
-        looks=known.looks,
     )
     _write(comparison, background, output)
     return comparison
 
 
-def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases, decoding: str) -> PairedScore:
+def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases) -> PairedScore:
+    drawn = rollout.model_extra or {}
     return PairedScore(
         prompt_id=rollout.prompt_id,
         task=rollout.task,
         seed=seed,
-        sample=(rollout.model_extra or {})["sample"],
+        sample=drawn["sample"],
         score=rollout.reward,
         truth=truth_of(rollout, databases),
-        decoding=decoding,
+        decoding=drawn["decoding"],
     )
 
 
-def _write_lines(file: Path, scores: Sequence[PairedScore]) -> None:
+def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
     from schemas.rollout_tables import PairedScores
     from schemas.table_check import as_table, validate_table
 
@@ -180,11 +163,6 @@ def _side_by_side(base: Sequence[ScoredRollout], tuned: Sequence[ScoredRollout])
     ][::-1]
 
 
-def _learning_curve(training: Mapping[str, Any]) -> LearningCurve:
-    points = tuple((entry["step"], entry["mean_reward"]) for entry in training["validation"])
-    return LearningCurve(points, training["chosen_step"])
-
-
 def _by_metric(
     metrics: Mapping[str, Mapping[TaskName, Mapping[str, float]]],
 ) -> dict[TaskName, dict[str, dict[str, float]]]:
@@ -197,11 +175,6 @@ def _by_metric(
     return turned
 
 
-def _serving(config: EvaluateConfig, name: str, folder: Path) -> Serving:
-    rival = config.rival if name == RIVAL else None
-    return serving(rival.model if rival else name, folder, config.cost, rival)
-
-
 def _write(comparison: Comparison, background: Background, output: Path) -> None:
     (output / METRICS_FILE).write_text(json.dumps(background.ground_truth, indent=1), encoding="utf-8")
     beside: dict[str, Any] = {
@@ -210,9 +183,10 @@ def _write(comparison: Comparison, background: Background, output: Path) -> None
         "judge": asdict(background.judge) if background.judge else None,
         "identities": dict(background.identities),
         "champion": background.champion.report() if background.champion else None,
-        "rivals": {name: rival.report() for name, rival in background.rivals.items()},
+        "rival": background.rival.report() if background.rival else None,
     }
     write_report({**comparison.report(), **beside}, output)
-    (output / TEXT_FILE).write_text(markdown(comparison, background), encoding="utf-8")
-    write_figures(comparison, background, output)
-    write_page(comparison, background, output)
+    (output / REPORT_TEXT).write_text(markdown(comparison, background), encoding="utf-8")
+    drawn = draw(comparison, background)
+    write_figures(drawn, output)
+    write_page(comparison, background, output, drawn)

@@ -8,6 +8,7 @@ The primary test is sign-flip permutation on the mean difference. Wilcoxon's sig
 source project's figure: it is no test of the mean, and calls many small gains with a few large losses an improvement.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -15,8 +16,8 @@ from typing import Literal
 import numpy as np
 
 from schemas.tasks import TaskName
-from tasks.evaluate.planning import ALPHA, detectable_effect, prompts_needed
 from tasks.evaluate.resampling import mean_interval, sign_flip
+from tasks.evaluate.sample_size import ALPHA, detectable_effect, prompts_needed
 from tasks.evaluate.variance import Numbers, mean_variance
 
 Verdict = Literal["better", "non-inferior", "worse", "inconclusive"]
@@ -70,9 +71,20 @@ class Block:
     """Minimum detectable effect: the true difference found with power .80 by a one-sided test at .05."""
     n_for_margin: int | None
     """Prompts with which equally good models would be found non-inferior with power .80; with several seeds None where
-    their spread is so wide that it takes more trainings instead."""
+    their spread is so wide that it takes more trainings instead. Where all prompts have one difference, see
+    `prompts_without_spread`."""
     verdict: Verdict
     """What the numbers show, in one word; see `judge`."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """What is known of one kind of score."""
+
+    overall: Block
+    """Over all prompts alike. Tasks are not strata here, which makes the interval wider rather than narrower."""
+    tasks: Mapping[TaskName, Block]
+    """By task, corrected for their number."""
 
 
 def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng: np.random.Generator) -> Block:
@@ -112,10 +124,22 @@ def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng
         p_holm=p_signflip,
         noninferiority_low=interval.noninferiority_low if interval else None,
         mde=minimum_detectable_effect(by_seed),
-        n_for_margin=prompts_for_margin(by_seed, margin),
+        n_for_margin=prompts_for_margin(by_seed, margin) if np.ptp(by_seed) else prompts_without_spread(base, margin),
         verdict="inconclusive",
     )
     return replace(block, verdict=judge(block, margin))
+
+
+def prompts_without_spread(base: Numbers, margin: float) -> int | None:
+    """Return how many prompts must tie before a loss as large as the margin is excluded; None for one prompt.
+
+    A loss that none of n prompts showed may still come with a probability of up to 1 - .05^(1/n) (Clopper and Pearson,
+    1934), and costs at most what the base scores at its best.
+    """
+    if len(base) < 2:
+        return None
+    most = float(np.max(base))
+    return 2 if most <= margin else max(2, math.ceil(math.log(ALPHA) / math.log1p(-margin / most)))
 
 
 def judge(block: Block, margin: float) -> Verdict:
@@ -151,8 +175,24 @@ def rank_with_sign(differences: Numbers) -> Numbers:
 
 def hodges_lehmann(differences: Numbers) -> float:
     """Return the median of the means of all pairs, each value with itself included (Hodges and Lehmann, 1963)."""
-    first, second = np.triu_indices(len(differences))
-    return float(np.median((differences[first] + differences[second]) / 2))
+    # Differences are rounded to 1e-9, so the sums of pairs are whole numbers, among which the middle ones are found by
+    # bisection: there are too many pairs to write down.
+    ordered = np.sort(np.rint(differences * 1e9).astype(np.int64))
+    positions = np.arange(len(ordered))
+    n_pairs = len(ordered) * (len(ordered) + 1) // 2
+
+    def sum_at(rank: int) -> int:
+        low, high = 2 * int(ordered[0]), 2 * int(ordered[-1])
+        while low < high:
+            middle = (low + high) // 2
+            not_above = np.searchsorted(ordered, middle - ordered, side="right")
+            if int(np.maximum(not_above - positions, 0).sum()) > rank:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    return (sum_at((n_pairs - 1) // 2) + sum_at(n_pairs // 2)) / 4e9
 
 
 def holm(p_values: Mapping[TaskName, float]) -> dict[TaskName, float]:

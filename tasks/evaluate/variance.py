@@ -19,7 +19,8 @@ class Components:
     """Variances of the difference between the models, each 0 or more.
 
     With one training seed `seed` and `interaction` cannot be told: they are 0, and the interaction is part of `prompt`.
-    With one sample `sample` cannot be told: it is 0, and part of `interaction`, or with one seed of `prompt`.
+    With one sample `sample` cannot be told: it is 0, and part of `interaction`, or with one seed of `prompt`; so
+    `base_sample` is, and part of `prompt`.
     """
 
     prompt: float
@@ -29,7 +30,9 @@ class Components:
     interaction: float
     """Between prompts within a seed, beyond what the prompt and the seed gain by themselves."""
     sample: float
-    """Between answers to one prompt by one seed."""
+    """Between answers to one prompt by one seed: of the tuned model, and of a base that was scored for every seed."""
+    base_sample: float
+    """Between the answers of a base that was scored once for all seeds: more seeds do not average it away."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,17 @@ class MeanSquares:
     """Of what is left, with the product of the two degrees of freedom."""
 
 
-def components(differences: Numbers, sample_variance: Numbers, n_samples: int) -> Components:
+def components(
+    differences: Numbers, sample_variance: Numbers, base_sample_variance: Numbers, n_samples: int
+) -> Components:
     """Split the variance of the differences by where it comes from.
 
     Args:
         differences: Tuned minus base, shape (prompts, seeds), each the mean over the samples.
-        sample_variance: Variance between the samples in the same cell (with n - 1); NaN where there is one sample.
+        sample_variance: Variance between the samples in the same cell (with n - 1) that each seed has for itself; not
+            read where there is one sample.
+        base_sample_variance: The same of a base that was scored once for all seeds, shape (prompts,); 0 where it was
+            scored for each.
         n_samples: Samples a cell, 1 or more.
 
     Returns:
@@ -57,17 +65,19 @@ def components(differences: Numbers, sample_variance: Numbers, n_samples: int) -
     """
     n_prompts, n_seeds = differences.shape
     if n_prompts < 2:
-        return Components(0.0, 0.0, 0.0, 0.0)
+        return Components(0.0, 0.0, 0.0, 0.0, 0.0)
     sample = float(np.mean(sample_variance)) if n_samples > 1 else 0.0
-    of_the_mean = sample / n_samples
+    base_sample = float(np.mean(base_sample_variance)) if n_samples > 1 else 0.0
     if n_seeds < 2:
-        return Components(max(0.0, float(np.var(differences, ddof=1)) - of_the_mean), 0.0, 0.0, sample)
+        of_the_means = (sample + base_sample) / n_samples
+        return Components(max(0.0, float(np.var(differences, ddof=1)) - of_the_means), 0.0, 0.0, sample, base_sample)
     squares = mean_squares(differences)
     return Components(
-        prompt=max(0.0, (squares.prompt - squares.rest) / n_seeds),
+        prompt=max(0.0, (squares.prompt - squares.rest) / n_seeds - base_sample / n_samples),
         seed=max(0.0, (squares.seed - squares.rest) / n_prompts),
-        interaction=max(0.0, squares.rest - of_the_mean),
+        interaction=max(0.0, squares.rest - sample / n_samples),
         sample=sample,
+        base_sample=base_sample,
     )
 
 

@@ -1,10 +1,15 @@
-"""How the page and the Markdown put numbers, and what they say of the looks at the test split."""
+"""How terminal, page, Markdown and the gate's reasons put numbers, and what they say of the looks at the test split."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from tasks.evaluate.background import Looks
-from tasks.evaluate.planning import ALPHA
+from tasks.evaluate.sample_size import ALPHA
+
+if TYPE_CHECKING:
+    # The gate writes its reasons with these words, and whatever compares has the gate.
+    from tasks.evaluate.background import Looks
+    from tasks.evaluate.compare import Comparison
 
 
 def signed(value: float | None) -> str:
@@ -29,23 +34,39 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def headline(comparison: "Comparison") -> str:
+    """Say in one sentence what was found."""
+    overall = comparison.overall
+    found = {
+        "better": "is better than the base and may be promoted"
+        if comparison.gate.verdict == "promote"
+        else "is better than the base overall, but not ready for promotion",
+        "worse": "is worse than the base",
+        "non-inferior": "is no worse than the base, but not shown to be better",
+        "inconclusive": "cannot be told from the base by this test",
+    }
+    scores = f"it scores {overall.mean_tuned:.3f} where the base scores {overall.mean_base:.3f}"
+    return f"The tuned model {found[overall.verdict]}: {scores}."
+
+
 def models_in(metrics: Sequence[Sequence[str]]) -> list[str]:
-    """Return the models that any metric knows: base and tuned first, then the others as they come."""
+    """Return the models that any metric knows: base, tuned and champion first, then the others as they come."""
     found = dict.fromkeys(model for models in metrics for model in models)
-    return sorted(found, key=lambda model: {"base": 0, "tuned": 1}.get(model, 2))
+    first = ("base", "tuned", "champion")
+    return [*(model for model in first if model in found), *(model for model in found if model not in first)]
 
 
-def when_margin_was_set(looks: Looks, margin: float) -> str:
+def when_margin_was_set(looks: "Looks", margin: float) -> str:
     """Say which look this is, and when the margin was recorded."""
-    read = "before this run" if looks.first_read_at is None else f"on {_time(looks.first_read_at)}"
-    first = "were not drawn" if looks.first_read_at is None else "were first drawn"
+    order = "after" if _was_set_too_late(looks) else "before"
     return (
         f"Look number {looks.number} of this challenger at this test split. The margin of {margin:g} was recorded on "
-        f"{_time(looks.margin_recorded_at)}; this challenger's answers to this split {first} {read}."
+        f"{_time(looks.margin_recorded_at)}, {order} its answers to this split were first drawn on "
+        f"{_time(looks.first_read_at)}."
     )
 
 
-def warnings_of(looks: Looks, margin: float) -> list[str]:
+def warnings_of(looks: "Looks", margin: float) -> list[str]:
     """Return what weakens the claim: earlier looks, and a margin that was chosen after the answers could be seen."""
     warnings = []
     if looks.number > 1:
@@ -59,7 +80,7 @@ def warnings_of(looks: Looks, margin: float) -> list[str]:
             f"The margin was changed after the test split had been read: it is {margin:g} now and was "
             f"{looks.margin_before:g} at an earlier look."
         )
-    elif looks.first_read_at is not None and _is_later(looks.margin_recorded_at, looks.first_read_at):
+    elif _was_set_too_late(looks):
         warnings.append(
             "The margin was recorded after this challenger's answers to the test split had been drawn, "
             "so that nothing shows that it was chosen without them."
@@ -67,10 +88,10 @@ def warnings_of(looks: Looks, margin: float) -> list[str]:
     return warnings
 
 
+def _was_set_too_late(looks: "Looks") -> bool:
+    return datetime.fromisoformat(looks.margin_recorded_at) > datetime.fromisoformat(looks.first_read_at)
+
+
 def _time(moment: str) -> str:
     """Write a time in UTC, to the second."""
     return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def _is_later(moment: str, other: str) -> bool:
-    return datetime.fromisoformat(moment).astimezone(UTC) > datetime.fromisoformat(other).astimezone(UTC)

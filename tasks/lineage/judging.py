@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-# Switches off MLflow's telemetry before MLflow is imported.
-import tasks.lineage.recorder  # noqa: F401
 from schemas.errors import InputError
+from tasks.lineage.mlflow_client import open_client
 
 # With its ten threads MLflow waits on its own SQLite connections until they time out, and loses traces: 12 of 40.
 os.environ.setdefault("MLFLOW_GENAI_EVAL_MAX_WORKERS", "1")
@@ -65,7 +64,7 @@ def record_judgements(
     from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
     try:
-        client = mlflow.MlflowClient(tracking_uri)
+        client = open_client(tracking_uri)
         experiment = client.get_run(parent_run).info.experiment_id
         tags = {MLFLOW_PARENT_RUN_ID: parent_run, "judge": judge}
         run_id = str(client.create_run(experiment, run_name=name, tags=tags).info.run_id)

@@ -2,16 +2,19 @@
 
 import os
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 from schemas.errors import InputError
 
-# MLflow reads these when it is imported.
+# Before MLflow is imported: it reads most of these then.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
 os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+# With a server it prints the address of each run that ends, which would spoil the document that a command prints.
+os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
 SQLITE_PREFIX: Final = "sqlite:///"
 
@@ -37,6 +40,11 @@ def open_client(tracking_uri: str) -> Any:
         client.search_registered_models(max_results=1)
         unfinished.unlink()
     return client
+
+
+def milliseconds_now() -> int:
+    """Return the time since 1970, in milliseconds, as MLflow counts it."""
+    return time.time_ns() // 1_000_000
 
 
 def _prepare(file: Path, unfinished: Path) -> None:

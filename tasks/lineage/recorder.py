@@ -1,7 +1,6 @@
 """MLflow's record of what ran: a run for the pipeline, and a nested run for each stage."""
 
 import json
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -11,9 +10,9 @@ from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError, Interrupted, TucanoError
-from tasks.lineage.mlflow_client import open_client
+from tasks.lineage.artifacts import RECORD_FILE
+from tasks.lineage.mlflow_client import milliseconds_now, open_client
 
-RECORD_FILE: Final = "record.json"
 # MLflow takes no longer digest of a dataset, and no more metrics at once.
 DIGEST_CHARACTERS: Final = 36
 METRICS_AT_ONCE: Final = 1000
@@ -160,15 +159,10 @@ class Recorder:
             error.add_note(f"MLflow could not record the end of run {run_id}: {second}")
 
 
-def _now() -> int:
-    """Return the time in milliseconds, as MLflow counts it."""
-    return time.time_ns() // 1_000_000
-
-
 def _as_metrics(steps: Steps) -> Iterator[Any]:
     from mlflow.entities import Metric
 
-    now = _now()
+    now = milliseconds_now()
     for step, values in steps:
         for name, value in values.items():
             yield Metric(name, value, now, step)

@@ -1,11 +1,11 @@
-"""The registered model: a version for each evaluated policy, and the aliases that say which one serves.
+"""The registered model: a version for each evaluation of a policy, and the aliases that say which one serves.
 
-A version is registered whatever the gate said of it. It becomes the champion once by itself, on the gate's word; after
-that only people move it: a promotion by hand, with a reason where the gate said no, or a rollback.
+A version is registered whatever the gate said of it. A policy becomes the champion once by itself, on the gate's word;
+after that only people move it: a promotion by hand, with a reason where the gate said no, or a rollback. Evaluated anew
+it gets another version, and is the same policy: what happened to one of its versions counts for all.
 """
 
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.mlflow_client import open_client
+from tasks.lineage.artifacts import RECORD_FILE
+from tasks.lineage.mlflow_client import milliseconds_now, open_client
 
-RECORD_FILE: Final = "record.json"
 LONGEST_REASON: Final = 300
 """Characters of a reason."""
 _POLICY: Final = "policy_sha256"
@@ -159,10 +159,9 @@ class Registry:
             str(known.version) == version and origin.items() <= known.tags.items() for known in self._listed(name)
         )
 
-    def first_of(self, name: str, policy: str) -> PolicyVersion | None:
-        """Return the version that a policy (its sha256) was first registered as; None where it never was."""
-        of_it = [known for known in self._listed(name) if known.tags.get(_POLICY) == policy]
-        return _as_policy_version(of_it[-1]) if of_it else None
+    def versions(self, name: str) -> list[PolicyVersion]:
+        """Return all versions that this pipeline registered, the newest first; none where the model is unknown."""
+        return [_as_policy_version(known) for known in self._listed(name) if _POLICY in known.tags]
 
     def holder(self, name: str, alias: str) -> PolicyVersion | None:
         """Return the version that an alias points to; None where the model or the alias does not exist yet.
@@ -183,9 +182,11 @@ class Registry:
     def promote(
         self, name: str, alias: str, previous_alias: str, version: str, *, promotion: str, forced: str | None = None
     ) -> PolicyVersion | None:
-        """Give the alias to a version, and keep the one that held it under another alias.
+        """Give the alias to a version, and keep the policy that held it under another alias.
 
-        The alias moves last of all that somebody serves by. Done again, after a kill too, it changes nothing more.
+        Where that is the same policy, evaluated before, the other alias stays: a rollback goes to another policy. No
+        version of a promoted policy counts as rolled back any more. The alias moves last of all that somebody serves
+        by. Done again, after a kill too, it changes nothing more.
 
         Args:
             name: The registered model.
@@ -201,23 +202,26 @@ class Registry:
         self._tag(name, version, _PROMOTION, promotion)
         if forced is not None:
             self._tag(name, version, _FORCED, forced)
-        before = self.holder(name, alias)
+        known, before = self.version(name, version), self.holder(name, alias)
         moved = before is None or before.version != version
         if moved:
-            if before is not None:
+            if before is not None and before.promoted_at is None:
+                # A kill came before the tag below, or somebody set the alias in MLflow: it was the champion too.
+                self._tag(name, before.version, _PROMOTED_AT, _now())
+            if before is not None and before.policy != known.policy:
                 self._client.set_registered_model_alias(name, previous_alias, before.version)
             self._client.set_registered_model_alias(name, alias, version)
-        known = self.version(name, version)
         if moved or known.promoted_at is None:
             self._tag(name, version, _PROMOTED_AT, _now())
-        if known.rolled_back_at is not None:
-            self._client.delete_model_version_tag(name, version, _ROLLED_BACK_AT)
+        for other in self.versions(name):
+            if other.policy == known.policy and other.rolled_back_at is not None:
+                self._client.delete_model_version_tag(name, other.version, _ROLLED_BACK_AT)
         return before if moved else None
 
     def roll_back(self, name: str, alias: str, previous_alias: str) -> Rollback:
         """Give the alias back to the version before, which then has no version before it.
 
-        The version that held it is marked: no rerun of what promoted it does so again.
+        The version that held it is marked: no rerun and no new evaluation of its policy promotes that again by itself.
 
         Raises:
             InputError: There is nothing to go back to.
@@ -225,9 +229,9 @@ class Registry:
         left, back = self.holder(name, alias), self.holder(name, previous_alias)
         if left is None:
             raise InputError(f"no version of {name} is `{alias}`, so nothing can be rolled back")
-        if back is None or back.version == left.version:
+        if back is None or back.policy == left.policy:
             raise InputError(
-                f"`{alias}` of {name} is version {left.version}, and no version before it is known; promote "
+                f"`{alias}` of {name} is version {left.version}, and no other policy before it is known; promote "
                 "another with `tucano promote VERSION`"
             )
         self._tag(name, left.version, _ROLLED_BACK_AT, _now())
@@ -264,7 +268,7 @@ class Registry:
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / RECORD_FILE).write_text(policy.model_dump_json(indent=1), encoding="utf-8")
             self._client.log_model_artifacts(model.model_id, folder)
-        now = time.time_ns() // 1_000_000
+        now = milliseconds_now()
         scores = [Metric(key, value, now, 0, model_id=model.model_id) for key, value in metrics.items()]
         self._client.log_batch(run_id, metrics=scores)
         self._client.finalize_logged_model(model.model_id, "READY")
@@ -272,7 +276,7 @@ class Registry:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _as_policy_version(version: Any) -> PolicyVersion:

@@ -14,13 +14,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from time import time_ns
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from schemas.errors import InputError
 from schemas.progress import Progress
-from tasks.lineage.mlflow_client import SQLITE_PREFIX
+from tasks.lineage.mlflow_client import SQLITE_PREFIX, milliseconds_now
 from tasks.lineage.recorder import Recorder
 
 # MLflow tries for minutes to reach a server that is not there.
@@ -155,7 +154,7 @@ class ReviewStore:
         places = {self._trace_id(completion): place for place, completion in enumerate(completions)}
         # The page shows the newest trace first.
         firsts = (found[trace_id].request_time + place for trace_id, place in places.items() if trace_id in found)
-        first = next(firsts, time_ns() // 1_000_000)
+        first = next(firsts, milliseconds_now())
         missing = [(trace_id, place) for trace_id, place in places.items() if trace_id not in found]
         for start in range(0, len(missing), _TRACES_AT_ONCE):
             progress(len(places) - len(missing) + start, len(places), "completions published")

@@ -10,6 +10,9 @@ from flows.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config import Config, PolicyConfig
 from schemas.profiles import load_config
+from schemas.prompts import VALIDATION_FILE
+from tasks.evaluate.compare import write_report
+from tasks.evaluate.report_text import REPORT_TEXT
 from tasks.lineage.artifacts import ArtifactStore
 from tasks.lineage.recorder import Recorder
 from tasks.lineage.registry import Registry
@@ -27,6 +30,8 @@ BLOCK = {
     "ci_low": 0.0625,
     "ci_high": 0.1875,
     "p_signflip": 0.0004,
+    "p_holm": 0.0004,
+    "p_harm": 0.9996,
     "verdict": "better",
 }
 TRAINING = {
@@ -35,6 +40,7 @@ TRAINING = {
     "chosen_step": 4,
     "audit": {"spec": "grounded", "reward_version": "v", "sheet_sha256": "s", "raters": {"ana-1": "human"}},
 }
+REPORTED = "as the evaluation wrote it"
 WHY_HELD = "push got worse by 0.200, more than the margin of 0.050"
 
 
@@ -68,13 +74,15 @@ class Promotable:
             "overall": BLOCK,
             "tasks": {"push": BLOCK},
             "gate": {"verdict": verdict, "reasons": reasons},
+            "ground_truth": None,
             "note": note,
         }
-        return commit(
-            self.root,
-            "evaluation",
-            lambda folder: (folder / "report.json").write_text(json.dumps(report), encoding="utf-8"),
-        )
+
+        def fill(folder: Path) -> None:
+            write_report(report, folder)
+            (folder / REPORT_TEXT).write_text(f"# Evaluation\n\n{REPORTED}\n", encoding="utf-8")
+
+        return commit(self.root, "evaluation", fill)
 
     def register(self, policy: ArtifactRecord, evaluation: ArtifactRecord, verdict: str, name: str) -> str:
         """Register a version, as a run of long ago did."""
@@ -111,7 +119,7 @@ def make_promotable(root: Path) -> Promotable:
         tokenizer.save_pretrained(folder)
 
     def dataset(folder: Path) -> None:
-        write_prompts(VALIDATION, folder / "data" / "validation.parquet")
+        write_prompts(VALIDATION, folder / VALIDATION_FILE)
         summary = {"train": 80, "validation": len(VALIDATION), "test": 40, "scrubbed": {"CPF": 2}}
         (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
         (folder / "README.md").write_text("# Prompts\n\n## Sources and licences\n\nsimulated\n", encoding="utf-8")

@@ -179,7 +179,10 @@ def left_behind(root: Path) -> Sequence[Path]:
 
 
 def test_a_model_answers_a_test_split_once_with_one_decoding(world: World, children: _Children) -> None:
-    base, tuned = Answering("base", world.base), Answering("tuned", world.base, world.policy)
+    base, tuned = (
+        Answering("base", world.base, None, load_in_4bit=False),
+        Answering("tuned", world.base, world.policy, load_in_4bit=False),
+    )
     first = ask(world, who=base)
     assert first.record.kind == "answers"
     assert first.record.inputs == {
@@ -207,13 +210,14 @@ def test_a_model_answers_a_test_split_once_with_one_decoding(world: World, child
     assert is_drawn(None, "train.max_completion_tokens=17")
     assert is_drawn(None, "seed=7")
     assert is_drawn(who=tuned)
+    assert is_drawn(who=Answering("base", world.base, None, load_in_4bit=True))
     # Who is the champion was a challenger once.
-    assert not is_drawn(who=Answering("champion", world.base, world.policy))
+    assert not is_drawn(who=Answering("champion", world.base, world.policy, load_in_4bit=False))
     assert left_behind(world.root) == []
 
 
 def test_an_interrupted_drawing_goes_on_and_another_decoding_does_not(world: World, children: _Children) -> None:
-    base = Answering("base", world.base)
+    base = Answering("base", world.base, None, load_in_4bit=False)
     warm = ("seed=11", "evaluate.temperature=0.9")
     whole = rollouts(ask(world, *warm, who=base))
     children.batches_left = 2

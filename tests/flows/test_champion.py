@@ -1,5 +1,6 @@
 """Which champion a challenger is held against: the one of now, or the one that it was held against before."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,11 +75,31 @@ def test_a_challenger_is_held_against_the_champion_also_after_it_took_its_place(
     assert champion_for(shop.config, second) == before
 
 
-def test_a_challenger_that_was_judged_before_there_was_a_champion_has_none_later(shop: Shop) -> None:
+def test_a_challenger_that_was_held_before_there_was_a_champion_is_held_against_it_now(shop: Shop) -> None:
     held, later = shop.policy("held"), shop.policy("later")
     shop.judge(held, None, promoted=False)
     shop.judge(later, None)
-    assert champion_for(shop.config, held) is None
+    champion = champion_for(shop.config, held)
+    assert champion is not None
+    assert champion.policy.sha256 == later.sha256
+
+
+def test_a_champion_answers_by_the_weights_that_it_was_trained_beside(shop: Shop) -> None:
+    first, second = shop.policy("first"), shop.policy("second")
+    shop.judge(first, None)
+    champion = champion_for(
+        load_config("local", [f"state.root={shop.config.state.root}", "train.load_in_4bit=false"]), second
+    )
+    assert champion is not None
+    assert champion.load_in_4bit
+
+
+def test_the_champion_needs_nothing_of_the_one_before_it_but_what_is_there(shop: Shop) -> None:
+    first, second = shop.policy("first"), shop.policy("second")
+    shop.judge(first, None)
+    shop.judge(second, first)
+    shutil.rmtree(open_store(shop.config).path(first.sha256).parent)
+    assert champion_for(shop.config, second) is None
 
 
 def test_a_champion_whose_artifact_is_damaged_is_named_with_the_way_out(shop: Shop) -> None:

@@ -93,7 +93,7 @@ def test_a_damaged_model_is_held_with_the_reason_and_its_report_is_written(tmp_p
     ended = run(tmp_path, rows(0.1), rows())
     assert ended.returncode == 3, ended.stderr
     assert ended.stderr.startswith("hold: The tuned model is worse than the base")
-    assert "- overall is worse: mean difference -0.1" in ended.stderr
+    assert "- overall is worse: mean difference −0.1" in ended.stderr
     assert {path.name for path in (tmp_path / "report").iterdir()} == FILES
 
 
@@ -124,7 +124,8 @@ def test_several_seeds_and_ground_truth_are_in_the_report(tmp_path: Path) -> Non
     tuned = [*rows(0.1, seed=1, truth=1.0), *rows(0.1, seed=2, truth=0.0)]
     ended = run(tmp_path, base, tuned)
     assert ended.returncode == 3
-    assert "Ground truth, which is no reward" in ended.stderr
+    assert "Ground truth of the same answers, which is no reward" in ended.stderr
+    assert max(len(line) for line in ended.stderr.splitlines() if line.startswith("│")) <= 100
     assert "- the ground truth of push is worse" in ended.stderr
     report = json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
     assert list(report["seeds"]["overall"]) == ["1", "2"]
@@ -167,7 +168,6 @@ def test_a_row_that_is_no_score_is_named(tmp_path: Path, change: Row, sentence: 
         (rows(), [*rows(0.1), *rows(0.1, seed=1)[1:]], "are not in tuned: extraction prompt 000, seed 1, sample 0"),
         (rows(decoding="a"), rows(0.1, decoding="b"), 'decoding is "a" in all rows of base and "b" in all rows'),
         (rows(decoding="a"), changed(3, decoding="a"), "tuned is not drawn in one way: decoding is not given in row 1"),
-        (rows(prompt_sha256="a"), changed(3, prompt_sha256="b"), "extraction prompt 002 in row 3 of tuned and row 3"),
         (rows(truth=1.0), changed(3, truth=1.0), "truth of extraction is missing in rows 1, 2, 4, 5, 6, and 24 more"),
         (rows(truth=1.0), rows(0.1), "truth of extraction is missing in rows 1, 2"),
     ],
@@ -214,7 +214,7 @@ def test_a_folder_an_absent_file_and_one_file_twice_are_refused(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("option", "value", "sentence"),
     [
-        ("--margin", "0", "margin is 0.0; it must lie between 0 and 1"),
+        ("--margin", "0", "margin is 0.0; it must lie between"),
         ("--margin", "1", "margin is 1.0"),
         ("--margin", "nan", "margin is nan"),
         ("--margin", "-0.05", "margin is -0.05"),
@@ -333,7 +333,7 @@ def test_a_plan_says_how_many_prompts_an_effect_needs(tmp_path: Path) -> None:
     document = json.loads(ended.stdout)
     assert document["effect"] == 0.03
     assert list(document["needs"]) == ["overall", "extraction", "push"]
-    assert {(need["seeds"], need["samples"]) for need in document["needs"]["push"]} >= {(1, 1), (3, 4)}
+    assert {(need["seeds"], need["samples"]) for need in document["needs"]["push"]} == {(1, 1), (3, 1), (5, 1), (10, 1)}
     by_margin = json.loads(plan(tmp_path / "report" / "report.json", "--json").stdout)
     assert by_margin["effect"] == 0.04
     of_10_seeds = [
@@ -389,10 +389,10 @@ def test_a_plan_from_prompts_that_do_not_differ_is_refused_and_one_such_task_nam
     assert list(json.loads(ended.stdout)["needs"]) == ["overall", "push"]
 
 
-def test_a_plan_from_a_report_without_margin_asks_for_the_effect(tmp_path: Path) -> None:
+def test_a_plan_from_a_report_without_variance_is_refused(tmp_path: Path) -> None:
     run(tmp_path, rows(), rows(0.1))
     path = tmp_path / "report" / "report.json"
     report = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({name: report[name] for name in ("overall", "tasks", "gate")}), encoding="utf-8")
-    assert "names no margin to plan for; give --effect" in plan(path).stderr
-    assert plan(path, "--effect", "0.05").returncode == 0
+    del report["variance"]
+    (tmp_path / "older.json").write_text(json.dumps(report), encoding="utf-8")
+    assert "older.json is no report" in refusal(tmp_path / "none", plan(tmp_path / "older.json"))

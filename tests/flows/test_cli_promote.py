@@ -109,7 +109,7 @@ def test_a_rollback_without_a_version_before_is_refused(shop: Shop) -> None:
     assert (nobody.returncode, "no version of tucano2-commerce is `champion`" in last(nobody)) == (2, True)
     move(shop, "1")
     alone = shop.tucano("--rollback")
-    assert (alone.returncode, "no version before it is known" in last(alone)) == (2, True)
+    assert (alone.returncode, "no other policy before it is known" in last(alone)) == (2, True)
     assert shop.aliases == {"champion": "1"}
 
 

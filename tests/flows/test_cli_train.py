@@ -263,11 +263,16 @@ def ran(tmp_path: Path) -> Iterator[dict[str, Any]]:
     gate = {"verdict": "hold", "reasons": ["push got worse"]}
     block = {
         "n_prompts": 4, "mean_base": 0.5, "mean_tuned": 0.625, "mean_difference": 0.125, "ci_low": 0.1, "ci_high": 0.2,
-        "p_signflip": 0.01, "verdict": "better",
+        "p_signflip": 0.01, "p_holm": 0.02, "p_harm": 0.0001, "verdict": "better",
     }  # fmt: skip
     run: dict[str, Any] = {
         "policies": {},
-        "report": {"overall": block, "tasks": {"push": block}, "gate": gate, "more": "left out"},
+        "report": {
+            "overall": block,
+            "tasks": {"push": block},
+            "gate": gate,
+            "ground_truth": {"overall": block, "tasks": {"push": block | {"mean_tuned": 0.75}}},
+        },
         "stages": {"evaluate": SimpleNamespace(path=tmp_path / "evaluation")},
         "seconds": 3.0,
     }
@@ -320,8 +325,11 @@ def test_evaluate_ends_by_its_verdict(ran: dict[str, Any], verdict: str, exit_co
     document = json.loads(ended.stdout)
     assert document["gate"]["verdict"] == verdict
     assert set(document) == {"seconds", "path", "overall", "tasks", "gate"}
-    assert f"{verdict}: push got worse" in ended.stderr
-    assert "+0.100 to +0.200" in ended.stderr
+    assert f"the gate says {verdict}:\n- push got worse" in ended.stderr
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.stderr.splitlines() if "│" in line]
+    scored = ["push", "4", "0.500", "0.625", "+0.125", "+0.100 to +0.200", "0.020", "< 0.001", "better"]
+    assert scored in cells
+    assert [*scored[:3], "0.750", *scored[4:]] in cells
 
 
 def test_a_refused_preflight_ends_with_3(ran: dict[str, Any]) -> None:

@@ -1,7 +1,6 @@
 """The promote flow: who becomes the champion, when that is cached, taken back, lost or killed between."""
 
 import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,13 @@ from flows.session import EXPERIMENT, _drain_prefect, mlflow_store
 from flows.stage import StageResult
 from schemas.artifact import ArtifactRecord
 from schemas.errors import GateRefused, Interrupted
-from tasks.evaluate.promotion import MergeRequest, main
+from tasks.evaluate.compare import read_report
+from tasks.evaluate.report_metrics import metrics_of_report
 from tasks.lineage.recorder import Recorder
 from tasks.lineage.registry import Registry
 from tasks.policy.child import Channel
-from tests.flows.promotable import WHY_HELD, Promotable, commit, make_promotable, store_of
+from tasks.policy.merge_child import MergeRequest, main
+from tests.flows.promotable import REPORTED, WHY_HELD, Promotable, make_promotable, store_of
 
 pytestmark = pytest.mark.integration
 
@@ -50,7 +51,7 @@ class Children:
         self.error: Exception | None = None
 
     def run_child(self, module: str, request: MergeRequest, folder: Path, **_: object) -> None:
-        assert module == "tasks.evaluate.promotion"
+        assert module == "tasks.policy.merge_child"
         self.runs += 1
         if self.error is not None:
             raise self.error
@@ -106,6 +107,11 @@ def policy(world: Promotable) -> ArtifactRecord:
     return world.policy(1)
 
 
+@pytest.fixture(scope="module")
+def newer(world: Promotable) -> ArtifactRecord:
+    return world.policy(5)
+
+
 def test_on_the_gates_word_the_model_is_written_described_and_made_champion(
     world: Promotable, model: Model, policy: ArtifactRecord
 ) -> None:
@@ -142,45 +148,117 @@ def test_a_held_version_is_registered_and_described_and_no_alias_moves(
 
 
 def test_run_again_it_is_skipped_and_nothing_moves(
-    world: Promotable, model: Model, policy: ArtifactRecord, children: Children
+    world: Promotable, model: Model, policy: ArtifactRecord, newer: ArtifactRecord, children: Children
 ) -> None:
-    first, second = (world.evaluation("promote", note) for note in ("first", "second"))
-    model.promote(policy, first)
-    model.promote(policy, second)
+    evaluation = world.evaluation("promote")
+    model.promote(policy, evaluation)
+    model.promote(newer, evaluation)
     before = world.registry.holder(model.name, "champion")
-    assert model.promote(policy, second).reused
+    assert model.promote(newer, evaluation).reused
     assert world.registry.holder(model.name, "champion") == before
     assert model.aliases == {"champion": "2", "previous": "1"}
     assert children.runs == 2
 
 
 def test_a_rollback_is_not_undone_by_the_run_that_promoted_but_by_a_person(
-    world: Promotable, model: Model, policy: ArtifactRecord, capsys: pytest.CaptureFixture[str]
+    world: Promotable,
+    model: Model,
+    policy: ArtifactRecord,
+    newer: ArtifactRecord,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    first, second = (world.evaluation("promote", note) for note in ("first", "second"))
-    model.promote(policy, first)
-    model.promote(policy, second)
+    evaluation = world.evaluation("promote")
+    model.promote(policy, evaluation)
+    model.promote(newer, evaluation)
     model.roll_back()
     for fresh in (False, True):
-        model.promote(policy, second, fresh=fresh)
+        model.promote(newer, evaluation, fresh=fresh)
         assert model.aliases == {"champion": "1"}
         assert "was rolled back at" in capsys.readouterr().err
     model.client.delete_registered_model_alias(model.name, "champion")
-    model.promote(policy, second)
+    model.promote(newer, evaluation)
     assert model.aliases == {}
-    model.promote(policy, first, by_hand=True)
-    model.promote(policy, second, by_hand=True)
+    model.promote(policy, evaluation, by_hand=True)
+    model.promote(newer, evaluation, by_hand=True)
     assert model.aliases == {"champion": "2", "previous": "1"}
+
+
+def test_a_rollback_is_not_undone_by_a_new_evaluation_of_the_same_policy_but_by_a_person(
+    world: Promotable,
+    model: Model,
+    policy: ArtifactRecord,
+    newer: ArtifactRecord,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first, anew, later = (world.evaluation("promote", note) for note in ("first", "anew", "later"))
+    model.promote(policy, first)
+    model.promote(newer, first)
+    model.roll_back()
+    capsys.readouterr()
+    model.promote(newer, anew)
+    assert model.aliases == {"champion": "1"}
+    told = capsys.readouterr().err
+    assert "is of a policy that was rolled back at" in told
+    assert "promote it again with `tucano promote 3`" in told
+    model.promote(newer, anew, by_hand=True)
+    assert model.aliases == {"champion": "3", "previous": "1"}
+    # It is no more a policy that was rolled back.
+    model.promote(newer, later)
+    assert model.aliases == {"champion": "4", "previous": "1"}
+
+
+def test_a_superseded_policy_does_not_come_back_by_a_new_evaluation(
+    world: Promotable,
+    model: Model,
+    policy: ArtifactRecord,
+    newer: ArtifactRecord,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first, anew = (world.evaluation("promote", note) for note in ("first", "anew"))
+    model.promote(policy, first)
+    model.promote(newer, first)
+    capsys.readouterr()
+    model.promote(policy, anew)
+    assert model.aliases == {"champion": "2", "previous": "1"}
+    assert "is of a policy that was `champion` already, and version 2 came after it" in capsys.readouterr().err
+    model.client.delete_registered_model_alias(model.name, "champion")
+    model.promote(policy, anew)
+    assert model.aliases == {"previous": "1"}
+    model.promote(newer, anew)
+    assert model.aliases == {"champion": "4", "previous": "1"}
+
+
+def test_the_champion_evaluated_anew_takes_its_own_place_and_a_rollback_still_goes_to_another_policy(
+    world: Promotable,
+    model: Model,
+    policy: ArtifactRecord,
+    newer: ArtifactRecord,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first, anew = (world.evaluation("promote", note) for note in ("first", "anew"))
+    model.promote(policy, first)
+    model.promote(newer, first)
+    capsys.readouterr()
+    model.promote(newer, anew)
+    assert model.aliases == {"champion": "3", "previous": "1"}
+    assert "is now `champion`, in place of version 2 of the same policy" in capsys.readouterr().err
+    model.promote(newer, first)
+    assert model.aliases == {"champion": "3", "previous": "1"}
+    assert "is of the policy that is `champion` already, as version 3" in capsys.readouterr().err
+    model.roll_back()
+    for evaluation in (first, anew):
+        model.promote(newer, evaluation)
+        assert model.aliases == {"champion": "1"}
 
 
 @pytest.mark.parametrize("fresh", [False, True])
 def test_a_newer_champion_is_not_replaced_by_the_run_that_made_the_older_one(
-    world: Promotable, model: Model, policy: ArtifactRecord, fresh: bool
+    world: Promotable, model: Model, policy: ArtifactRecord, newer: ArtifactRecord, fresh: bool
 ) -> None:
-    first, second = (world.evaluation("promote", note) for note in ("first", "second"))
-    model.promote(policy, first)
-    model.promote(policy, second)
-    model.promote(policy, first, fresh=fresh)
+    evaluation = world.evaluation("promote")
+    model.promote(policy, evaluation)
+    model.promote(newer, evaluation)
+    model.promote(policy, evaluation, fresh=fresh)
     assert model.aliases == {"champion": "2", "previous": "1"}
 
 
@@ -207,35 +285,40 @@ def test_a_registry_that_was_emptied_is_filled_again(
 
 
 def test_a_kill_before_the_alias_moves_leaves_the_champion_and_the_same_command_finishes(
-    world: Promotable, model: Model, policy: ArtifactRecord, children: Children
+    world: Promotable, model: Model, policy: ArtifactRecord, newer: ArtifactRecord, children: Children
 ) -> None:
-    first, second = (world.evaluation("promote", note) for note in ("first", "second"))
-    model.promote(policy, first)
+    evaluation = world.evaluation("promote")
+    model.promote(policy, evaluation)
 
     def killed(*arguments: object, **named: object) -> None:
         raise Interrupted("killed")
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
         patch.setattr(Registry, "promote", killed)
-        model.promote(policy, second)
+        model.promote(newer, evaluation)
     assert model.aliases == {"champion": "1"}
-    assert model.promote(policy, second).reused
+    assert model.promote(newer, evaluation).reused
     assert model.aliases == {"champion": "2", "previous": "1"}
     assert children.runs == 2
 
 
 @pytest.mark.parametrize("error", [Interrupted("killed"), GateRefused("it answers with other words")])
 def test_a_model_that_was_not_merged_is_no_champion(
-    world: Promotable, model: Model, policy: ArtifactRecord, children: Children, error: Exception
+    world: Promotable,
+    model: Model,
+    policy: ArtifactRecord,
+    newer: ArtifactRecord,
+    children: Children,
+    error: Exception,
 ) -> None:
-    first, second = (world.evaluation("promote", note) for note in ("first", "second"))
-    model.promote(policy, first)
+    evaluation = world.evaluation("promote")
+    model.promote(policy, evaluation)
     children.error = error
     with pytest.raises(type(error)):
-        model.promote(policy, second)
+        model.promote(newer, evaluation)
     assert model.aliases == {"champion": "1"}
     children.error = None
-    model.promote(policy, second)
+    model.promote(newer, evaluation)
     assert model.aliases == {"champion": "2", "previous": "1"}
     assert len(model.client.search_model_versions(f"name = '{model.name}'")) == 2
 
@@ -267,13 +350,15 @@ def test_adapters_of_their_own_are_not_merged(world: Promotable, model: Model, c
 
 
 def test_the_evaluations_own_report_is_in_the_card(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
-    record = world.evaluation("hold")
-    old = store_of(world.root).path(record.sha256)
+    result = model.promote(policy, world.evaluation("hold"))
+    assert f"## Evaluation\n\n{REPORTED}\n" in (result.path / "README.md").read_text(encoding="utf-8")
 
-    def fill(folder: Path) -> None:
-        (folder / "report.json").write_bytes((old / "report.json").read_bytes())
-        (folder / "report.md").write_text("# Evaluation\n\nas it was written\n", encoding="utf-8")
 
-    result = model.promote(policy, commit(world.root, "evaluation", fill))
-    assert "## Evaluation\n\nas it was written\n" in (result.path / "README.md").read_text(encoding="utf-8")
-    assert json.loads((result.path / "decision.json").read_text(encoding="utf-8"))["version"] == "1"
+def test_a_version_has_the_reports_numbers(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
+    evaluation = world.evaluation("hold")
+    model.promote(policy, evaluation)
+    version = model.client.get_model_version(model.name, "1")
+    logged = model.client.get_logged_model(version.source.removeprefix("models:/"))
+    found = {metric.key: metric.value for metric in logged.metrics}
+    assert found == metrics_of_report(read_report(store_of(world.root).path(evaluation.sha256)))
+    assert found["push.p_harm"] == 0.9996

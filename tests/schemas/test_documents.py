@@ -76,7 +76,7 @@ def test_no_message_repeats_a_text() -> None:
 def test_a_paired_score_keeps_what_else_is_known_of_it() -> None:
     line = '{"prompt_id":"p","task":"push","seed":1,"sample":0,"score":1,"truth":0.5,"decoding":"greedy","stop":"eos"}'
     score = PairedScore.model_validate_json(line, strict=True)
-    assert (score.truth, score.decoding, score.prompt_sha256) == (0.5, "greedy", None)
+    assert (score.truth, score.decoding) == (0.5, "greedy")
     assert score.model_extra == {"stop": "eos"}
 
 

@@ -15,7 +15,7 @@ from schemas.table_check import as_table, validate_table
 GOOD = {"task": ["push", "churn"], "prompt_id": ["a", "b"], "seed": [1, 1], "sample": [0, 0], "score": [0.5, 1.0]}
 COLUMNS = ["prompt_id", "task", "seed", "sample", "score"]
 UNKNOWN = [pl.lit(None, pl.Float64).alias("truth")]
-UNKNOWN += [pl.lit(None, pl.String).alias(name) for name in ("decoding", "prompt_sha256")]
+UNKNOWN += [pl.lit(None, pl.String).alias("decoding")]
 
 
 def scores(**columns: Any) -> pl.DataFrame:

@@ -17,20 +17,27 @@ HOSTILE = (
 
 
 def paired(
-    gain: float, *, seeds: Sequence[int], tasks: Sequence[TaskName], prompts: int, truth: float | None = None
+    gain: float,
+    *,
+    seeds: Sequence[int],
+    tasks: Sequence[TaskName],
+    prompts: int,
+    truth: float | None = None,
+    samples: int = 1,
 ) -> list[PairedScore]:
     return [
         PairedScore(
             prompt_id=f"p{number:02}",
             task=task,
             seed=seed,
-            sample=0,
+            sample=sample,
             score=0.4 + gain * (0.5 + number / 12) + 0.01 * place,
             truth=truth,
         )
         for task in tasks
         for place, seed in enumerate(seeds)
         for number in range(prompts)
+        for sample in range(samples)
     ]
 
 
@@ -41,10 +48,13 @@ def comparison(
     tasks: Sequence[TaskName] = ("push",),
     prompts: int = PROMPTS,
     with_truth: bool = False,
+    samples: int = 1,
 ) -> Comparison:
     """Compare a base that scores .4 everywhere with a model that gains between half of `gain` and one and a half."""
-    base = paired(0, seeds=(0,), tasks=tasks, prompts=prompts, truth=0.5 if with_truth else None)
-    tuned = paired(gain, seeds=seeds, tasks=tasks, prompts=prompts, truth=0.75 if with_truth else None)
+    base, tuned = (
+        paired(gained, seeds=of, tasks=tasks, prompts=prompts, samples=samples, truth=truth if with_truth else None)
+        for gained, of, truth in ((0, (0,), 0.5), (gain, seeds, 0.75))
+    )
     return compare(base, tuned, margin=0.05, resamples=1_000, seed=0)
 
 
@@ -79,11 +89,12 @@ def background(text: str = HOSTILE) -> Background:
         identities={"reward version": "ab" * 32, text: text},
         champion=against,
         champion_name=text,
-        rivals={text: against},
+        rival=against,
+        rival_name=text,
         serving=[
             Serving("base", 12, 180.4, 0.031, 1.4, 3.8, 0.00031, 1920.0),
             Serving(text, 12, 260.1, 0.0, 2.0, 4.0, 0.0098, None),
         ],
         judge=JudgeReport(text, 40, 22, 8, 10, 6, 1, 25, 0.72, 0.52, 0.86, "human"),
-        looks=Looks(1, "2026-11-20T10:00:00+00:00", None, None),
+        looks=Looks(1, "2026-11-20T10:00:00+00:00", "2026-11-20T10:05:00+00:00", None),
     )

@@ -29,7 +29,7 @@ def machine(folder: Path, seconds: tuple[float, float] = (2.0, 6.0), **cost: flo
         Batch(sample=0, number=0, seconds=seconds[0], answers=(given_answer(0), given_answer(2))),
         Batch(sample=0, number=1, seconds=seconds[1], answers=(given_answer(1), last)),
     ]
-    write_answers(folder, ROWS, batches, ours=True)
+    write_answers(folder, ROWS, batches, "temperature 0.1", ours=True)
     return serving("tuned", folder, CostConfig.model_validate(cost))
 
 
@@ -43,7 +43,7 @@ def endpoint(folder: Path, *counts: tuple[int | None, int | None]) -> Serving:
         )
         for index, (read, written) in enumerate(counts)
     ]
-    write_answers(folder, ROWS, batches, ours=False)
+    write_answers(folder, ROWS, batches, "temperature 0.1", ours=False)
     return serving("large", folder, CostConfig(), RIVAL)
 
 

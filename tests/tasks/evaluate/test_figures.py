@@ -12,7 +12,8 @@ from tests.tasks.evaluate.small_comparison import background, comparison
 
 def test_every_figure_is_written_as_a_file_that_stands_alone(tmp_path: Path) -> None:
     compared = comparison(seeds=(7, 8), tasks=("push", "churn"))
-    paths = write_figures(compared, background(), tmp_path)
+    write_figures(draw(compared, background()), tmp_path)
+    paths = list((tmp_path / "figures").iterdir())
     assert {path.relative_to(tmp_path).as_posix() for path in paths} == {
         "figures/forest.svg",
         "figures/seeds.svg",

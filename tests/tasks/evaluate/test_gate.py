@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.tasks import TaskName
-from tasks.evaluate.gate import PromotionGate, decide, hold_against_champion
-from tasks.evaluate.statistics import Block
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.evaluate.gate import PromotionGate, decide, hold_where_worse
+from tasks.evaluate.statistics import Block, Blocks
 
 BETTER = Block(
     n_prompts=40,
@@ -34,72 +34,73 @@ UNDECIDED = replace(
 )
 NON_INFERIOR = replace(UNDECIDED, noninferiority_low=-0.02, verdict="non-inferior")
 WORSE = replace(UNDECIDED, mean_difference=-0.2, noninferiority_low=-0.25, p_harm=0.001, verdict="worse")
+BETTER_PUSH = Blocks(BETTER, {"push": BETTER})
 
 
 def test_promotes_what_is_shown() -> None:
-    gate = decide(BETTER, {"extraction": BETTER, "push": NON_INFERIOR}, {1: 0.1, 2: 0.05}, 0.05, None)
+    gate = decide(Blocks(BETTER, {"extraction": BETTER, "push": NON_INFERIOR}), {1: 0.1, 2: 0.05}, 0.05, None)
     assert gate.verdict == "promote"
     assert "rose by 0.100" in gate.reasons[0]
     assert any("extraction" in reason and "push" not in reason for reason in gate.reasons)
 
 
 def test_holds_what_is_undecided_and_says_what_would_decide_it() -> None:
-    gate = decide(BETTER, {"extraction": BETTER, "push": UNDECIDED}, {1: 0.1}, 0.05, None)
+    gate = decide(Blocks(BETTER, {"extraction": BETTER, "push": UNDECIDED}), {1: 0.1}, 0.05, None)
     assert gate.verdict == "hold"
     assert len(gate.reasons) == 1
     assert all(word in gate.reasons[0] for word in ("push", "undecided", "0.080", "0.05", "102 prompts"))
 
 
 def test_a_margin_set_beforehand_can_make_it_decidable() -> None:
-    assert decide(BETTER, {"extraction": BETTER, "push": UNDECIDED}, {1: 0.1}, 0.10, None).verdict == "promote"
+    assert decide(Blocks(BETTER, {"extraction": BETTER, "push": UNDECIDED}), {1: 0.1}, 0.10, None).verdict == "promote"
 
 
 def test_holds_harm_to_one_task_though_overall_is_better() -> None:
-    gate = decide(BETTER, {"extraction": BETTER, "push": WORSE}, {1: 0.1}, 0.05, None)
+    gate = decide(Blocks(BETTER, {"extraction": BETTER, "push": WORSE}), {1: 0.1}, 0.05, None)
     assert gate.verdict == "hold"
     assert "push is worse" in gate.reasons[0]
 
 
 def test_small_proven_harm_within_the_margin_is_named_beside_the_promotion() -> None:
     slightly_worse = replace(NON_INFERIOR, mean_difference=-0.01, p_harm=0.01, verdict="worse")
-    gate = decide(BETTER, {"extraction": BETTER, "push": slightly_worse}, {1: 0.1}, 0.05, None)
+    gate = decide(Blocks(BETTER, {"extraction": BETTER, "push": slightly_worse}), {1: 0.1}, 0.05, None)
     assert gate.verdict == "promote"
     assert "worse, but by less than the margin: push" in gate.reasons
 
 
 def test_holds_without_an_overall_gain() -> None:
-    gate = decide(replace(NON_INFERIOR, ci_low=-0.01), {"extraction": BETTER}, {1: 0.1}, 0.05, None)
+    gate = decide(Blocks(replace(NON_INFERIOR, ci_low=-0.01), {"extraction": BETTER}), {1: 0.1}, 0.05, None)
     assert gate.verdict == "hold"
     assert "overall" in gate.reasons[0]
 
 
 def test_holds_without_a_better_task() -> None:
-    assert decide(BETTER, {"extraction": NON_INFERIOR}, {1: 0.1}, 0.05, None).verdict == "hold"
+    assert decide(Blocks(BETTER, {"extraction": NON_INFERIOR}), {1: 0.1}, 0.05, None).verdict == "hold"
 
 
 def test_holds_when_a_seed_disagrees() -> None:
-    gate = decide(BETTER, {"extraction": BETTER}, {1: 0.1, 2: 0.0, 3: -0.02}, 0.05, None)
+    gate = decide(Blocks(BETTER, {"extraction": BETTER}), {1: 0.1, 2: 0.0, 3: -0.02}, 0.05, None)
     assert gate.verdict == "hold"
     assert [reason.split()[1] for reason in gate.reasons] == ["2", "3"]
 
 
 def test_holds_equal_models_and_single_prompts() -> None:
     equal = replace(UNDECIDED, n_nonzero=0)
-    assert "same on all 40 prompts" in decide(equal, {"push": equal}, {1: 0.0}, 0.05, None).reasons[0]
+    assert "same on all 40 prompts" in decide(Blocks(equal, {"push": equal}), {1: 0.0}, 0.05, None).reasons[0]
     single = replace(
         UNDECIDED, n_prompts=1, ci_low=None, ci_high=None, noninferiority_low=None, mde=None, n_for_margin=None
     )
-    gate = decide(single, {"push": single}, {1: 0.4}, 0.05, None)
+    gate = decide(Blocks(single, {"push": single}), {1: 0.4}, 0.05, None)
     assert gate.verdict == "hold"
     assert "one prompt" in gate.reasons[0]
 
 
 def test_says_where_nothing_is_known_of_the_ground_truth() -> None:
-    assert (
-        "ground truth of the answers is not known" in decide(BETTER, {"push": BETTER}, {1: 0.1}, 0.05, None).reasons[-1]
-    )
+    assert "ground truth of the answers is not known" in decide(BETTER_PUSH, {1: 0.1}, 0.05, None).reasons[-1]
     tasks: dict[TaskName, Block] = {"extraction": BETTER, "push": NON_INFERIOR}
-    reason = decide(BETTER, tasks, {1: 0.1}, 0.05, (NON_INFERIOR, {"extraction": NON_INFERIOR})).reasons[-1]
+    reason = decide(Blocks(BETTER, tasks), {1: 0.1}, 0.05, Blocks(NON_INFERIOR, {"extraction": NON_INFERIOR})).reasons[
+        -1
+    ]
     assert "the ground truth is not worse" in reason
     assert reason.endswith("it is not known of push")
 
@@ -107,44 +108,66 @@ def test_says_where_nothing_is_known_of_the_ground_truth() -> None:
 @pytest.mark.parametrize(
     ("overall", "task", "sentence"),
     [
-        (WORSE, NON_INFERIOR, "the ground truth, which is no reward, is worse: mean difference -0.200, p 0.001"),
+        (
+            WORSE,
+            NON_INFERIOR,
+            "the ground truth, which is no reward, is worse: mean difference −0.200, p 0.001 for harm",
+        ),
         (UNDECIDED, NON_INFERIOR, "with 40 prompts a loss of 0.080 cannot be excluded, the margin is 0.05"),
-        (NON_INFERIOR, WORSE, "the ground truth of push is worse: mean difference -0.200"),
+        (NON_INFERIOR, WORSE, "the ground truth of push is worse: mean difference −0.200"),
     ],
 )
 def test_holds_what_the_reward_likes_and_the_ground_truth_does_not(overall: Block, task: Block, sentence: str) -> None:
-    gate = decide(BETTER, {"push": BETTER}, {1: 0.1}, 0.05, (overall, {"push": task}))
+    gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, Blocks(overall, {"push": task}))
     assert gate.verdict == "hold"
     assert len(gate.reasons) == 1
     assert sentence in gate.reasons[0]
 
 
 def test_an_undecided_ground_truth_of_one_task_alone_holds_nothing() -> None:
-    assert decide(BETTER, {"push": BETTER}, {1: 0.1}, 0.05, (NON_INFERIOR, {"push": UNDECIDED})).verdict == "promote"
+    assert decide(BETTER_PUSH, {1: 0.1}, 0.05, Blocks(NON_INFERIOR, {"push": UNDECIDED})).verdict == "promote"
 
 
 def test_seeds_that_differ_too_much_are_told_instead_of_a_number_of_prompts() -> None:
-    gate = decide(BETTER, {"push": BETTER, "churn": replace(UNDECIDED, n_for_margin=None)}, {1: 0.1}, 0.05, None)
+    gate = decide(
+        Blocks(BETTER, {"push": BETTER, "churn": replace(UNDECIDED, n_for_margin=None)}), {1: 0.1}, 0.05, None
+    )
     assert gate.reasons[0].endswith("add seeds")
 
 
 def test_what_is_undecided_overall_is_held_with_what_the_test_could_find() -> None:
     overall = replace(UNDECIDED, ci_low=-0.01, noninferiority_low=0.0, mde=0.123)
-    gate = decide(overall, {"push": replace(UNDECIDED, noninferiority_low=0.0, p_holm=0.07)}, {1: 0.1}, 0.05, None)
+    gate = decide(
+        Blocks(overall, {"push": replace(UNDECIDED, noninferiority_low=0.0, p_holm=0.07)}), {1: 0.1}, 0.05, None
+    )
     assert gate.verdict == "hold"
     assert "find a true gain of 0.123 with power .80" in gate.reasons[0]
     assert "the nearest to it is push, p 0.070" in gate.reasons[1]
 
 
+def test_reasons_put_numbers_as_the_report_does() -> None:
+    certain = replace(WORSE, p_signflip=0.9999, p_harm=0.0001, ci_low=-0.25, ci_high=-0.15)
+    (worse, *_, seed) = decide(Blocks(certain, {"push": replace(BETTER, p_holm=0.0)}), {1: -0.2}, 0.05, None).reasons
+    assert worse == "overall is worse: mean difference −0.200, p < 0.001 for harm"
+    assert seed == "seed 1 did not gain: mean difference −0.200"
+    merits = decide(BETTER_PUSH, {1: 0.1}, 0.05, Blocks(certain, {"push": BETTER})).reasons
+    assert "−0.200" in merits[0]
+    shown = decide(
+        Blocks(replace(UNDECIDED, ci_low=-0.01, ci_high=0.01), {"push": BETTER}), {1: 0.1}, 0.05, None
+    ).reasons[0]
+    assert "mean difference 0.000, 95 % interval −0.010 to +0.010, p 0.001" in shown
+
+
+CHAMPION = "against the champion"
 PROMOTED = PromotionGate("promote", ("better",))
 HELD = PromotionGate("hold", ("undecided",))
 
 
 def test_a_challenger_that_is_no_worse_than_the_champion_is_promoted() -> None:
-    gate = hold_against_champion(PROMOTED, NON_INFERIOR, {"push": UNDECIDED}, 0.05)
+    gate = hold_where_worse(PROMOTED, CHAMPION, Blocks(NON_INFERIOR, {"push": UNDECIDED}), None, 0.05)
     assert gate.verdict == "promote"
     assert gate.reasons[0] == "better"
-    assert "not worse than the champion" in gate.reasons[1]
+    assert "against the champion it is not worse" in gate.reasons[1]
 
 
 @pytest.mark.parametrize(
@@ -158,13 +181,41 @@ def test_a_challenger_that_is_no_worse_than_the_champion_is_promoted() -> None:
     ],
 )
 def test_a_challenger_that_may_be_worse_than_the_champion_is_held(overall: Block, task: Block, sentence: str) -> None:
-    gate = hold_against_champion(PROMOTED, overall, {"push": task}, 0.05)
+    gate = hold_where_worse(PROMOTED, CHAMPION, Blocks(overall, {"push": task}), None, 0.05)
     assert gate.verdict == "hold"
     assert len(gate.reasons) == 1
     assert sentence in gate.reasons[0]
-    held = hold_against_champion(HELD, overall, {"push": task}, 0.05)
+    held = hold_where_worse(HELD, CHAMPION, Blocks(overall, {"push": task}), None, 0.05)
     assert held.reasons == ("undecided", *gate.reasons)
 
 
 def test_what_is_held_stays_held_however_it_stands_to_the_champion() -> None:
-    assert hold_against_champion(HELD, BETTER, {"push": BETTER}, 0.05) == HELD
+    assert hold_where_worse(HELD, CHAMPION, BETTER_PUSH, None, 0.05) == HELD
+
+
+def test_a_challenger_that_is_less_right_than_the_champion_is_held_though_its_rewards_are_higher() -> None:
+    better = BETTER_PUSH
+    gate = hold_where_worse(PROMOTED, CHAMPION, better, Blocks(WORSE, {"push": WORSE}), 0.05)
+    assert gate.verdict == "hold"
+    assert [reason.partition(" is worse")[0] for reason in gate.reasons] == [
+        "against the champion, the ground truth, which is no reward,",
+        "against the champion, the ground truth of push",
+    ]
+
+
+def test_one_of_six_equally_good_tasks_that_seems_worse_by_chance_holds_nothing_against_the_champion() -> None:
+    unlucky = replace(UNDECIDED, p_harm=0.03, verdict="worse")
+    tasks: dict[TaskName, Block] = {**dict.fromkeys(TASK_NAMES, UNDECIDED), "push": unlucky}
+    assert hold_where_worse(PROMOTED, CHAMPION, Blocks(NON_INFERIOR, tasks), None, 0.05).verdict == "promote"
+    tasks["push"] = replace(unlucky, p_harm=0.008)
+    assert hold_where_worse(PROMOTED, CHAMPION, Blocks(NON_INFERIOR, tasks), None, 0.05).verdict == "hold"
+
+
+@pytest.mark.parametrize("difference", [0.0, -0.04])
+def test_a_few_prompts_that_are_all_alike_exclude_no_rare_loss(difference: float) -> None:
+    alike = replace(UNDECIDED, n_prompts=2, mean_difference=difference, noninferiority_low=difference, mde=0.0)
+    few, enough = (replace(alike, n_for_margin=number) for number in (59, 2))
+    gate = decide(Blocks(BETTER, {"extraction": BETTER, "push": few}), {1: 0.1}, 0.05, None)
+    assert gate.verdict == "hold"
+    assert "all 2 prompts have the same difference" in gate.reasons[0]
+    assert decide(Blocks(BETTER, {"extraction": BETTER, "push": enough}), {1: 0.1}, 0.05, None).verdict == "promote"

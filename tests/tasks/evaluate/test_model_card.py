@@ -1,23 +1,21 @@
 """The model card says what was recorded, in the form that Hugging Face reads, and nothing that is not known."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tasks.evaluate.background import Background
 from tasks.evaluate.model_card import CardFacts, model_card
+from tasks.evaluate.report_text import markdown
 from tasks.policy.merge import MergeCheck
+from tests.tasks.evaluate.small_comparison import comparison
 
 
 def block(verdict: str = "better", difference: float = 0.125) -> dict[str, Any]:
     return {
-        "n_prompts": 40,
-        "mean_base": 0.5,
         "mean_tuned": 0.5 + difference,
-        "mean_difference": difference,
-        "ci_low": difference - 0.0625,
-        "ci_high": difference + 0.0625,
-        "p_signflip": 0.0004,
         "verdict": verdict,
     }
 
@@ -54,7 +52,7 @@ None was found.
 FACTS = CardFacts(
     decision=DECISION,
     report={"overall": block(), "tasks": {"push": block(), "churn": block("inconclusive", 0.01)}, "gate": {}},
-    report_text=None,
+    report_text="# Evaluation\n\nIt is better.\n",
     training={
         "seed": 42,
         "algorithm": "grpo",
@@ -136,16 +134,13 @@ def test_the_evaluations_own_words_are_taken_one_heading_lower() -> None:
     assert text.count("\n# ") == 1
 
 
-def test_without_them_the_figures_are_shown() -> None:
-    text = section(model_card(FACTS), "Evaluation")
-    assert "| push | 40 | 0.500 | 0.625 | +0.125 | +0.062 to +0.188 | 0.0004 | better |" in text
-    assert text.count("\n| ") == 5
-
-
-def test_one_prompt_has_no_interval() -> None:
-    alone = {**block("inconclusive"), "ci_low": None, "ci_high": None}
-    text = model_card(replace(FACTS, report={"overall": alone, "tasks": {"push": alone}, "gate": {}}))
-    assert "| +0.125 | none | 0.0004 |" in text
+def test_the_columns_that_are_explained_are_those_that_are_shown() -> None:
+    report = markdown(comparison(), Background())
+    own = section(model_card(replace(FACTS, report_text=report)), "Evaluation")
+    header = next(line for line in own.splitlines() if line.startswith("| task "))
+    explained = re.findall(r"`([^`]+)`", own.partition("### How it was evaluated")[2])
+    assert explained == ["p gain (Holm)", "p harm"]
+    assert all(f"| {column} |" in header for column in explained)
 
 
 def test_what_is_not_decided_and_what_got_worse_is_named() -> None:

@@ -8,16 +8,21 @@ import pytest
 
 from schemas.documents import PairedScore
 from tasks.evaluate.background import Background, Looks
-from tasks.evaluate.compare import compare
-from tasks.evaluate.report import headline, render, write_page
+from tasks.evaluate.compare import Comparison, compare
+from tasks.evaluate.figures import draw
+from tasks.evaluate.report import REPORT_PAGE, render, write_page
 from tests.tasks.evaluate.small_comparison import answers, background, comparison, undecided
 
 CLOSED_BY_NOBODY: Final = {"meta", "br"}
 
 
+def page_of(compared: Comparison, around: Background) -> str:
+    return render(compared, around, draw(compared, around))
+
+
 @pytest.fixture(scope="module")
 def page() -> str:
-    return render(comparison(seeds=(7, 8), with_truth=True), background())
+    return page_of(comparison(seeds=(7, 8), with_truth=True), background())
 
 
 class Elements(HTMLParser):
@@ -112,11 +117,11 @@ def test_largest_gain_and_smallest_are_shown_and_no_other(page: str) -> None:
 
 
 def test_page_is_the_same_for_the_same_numbers(page: str) -> None:
-    assert render(comparison(seeds=(7, 8), with_truth=True), background()) == page
+    assert page_of(comparison(seeds=(7, 8), with_truth=True), background()) == page
 
 
 def test_what_is_unknown_is_left_out() -> None:
-    plain = render(comparison(), Background())
+    plain = page_of(comparison(), Background())
     for absent in (
         "Ground truth",
         "How it learned",
@@ -134,23 +139,44 @@ def test_what_is_unknown_is_left_out() -> None:
     assert "is not known here" in plain
 
 
+def test_champion_and_rival_are_compared_with_the_chosen_seed_and_the_rival_has_one_name() -> None:
+    around = replace(
+        background("nada"),
+        rival_name="rival-70b",
+        ground_truth={"push": {"constraint_rate": {"base": 0.25, "rival-70b": 0.5, "champion": 0.4, "tuned": 0.75}}},
+    )
+    page = page_of(comparison(seeds=(7, 8)), around)
+    assert page.count("The challenger, which is the policy of training seed 7 only, against") == 2
+    assert "<h2>Against rival-70b</h2>" in page
+    columns = [re.findall(r'<th scope="col"[^>]*>([^<]+)</th>', head) for head in page.split("<thead>")[1:]]
+    assert any(names[2:4] == ["rival-70b", "challenger"] for names in columns)
+    assert any(names[2:6] == ["base", "tuned", "champion", "rival-70b"] for names in columns)
+    assert ">rival<" not in page
+
+
+def test_scores_of_several_samples_are_told_from_the_answer_that_is_shown() -> None:
+    page = page_of(comparison(samples=4), Background(answers=answers("texto")))
+    assert page.count("mean over 4 samples, of which this is the first") == 4
+    assert "samples, of which" not in page_of(comparison(), Background(answers=answers("texto")))
+
+
 def test_a_second_look_and_a_margin_changed_after_reading_are_warned_of() -> None:
     looks = Looks(3, "2026-11-20T10:00:00+00:00", "2026-11-18T09:00:00+00:00", 0.1)
-    warned = render(comparison(), Background(looks=looks))
+    warned = page_of(comparison(), Background(looks=looks))
     assert "may be as high as 15 %" in warned
     assert "it is 0.05 now and was 0.1 at an earlier look" in warned
     assert warned.index("Warning.") < warned.index("</header>")
 
 
 def test_page_says_what_would_decide_what_is_undecided() -> None:
-    page = render(undecided(seeds=(1, 2, 3)), Background())
+    page = page_of(undecided(seeds=(1, 2, 3)), Background())
     assert "What would decide what is undecided" in page
     for seeds in ("with 1<br>seed", "with 3<br>seeds", "with 10<br>seeds"):
         assert seeds in page
 
 
 def test_other_seeds_are_not_planned_for_where_one_was_run() -> None:
-    page = render(undecided(), Background())
+    page = page_of(undecided(), Background())
     assert "with 1<br>seed" in page
     assert "with 3<br>seeds" not in page
 
@@ -160,33 +186,24 @@ def test_judge_without_people_is_warned_of() -> None:
     assert judged.judge is not None
     by_rubric = replace(judged, judge=replace(judged.judge, raters="rubric"))
     unchecked = replace(judged, judge=replace(judged.judge, checked_pairs=0, agreement=None))
-    assert "No person scored these pairs" in render(comparison(), by_rubric)
-    assert "Nothing is known of the judge" in render(comparison(), unchecked)
+    assert "No person scored these pairs" in page_of(comparison(), by_rubric)
+    assert "Nothing is known of the judge" in page_of(comparison(), unchecked)
 
 
 def test_long_answers_are_cut_and_the_cut_is_said() -> None:
-    long = render(comparison(), Background(answers=answers("a" * 5_000)))
+    long = page_of(comparison(), Background(answers=answers("a" * 5_000)))
     assert "a" * 1_201 not in long
     assert "and 3800 more characters" in long
 
 
 def test_page_is_written_though_a_completion_cannot_be_encoded(tmp_path: Path) -> None:
-    path = write_page(comparison(), background(), tmp_path / "report")
-    assert "alert(1)" in path.read_text(encoding="utf-8")
-
-
-def test_headline_follows_the_verdicts() -> None:
-    promoted = comparison()
-    assert "better than the base and may be promoted" in headline(promoted)
-    held = replace(promoted, gate=replace(promoted.gate, verdict="hold"))
-    assert "not ready for promotion" in headline(held)
-    assert "worse" in headline(comparison(-0.2))
-    assert "cannot be told" in headline(comparison(0))
+    write_page(comparison(), background(), tmp_path / "report", draw(comparison(), background()))
+    assert "alert(1)" in (tmp_path / "report" / REPORT_PAGE).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("prompts", [1, 12])
 def test_equal_scores_and_a_single_prompt_make_a_page(prompts: int) -> None:
-    page = render(comparison(0, prompts=prompts), Background(answers=answers("texto")))
+    page = page_of(comparison(0, prompts=prompts), Background(answers=answers("texto")))
     assert Elements(page).open == []
     assert "cannot be told from the base" in page
     assert ("unknown" in page) == (prompts == 1)
@@ -196,6 +213,6 @@ def test_full_floor_and_ceiling_are_marked() -> None:
     def scores(value: float) -> list[PairedScore]:
         return [PairedScore(prompt_id=str(n), task="push", seed=0, sample=0, score=value) for n in range(4)]
 
-    page = render(compare(scores(0), scores(1), margin=0.05, resamples=1_000, seed=0), Background())
+    page = page_of(compare(scores(0), scores(1), margin=0.05, resamples=1_000, seed=0), Background())
     shares = re.findall(r'<td( class="crowded")?>(\d+) %', page)
     assert shares == [(' class="crowded"', "100"), ("", "0"), ("", "0"), (' class="crowded"', "100")] * 2

@@ -3,9 +3,8 @@ import re
 import pytest
 
 from tasks.evaluate.background import Background, Looks
-from tasks.evaluate.report import headline
 from tasks.evaluate.report_text import markdown
-from tasks.evaluate.wording import p_value, signed
+from tasks.evaluate.wording import headline
 from tests.tasks.evaluate.small_comparison import HOSTILE, background, comparison, undecided
 
 
@@ -45,7 +44,8 @@ def test_markdown_tells_ground_truth_champion_looks_and_identities(text: str) ->
         "constraint rate",
         "## Against the champion",
         "Look number 1",
-        "were not drawn before this run",
+        "recorded on 2026-11-20 10:00:00 UTC, before its answers to this split were first drawn on 2026-11-20 10:05:00",
+        "The challenger is the policy of training seed 7 only.",
         "ab" * 32,
         "By training seed: seed 7 +0.192, seed 8 +0.202",
     ):
@@ -69,21 +69,3 @@ def test_looks_are_warned_of() -> None:
     warned = markdown(comparison(), Background(looks=looks))
     assert warned.count("> **Warning.**") == 2
     assert "first drawn on 2026-11-18 09:00:00 UTC" in warned
-
-
-def test_a_margin_recorded_after_the_answers_is_warned_of_in_any_time_zone() -> None:
-    after = Looks(1, "2026-11-20T07:30:00-03:00", "2026-11-20T10:00:00+00:00", None)
-    before = Looks(1, "2026-11-20T06:30:00-03:00", "2026-11-20T10:00:00+00:00", None)
-    assert "recorded after this challenger's answers" in markdown(comparison(), Background(looks=after))
-    assert "Warning" not in markdown(comparison(), Background(looks=before))
-
-
-def test_numbers_are_written_with_signs_and_floors() -> None:
-    assert [signed(value) for value in (0.1234, -0.1, 0.0, -0.0001, None)] == [
-        "+0.123",
-        "−0.100",
-        "0.000",
-        "0.000",
-        "unknown",
-    ]
-    assert [p_value(value) for value in (0.0001, 0.001, 0.5)] == ["< 0.001", "0.001", "0.500"]

@@ -12,19 +12,14 @@ from schemas.evaluate_config import EvaluateConfig, RivalConfig
 from schemas.prompts import PromptRow
 from tasks.evaluate import stage
 from tasks.evaluate.answers_file import Answer, Batch, write_answers
-from tasks.evaluate.background import AnsweredPrompt, Looks
+from tasks.evaluate.background import AnsweredPrompt, Background, LearningCurve, Looks
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.judge import JudgeReport
-from tasks.evaluate.stage import Answered, Known
 from tasks.policy.generate import StopReason
 from tests.tasks.curate.prompt_rows import prompt_row
 
 RIGHT = '{"polarity": "positive", "score": 5}'
 WRONG = "gostei"
-TRAINING: Mapping[str, Any] = {
-    "validation": [{"step": 0, "mean_reward": 0.25}, {"step": 10, "mean_reward": 0.75}],
-    "chosen_step": 10,
-}
 ROWS: tuple[PromptRow, ...] = tuple(prompt_row("sentiment", f"Avaliação {name}") for name in "abcdefghijkl")
 
 
@@ -44,7 +39,7 @@ def write(folder: Path, right: int, samples: int = 1) -> Path:
         )
         for sample in range(samples)
     ]
-    write_answers(folder, ROWS, batches, ours=True)
+    write_answers(folder, ROWS, batches, "temperature 0.1, at most 64 tokens", ours=True)
     return folder
 
 
@@ -67,17 +62,17 @@ def run(
         "grounded",
         99,
         store=AUDIT_FOLDER / "store",
-        answered=Answered(
-            base=write(folder / "base", base, samples),
-            tuned={seed: write(folder / f"tuned-{seed}", right, samples) for seed, right in tuned.items()},
-            champion=None if champion is None else write(folder / "champion", champion, samples),
-            rival=None if rival is None else write(folder / "rival", rival, samples),
-        ),
-        known=Known(
-            chosen_seed=chosen,
-            trainings=dict.fromkeys(tuned, TRAINING),
+        base=write(folder / "base", base, samples),
+        tuned={seed: write(folder / f"tuned-{seed}", right, samples) for seed, right in tuned.items()},
+        others={
+            name: write(folder / name, right, samples)
+            for name, right in (("champion", champion), ("rival", rival))
+            if right is not None
+        },
+        chosen_seed=chosen,
+        known=Background(
+            learning_curves=dict.fromkeys(tuned, LearningCurve(((0, 0.25), (10, 0.75)), 10)),
             identities={"dataset": "d" * 64},
-            decoding="temperature 0.1, 64 tokens",
             looks=Looks(1, "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00", None),
         ),
         judge=judge,
@@ -115,7 +110,7 @@ def test_each_score_carries_its_seed_its_sample_its_truth_and_how_it_was_drawn(t
     ]
     assert {each["seed"] for each in scores(tmp_path, "base")} == {99}
     assert [each["truth"] for each in tuned[:12]] == [1.0] * 6 + [0.0] * 6
-    assert {each["decoding"] for each in tuned} == {"temperature 0.1, 64 tokens"}
+    assert {each["decoding"] for each in tuned} == {"temperature 0.1, at most 64 tokens"}
 
 
 @pytest.mark.parametrize(("chosen", "accuracy"), [(42, 0.5), (123, 1.0)])
@@ -131,8 +126,8 @@ def test_a_seed_that_lost_is_an_objection_though_the_mean_gained(tmp_path: Path)
     assert any(reason.startswith("seed 42 did not gain") for reason in comparison.gate.reasons)
 
 
-def test_a_gain_over_the_base_is_promoted_where_the_champion_is_no_better(tmp_path: Path) -> None:
-    gate = run(tmp_path, {1: 11}, chosen=1, champion=11).gate
+def test_a_gain_over_the_base_is_promoted_where_the_champion_gained_less(tmp_path: Path) -> None:
+    gate = run(tmp_path, {1: 12}, chosen=1, champion=9).gate
     assert gate.verdict == "promote"
     assert any("champion" in reason for reason in gate.reasons)
 
@@ -143,6 +138,13 @@ def test_a_gain_over_the_base_is_held_where_the_champion_is_better(tmp_path: Pat
     assert all("champion" in reason for reason in gate.reasons)
     assert report(tmp_path)["gate"] == {"verdict": "hold", "reasons": list(gate.reasons)}
     assert report(tmp_path)["champion"]["overall"]["mean_difference"] < 0
+
+
+def test_seeds_that_gain_together_hold_a_chosen_one_that_is_no_good_alone(tmp_path: Path) -> None:
+    gate = run(tmp_path, {1: 6, 2: 12, 3: 12}, chosen=1, base=5).gate
+    assert gate.verdict == "hold"
+    assert [reason for reason in gate.reasons if reason.startswith("by seed 1 alone, which would be promoted")]
+    assert not any("seed 2" in reason for reason in gate.reasons)
 
 
 def test_the_champion_is_held_against_the_policy_that_may_be_promoted(tmp_path: Path) -> None:
@@ -160,7 +162,7 @@ def test_a_damaged_challenger_is_held_for_its_harm(tmp_path: Path) -> None:
 def test_a_rival_is_shown_and_decides_nothing(tmp_path: Path) -> None:
     gate = run(tmp_path, {1: 9}, chosen=1, rival=12).gate
     assert gate.verdict == "promote"
-    assert report(tmp_path)["rivals"]["rival-70b"]["overall"]["mean_difference"] < 0
+    assert report(tmp_path)["rival"]["overall"]["mean_difference"] < 0
     assert [each["model"] for each in report(tmp_path)["serving"]] == ["base", "tuned", "rival-70b"]
     assert not any("rival-70b" in reason for reason in gate.reasons)
 
@@ -170,7 +172,7 @@ def test_the_judge_reads_each_prompts_first_answers_side_by_side(tmp_path: Path)
 
     def judge(answers: Any) -> JudgeReport:
         seen.extend(answers)
-        return JudgeReport("judge", 12, 6, 0, 6, 0, 0, 0, None, None, None, "")
+        return JudgeReport("judge", 12, 6, 0, 6, 0, 0, 0, None, None, None, "", None)
 
     run(tmp_path, {1: 6}, chosen=1, base=0, samples=2, judge=judge)
     assert [answer.prompt_id for answer in seen] == [row.prompt_id for row in ROWS]

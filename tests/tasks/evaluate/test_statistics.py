@@ -154,8 +154,28 @@ def test_a_constant_added_to_both_models_changes_nothing(twentieths: list[int], 
     lower = measured(np.full_like(differences, 0.3), 0.3 + differences)
     higher = measured(np.full_like(differences, 0.3 + constant / 50), 0.3 + constant / 50 + differences)
     for name, value in asdict(lower).items():
-        if name not in ("mean_base", "mean_tuned"):
+        # Where nothing differs, how many prompts are needed depends on what there is to lose.
+        if name not in ("mean_base", "mean_tuned") and (name != "n_for_margin" or np.ptp(differences)):
             assert asdict(higher)[name] == pytest.approx(value), name
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=60))
+def test_the_typical_difference_is_the_median_of_the_means_of_all_pairs(values: list[float]) -> None:
+    differences = np.round(np.array(values), 9)
+    first, second = np.triu_indices(len(differences))
+    expected = np.median((differences[first] + differences[second]) / 2)
+    assert hodges_lehmann(differences) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("base", "margin", "prompts"), [(1.0, 0.05, 59), (0.5, 0.05, 29), (0.0, 0.05, 2), (1.0, 0.1, 29)]
+)
+def test_ties_exclude_a_loss_only_on_many_prompts(base: float, margin: float, prompts: int) -> None:
+    scores = np.full((5, 1), base)
+    block = measure(scores, scores, margin=margin, resamples=1_000, rng=generator())
+    assert (block.n_for_margin, block.verdict) == (prompts, "inconclusive")
+    # The loss that so many prompts can have missed with a probability of .05 is the margin.
+    assert prompts == 2 or (1 - margin / base) ** prompts <= 0.05 < (1 - margin / base) ** (prompts - 1)
 
 
 def test_the_order_of_prompts_and_of_seeds_is_of_no_matter() -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from tasks.evaluate.variance import Components, Numbers, components, error_of_the_mean, mean_variance
 
 NO_SAMPLES = np.full((1, 1), np.nan)
+NO_BASE = np.zeros(1)
 
 
 def draw(rng: np.random.Generator, truth: Components, prompts: int, seeds: int, samples: int) -> Numbers:
@@ -20,11 +21,11 @@ def draw(rng: np.random.Generator, truth: Components, prompts: int, seeds: int, 
 
 def test_components_are_right_on_average() -> None:
     rng = np.random.default_rng(0)
-    truth = Components(prompt=0.09, seed=0.01, interaction=0.02, sample=0.04)
+    truth = Components(prompt=0.09, seed=0.01, interaction=0.02, sample=0.04, base_sample=0.0)
     found = []
     for _ in range(300):
         answers = draw(rng, truth, 40, 4, 3)
-        each = components(answers.mean(axis=2), answers.var(axis=2, ddof=1), 3)
+        each = components(answers.mean(axis=2), answers.var(axis=2, ddof=1), NO_BASE, 3)
         found.append([each.prompt, each.seed, each.interaction, each.sample])
     mean = np.mean(found, axis=0)
     assert mean == pytest.approx([truth.prompt, truth.seed, truth.interaction, truth.sample], rel=0.08)
@@ -32,19 +33,19 @@ def test_components_are_right_on_average() -> None:
 
 def test_a_worked_example_by_hand() -> None:
     # Means by prompt .1 and .3, by seed .1 and .3, no rest: mean squares .04, .04 and 0.
-    found = components(np.array([[0.0, 0.2], [0.2, 0.4]]), NO_SAMPLES, 1)
+    found = components(np.array([[0.0, 0.2], [0.2, 0.4]]), NO_SAMPLES, NO_BASE, 1)
     assert (found.prompt, found.seed, found.interaction, found.sample) == pytest.approx((0.02, 0.02, 0, 0), abs=1e-12)
 
 
 def test_what_cannot_be_told_is_part_of_the_prompts() -> None:
     differences = np.array([[0.1], [0.3], [-0.2], [0.0]])
-    one_sample = components(differences, NO_SAMPLES, 1)
+    one_sample = components(differences, NO_SAMPLES, NO_BASE, 1)
     assert one_sample.prompt == pytest.approx(float(np.var(differences, ddof=1)))
     assert (one_sample.seed, one_sample.interaction, one_sample.sample) == (0, 0, 0)
-    four_samples = components(differences, np.full((4, 1), 0.08), 4)
+    four_samples = components(differences, np.full((4, 1), 0.08), NO_BASE, 4)
     assert four_samples.sample == pytest.approx(0.08)
     assert four_samples.prompt == pytest.approx(one_sample.prompt - 0.02)
-    assert components(np.array([[0.1, 0.5]]), NO_SAMPLES, 1) == Components(0.0, 0.0, 0.0, 0.0)
+    assert components(np.array([[0.1, 0.5]]), NO_SAMPLES, NO_BASE, 1) == Components(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @settings(max_examples=50, deadline=None)
@@ -59,13 +60,13 @@ def test_what_cannot_be_told_is_part_of_the_prompts() -> None:
 )
 def test_no_component_is_below_zero(rows: list[list[float]]) -> None:
     differences = np.array(rows)
-    found = components(differences, np.full_like(differences, 0.02), 4)
+    found = components(differences, np.full_like(differences, 0.02), NO_BASE, 4)
     assert min(found.prompt, found.seed, found.interaction, found.sample) >= 0
 
 
 def test_the_variance_of_the_mean_is_that_of_repeated_experiments() -> None:
     rng = np.random.default_rng(1)
-    truth = Components(prompt=0.04, seed=0.01, interaction=0.02, sample=0.0)
+    truth = Components(prompt=0.04, seed=0.01, interaction=0.02, sample=0.0, base_sample=0.0)
     experiments = [draw(rng, truth, 30, 3, 1)[..., 0] for _ in range(2_000)]
     of_the_mean = float(np.var([each.mean() for each in experiments]))
     parts = [mean_variance(each) for each in experiments]
@@ -87,3 +88,20 @@ def test_one_seed_has_the_variance_between_prompts_only() -> None:
     assert mean_variance(differences).per_prompt == pytest.approx(float(np.var(differences, ddof=1)))
     assert mean_variance(differences).shared == 0
     assert error_of_the_mean(differences) == pytest.approx((float(np.var(differences, ddof=1)) / 4, 3))
+
+
+def test_a_base_that_was_scored_once_is_no_answer_of_each_seed() -> None:
+    """Planned for as many seeds and samples as were run, the variance of the mean is what the runs themselves show."""
+    rng = np.random.default_rng(5)
+    base_noise, tuned_noise, n_seeds, n_samples = 0.3, 0.2, 5, 4
+    found = []
+    for _ in range(200):
+        base = rng.normal(0, base_noise, (40, 1, n_samples))
+        tuned = rng.normal(0.1, 0.1, (40, 1, 1)) + rng.normal(0, tuned_noise, (40, n_seeds, n_samples))
+        differences = tuned.mean(axis=2) - base.mean(axis=2)
+        own, of_the_base = tuned.var(axis=2, ddof=1), base.var(axis=2, ddof=1)[:, 0]
+        found.append(components(differences, own, of_the_base, n_samples))
+    assert np.mean([each.base_sample for each in found]) == pytest.approx(base_noise**2, rel=0.05)
+    assert np.mean([each.sample for each in found]) == pytest.approx(tuned_noise**2, rel=0.05)
+    assert np.mean([each.prompt for each in found]) == pytest.approx(0.01, rel=0.15)
+    assert np.mean([each.interaction for each in found]) < 0.002

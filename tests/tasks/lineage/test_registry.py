@@ -90,7 +90,10 @@ def register(recorder: Recorder, registry: Registry) -> Register:
 
 
 def several(register: Register, name: str, count: int) -> list[str]:
-    return [register(name, artifact("evaluation", "abcdef"[index])) for index in range(count)]
+    """Register as many policies, each with an evaluation of its own."""
+    return [
+        register(name, artifact("evaluation", letter), policy=artifact("policy", letter)) for letter in "abcdef"[:count]
+    ]
 
 
 def move(registry: Registry, name: str, version: str, forced: str | None = None) -> str | None:
@@ -142,16 +145,15 @@ def test_the_newest_version_is_the_one_with_the_highest_number(registry: Registr
     assert registry.version("many", None).version == "11"
 
 
-def test_the_first_version_of_a_policy_is_found(registry: Registry, register: Register) -> None:
-    other = artifact("policy", "7")
-    register("first", artifact("evaluation", "a"), policy=other)
-    register("first", artifact("evaluation", "b"))
-    register("first", artifact("evaluation", "c"))
-    found = registry.first_of("first", POLICY.sha256)
-    assert found is not None
-    assert (found.version, found.evaluation) == ("2", "b" * 64)
-    assert registry.first_of("first", "0" * 64) is None
-    assert registry.first_of("nothing", POLICY.sha256) is None
+def test_all_versions_are_listed_the_newest_first_without_foreign_ones(
+    registry: Registry, register: Register, client: Any, folder: Path
+) -> None:
+    register("listed", artifact("evaluation", "a"), policy=artifact("policy", "7"))
+    client.create_model_version("listed", source=(folder / "artifacts").as_uri())
+    register("listed", artifact("evaluation", "b"))
+    listed = [(each.version, each.policy, each.evaluation) for each in registry.versions("listed")]
+    assert listed == [("3", POLICY.sha256, "b" * 64), ("1", "7" * 64, "a" * 64)]
+    assert registry.versions("nothing") == []
 
 
 @pytest.mark.parametrize(("name", "number"), [("unknown-model", None), ("unknown-model", "1")])
@@ -199,6 +201,52 @@ def test_promoting_the_champion_again_changes_nothing(registry: Registry, regist
     assert aliases(client, "same") == {CHAMPION: second, PREVIOUS: first}
 
 
+def test_a_newer_version_of_the_champions_policy_leaves_previous_alone(
+    registry: Registry, register: Register, client: Any
+) -> None:
+    other, champion = several(register, "anew", 2)
+    newer = register("anew", artifact("evaluation", "c"), policy=artifact("policy", "b"))
+    move(registry, "anew", other)
+    move(registry, "anew", champion)
+    assert move(registry, "anew", newer) == champion
+    assert aliases(client, "anew") == {CHAMPION: newer, PREVIOUS: other}
+    assert registry.roll_back("anew", CHAMPION, PREVIOUS).back.version == other
+
+
+def test_a_rollback_never_goes_to_another_version_of_the_same_policy(
+    registry: Registry, register: Register, client: Any
+) -> None:
+    """A promotion of another policy that was killed between the two aliases leaves both on one version."""
+    first, second = (register("itself", artifact("evaluation", letter)) for letter in "ab")
+    move(registry, "itself", first)
+    client.set_registered_model_alias("itself", PREVIOUS, first)
+    move(registry, "itself", second)
+    assert aliases(client, "itself") == {CHAMPION: second, PREVIOUS: first}
+    with pytest.raises(InputError, match="is version 2, and no other policy before it is known"):
+        registry.roll_back("itself", CHAMPION, PREVIOUS)
+
+
+def test_a_promotion_by_a_person_takes_the_rollback_off_all_versions_of_the_policy(
+    registry: Registry, register: Register
+) -> None:
+    first, second = several(register, "off", 2)
+    move(registry, "off", first)
+    move(registry, "off", second)
+    registry.roll_back("off", CHAMPION, PREVIOUS)
+    newer = register("off", artifact("evaluation", "c"), policy=artifact("policy", "b"))
+    move(registry, "off", newer)
+    assert [version.rolled_back_at for version in registry.versions("off")] == [None, None, None]
+
+
+def test_a_champion_that_a_kill_or_a_hand_left_without_its_mark_has_it_once_it_is_replaced(
+    registry: Registry, register: Register, client: Any
+) -> None:
+    first, second = several(register, "unmarked", 2)
+    client.set_registered_model_alias("unmarked", CHAMPION, first)
+    move(registry, "unmarked", second)
+    assert registry.version("unmarked", first).promoted_at is not None
+
+
 def test_a_forced_promotion_keeps_its_reason(registry: Registry, register: Register) -> None:
     number = register("forced", verdict="hold")
     move(registry, "forced", number, forced="a loja pediu; risco aceito")
@@ -230,11 +278,11 @@ def test_a_rollback_is_refused_where_there_is_nothing_to_go_back_to(
     with pytest.raises(InputError, match="no version of nowhere is `champion`"):
         registry.roll_back("nowhere", CHAMPION, PREVIOUS)
     move(registry, "nowhere", first)
-    with pytest.raises(InputError, match="is version 1, and no version before it is known"):
+    with pytest.raises(InputError, match="is version 1, and no other policy before it is known"):
         registry.roll_back("nowhere", CHAMPION, PREVIOUS)
     move(registry, "nowhere", second)
     registry.roll_back("nowhere", CHAMPION, PREVIOUS)
-    with pytest.raises(InputError, match="is version 1, and no version before it is known"):
+    with pytest.raises(InputError, match="is version 1, and no other policy before it is known"):
         registry.roll_back("nowhere", CHAMPION, PREVIOUS)
     assert aliases(client, "nowhere") == {CHAMPION: first}
 
@@ -297,7 +345,7 @@ def test_a_rollback_killed_at_any_write_leaves_a_champion_and_is_never_half_beli
         assert aliases(client, name)[CHAMPION] == new
         assert registry.roll_back(name, CHAMPION, PREVIOUS).back.version == old
     else:
-        with pytest.raises(InputError, match="is version 1, and no version before it is known"):
+        with pytest.raises(InputError, match="is version 1, and no other policy before it is known"):
             registry.roll_back(name, CHAMPION, PREVIOUS)
     assert aliases(client, name)[CHAMPION] == old
     assert registry.version(name, new).rolled_back_at is not None

@@ -5,19 +5,19 @@ plan is made first, with its time, and each evaluation says which look of its ch
 """
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
 from schemas.artifact import ArtifactRecord
+from schemas.prompts import TEST_FILE
 from schemas.tasks import SpecName
 from tasks.evaluate.background import Looks
 from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
 
 PLAN_FILE: Final = "plan.json"
-TEST_SPLIT: Final = "data/test.parquet"
-"""Of a dataset artifact."""
 
 
 class EvaluationPlan(BaseModel):
@@ -64,38 +64,53 @@ def read_plan(folder: Path) -> EvaluationPlan:
 def count_looks(store: ArtifactStore, plan: ArtifactRecord) -> Looks:
     """Say which look of the plan's challengers at its test split comes now, by the evaluations that the store holds.
 
+    To evaluate the same plan again is the same look: it gives the same numbers. Another plan is another look.
+
     Args:
-        store: Holds the plan, the answers and every earlier evaluation.
-        plan: The plan's record; its time is when the margin was recorded.
+        store: Holds the plan, the answers of its challengers and every earlier evaluation.
+        plan: The plan's record.
     """
     planned = read_plan(store.path(plan.sha256))
-    earlier = list(_earlier_plans(store, planned))
-    margins = [before.margin for before in earlier if before.margin != planned.margin]
-    first_read = min(_times_read(store, planned), default=None)
+    earlier = {sha256: before for sha256, before in _evaluated_plans(store, planned).items() if sha256 != plan.sha256}
+    margins = [before.margin for before in earlier.values() if before.margin != planned.margin]
     return Looks(
         number=1 + len(earlier),
-        margin_recorded_at=plan.created_at.isoformat(timespec="seconds"),
-        first_read_at=None if first_read is None else first_read,
+        margin_recorded_at=_written(min(_times_of_the_margin(store, planned))),
+        first_read_at=_written(min(_times_read(store, planned))),
         margin_before=margins[0] if margins else None,
     )
 
 
-def _earlier_plans(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[EvaluationPlan]:
-    """Yield the plan of each evaluation of one of the challengers on the same test split, the newest first."""
-    for evaluation in store.records("evaluation"):
+def _evaluated_plans(store: ArtifactStore, planned: EvaluationPlan) -> dict[str, EvaluationPlan]:
+    """Return the plans that challengers of this one were evaluated by on its test split, the newest first."""
+    digests = dict.fromkeys(evaluation.inputs.get("plan", "") for evaluation in store.records("evaluation"))
+    return {sha256: plan for sha256, plan in _plans(store, planned) if sha256 in digests}
+
+
+def _times_of_the_margin(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[datetime]:
+    """Yield when the margin was recorded: by this plan, and by others of its challengers with the same margin."""
+    for sha256, plan in _plans(store, planned):
+        if plan.margin == planned.margin:
+            yield store.record(sha256).created_at
+
+
+def _plans(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[tuple[str, EvaluationPlan]]:
+    """Yield each plan of one of the challengers for the same test split, this one too, the newest first."""
+    for record in store.records("plan"):
         try:
-            before = read_plan(store.path(evaluation.inputs["plan"]))
-        except (KeyError, ArtifactDamaged):
+            plan = read_plan(store.path(record.sha256))
+        except (OSError, ValueError):
+            # A plan of another version of this file; nothing can be evaluated by it any more.
             continue
-        if before.test_split == planned.test_split and _share_a_challenger(before, planned):
-            yield before
+        if plan.test_split == planned.test_split and _share_a_challenger(plan, planned):
+            yield record.sha256, plan
 
 
 def _share_a_challenger(first: EvaluationPlan, second: EvaluationPlan) -> bool:
     return not set(first.challengers.values()).isdisjoint(second.challengers.values())
 
 
-def _times_read(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[str]:
+def _times_read(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[datetime]:
     """Yield when answers of each challenger to the test split were made."""
     for answers in store.records("answers"):
         if answers.inputs.get("policy") not in planned.challengers.values():
@@ -104,5 +119,9 @@ def _times_read(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[str]:
             dataset = store.record(answers.inputs["dataset"])
         except ArtifactDamaged:
             continue
-        if dataset.files.get(TEST_SPLIT) == planned.test_split:
-            yield answers.created_at.isoformat(timespec="seconds")
+        if dataset.files.get(TEST_FILE) == planned.test_split:
+            yield answers.created_at
+
+
+def _written(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")

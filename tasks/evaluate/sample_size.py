@@ -3,15 +3,19 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from schemas.errors import InputError
 from tasks.evaluate.variance import Components, MeanVariance
 
-ALPHA = 0.05
-POWER = 0.80
+SMALLEST_EFFECT: Final = 1e-4
+"""A smaller difference of scores nobody means, and no number of prompts shows."""
+ALPHA: Final = 0.05
+POWER: Final = 0.80
+PLANNED_SEEDS: Final = (1, 3, 5, 10)
+PLANNED_SAMPLES: Final = (1, 4)
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,26 @@ class Need:
     """The smallest number of prompts, 2 or more; None where none is enough, since the seeds alone spread too widely."""
 
 
+@dataclass(frozen=True)
+class EarlierComparison:
+    """What an earlier comparison found that a next one can be planned by."""
+
+    components: Mapping[str, Components]
+    """Variances of the difference, `overall` and by task, of what has prompts that differ."""
+    without_spread: tuple[str, ...]
+    """The scopes that are not among them: all their prompts have one difference, or there is one prompt."""
+    margin: float
+    """The margin that it used, in score."""
+    n_seeds: int
+    """Training seeds of the tuned model."""
+
+
 def plan(
-    components: Components, effect: float, *, seeds: Sequence[int] = (1, 2, 3, 5, 10), samples: Sequence[int] = (1, 4)
+    components: Components,
+    effect: float,
+    *,
+    seeds: Sequence[int] = PLANNED_SEEDS,
+    samples: Sequence[int] = PLANNED_SAMPLES,
 ) -> tuple[Need, ...]:
     """Return the prompts that a true difference needs, for each number of training seeds and of samples.
 
@@ -41,10 +63,10 @@ def plan(
         samples: Numbers of samples to plan for.
 
     Raises:
-        InputError: The effect is not above 0, or larger than a score can be.
+        InputError: The effect is smaller than anybody means, or larger than a score can be.
     """
-    if not 0 < effect <= 1:
-        raise InputError(f"the effect is {effect}; it must lie above 0 and be 1 at most, such as 0.05")
+    if not SMALLEST_EFFECT <= effect <= 1:
+        raise InputError(f"the effect is {effect}; it must lie between {SMALLEST_EFFECT:g} and 1, such as 0.05")
     return tuple(
         Need(n_seeds, n_samples, prompts_needed(_of_the_mean(components, n_seeds, n_samples), effect))
         for n_seeds in seeds
@@ -63,47 +85,41 @@ def prompts_needed(variance: MeanVariance, effect: float) -> int | None:
     return max(2, math.ceil(variance.per_prompt / left)) if left > 0 else None
 
 
-def read_components(report: Path) -> Mapping[str, Components]:
-    """Read the components of variance, by scope, from a comparison's `report.json`.
-
-    A report that has none tells the spread between prompts by its minimum detectable effect. Scopes with one prompt
-    tell nothing and are left out.
+def read_comparison(report: Path) -> EarlierComparison:
+    """Read what a comparison's `report.json` tells of the variance.
 
     Raises:
-        InputError: The file cannot be read, or is no report of a comparison of two prompts or more.
+        InputError: The file cannot be read, is no report of a comparison, or none of its prompts differ.
     """
     try:
         document = json.loads(report.read_text(encoding="utf-8"))
-        blocks = {"overall": document["overall"], **document["tasks"]}
-        variance = document.get("variance", {})
-        found = {
-            scope: _checked(Components(**variance[scope])) if scope in variance else _from_effect(block)
-            for scope, block in blocks.items()
-            if block["mde"] is not None
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        scopes = {"overall": document["overall"], **document["tasks"]}
+        found = {scope: _checked(Components(**document["variance"][scope])) for scope in scopes}
+        margin, n_seeds = float(document["margin"]), int(document["overall"]["n_seeds"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise InputError(
             f"{report} is no report of a comparison ({type(error).__name__}: {error}); name its report.json"
         ) from error
-    if not found:
-        raise InputError(f"{report} compares one prompt, which tells no spread; name a report of two prompts or more")
-    return found
+    components = {scope: of_scope for scope, of_scope in found.items() if any(astuple(of_scope))}
+    if not components:
+        raise InputError(f"{report}: every prompt has the same difference, which is no spread to plan by; name another")
+    without = tuple(scope for scope in found if scope not in components)
+    return EarlierComparison(components, without, margin, n_seeds)
 
 
 def _of_the_mean(components: Components, seeds: int, samples: int) -> MeanVariance:
-    per_answer = components.interaction + components.sample / samples
-    return MeanVariance(per_prompt=components.prompt + per_answer / seeds, shared=components.seed / seeds)
+    of_the_base = components.base_sample / samples
+    of_each_seed = components.interaction + components.sample / samples
+    per_prompt = components.prompt + of_the_base + of_each_seed / seeds
+    return MeanVariance(per_prompt=per_prompt, shared=components.seed / seeds)
 
 
 def _checked(found: Components) -> Components:
     for name, variance in asdict(found).items():
-        if not 0 <= variance < math.inf:
-            raise ValueError(f"the variance {name} is {variance}, below 0 or no number")
+        # Of differences between two scores, each in [0, 1].
+        if not 0 <= variance <= 2:
+            raise ValueError(f"the variance {name} is {variance}, below 0 or more than scores can have")
     return found
-
-
-def _from_effect(block: Mapping[str, Any]) -> Components:
-    return _checked(Components((block["mde"] / _normal_distance()) ** 2 * block["n_prompts"], 0.0, 0.0, 0.0))
 
 
 def _normal_distance() -> float:

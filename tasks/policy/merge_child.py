@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from schemas.disk import write_whole
-from schemas.prompts import read_prompts
+from schemas.prompts import VALIDATION_FILE, read_prompts
 from tasks.policy.child import Channel, serve
 from tasks.policy.merge import MERGED_FOLDER, check_prompts, write_merged
 
@@ -37,7 +37,7 @@ def main(request_file: Path, channel: Channel) -> None:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
-    prompts = check_prompts(read_prompts(request.dataset / "data" / "validation.parquet"))
+    prompts = check_prompts(read_prompts(request.dataset / VALIDATION_FILE))
     check = write_merged(
         request.base,
         request.adapter,

@@ -1,0 +1,131 @@
+"""The plan is made before the test split is read, and every look at it is counted."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.prompts import TEST_FILE
+from tasks.evaluate.preregistration import EvaluationPlan, count_looks, read_plan, write_plan
+from tasks.lineage.artifacts import ArtifactStore
+
+PLAN = EvaluationPlan(
+    margin=0.05,
+    resamples=1_000,
+    seed=1,
+    temperature=0.1,
+    samples=1,
+    max_tokens=64,
+    spec="grounded",
+    reward_version="v",
+    test_split="",
+    base="base",
+    challengers={1: "one", 2: "two"},
+    champion=None,
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ArtifactStore:
+    return ArtifactStore(tmp_path / "artifacts")
+
+
+def commit(
+    store: ArtifactStore, kind: ArtifactKind, files: Mapping[str, str], inputs: Mapping[str, str] | None = None
+) -> ArtifactRecord:
+    with store.draft() as draft:
+        for name, text in files.items():
+            (draft / name).parent.mkdir(parents=True, exist_ok=True)
+            (draft / name).write_text(text, encoding="utf-8")
+        return store.commit(draft, kind=kind, stage=kind, code_version="c", config_digest="d", inputs=inputs or {})
+
+
+def commit_plan(store: ArtifactStore, plan: EvaluationPlan) -> ArtifactRecord:
+    with store.draft() as draft:
+        write_plan(plan, draft)
+        return store.commit(draft, kind="plan", stage="plan", code_version="c", config_digest="d", inputs={})
+
+
+def answered(store: ArtifactStore, text: str = "the test split") -> tuple[EvaluationPlan, ArtifactRecord]:
+    """Give a plan for a test split, and the answers of a challenger to it, which are older than any plan."""
+    dataset = commit(store, "dataset", {TEST_FILE: text, "data/train.parquet": "train"})
+    answers = commit(store, "answers", {"rollouts.jsonl": text}, {"policy": "one", "dataset": dataset.sha256})
+    return PLAN.model_copy(update={"test_split": dataset.files[TEST_FILE]}), answers
+
+
+def evaluate(store: ArtifactStore, plan: EvaluationPlan, text: str = "report") -> ArtifactRecord:
+    record = commit_plan(store, plan)
+    commit(store, "evaluation", {"report.json": text}, {"plan": record.sha256})
+    return record
+
+
+def written(record: ArtifactRecord) -> str:
+    return record.created_at.isoformat(timespec="seconds")
+
+
+def test_a_plan_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    write_plan(PLAN, tmp_path)
+    assert read_plan(tmp_path) == PLAN
+
+
+def test_the_same_plan_keeps_the_time_at_which_it_was_first_made(store: ArtifactStore) -> None:
+    assert commit_plan(store, PLAN).created_at == commit_plan(store, PLAN).created_at
+
+
+def test_a_first_look_is_the_first(store: ArtifactStore) -> None:
+    plan, answers = answered(store)
+    record = commit_plan(store, plan)
+    looks = count_looks(store, record)
+    assert (looks.number, looks.margin_before) == (1, None)
+    assert (looks.margin_recorded_at, looks.first_read_at) == (written(record), written(answers))
+
+
+def test_a_second_look_is_counted_where_one_challenger_was_tested_on_the_same_split(store: ArtifactStore) -> None:
+    plan, _ = answered(store)
+    evaluate(store, plan.model_copy(update={"challengers": {1: "one"}, "margin": 0.1}))
+    looks = count_looks(store, commit_plan(store, plan))
+    assert (looks.number, looks.margin_before) == (2, 0.1)
+
+
+def test_the_same_plan_evaluated_again_is_the_same_look(store: ArtifactStore) -> None:
+    plan, _ = answered(store)
+    for text in ("once", "and again"):
+        record = evaluate(store, plan, text)
+    assert count_looks(store, record).number == 1
+
+
+def test_a_plan_that_was_never_evaluated_is_no_look(store: ArtifactStore) -> None:
+    plan, _ = answered(store)
+    commit_plan(store, plan.model_copy(update={"margin": 0.2}))
+    assert count_looks(store, commit_plan(store, plan)).number == 1
+
+
+def test_other_challengers_and_other_test_splits_are_no_looks(store: ArtifactStore) -> None:
+    plan, _ = answered(store)
+    elsewhere, _ = answered(store, "another test split")
+    evaluate(store, elsewhere)
+    evaluate(store, plan.model_copy(update={"challengers": {1: "three"}}))
+    assert count_looks(store, commit_plan(store, plan)).number == 1
+
+
+def test_a_margin_keeps_the_time_at_which_it_was_first_recorded_whatever_else_changes(
+    store: ArtifactStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, _ = answered(store)
+    first = commit_plan(store, plan)
+    later = commit_plan(store, plan.model_copy(update={"resamples": 2_000}))
+    other = commit_plan(store, plan.model_copy(update={"margin": 0.2}))
+    times = {first.sha256: 1, later.sha256: 2, other.sha256: 3}
+    monkeypatch.setattr(ArtifactStore, "record", lambda self, sha256: _at(real(self, sha256), times.get(sha256)))
+    assert count_looks(store, later).margin_recorded_at == "2026-01-01T00:00:00+00:00"
+    assert count_looks(store, other).margin_recorded_at == "2026-01-03T00:00:00+00:00"
+
+
+real = ArtifactStore.record
+
+
+def _at(record: ArtifactRecord, day: int | None) -> ArtifactRecord:
+    """Date a plan, since all of a test's are made within a second."""
+    return record if day is None else record.model_copy(update={"created_at": datetime(2026, 1, day, tzinfo=UTC)})

@@ -1,0 +1,25 @@
+"""MLflow gets the same numbers of an evaluation and of a version, and none that is not known."""
+
+from tasks.evaluate.report_metrics import metrics_of_report
+from tests.tasks.evaluate.small_comparison import comparison
+
+FIGURES = {"mean_base", "mean_tuned", "mean_difference", "ci_low", "ci_high", "p_signflip", "p_holm", "p_harm"}
+
+
+def test_each_scope_has_its_numbers_and_the_ground_truth_its_difference() -> None:
+    compared = comparison(with_truth=True)
+    metrics = metrics_of_report(compared.report())
+    assert compared.ground_truth is not None
+    assert metrics.pop("ground_truth.mean_difference") == compared.ground_truth.overall.mean_difference
+    assert metrics["overall.ci_low"] == compared.overall.ci_low
+    assert set(metrics) == {f"{scope}.{figure}" for scope in ("overall", *compared.tasks) for figure in FIGURES}
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    report = comparison().report()
+    report["overall"] = {**report["overall"], "ci_low": None, "ci_high": None}
+    metrics = metrics_of_report(report)
+    assert {name for name in metrics if name.startswith("overall.")} == {
+        f"overall.{figure}" for figure in FIGURES - {"ci_low", "ci_high"}
+    }
+    assert "ground_truth.mean_difference" not in metrics

@@ -1,0 +1,46 @@
+from dataclasses import replace
+
+from tasks.evaluate.background import Looks
+from tasks.evaluate.wording import headline, models_in, p_value, signed, warnings_of, when_margin_was_set
+from tests.tasks.evaluate.small_comparison import comparison
+
+
+def test_numbers_are_written_with_signs_and_floors() -> None:
+    assert [signed(value) for value in (0.1234, -0.1, 0.0, -0.0001, None)] == [
+        "+0.123",
+        "−0.100",
+        "0.000",
+        "0.000",
+        "unknown",
+    ]
+    assert [p_value(value) for value in (0.0001, 0.001, 0.5)] == ["< 0.001", "0.001", "0.500"]
+
+
+def test_headline_follows_the_verdicts() -> None:
+    promoted = comparison()
+    assert "better than the base and may be promoted" in headline(promoted)
+    held = replace(promoted, gate=replace(promoted.gate, verdict="hold"))
+    assert "not ready for promotion" in headline(held)
+    assert "worse" in headline(comparison(-0.2))
+    assert "cannot be told" in headline(comparison(0))
+
+
+def test_models_are_told_in_one_order_however_the_metrics_name_them() -> None:
+    assert models_in([["rival-70b", "tuned"], ["champion", "base"]]) == ["base", "tuned", "champion", "rival-70b"]
+    assert models_in([]) == []
+
+
+def test_a_margin_recorded_after_the_answers_is_told_and_warned_of_in_any_time_zone() -> None:
+    after = Looks(1, "2026-11-20T07:30:00-03:00", "2026-11-20T10:00:00+00:00", None)
+    (warning,) = warnings_of(after, 0.05)
+    assert "recorded after this challenger's answers" in warning
+    assert "10:30:00 UTC, after its answers to this split were first drawn" in when_margin_was_set(after, 0.05)
+
+
+def test_a_margin_recorded_before_the_answers_is_told_with_both_times() -> None:
+    before = Looks(1, "2026-11-20T06:30:00-03:00", "2026-11-20T10:00:00+00:00", None)
+    assert warnings_of(before, 0.05) == []
+    assert when_margin_was_set(before, 0.05) == (
+        "Look number 1 of this challenger at this test split. The margin of 0.05 was recorded on "
+        "2026-11-20 09:30:00 UTC, before its answers to this split were first drawn on 2026-11-20 10:00:00 UTC."
+    )
