@@ -122,7 +122,9 @@ def _promote(config: "Config", number: str | None, reason: str | None) -> dict[s
     }
     if reasons and reason is None:
         return document
-    if not reasons and reason is not None:
+    if reasons:
+        say(f"version {version.version} is promoted all the same: {'; '.join(reasons)}")
+    elif reason is not None:
         say(f"the gate promotes version {version.version}, so --force is not needed and its reason is not kept")
         reason = None
     return {**document, "promoted": True, "forced": reason, "path": _run(config, version, records, reason)}

@@ -73,10 +73,12 @@ def test_a_registered_version_is_promoted_and_a_held_one_by_force_and_that_is_ta
 
     held = shop.tucano("--json")
     assert held.returncode == 3
+    against = "it was not compared with version 1, which is `champion` now"
     assert last(held).endswith(
-        f"the gate holds version 2 of tucano2-commerce: {WHY_HELD}; promote it all the same with --force REASON"
+        f"the gate holds version 2 of tucano2-commerce: {WHY_HELD}; {against}; promote it all the same with --force "
+        "REASON"
     )
-    assert json.loads(held.stdout)["reasons"] == [WHY_HELD]
+    assert json.loads(held.stdout)["reasons"] == [WHY_HELD, against]
     assert not json.loads(held.stdout)["promoted"]
     assert shop.aliases == {"champion": "1"}
 
@@ -102,6 +104,12 @@ def test_a_registered_version_is_promoted_and_a_held_one_by_force_and_that_is_ta
     }
     assert shop.aliases == {"champion": "1"}
     assert len(shop.runs(rolled_back="2", version="1")) == 1
+
+    move(shop, "2")
+    stale = shop.tucano("1")
+    assert stale.returncode == 3
+    assert "it was not compared with version 2, which is `champion` now" in last(stale)
+    assert shop.aliases == {"champion": "2", "previous": "1"}
 
 
 def test_a_rollback_without_a_version_before_is_refused(shop: Shop) -> None:
