@@ -15,7 +15,7 @@ from schemas.errors import InputError
 from schemas.faults import first_few
 from schemas.json_lines import read_json_lines
 from schemas.shown_text import as_shown
-from schemas.tasks import TASK_NAMES, TaskName
+from schemas.tasks import TaskName
 
 _LONGEST_SHOWN = 64
 
@@ -55,7 +55,7 @@ def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[Answ
 
     Raises:
         InputError: A row is there twice or without its partner, a prompt lacks a seed, answers were drawn in different
-            ways, a part of a task's rows has no ground truth, or there are no rows. Rows are counted from 1.
+            ways, a part of a prompt's rows has no ground truth, or there are no rows. Rows are counted from 1.
     """
     base_rows, tuned_rows = _by_answer("base", base), _by_answer("tuned", tuned)
     base_seeds, tuned_seeds = ({answer.seed for answer in rows} for rows in (base_rows, tuned_rows))
@@ -136,17 +136,19 @@ def _refuse_other_decoding(files: Mapping[str, Sequence[PairedScore]]) -> None:
 
 
 def _refuse_truth_of_some(files: Mapping[str, Sequence[PairedScore]]) -> None:
-    """Refuse a task whose ground truth is known of some rows only: its numbers would be of a chosen few."""
-    for task in TASK_NAMES:
-        rows = {
-            name: [(number, score) for number, score in enumerate(scores, start=1) if score.task == task]
-            for name, scores in files.items()
-        }
-        without = {name: [n for n, score in of_task if score.truth is None] for name, of_task in rows.items()}
-        if not any(without.values()) or all(len(without[name]) == len(rows[name]) for name in files):
-            continue
+    """Refuse a prompt whose ground truth is known of some answers only: its numbers would be of a chosen few."""
+    known = {(score.task, score.prompt_id) for scores in files.values() for score in scores if score.truth is not None}
+    without = {
+        name: [
+            number
+            for number, score in enumerate(scores, start=1)
+            if score.truth is None and (score.task, score.prompt_id) in known
+        ]
+        for name, scores in files.items()
+    }
+    if any(without.values()):
         named = " and ".join(f"{_rows(numbers)} of {name}" for name, numbers in without.items() if numbers)
-        raise InputError(f"truth of {task} is missing in {named}; give it in all rows of a task in both files, or none")
+        raise InputError(f"truth is missing in {named}; give it in all rows of a prompt in both files, or in none")
 
 
 def _rows(numbers: Sequence[int]) -> str:

@@ -111,9 +111,10 @@ def test_a_task_without_ground_truth_stands_beside_one_that_has_it() -> None:
     assert [each.base_truth for each in pair(rows, rows).values()] == [None, 1]
 
 
-def test_ground_truth_of_some_rows_of_a_task_is_refused_and_the_rows_named() -> None:
+def test_ground_truth_of_some_rows_of_a_prompt_is_refused_and_the_rows_named() -> None:
     known, some = [score("a", truth=1), score("b", truth=0)], [score("a", truth=1), score("b")]
-    assert refusal(known, some).startswith("truth of push is missing in row 2 of tuned; give it in all rows")
+    assert len(pair(some, some)) == 2
+    assert refusal(known, some).startswith("truth is missing in row 2 of tuned; give it in all rows")
     unknown = [score("a"), score("b")]
     assert "missing in rows 1, 2 of base; give" in refusal(unknown, known)
     assert "missing in rows 1, 2 of base and row 2 of tuned; give" in refusal(unknown, some)
