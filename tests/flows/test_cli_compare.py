@@ -168,8 +168,8 @@ def test_a_row_that_is_no_score_is_named(tmp_path: Path, change: Row, sentence: 
         (rows(), [*rows(0.1), *rows(0.1, seed=1)[1:]], "are not in tuned: extraction prompt 000, seed 1, sample 0"),
         (rows(decoding="a"), rows(0.1, decoding="b"), 'decoding is "a" in all rows of base and "b" in all rows'),
         (rows(decoding="a"), changed(3, decoding="a"), "tuned is not drawn in one way: decoding is not given in row 1"),
-        (rows(truth=1.0), changed(3, truth=1.0), "truth of extraction is missing in rows 1, 2, 4, 5, 6, and 24 more"),
-        (rows(truth=1.0), rows(0.1), "truth of extraction is missing in rows 1, 2"),
+        (rows(truth=1.0), changed(3, truth=1.0), "truth is missing in rows 1, 2, 4, 5, 6, and 54 more"),
+        (rows(truth=1.0), rows(0.1), "truth is missing in rows 1, 2"),
     ],
 )
 def test_rows_that_cannot_be_compared_are_named(

@@ -117,7 +117,7 @@ def test_ground_truth_of_some_rows_of_a_prompt_is_refused_and_the_rows_named() -
     assert refusal(known, some).startswith("truth is missing in row 2 of tuned; give it in all rows")
     unknown = [score("a"), score("b")]
     assert "missing in rows 1, 2 of base; give" in refusal(unknown, known)
-    assert "missing in rows 1, 2 of base and row 2 of tuned; give" in refusal(unknown, some)
+    assert "missing in row 1 of base; give" in refusal(unknown, some)
 
 
 def test_answers_that_were_drawn_in_different_ways_are_refused() -> None:
