@@ -67,4 +67,4 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
 
 
 def skipped(said: str) -> list[str]:
-    return re.findall(r"^(\w+): skipped", said, flags=re.MULTILINE)
+    return re.findall(r"^([\w-]+): skipped", said, flags=re.MULTILINE)
