@@ -106,7 +106,7 @@ def run(
     champion = against(CHAMPION, chosen.pairs) if CHAMPION in others else None
     alone = against(BASE, chosen.pairs) if len(tuned) > 1 else None
     gate = comparison.gate
-    for name, other in ((f"by seed {chosen_seed} alone, which would be promoted", alone), (AGAINST_CHAMPION, champion)):
+    for name, other in ((f"with seed {chosen_seed} alone (it would be promoted)", alone), (AGAINST_CHAMPION, champion)):
         if other is not None:
             gate = hold_where_worse(gate, name, other.scores, other.ground_truth, config.margin)
     comparison = replace(comparison, gate=gate)

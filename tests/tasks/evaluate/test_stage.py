@@ -143,7 +143,7 @@ def test_a_gain_over_the_base_is_held_where_the_champion_is_better(tmp_path: Pat
 def test_seeds_that_gain_together_hold_a_chosen_one_that_is_no_good_alone(tmp_path: Path) -> None:
     gate = run(tmp_path, {1: 6, 2: 12, 3: 12}, chosen=1, base=5).gate
     assert gate.verdict == "hold"
-    assert [reason for reason in gate.reasons if reason.startswith("by seed 1 alone, which would be promoted")]
+    assert [reason for reason in gate.reasons if reason.startswith("with seed 1 alone (it would be promoted)")]
     assert not any("seed 2" in reason for reason in gate.reasons)
 
 
