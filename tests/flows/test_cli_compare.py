@@ -396,3 +396,30 @@ def test_a_plan_from_a_report_without_variance_is_refused(tmp_path: Path) -> Non
     del report["variance"]
     (tmp_path / "older.json").write_text(json.dumps(report), encoding="utf-8")
     assert "older.json is no report" in refusal(tmp_path / "none", plan(tmp_path / "older.json"))
+
+
+def test_a_name_that_no_disk_takes_is_one_sentence(tmp_path: Path) -> None:
+    name = "a" * 300
+    base, tuned = tmp_path / "base.jsonl", tmp_path / "tuned.jsonl"
+    for file, gain in ((base, 0.0), (tuned, 0.1)):
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows(gain)), encoding="utf-8")
+    for arguments in ((base, name, "--report", tmp_path / "report"), (base, tuned, "--report", tmp_path / name)):
+        ended = in_this_process("compare", *arguments)
+        assert ended.returncode == 2, ended.stderr
+        assert ended.stderr.startswith("tucano: ")
+        assert "File name too long" in ended.stderr
+
+
+@pytest.mark.parametrize("effect", ["1e-160", "0", "2", "nan"])
+def test_an_effect_that_nobody_means_is_refused(tmp_path: Path, effect: str) -> None:
+    run(tmp_path, rows(), rows(0.1))
+    ended = plan(tmp_path / "report" / "report.json", "--effect", effect)
+    assert ended.returncode == 2
+    assert "it must lie between 0.0001 and 1" in ended.stderr
+
+
+def test_a_report_that_is_nothing_but_brackets_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text("[" * 200_000, encoding="utf-8")
+    ended = plan(tmp_path / "report.json")
+    assert ended.returncode == 2
+    assert "is no report of a comparison" in ended.stderr

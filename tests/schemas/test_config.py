@@ -64,6 +64,10 @@ def test_every_field_says_what_it_is_for() -> None:
         ("synthesize.counts.push=20", "raise the count or lower curate.test_per_task"),
         ("synthesize.source=olist", "synthesize.olist_dir=FOLDER"),
         ("synthesize.paraphrase.url=http://127.0.0.1:1/v1", "synthesize.paraphrase.model: Field required"),
+        ("evaluate.margin=1e-9", "greater than or equal to 0.0001"),
+        ("promote.alias=latest", "'latest' is what MLflow calls versions by themselves"),
+        ("promote.previous_alias=v1", "'v1' is what MLflow calls versions by themselves"),
+        ("promote.alias=previous", "so that nothing could be rolled back"),
     ],
 )
 def test_a_wrong_override_is_refused_in_one_sentence_that_names_it(override: str, said: str) -> None:
