@@ -51,7 +51,7 @@ class EvaluateConfig(Section):
     """Prompts answered at once."""
     margin: float = Field(default=0.05, ge=1e-4, lt=1)
     """Non-inferiority margin, in reward."""
-    resamples: int = Field(default=10_000, ge=1000)
+    resamples: int = Field(default=10_000, ge=1000, le=1_000_000)
     """Bootstrap and permutation resamples."""
     against_champion: bool = True
     """Compare with the registry's champion too, where there is one: a challenger that is worse is held."""
