@@ -260,7 +260,7 @@ def _table(title: str, first: str) -> Table:
 
 
 def _print(table: Table) -> None:
-    Console(width=120).print(table)
+    Console(width=100).print(table)
 
 
 if __name__ == "__main__":
