@@ -121,7 +121,7 @@ def evaluate(
         inputs=inputs,
         work=work,
         summary=_figures,
-        reports=(REPORT_PAGE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg"),
+        reports=(REPORT_PAGE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg", "figures/learning_curves.svg"),
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
     text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")

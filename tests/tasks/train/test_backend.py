@@ -220,12 +220,12 @@ def test_merging_for_vllm_moves_the_base_unless_it_is_put_back(base: Path, *, pu
 
 
 def _modules() -> Iterator[str]:
-    """Yield all modules of the house that a trainer's child can come to import."""
-    todo = [
-        ".".join(file.relative_to(REPOSITORY).with_suffix("").parts)
-        for folder in ("tasks/train", "tasks/policy")
-        for file in (REPOSITORY / folder).glob("*.py")
-    ]
+    """Yield all modules of the house that a child in the trainer's environment can come to import."""
+    files = [file for folder in ("tasks/train", "tasks/policy") for file in (REPOSITORY / folder).glob("*.py")]
+    # Endpoints are asked by whoever starts a child, never by the child.
+    files.remove(REPOSITORY / "tasks" / "policy" / "endpoint.py")
+    files.append(REPOSITORY / "tasks" / "evaluate" / "answer.py")
+    todo = [".".join(file.relative_to(REPOSITORY).with_suffix("").parts) for file in files]
     seen: set[str] = set()
     while todo:
         module = todo.pop()
