@@ -143,6 +143,9 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
         "audit",
     }
     assert client.get_metric_history(stages["train"].info.run_id, "reward")
+    shown = {file.path for file in client.list_artifacts(stages["evaluate"].info.run_id)}
+    assert shown >= {"report.html", "report.json", "report.md", "forest.svg", "learning_curves.svg"}
+    assert "overall.mean_difference" in stages["evaluate"].data.metrics
     decision = pipeline.resumed.document["decision"]
     (version,) = client.search_model_versions(f"name='{decision['model']}'")
     assert str(version.version) == decision["version"]
