@@ -11,7 +11,6 @@ import pytest
 
 from flows import answers
 from flows.answers import Answering, answer, answer_rival
-from flows.session import _drain_prefect
 from flows.stage import StageResult, open_recorder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config import Config, PolicyConfig
@@ -22,6 +21,7 @@ from tasks.evaluate.answer import AnswerRequest, main
 from tasks.evaluate.answers_file import FINISHED_FILE, ROLLOUTS_FILE
 from tasks.policy.child import Channel
 from tests.chat_server import in_turn, says, serve
+from tests.flows.prefect_state import prefect_state
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.policy.test_adapters import save_adapter
@@ -88,22 +88,9 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    from prefect.settings import (
-        PREFECT_API_URL,
-        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
-        PREFECT_LOCAL_STORAGE_PATH,
-        temporary_settings,
-    )
-
     root = tmp_path_factory.mktemp("state")
-    settings = {
-        PREFECT_API_URL: prefect_server,
-        PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
-        PREFECT_LOCAL_STORAGE_PATH: root / "prefect",
-    }
-    with temporary_settings(settings):
+    with prefect_state(prefect_server, root):
         yield _make_world(root)
-        _drain_prefect()
 
 
 def _make_world(root: Path) -> World:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows import promote as flow
-from flows.session import EXPERIMENT, _drain_prefect, mlflow_store
+from flows.session import EXPERIMENT, mlflow_store
 from flows.stage import StageResult
 from schemas.artifact import ArtifactRecord
 from schemas.errors import GateRefused, Interrupted
@@ -18,6 +18,7 @@ from tasks.lineage.recorder import Recorder
 from tasks.lineage.registry import Registry
 from tasks.policy.child import Channel
 from tasks.policy.merge_child import MergeRequest, main
+from tests.flows.prefect_state import prefect_state
 from tests.flows.promotable import REPORTED, WHY_HELD, Promotable, make_promotable, store_of
 
 pytestmark = pytest.mark.integration
@@ -25,22 +26,9 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope="module")
 def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Promotable]:
-    from prefect.settings import (
-        PREFECT_API_URL,
-        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
-        PREFECT_LOCAL_STORAGE_PATH,
-        temporary_settings,
-    )
-
     root = tmp_path_factory.mktemp("state")
-    settings = {
-        PREFECT_API_URL: prefect_server,
-        PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
-        PREFECT_LOCAL_STORAGE_PATH: root / "prefect",
-    }
-    with temporary_settings(settings):
+    with prefect_state(prefect_server, root):
         yield make_promotable(root)
-        _drain_prefect()
 
 
 class Children:
