@@ -26,6 +26,7 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
             "tasks.commerce",
             "tasks.synthesize",
             "tasks.policy.endpoint",
+            "tasks.policy.reply_cache",
             "data/reviews",
             "data/lexicons",
             "data/wordings",

@@ -16,15 +16,17 @@ from schemas.evaluate_config import JudgeConfig
 from schemas.progress import Progress, silent
 from tasks.evaluate.judge_agreement import read_scored_pairs
 from tasks.evaluate.judge_question import Pair, Preference, as_question, encodable, read_preference
-from tasks.evaluate.judge_replies import JudgeReplies, open_replies
 from tasks.lineage.judging import PREFERENCE, Judgement
 from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
+from tasks.policy.reply_cache import ReplyCache, open_cache
 
 if TYPE_CHECKING:
     from tasks.evaluate.background import AnsweredPrompt
 
 MAX_TOKENS: Final = 1_000
 """Of the judge's reply, which has ten and a thought before it where the model thinks aloud."""
+REPLIES_FILE: Final = "judge.sqlite3"
+"""Of the work folder."""
 LEVEL: Final = 0.95
 """Of the interval around the agreement."""
 
@@ -131,7 +133,7 @@ def judge_insights(
     compared = _drawn(answers, config.prompts, seed)
     checked = read_scored_pairs(audit, config.checked_pairs, seed)
     pairs = [*compared, *checked.pairs]
-    with open_replies(work) as replies:
+    with open_cache(work / REPLIES_FILE, "the judge's replies in") as replies:
         judged = _judge(config, pairs, replies, progress)
     on_test, on_audit = judged[: len(compared)], judged[len(compared) :]
     record("judge: base and tuned", [_as_judgement(each, ("base", "tuned")) for each in on_test])
@@ -169,7 +171,7 @@ def _drawn(answers: Sequence["AnsweredPrompt"], most: int, seed: int) -> list[Pa
     return pairs if len(pairs) <= most else random.Random(seed).sample(pairs, most)
 
 
-def _judge(config: JudgeConfig, pairs: Sequence[Pair], replies: JudgeReplies, progress: Progress) -> list[Judged]:
+def _judge(config: JudgeConfig, pairs: Sequence[Pair], replies: ReplyCache, progress: Progress) -> list[Judged]:
     """Return what the judge says of each pair, and ask it only what it was not asked before."""
     name = f"{config.url} {config.model}"
     orders = [(as_question(pair, name), as_question(pair.swapped, name)) for pair in pairs]
@@ -182,7 +184,7 @@ def _judge(config: JudgeConfig, pairs: Sequence[Pair], replies: JudgeReplies, pr
     ]
 
 
-def _ask(config: JudgeConfig, questions: dict[str, Question], replies: JudgeReplies, progress: Progress) -> None:
+def _ask(config: JudgeConfig, questions: dict[str, Question], replies: ReplyCache, progress: Progress) -> None:
     missing = [question for key, question in questions.items() if replies.get(key) is None]
     done = len(questions) - len(missing)
     progress(done, len(questions), "the judge's replies")

@@ -24,7 +24,8 @@ from schemas.prompts import PromptRow, content_id
 from tasks.commerce.sql_questions import read_families
 from tasks.commerce.wordings import read_wording
 from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
-from tasks.synthesize.paraphrase_cache import AnswerCache, open_cache, question_key
+from tasks.policy.reply_cache import ReplyCache, open_cache
+from tasks.synthesize.paraphrase_cache import FILE, question_key
 from tasks.synthesize.paraphrase_check import Sentence, find_fault, lists, named_values, tidy
 
 BATCH = 64
@@ -64,7 +65,7 @@ def open_paraphraser(config: ParaphraseConfig, seed: int, cache_folder: Path) ->
         InputError: The key's environment variable is not set, or the cache cannot be used.
     """
     with (
-        open_cache(cache_folder) as cache,
+        open_cache(cache_folder / FILE, "the cache of paraphrases") as cache,
         Endpoint(
             config,
             purpose="paraphrasing",
@@ -80,7 +81,7 @@ def open_paraphraser(config: ParaphraseConfig, seed: int, cache_folder: Path) ->
 class Paraphraser:
     """Makes paraphrases of prompt rows."""
 
-    def __init__(self, config: ParaphraseConfig, seed: int, cache: AnswerCache, endpoint: Endpoint) -> None:
+    def __init__(self, config: ParaphraseConfig, seed: int, cache: ReplyCache, endpoint: Endpoint) -> None:
         """Use `open_paraphraser` instead."""
         self.tally = Tally()
         self._config = config

@@ -10,9 +10,8 @@ import pytest
 from schemas.errors import InputError
 from schemas.evaluate_config import JudgeConfig
 from tasks.evaluate.background import AnsweredPrompt
-from tasks.evaluate.judge import JudgeReport, _wilson, judge_insights
+from tasks.evaluate.judge import REPLIES_FILE, JudgeReport, _wilson, judge_insights
 from tasks.evaluate.judge_agreement import read_scored_pairs
-from tasks.evaluate.judge_replies import REPLIES_FILE
 from tasks.lineage.judging import PREFERENCE, Judgement
 from tasks.policy.endpoint import EndpointError
 from tests.chat_server import ChatServer, Reply, says, serve
