@@ -71,27 +71,17 @@ def count_looks(store: ArtifactStore, plan: ArtifactRecord) -> Looks:
         plan: The plan's record.
     """
     planned = read_plan(store.path(plan.sha256))
-    earlier = {sha256: before for sha256, before in _evaluated_plans(store, planned).items() if sha256 != plan.sha256}
-    margins = [before.margin for before in earlier.values() if before.margin != planned.margin]
+    plans = dict(_plans(store, planned))
+    evaluated = {evaluation.inputs.get("plan") for evaluation in store.records("evaluation")} - {plan.sha256}
+    earlier = [each for sha256, each in plans.items() if sha256 in evaluated]
+    margins = [each.margin for each in earlier if each.margin != planned.margin]
+    recorded = [store.record(sha256).created_at for sha256, each in plans.items() if each.margin == planned.margin]
     return Looks(
         number=1 + len(earlier),
-        margin_recorded_at=_written(min(_times_of_the_margin(store, planned))),
+        margin_recorded_at=_written(min(recorded)),
         first_read_at=_written(min(_times_read(store, planned))),
         margin_before=margins[0] if margins else None,
     )
-
-
-def _evaluated_plans(store: ArtifactStore, planned: EvaluationPlan) -> dict[str, EvaluationPlan]:
-    """Return the plans that challengers of this one were evaluated by on its test split, the newest first."""
-    digests = dict.fromkeys(evaluation.inputs.get("plan", "") for evaluation in store.records("evaluation"))
-    return {sha256: plan for sha256, plan in _plans(store, planned) if sha256 in digests}
-
-
-def _times_of_the_margin(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[datetime]:
-    """Yield when the margin was recorded: by this plan, and by others of its challengers with the same margin."""
-    for sha256, plan in _plans(store, planned):
-        if plan.margin == planned.margin:
-            yield store.record(sha256).created_at
 
 
 def _plans(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[tuple[str, EvaluationPlan]]:
