@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
+from types import FrameType
 from typing import Final
 
 from prefect import get_run_logger
@@ -53,15 +54,36 @@ def rescheduled(seconds: float) -> Iterator[None]:
         return
     left = threading.Event()
     _end_with_supervisor(left)
-    try:
+    with _asked_once():
         try:
-            yield
-        finally:
-            left.set()
-    except (Interrupted, StateFolderHeld) as interrupted:
-        _reschedule(interrupted, str(interrupted), timedelta(seconds=seconds), at_most=INTERRUPTIONS_ALIKE)
-    except TerminationSignal as asked:
-        _reschedule(asked, _ASKED_TO_END, timedelta())
+            try:
+                yield
+            finally:
+                left.set()
+        except (Interrupted, StateFolderHeld) as interrupted:
+            _reschedule(interrupted, str(interrupted), timedelta(seconds=seconds), at_most=INTERRUPTIONS_ALIKE)
+        except TerminationSignal as asked:
+            _reschedule(asked, _ASKED_TO_END, timedelta())
+
+
+@contextmanager
+def _asked_once() -> Iterator[None]:
+    """Take the first SIGTERM only: the end of who sent it is another, which must not cut the saving short."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = signal.getsignal(signal.SIGTERM)
+
+    def once(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        if callable(asked):
+            asked(number, frame)
+
+    signal.signal(signal.SIGTERM, once)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, asked)
 
 
 def _reschedule(interruption: BaseException, why: str, later: timedelta, at_most: int | None = None) -> None:

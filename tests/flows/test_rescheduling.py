@@ -33,6 +33,8 @@ from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 AUTOMATIONS = REPOSITORY / "infra" / "automations" / "rescheduling.yaml"
 REST = 50.0
 SECONDS_TO_END = 5
+SECONDS_OF_SAVING = 0.5
+"""Long enough for who asked a run to end, and ended, to be noticed while it saves."""
 
 ERRORS = {error.__name__: error for error in (Interrupted, InputError, GateRefused, TucanoError)}
 
@@ -60,6 +62,7 @@ def waits(log: Path) -> None:
                 time.sleep(0.1)
         except BaseException:
             print("to a supervisor that may be gone", flush=True)
+            time.sleep(SECONDS_OF_SAVING)
             log.write_text("saved", encoding="utf-8")
             raise
 
