@@ -23,7 +23,7 @@ setup: $(READY)  ## Make .venv from the pinned constraints.
 $(READY): pyproject.toml constraints/laptop.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than 3.11; set PYTHON to a newer one"; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints/laptop.txt --editable '.[dev,dask]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints/laptop.txt --editable '.[dev,dask,server]'
 	touch $(READY)
 
 retrain: $(READY)  ## Retrain on this machine, end to end (SET="seed=2 train.max_steps=80" overrides).

@@ -26,6 +26,7 @@ Store = Annotated[
     typer.Option(help="Store that sql_qa's questions are about: `store` beside the rollouts, or else the shipped one."),
 ]
 State = Annotated[Path, typer.Option(help="The state folder.")]
+Mlflow = Annotated[str | None, typer.Option(help="Address of an MLflow server, where the state has none of its own.")]
 
 
 @app.command()
@@ -98,27 +99,29 @@ def label(
 
 
 @app.command()
-def publish(sheet: Sheet, state: State = Path(".tucano")) -> None:
+def publish(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None) -> None:
     """Put a sheet into MLflow's review queue, to be scored in the browser."""
     from flows.console import say, stage_progress
     from flows.session import EXPERIMENT, mlflow_store
+    from schemas.profiles import read_state
     from tasks.audit import review
 
     with interruptible(KEPT), stage_progress("publish") as progress:
-        published = review.publish(sheet, *mlflow_store(state), EXPERIMENT, progress)
+        published = review.publish(sheet, *mlflow_store(read_state(state, mlflow)), EXPERIMENT, progress)
     say(f"{published.new} of {published.completions} completions are new in MLflow; to score, {published.where}")
     say(f"then read the scores back with: tucano audit collect {sheet}")
 
 
 @app.command()
-def collect(sheet: Sheet, state: State = Path(".tucano")) -> None:
+def collect(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None) -> None:
     """Read the scores that were given in MLflow back into the sheet."""
     from flows.console import say
     from flows.session import EXPERIMENT, mlflow_store
+    from schemas.profiles import read_state
     from tasks.audit import review
 
     with interruptible(KEPT):
-        collected = review.collect(sheet, *mlflow_store(state), EXPERIMENT)
+        collected = review.collect(sheet, *mlflow_store(read_state(state, mlflow)), EXPERIMENT)
     say(
         f"{collected.answers} scores of {collected.raters} raters are in {sheet}; "
         f"{collected.unscored} completions have no score yet"

@@ -83,7 +83,7 @@ def _roll_back(config: "Config") -> "Rollback":
 
     names = config.promote
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
-        recorder, registry = Recorder(*mlflow_store(config.state.root), EXPERIMENT), open_registry(config)
+        recorder, registry = Recorder(*mlflow_store(config.state), EXPERIMENT), open_registry(config)
         recorder.end_abandoned()
         back = registry.holder(names.model_name, names.previous_alias)
         if back is not None:

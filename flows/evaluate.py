@@ -186,7 +186,7 @@ def _judge(
     """Let the judge compare; it decides nothing, so that one that cannot be asked stops nothing either."""
 
     def record(name: str, judgements: Sequence[Judgement]) -> None:
-        uri, _ = mlflow_store(config.state.root)
+        uri, _ = mlflow_store(config.state)
         record_judgements(uri, mlflow_run.run_id, name, judge.model, judgements)
 
     folder = work_folder(config, "judge")

@@ -14,7 +14,7 @@ from prefect.input import Keyset, RunInput, keyset_from_base_key, read_flow_run_
 from prefect.runtime import deployment
 from pydantic import ConfigDict, Field
 
-from schemas.config import REPOSITORY
+from schemas.config import REPOSITORY, StateConfig
 from schemas.errors import Interrupted
 from tasks.audit.labelling import PSEUDONYM
 from tasks.audit.rubrics import RUBRICS_FOLDER
@@ -33,7 +33,7 @@ class ScoresDone(RunInput):
     """The pseudonym of whoever says so, no name or e-mail: lower-case letters without accents, digits and hyphens."""
 
 
-def wait_for_scores(sheet: Path, unscored: int, days: float, state: Path) -> None:
+def wait_for_scores(sheet: Path, unscored: int, days: float, state: StateConfig) -> None:
     """Wait until people have scored a sheet, without a process that waits.
 
     A run of a deployment is suspended. Resumed, it runs its flow again from the top, where finished stages are skipped,
@@ -44,7 +44,7 @@ def wait_for_scores(sheet: Path, unscored: int, days: float, state: Path) -> Non
         sheet: The sheet.
         unscored: How many of its completions wait for a score.
         days: How long a suspended run waits; then Prefect fails it, and to retry it is to go on from here.
-        state: The state folder: it holds the MLflow store that the sheet is published to.
+        state: Where the MLflow store is that the sheet is published to.
 
     Raises:
         Interrupted: The run has no deployment, so that nobody could resume it: the same command goes on.
@@ -104,9 +104,10 @@ def _key(number: int) -> str:
     return f"scores-{number}"
 
 
-def _show(sheet: Path, state: Path, unscored: int, go_on: str) -> None:
+def _show(sheet: Path, state: StateConfig, unscored: int, go_on: str) -> None:
     """Say on the run's page where the sheet is, how it is scored and what comes then."""
-    published = f"{shlex.quote(str(sheet))} --state {shlex.quote(str(state))}"
+    where = ["--mlflow", state.mlflow] if state.mlflow else ["--state", str(state.root.resolve())]
+    published = shlex.join([str(sheet), *where])
     create_markdown_artifact(
         key=SHEET_ARTIFACT,
         markdown=f"""\

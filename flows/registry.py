@@ -7,5 +7,5 @@ from tasks.lineage.registry import Registry
 
 def open_registry(config: Config) -> Registry:
     """Open the model registry of the state folder."""
-    address, _ = mlflow_store(config.state.root)
+    address, _ = mlflow_store(config.state)
     return Registry(address)

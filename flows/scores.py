@@ -52,7 +52,7 @@ def people_scores(
         _hand_out(drawn, folder)
     files = files_of(folder)
     if unscored := _unscored(files):
-        wait_for_scores(files.sheet, unscored, config.audit.days_to_score, config.state.root.resolve())
+        wait_for_scores(files.sheet, unscored, config.audit.days_to_score, config.state)
     return files
 
 

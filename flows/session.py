@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from flows.server import reachable, session_server
-from schemas.config import Config
+from schemas.config import Config, StateConfig
 from schemas.errors import InputError, Interrupted, TucanoError
 
 BYTES_NEEDED = 1_000_000_000
@@ -41,10 +41,13 @@ def work_folder(config: Config, name: str) -> Path:
     return config.state.root.resolve() / "work" / name
 
 
-def mlflow_store(root: Path) -> tuple[str, Path]:
-    """Return the address of MLflow's SQLite store in a state folder, and the folder of its artifacts."""
-    folder = root.resolve() / "mlflow"
-    return f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts"
+def mlflow_store(state: StateConfig) -> tuple[str, Path | None]:
+    """Return the address of MLflow's store, and the folder of its artifacts; None: the server has its own."""
+    if state.mlflow is not None and not state.mlflow.startswith("sqlite:///"):
+        return state.mlflow, None
+    file = Path(state.mlflow.removeprefix("sqlite:///")) if state.mlflow else state.root / "mlflow" / "mlflow.db"
+    file = file.resolve()
+    return f"sqlite:///{file}", file.parent / "artifacts"
 
 
 def prefect_folder(root: Path) -> Path:

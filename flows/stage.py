@@ -23,7 +23,7 @@ from schemas.config import Config
 from schemas.progress import Progress
 from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.lineage.recorder import Recorder, StageRun
-from tasks.lineage.source import source_digest
+from tasks.lineage.source import source_digest, source_files
 
 Work = Callable[[Path, Progress, StageRun], object]
 Summary = Callable[[Path], Mapping[str, Any]]
@@ -97,7 +97,7 @@ def open_store(config: Config) -> ArtifactStore:
 
 def open_recorder(config: Config) -> Recorder:
     """Open MLflow's store in the state folder."""
-    return Recorder(*mlflow_store(config.state.root), EXPERIMENT)
+    return Recorder(*mlflow_store(config.state), EXPERIMENT)
 
 
 def _key(_: Any, parameters: dict[str, Any]) -> str:
@@ -129,6 +129,8 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
             inputs={role: record.sha256 for role, record in {**stage.inputs, **stage.permits}.items()},
             prefect_run_id=run_id,
             mlflow_run_id=mlflow_run.run_id,
+            sources=source_files(*stage.sources),
+            config=config.model_dump(mode="json", exclude={"state"}),
         )
         path = store.path(record.sha256)
         mlflow_run.log_output(record, [path / name for name in stage.reports])

@@ -1,12 +1,12 @@
 """The record that is written beside every artifact: what it is, what made it, and from what."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 ArtifactKind = Literal[
-    "prompts", "dataset", "base", "sheet", "audit", "policy", "plan", "answers", "evaluation", "promotion"
+    "prompts", "dataset", "base", "sheet", "audit", "policy", "plan", "answers", "evaluation", "promotion", "monitoring"
 ]
 
 
@@ -37,3 +37,11 @@ class ArtifactRecord(BaseModel):
     """The Prefect flow run that made it."""
     mlflow_run_id: str | None = None
     """The MLflow run that describes it."""
+    columns: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """The names and types of the columns of each parquet file, by its path; empty in older records."""
+    sources: dict[str, str] = Field(default_factory=dict)
+    """The sha256 of each file of source that the stage runs, by its path in the repository: what `code_version` is the
+    digest of."""
+    config: dict[str, Any] = Field(default_factory=dict)
+    """The run's configuration, but for where its state is: more than the stage reads, and what `config_digest` is
+    of."""

@@ -5,14 +5,17 @@ Importing this module pulls in neither torch nor any other heavy library.
 
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from schemas.endpoint_section import EndpointSection
 from schemas.evaluate_config import EvaluateConfig, PromoteConfig
+from schemas.monitor_config import MonitorConfig
 from schemas.section import Section
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from schemas.train_config import LoraSection, TrainConfig
+from schemas.workers_config import LineageConfig, WorkersConfig
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 AUDIT_FOLDER = REPOSITORY / "data" / "audit"
@@ -31,12 +34,33 @@ class StateConfig(Section):
     """Folder of the artifact store, MLflow's and Prefect's state."""
     mirror: str | None = None
     """Where checkpoints are mirrored: a folder or `gs://bucket/prefix`; `mirror` in the root where not set."""
+    artifacts: str | None = None
+    """Where machines hand artifacts to one another: a folder or `gs://bucket/prefix`; nowhere where not set."""
+    mlflow: str | None = None
+    """Address of an MLflow server, or `sqlite:///FILE`; a SQLite store in the root where not set. A server's user and
+    password are read from MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD."""
 
-    @model_validator(mode="after")
-    def _mirror_is_a_folder_or_a_bucket(self) -> "StateConfig":
-        if self.mirror and "://" in self.mirror and not self.mirror.startswith("gs://"):
-            raise ValueError(f"mirror {self.mirror!r} is neither a folder nor gs://bucket/prefix")
-        return self
+    @field_validator("mirror", "artifacts")
+    @classmethod
+    def _is_a_folder_or_a_bucket(cls, address: str | None, info: ValidationInfo) -> str | None:
+        if address and "://" in address and not address.startswith("gs://"):
+            raise ValueError(f"{info.field_name} {address!r} is neither a folder nor gs://bucket/prefix")
+        return address
+
+    @field_validator("mlflow")
+    @classmethod
+    def _is_an_address_without_a_password(cls, address: str | None) -> str | None:
+        if address is None or address.startswith("sqlite:///"):
+            return address
+        parts = urlsplit(address)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError("mlflow is neither http(s)://HOST nor sqlite:///FILE; correct the address")
+        if parts.password is not None or parts.username is not None:
+            raise ValueError(
+                "mlflow holds a user or a password; leave them out, and set MLFLOW_TRACKING_USERNAME and "
+                "MLFLOW_TRACKING_PASSWORD instead"
+            )
+        return address
 
 
 class ParaphraseConfig(EndpointSection):
@@ -305,6 +329,21 @@ class Config(Section):
     """Statistical evaluation."""
     promote: PromoteConfig = PromoteConfig()
     """Promotion."""
+    workers: WorkersConfig = WorkersConfig()
+    """Work that is handed to other machines."""
+    monitor: MonitorConfig = MonitorConfig()
+    """Watching the model that serves."""
+    lineage: LineageConfig = LineageConfig()
+    """Who is told of the lineage."""
+
+    @model_validator(mode="after")
+    def _machines_can_hand_artifacts_over(self) -> "Config":
+        if self.workers.training is not None and self.state.artifacts is None:
+            raise ValueError(
+                f"workers.training is {self.workers.training!r}, and state.artifacts does not say where the machines "
+                "hand artifacts over; set it to gs://bucket/prefix, or to a folder that both reach"
+            )
+        return self
 
     @model_validator(mode="after")
     def _the_stand_in_learns_something(self) -> "Config":

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from schemas.config import REPOSITORY, Config, SynthesizeConfig
+from schemas.config import REPOSITORY, Config, StateConfig, SynthesizeConfig
 from schemas.errors import InputError
 from schemas.faults import shown_place
 
@@ -36,6 +36,18 @@ def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: b
     if makes_prompts:
         _refuse_too_few(config, profile)
     return config
+
+
+def read_state(root: Path, mlflow: str | None) -> StateConfig:
+    """Say where state is without a profile.
+
+    Raises:
+        InputError: The address of MLflow is none.
+    """
+    try:
+        return StateConfig(root=root, mlflow=mlflow)
+    except ValidationError as error:
+        raise InputError(f"state: {_first_failures(error)}") from None
 
 
 def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> SynthesizeConfig:

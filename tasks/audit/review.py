@@ -59,7 +59,9 @@ class Collected:
     """Answers of judges and programs, which are not in the sheet."""
 
 
-def publish(sheet: Path, tracking_uri: str, artifact_root: Path, experiment: str, progress: Progress) -> Published:
+def publish(
+    sheet: Path, tracking_uri: str, artifact_root: Path | None, experiment: str, progress: Progress
+) -> Published:
     """Put a sheet's completions into MLflow, with a review queue for each task.
 
     What is there already stays as it is, scored or not; a publication that was killed is completed.
@@ -67,7 +69,7 @@ def publish(sheet: Path, tracking_uri: str, artifact_root: Path, experiment: str
     Args:
         sheet: The sheet's file.
         tracking_uri: MLflow's store, as for the `Recorder`.
-        artifact_root: Folder of the runs' files, for an experiment that is new.
+        artifact_root: Folder of the runs' files, for an experiment that is new; None where a server has its own.
         experiment: Name of the experiment.
         progress: Told of each completion.
 
@@ -89,7 +91,7 @@ def publish(sheet: Path, tracking_uri: str, artifact_root: Path, experiment: str
         return Published(new, len(completions), queues, store.where)
 
 
-def collect(sheet: Path, tracking_uri: str, artifact_root: Path, experiment: str) -> Collected:
+def collect(sheet: Path, tracking_uri: str, artifact_root: Path | None, experiment: str) -> Collected:
     """Read people's answers in MLflow into the sheet; each person is `mlflow-N` there, by the time of the first answer.
 
     The newest answer of a person counts. Answers of judges and programs are left out: an audit asks people.
@@ -97,7 +99,7 @@ def collect(sheet: Path, tracking_uri: str, artifact_root: Path, experiment: str
     Args:
         sheet: The sheet's file.
         tracking_uri: MLflow's store, as for the `Recorder`.
-        artifact_root: Folder of the runs' files, for an experiment that is new.
+        artifact_root: Folder of the runs' files, for an experiment that is new; None where a server has its own.
         experiment: Name of the experiment.
 
     Raises:

@@ -14,11 +14,11 @@ import os
 import platform
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from pydantic import ValidationError
 
@@ -74,6 +74,8 @@ class ArtifactStore:
         inputs: Mapping[str, str],
         prefect_run_id: str | None = None,
         mlflow_run_id: str | None = None,
+        sources: Mapping[str, str] | None = None,
+        config: Mapping[str, Any] | None = None,
     ) -> ArtifactRecord:
         """Make a filled draft an artifact, and return its record.
 
@@ -89,6 +91,8 @@ class ArtifactStore:
             inputs: The sha256 of each artifact that it was made from, by the role it played.
             prefect_run_id: The Prefect flow run that made it.
             mlflow_run_id: The MLflow run that describes it.
+            sources: The sha256 of each file of that source, by its path in the repository.
+            config: The run's configuration.
 
         Raises:
             InputError: The store cannot be written or its disk is full.
@@ -110,16 +114,35 @@ class ArtifactStore:
             machine=platform.node(),
             prefect_run_id=prefect_run_id,
             mlflow_run_id=mlflow_run_id,
+            columns=_columns(draft, files),
+            sources=dict(sources or {}),
+            config=dict(config or {}),
         )
+        self._admit(draft, record)
+        return record
+
+    def adopt(self, draft: Path, record: ArtifactRecord) -> None:
+        """Make a filled draft the artifact that another store has, with its own record.
+
+        Raises:
+            InputError: The store cannot be written or its disk is full.
+            ArtifactDamaged: The draft is not what the record says.
+            ValueError: The draft is empty, or holds something else than plain files and folders.
+        """
+        if _content_digest(_digest_files(draft)) != record.sha256:
+            raise ArtifactDamaged(f"what came of {record.kind} {record.sha256} is not what its record says")
+        if not self._is_whole(record.sha256):
+            self._admit(draft, record)
+
+    def _admit(self, draft: Path, record: ArtifactRecord) -> None:
         with self._writing():
             _seal(draft, record)
-            home = self._root / kind / sha256
+            home = self._root / record.kind / record.sha256
             home.parent.mkdir(exist_ok=True)
             if home.exists():
                 self._discard(home)
             draft.parent.replace(home)
             synchronize(home.parent)
-        return record
 
     def path(self, sha256: str) -> Path:
         """Return the folder of an artifact's content, to be read only.
@@ -257,6 +280,18 @@ def _holds(path: Path, recorded: str) -> bool:
         return _is_plain(path) and file_sha256(path) == recorded
     except OSError:  # A file that the disk no longer gives back is as lost as an altered one.
         return False
+
+
+def _columns(folder: Path, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the columns and their types of each parquet file among some files of a folder."""
+    tables = [name for name in names if name.endswith(".parquet")]
+    if not tables:
+        return {}
+    import polars as pl
+
+    return {
+        name: {column: str(kind) for column, kind in pl.read_parquet_schema(folder / name).items()} for name in tables
+    }
 
 
 def _content_digest(files: Mapping[str, str]) -> str:

@@ -62,12 +62,12 @@ class StageRun:
 class Recorder:
     """Writes to one MLflow experiment."""
 
-    def __init__(self, tracking_uri: str, artifact_root: Path, experiment: str) -> None:
+    def __init__(self, tracking_uri: str, artifact_root: Path | None, experiment: str) -> None:
         """Open MLflow's store, and make the experiment where it is new.
 
         Args:
             tracking_uri: `sqlite:///FILE`, or the address of an MLflow server.
-            artifact_root: Folder of the runs' files, for an experiment that is new.
+            artifact_root: Folder of the runs' files, for an experiment that is new; None where a server has its own.
             experiment: Name of the experiment.
 
         Raises:
@@ -120,10 +120,11 @@ class Recorder:
         for run in self._client.search_runs([self._experiment_id], "attributes.status = 'RUNNING'"):
             self._client.set_terminated(run.info.run_id, "KILLED")
 
-    def _open_experiment(self, name: str, artifact_root: Path) -> str:
+    def _open_experiment(self, name: str, artifact_root: Path | None) -> str:
         known = self._client.get_experiment_by_name(name)
         if known is None:
-            return str(self._client.create_experiment(name, artifact_location=artifact_root.resolve().as_uri()))
+            location = artifact_root.resolve().as_uri() if artifact_root else None
+            return str(self._client.create_experiment(name, artifact_location=location))
         if known.lifecycle_stage == "deleted":
             raise InputError(
                 f"the MLflow experiment {name} was deleted; restore it with `mlflow experiments restore "

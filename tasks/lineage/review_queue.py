@@ -98,7 +98,7 @@ class Answers:
 
 
 @contextmanager
-def review_store(tracking_uri: str, artifact_root: Path, experiment: str) -> Iterator["ReviewStore"]:
+def review_store(tracking_uri: str, artifact_root: Path | None, experiment: str) -> Iterator["ReviewStore"]:
     """Open the review queues of one experiment; arguments as in `Recorder`.
 
     Raises:
@@ -119,7 +119,7 @@ def review_store(tracking_uri: str, artifact_root: Path, experiment: str) -> Ite
 class ReviewStore:
     """The completions, questions and queues of one MLflow experiment; `review_store` opens it."""
 
-    def __init__(self, tracking_uri: str, artifact_root: Path, experiment: str) -> None:
+    def __init__(self, tracking_uri: str, artifact_root: Path | None, experiment: str) -> None:
         """Open the store; arguments as in `Recorder`."""
         # Makes the experiment where it is new.
         Recorder(tracking_uri, artifact_root, experiment)

@@ -21,12 +21,21 @@ def source_digest(*sources: str) -> str:
     Raises:
         ValueError: A source does not exist or holds no file: a version that ignored it would never change with it.
     """
+    digest = hashlib.sha256()
+    for name, sha256 in source_files(*sources).items():
+        digest.update(f"{sha256}  {name}\n".encode())
+    return digest.hexdigest()
+
+
+def source_files(*sources: str) -> dict[str, str]:
+    """Return the sha256 of each file of the named sources by its path in the repository, sorted.
+
+    Raises:
+        ValueError: A source does not exist or holds no file.
+    """
     files = {file for source in sources for file in _files(source)}
     by_name = {file.relative_to(REPOSITORY).as_posix(): file for file in files}
-    digest = hashlib.sha256()
-    for name in sorted(by_name):
-        digest.update(f"{file_sha256(by_name[name])}  {name}\n".encode())
-    return digest.hexdigest()
+    return {name: file_sha256(by_name[name]) for name in sorted(by_name)}
 
 
 def _files(source: str) -> list[Path]:

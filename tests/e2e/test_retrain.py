@@ -129,7 +129,7 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
     from mlflow import MlflowClient
 
     config = load_config(str(PROFILE), [f"state.root={pipeline.root}"])
-    client = MlflowClient(mlflow_store(config.state.root)[0])
+    client = MlflowClient(mlflow_store(config.state)[0])
     (experiment,) = [each for each in client.search_experiments() if each.name != "Default"]
     runs = client.search_runs([experiment.experiment_id])
     stages = {run.data.tags["stage"]: run for run in runs if run.info.status == "FINISHED" and "stage" in run.data.tags}

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from flows.session import mlflow_store
+from schemas.config import StateConfig
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.train.preferences import PAIRS_FILE
 from tasks.train.preflight.check import PREFLIGHT_FILE
@@ -50,7 +51,7 @@ def runs_of(root: Path, stage: str) -> list[tuple[str, list[str]]]:
     """Return how each run of a stage in MLflow ended and what files it has, the newest first."""
     from mlflow import MlflowClient
 
-    client = MlflowClient(mlflow_store(root)[0])
+    client = MlflowClient(mlflow_store(StateConfig(root=root))[0])
     experiments = [experiment.experiment_id for experiment in client.search_experiments()]
     runs = client.search_runs(experiments, filter_string=f"tags.stage = '{stage}'", order_by=["start_time DESC"])
     return [(run.info.status, [file.path for file in client.list_artifacts(run.info.run_id)]) for run in runs]

@@ -8,7 +8,7 @@ from typing import Any
 
 from flows.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
-from schemas.config import Config, PolicyConfig
+from schemas.config import Config, PolicyConfig, StateConfig
 from schemas.profiles import load_config
 from schemas.prompts import VALIDATION_FILE
 from tasks.evaluate.compare import write_report
@@ -86,7 +86,7 @@ class Promotable:
 
     def register(self, policy: ArtifactRecord, evaluation: ArtifactRecord, verdict: str, name: str) -> str:
         """Register a version, as a run of long ago did."""
-        recorder = Recorder(*mlflow_store(self.root), EXPERIMENT)
+        recorder = Recorder(*mlflow_store(StateConfig(root=self.root)), EXPERIMENT)
         with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "promote", {}, {}) as stage:
             return self.registry.register(
                 stage.run_id,
@@ -101,7 +101,7 @@ class Promotable:
 
     @property
     def registry(self) -> Registry:
-        return Registry(mlflow_store(self.root)[0])
+        return Registry(mlflow_store(StateConfig(root=self.root))[0])
 
     def aliases(self, name: str) -> dict[str, str]:
         """Return who holds which alias, as MLflow has it."""

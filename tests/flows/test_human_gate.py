@@ -31,7 +31,7 @@ from prefect.states import AwaitingRetry
 
 from flows.human_gate import SHEET_ARTIFACT, ScoresDone, wait_for_scores
 from flows.server import reachable
-from schemas.config import REPOSITORY
+from schemas.config import REPOSITORY, StateConfig
 from schemas.documents import Rollout
 from schemas.errors import Interrupted
 from tasks.audit.rubrics import RUBRICS_FOLDER
@@ -62,7 +62,7 @@ def gated(sheet: Path, log: Path, days: float) -> None:
     artifact = earlier(log)
     while unscored := sum(not is_scored(row) for row in read_rows(sheet)):
         try:
-            wait_for_scores(sheet, unscored, days, sheet.parent)
+            wait_for_scores(sheet, unscored, days, StateConfig(root=sheet.parent))
         except BaseException as error:
             _note(log, f"left because {error.__cause__ or error}")
             raise

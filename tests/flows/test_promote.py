@@ -11,6 +11,7 @@ from flows import promote as flow
 from flows.session import EXPERIMENT, mlflow_store
 from flows.stage import StageResult
 from schemas.artifact import ArtifactRecord
+from schemas.config import StateConfig
 from schemas.errors import GateRefused, Interrupted
 from tasks.evaluate.compare import read_report
 from tasks.evaluate.report_metrics import metrics_of_report
@@ -64,7 +65,7 @@ class Model:
         self.config = world.config(f"promote.model_name={name}")
 
     def promote(self, policy: ArtifactRecord, evaluation: ArtifactRecord, **how: Any) -> StageResult:
-        recorder = Recorder(*mlflow_store(self.world.root), EXPERIMENT)
+        recorder = Recorder(*mlflow_store(StateConfig(root=self.world.root)), EXPERIMENT)
         parts = (policy, evaluation, self.world.base, self.world.dataset)
         with recorder.pipeline("p", {}) as run:
             result: StageResult = flow.promote(self.config, run, *map(self._result, parts), **how)

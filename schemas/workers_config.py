@@ -1,0 +1,30 @@
+"""The configuration of who does what: the deployments that a run hands work to, and where it tells of its lineage."""
+
+from pydantic import Field, field_validator
+
+from schemas.section import Section
+
+
+class WorkersConfig(Section):
+    """Work that a run hands to another machine."""
+
+    training: str | None = Field(default=None, pattern=r"^[^/]+/[^/]+$")
+    """The Prefect deployment that trains, as FLOW/DEPLOYMENT, such as `training/train`; where not set, the run trains
+    by itself. Its machine reads and writes artifacts where `state.artifacts` says."""
+
+
+class LineageConfig(Section):
+    """Who is told of the lineage besides MLflow and the artifacts' own records."""
+
+    openlineage: str | None = None
+    """Where OpenLineage events go: a file, or the address of an endpoint, such as `http://localhost:5000/api/v1/lineage`;
+    nowhere where not set. An endpoint's key is read from OPENLINEAGE_API_KEY."""
+    namespace: str = Field(default="tucano2-commerce", pattern=r"^[\w./:-]+$")
+    """The namespace of the events' jobs and datasets."""
+
+    @field_validator("openlineage")
+    @classmethod
+    def _holds_no_secret(cls, address: str | None) -> str | None:
+        if address is not None and "://" in address and "@" in address.split("://", 1)[1].split("/", 1)[0]:
+            raise ValueError("openlineage holds a password; leave it out, and set OPENLINEAGE_API_KEY instead")
+        return address

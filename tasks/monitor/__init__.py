@@ -1,0 +1,1 @@
+"""What the served model answers: production rewards, drift from its evaluation, and the retraining trigger."""
