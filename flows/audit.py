@@ -7,6 +7,7 @@ from typing import Any
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
+from flows.pages import linked_to_mlflow
 from flows.past_audits import past_audits
 from flows.scores import drawn_sheet
 from flows.session import artifacts_folder
@@ -25,7 +26,7 @@ from tasks.lineage.source import file_digests
 REPORTS = (REPORT_PAGE, REPORT_FILE)
 
 
-@flow(name="audit", validate_parameters=False)
+@flow(name="audit", flow_run_name="audit-seed{config.seed}", validate_parameters=False)
 def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool = False) -> StageResult:
     """Audit the rewards; where this version was audited on this sheet before, that audit stands.
 
@@ -61,7 +62,11 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
     record = read_audit_record(result.path)
-    create_markdown_artifact(key="audit-gate", markdown=_as_markdown(record), description="May training start?")
+    create_markdown_artifact(
+        key="audit-gate",
+        markdown=linked_to_mlflow(_as_markdown(record), result.record, config),
+        description="May training start?",
+    )
     unaudited = sorted(task for task, count in config.synthesize.counts.items() if count and task not in record.tasks)
     if unaudited:
         raise GateRefused(

@@ -18,7 +18,7 @@ from tasks.policy.child import run_child
 from tasks.train.warm_start import SUMMARY_FILE, WarmStartRequest
 
 
-@flow(name="base", validate_parameters=False)
+@flow(name="base", flow_run_name="base-seed{config.seed}", validate_parameters=False)
 def base(config: Config, pipeline_run: str, dataset: StageResult, *, fresh: bool = False) -> StageResult:
     """Build the stand-in, or fetch the named model, and give it its warm start."""
 

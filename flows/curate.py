@@ -17,7 +17,7 @@ TOKENIZER_FILES = {".json", ".txt", ".jinja", ".model"}
 """What a model's folder has beside its weights."""
 
 
-@flow(name="curate", validate_parameters=False)
+@flow(name="curate", flow_run_name="curate-seed{config.seed}", validate_parameters=False)
 def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bool = False) -> StageResult:
     """Make the dataset out of the prompts."""
     stage = Stage(

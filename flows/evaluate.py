@@ -11,6 +11,7 @@ from prefect.artifacts import create_markdown_artifact
 from flows.answers import Answering, answer, answer_rival
 from flows.champion import Champion, champion_for
 from flows.console import say
+from flows.pages import linked_to_mlflow
 from flows.session import mlflow_store, work_folder
 from flows.stage import Stage, StageResult, config_digest, open_store, run_stage
 from flows.train import best_seed
@@ -39,7 +40,7 @@ STAGE = "evaluate"
 SOURCES = ("schemas", "tasks.commerce", "tasks.evaluate", "data/lexicons", "data/wordings")
 
 
-@flow(name=STAGE, validate_parameters=False)
+@flow(name=STAGE, flow_run_name="evaluate-seed{config.seed}", validate_parameters=False)
 def evaluate(
     config: Config,
     pipeline_run: str,
@@ -125,7 +126,11 @@ def evaluate(
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
     text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
-    create_markdown_artifact(key="evaluation", markdown=text, description="Did the model get better?")
+    create_markdown_artifact(
+        key="evaluation",
+        markdown=linked_to_mlflow(text, result.record, config),
+        description="Did the model get better?",
+    )
     return {
         "plan": plan,
         **{f"answer-{name}": each for name, each in answers.items()},

@@ -9,6 +9,7 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from flows.console import say
+from flows.pages import linked_to_mlflow
 from flows.registry import open_registry
 from flows.session import work_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage
@@ -30,7 +31,7 @@ DECISION_FILE = "decision.json"
 CARD_FILE = "README.md"
 
 
-@flow(name="promote", validate_parameters=False)
+@flow(name="promote", flow_run_name="promote-seed{config.seed}", validate_parameters=False)
 def promote(
     config: Config,
     pipeline_run: str,
@@ -118,7 +119,9 @@ def promote(
     say(told)
     reasons = read_decision(result.path)["reasons"]
     markdown = "\n".join([f"**{told}**", "", *(f"- {reason}" for reason in reasons)])
-    create_markdown_artifact(key="promotion", markdown=markdown, description="Did the alias move?")
+    create_markdown_artifact(
+        key="promotion", markdown=linked_to_mlflow(markdown, result.record, config), description="Did the alias move?"
+    )
     return result
 
 

@@ -2,8 +2,8 @@
 
 import shutil
 import time
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ NOTICES_TO_REST = 2
 """How long an interrupted run rests, as a multiple of the time that a machine's notice leaves: the machine is gone
 then, also where its worker would take the run some seconds early."""
 
-Until = Literal["train", "evaluate", "promote"]
+Until = Literal["audit", "train", "evaluate", "promote"]
 
 
 @dataclass(frozen=True)
@@ -60,16 +60,26 @@ def run_name() -> str:
 
 @flow(name="retrain", flow_run_name=run_name)
 def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") -> Retraining:
-    """Retrain a model: synthesize, curate, audit, base, train, evaluate, promote, or up to one of the last three.
+    """Retrain a model: synthesize, curate, audit, base, train, evaluate, promote, or up to one of these.
 
     The audit comes first of all that costs, where people have scored these rewards; where they have not, they are
     given completions of the base policy, and the audit follows it.
 
     Interrupted, the run of a deployment is scheduled again, and goes on where another worker takes it.
     """
+    with deployed(config):
+        return run_chain(config, fresh=fresh, until=until)
+
+
+@contextmanager
+def deployed(config: Config) -> Iterator[None]:
+    """Be what a run of a deployment must be: scheduled again where it is interrupted, and alone in its state folder.
+
+    Elsewhere the command sees to both.
+    """
     # The folder is let go first: once the run is scheduled, its next worker wants it.
     with rescheduled(NOTICES_TO_REST * config.train.preemption.seconds), _alone(config):
-        return _retrain(config, fresh=fresh, until=until)
+        yield
 
 
 def _alone(config: Config) -> AbstractContextManager[None]:
@@ -80,7 +90,8 @@ def _alone(config: Config) -> AbstractContextManager[None]:
     return state_folder(config, bytes_needed=BYTES_NEEDED, patience=SECONDS_TO_END)
 
 
-def _retrain(config: Config, *, fresh: bool, until: Until) -> Retraining:
+def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
+    """Run the stages in their order; arguments as of `retrain`."""
     started = time.monotonic()
     recorder = open_recorder(config)
     recorder.end_abandoned()
@@ -98,11 +109,14 @@ def _retrain(config: Config, *, fresh: bool, until: Until) -> Retraining:
             scored = people_scores(config, run, prompts, dataset, base_model)
             stages["audit"] = audit(config, run, scored, fresh=fresh)
         audited = stages["audit"]
-        policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
-        stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
+        policies: Mapping[int, StageResult] = {}
         report: Mapping[str, Any] = {}
         decision: Mapping[str, Any] = {}
-        if until != "train":
+        if until != "audit":
+            given = {"prompts": prompts, "dataset": dataset, "base": base_model, "audit": audited}
+            policies = _train(config, run, given, fresh=fresh)
+            stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
+        if until in {"evaluate", "promote"}:
             stages |= evaluate(config, run, prompts, dataset, base_model, audited, policies, fresh=fresh)
             report = read_report(stages["evaluate"].path)
         if until == "promote":
@@ -120,3 +134,14 @@ def _retrain(config: Config, *, fresh: bool, until: Until) -> Retraining:
         decision=decision,
         champion=champion.version if champion else None,
     )
+
+
+def _train(
+    config: Config, pipeline_run: str, given: Mapping[str, StageResult], *, fresh: bool
+) -> Mapping[int, StageResult]:
+    """Train where the configuration says, and return the policies by their seeds."""
+    if config.workers.training is None:
+        return train(config, pipeline_run, **given, fresh=fresh)
+    from flows.handed_training import train_elsewhere
+
+    return train_elsewhere(config, pipeline_run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)

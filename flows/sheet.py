@@ -24,7 +24,7 @@ SCORES_A_PROMPT = 2
 """Scores on a sheet for each prompt that is answered: the other answers leave a choice, and many are alike."""
 
 
-@flow(name="sheet", validate_parameters=False)
+@flow(name="sheet", flow_run_name="sheet-seed{config.seed}", validate_parameters=False)
 def sheet(
     config: Config, pipeline_run: str, prompts: StageResult, dataset: StageResult, base: StageResult
 ) -> StageResult:

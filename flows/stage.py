@@ -17,6 +17,7 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 
 from flows.console import say, stage_progress
+from flows.pages import linked_to_mlflow
 from flows.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config import Config
@@ -29,6 +30,8 @@ Work = Callable[[Path, Progress, StageRun], object]
 Summary = Callable[[Path], Mapping[str, Any]]
 
 PERCENT_BETWEEN_UPDATES = 5.0
+WORK_SECONDS = "work_seconds"
+"""MLflow's metric of how long a stage's own work took; what a run takes besides is orchestration."""
 FRESH_FOLDER = "fresh"
 """Of the state: which stages a run has made anew, for that run when it is interrupted and goes on."""
 
@@ -119,7 +122,9 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
         ) as mlflow_run,
         _watched(stage.name) as progress,
     ):
+        began = time.monotonic()
         stage.work(draft, progress, mlflow_run)
+        mlflow_run.log_figures({WORK_SECONDS: time.monotonic() - began})
         record = store.commit(
             draft,
             kind=stage.kind,
@@ -221,5 +226,5 @@ def _announce(stage: Stage, result: StageResult, config: Config, pipeline_run: s
     create_table_artifact(
         key=f"{stage.name}-figures",
         table=[{"figure": name, "value": str(value)} for name, value in figures.items()],
-        description=f"{stage.name}: {record.kind} {record.sha256}",
+        description=linked_to_mlflow(f"{stage.name}: {record.kind} {record.sha256}", record, config),
     )

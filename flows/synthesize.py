@@ -15,7 +15,7 @@ from tasks.lineage.source import file_digests
 from tasks.synthesize import stage as synthesize_stage
 
 
-@flow(name="synthesize", validate_parameters=False)
+@flow(name="synthesize", flow_run_name="synthesize-seed{config.seed}", validate_parameters=False)
 def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageResult:
     """Make the store and the prompts."""
     stage = Stage(

@@ -1,5 +1,6 @@
 """The train flow: a policy for each seed, resumed from its newest checkpoint where there is one."""
 
+import hashlib
 import json
 import shutil
 import threading
@@ -17,6 +18,7 @@ from flows.session import mirror_address, work_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage, stage_key
 from flows.training_page import TrainingPage
 from flows.trainings import Trainings
+from schemas.artifact import ArtifactRecord
 from schemas.config import Config
 from schemas.progress import Progress
 from schemas.prompts import read_prompt_table
@@ -62,7 +64,7 @@ LEAVES_CHECKPOINTS = frozenset(
 checkpoints that there are."""
 
 
-@flow(name=STAGE, validate_parameters=False)
+@flow(name=STAGE, flow_run_name="train-seed{config.seed}", validate_parameters=False)
 def train(
     config: Config,
     pipeline_run: str,
@@ -143,6 +145,17 @@ def training_seeds(config: Config) -> tuple[int, ...]:
 def stage_name(seed: int, seeds: Collection[int]) -> str:
     """Name a seed's training as people see it: by the seed where there are several."""
     return STAGE if len(seeds) == 1 else f"{STAGE}-seed{seed}"
+
+
+def training_key(config: Config, inputs: Mapping[str, ArtifactRecord]) -> str:
+    """Return the digest of all that decides the policies of all seeds: equal keys, equal policies.
+
+    Args:
+        config: The run's configuration.
+        inputs: The artifacts that they are trained from, by role: prompts, dataset and base.
+    """
+    keys = [stage_key(STAGE, SOURCES, _what_decides(config, seed), inputs) for seed in training_seeds(config)]
+    return hashlib.sha256("\n".join(keys).encode()).hexdigest()
 
 
 def best_seed(policies: Mapping[int, StageResult]) -> int:

@@ -2,6 +2,7 @@
 
     root/<kind>/<sha256>/content/...   what a stage made, read-only
     root/<kind>/<sha256>/record.json   schemas.artifact.ArtifactRecord
+    root/<kind>/<sha256>/record.sha256 the record's own digest, as sha256sum writes and checks it
     root/drafts/<random>/content/...   what a stage is making
 
 A draft becomes an artifact by one rename, so an artifact is either there as a whole or not at all.
@@ -18,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, Literal, get_args
 
 from pydantic import ValidationError
 
@@ -29,11 +30,14 @@ from schemas.errors import InputError
 
 CONTENT_FOLDER: Final = "content"
 RECORD_FILE: Final = "record.json"
+RECORD_DIGEST_FILE: Final = "record.sha256"
 DRAFTS_FOLDER: Final = "drafts"
 DISK_IS_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 DISK_IS_FULL_TEXTS: Final = ("No space left on device", "database or disk is full")
 REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 READ_ONLY: Final = 0o444
+
+Damage = Literal["missing", "altered", "added"]
 
 
 class ArtifactDamaged(InputError):
@@ -160,10 +164,12 @@ class ArtifactStore:
         """
         file = self._home(sha256) / RECORD_FILE
         try:
-            record = ArtifactRecord.model_validate_json(file.read_bytes())
+            written = file.read_bytes()
+            record = ArtifactRecord.model_validate_json(written)
         except (OSError, ValidationError):
             raise ArtifactDamaged(f"the record {file} cannot be read") from None
-        if record.sha256 != sha256 or _content_digest(record.files) != sha256:
+        is_own = record.sha256 == sha256 and record.kind == file.parent.parent.name
+        if not is_own or _content_digest(record.files) != sha256 or not _is_sealed(file, written):
             raise ArtifactDamaged(f"the record {file} was altered")
         return record
 
@@ -182,16 +188,25 @@ class ArtifactStore:
         Raises:
             ArtifactDamaged: The artifact or a file of it is missing or altered, or a file was added.
         """
+        for name, damage in self.damages(sha256):
+            raise ArtifactDamaged(f"{self.path(sha256) / name} {'is' if damage == 'missing' else 'was'} {damage}")
+
+    def damages(self, sha256: str) -> Iterator[tuple[str, Damage]]:
+        """Hash every file of an artifact, and give the name of each that is not as recorded, with what is wrong.
+
+        Raises:
+            ArtifactDamaged: The store has no such artifact, or its record cannot be read.
+        """
         record = self.record(sha256)
         content = self.path(sha256)
         found = set(_names(content))
         for name, recorded in record.files.items():
             if name not in found:
-                raise ArtifactDamaged(f"{content / name} is missing")
-            if not _holds(content / name, recorded):
-                raise ArtifactDamaged(f"{content / name} was altered")
+                yield name, "missing"
+            elif not _holds(content / name, recorded):
+                yield name, "altered"
         for name in sorted(found - record.files.keys()):
-            raise ArtifactDamaged(f"{content / name} was added")
+            yield name, "added"
 
     def clean_drafts(self) -> None:
         """Remove what killed processes left unfinished; only for whoever holds the state folder's lock.
@@ -289,9 +304,12 @@ def _columns(folder: Path, names: Iterable[str]) -> dict[str, dict[str, str]]:
         return {}
     import polars as pl
 
-    return {
-        name: {column: str(kind) for column, kind in pl.read_parquet_schema(folder / name).items()} for name in tables
-    }
+    columns = {}
+    for name in tables:
+        # What only has a table's name has no columns.
+        with suppress(pl.exceptions.ComputeError):
+            columns[name] = {column: str(kind) for column, kind in pl.read_parquet_schema(folder / name).items()}
+    return columns
 
 
 def _content_digest(files: Mapping[str, str]) -> str:
@@ -300,9 +318,23 @@ def _content_digest(files: Mapping[str, str]) -> str:
 
 def _seal(draft: Path, record: ArtifactRecord) -> None:
     """Write the record beside the content and bring every byte to the disk."""
-    (draft.parent / RECORD_FILE).write_text(record.model_dump_json(indent=1), encoding="utf-8")
+    written = record.model_dump_json(indent=1).encode()
+    (draft.parent / RECORD_FILE).write_bytes(written)
+    digest = f"{hashlib.sha256(written).hexdigest()}  {RECORD_FILE}\n"
+    (draft.parent / RECORD_DIGEST_FILE).write_text(digest, encoding="utf-8")
     for path in draft.parent.rglob("*"):
         if path.is_file():
             path.chmod(READ_ONLY)
         synchronize(path)
     synchronize(draft.parent)
+
+
+def _is_sealed(file: Path, written: bytes) -> bool:
+    """Tell whether a record is the one that was sealed; older ones have no digest beside them."""
+    try:
+        digest = file.with_name(RECORD_DIGEST_FILE).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return True
+    except (OSError, UnicodeDecodeError):
+        return False
+    return digest.split() == [hashlib.sha256(written).hexdigest(), RECORD_FILE]

@@ -1,0 +1,36 @@
+"""`tucano doctor`: what this machine can run, and what is missing."""
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from flows.options import Json, Overrides, Profile
+
+
+def doctor(
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    torch: Annotated[
+        bool, typer.Option("--torch", help="Load torch too, and compute on the GPU; it takes some seconds.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what a run with this profile needs, and what of it is missing here. Nothing is changed."""
+    from flows.doctor import examine
+    from flows.interruption import interruptible
+    from flows.print_doctor import print_findings
+    from schemas.profiles import load_config
+
+    config = load_config(profile, overrides)
+    with interruptible("interrupted; nothing was changed"):
+        findings = examine(config, load_torch=torch)
+    faulty = any(finding.verdict == "fault" for finding in findings)
+    if as_json:
+        document = {"profile": profile, "ready": not faulty, "findings": [asdict(finding) for finding in findings]}
+        typer.echo(json.dumps(document, ensure_ascii=False))
+    else:
+        print_findings(f"What a run with profile {profile} needs", findings)
+    if faulty:
+        raise typer.Exit(2)

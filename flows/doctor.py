@@ -1,0 +1,96 @@
+"""What this machine can run, and what is missing: all checks at once, each with a limit of its own."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Final
+
+from flows import doctor_libraries, doctor_machine, doctor_model, doctor_needs, doctor_servers, doctor_stores
+from flows.doctor_finding import ClockReading, Finding, Outcome, refused, single
+from schemas.config import Config
+from schemas.errors import TucanoError
+
+Check = Callable[[Config], Outcome]
+
+CHECKS: Final[Mapping[str, Check]] = {
+    "Python": doctor_libraries.check_python,
+    "libraries": doctor_libraries.check_libraries,
+    "trainer": doctor_libraries.check_trainer,
+    "GPU": doctor_machine.check_gpu,
+    "disk": doctor_machine.check_disk,
+    "state folder": doctor_machine.check_state,
+    "Prefect": doctor_servers.check_prefect,
+    "MLflow": doctor_servers.check_mlflow,
+    "mirror": doctor_stores.check_mirror,
+    "artifacts": doctor_stores.check_artifacts,
+    "model": doctor_model.check_model,
+    "files": doctor_needs.check_files,
+    "endpoints": doctor_needs.check_endpoints,
+    "preemption": doctor_needs.check_notice,
+}
+SECONDS_FOR_ALL: Final = 25.0
+"""A check that has not answered by then is a fault: a network that swallows what is sent keeps others waiting long."""
+SECONDS_ASTRAY: Final = 5.0
+"""A clock that is further off than this makes times in two machines' records hard to compare."""
+SECONDS_REFUSED: Final = 300.0
+"""A clock that is further off than this has its requests refused by Google."""
+
+
+def examine(config: Config, *, load_torch: bool = False) -> tuple[Finding, ...]:
+    """Look at everything that a run with this configuration needs; change and leave nothing.
+
+    Args:
+        config: The run's.
+        load_torch: Load the trainer's torch too, and compute with it on the GPU, which takes some seconds.
+    """
+    checks: dict[str, tuple[Check, float]] = {name: (check, SECONDS_FOR_ALL) for name, check in CHECKS.items()}
+    if load_torch:
+        checks["torch"] = (doctor_machine.check_torch, doctor_machine.SECONDS_FOR_TORCH + 1)
+    started = time.monotonic()
+    under_way = {name: (_begin(name, check, config), started + seconds) for name, (check, seconds) in checks.items()}
+    outcomes = [_outcome(name, future, deadline) for name, (future, deadline) in under_way.items()]
+    clocks = [reading for outcome in outcomes for reading in outcome.clocks]
+    return (*(finding for outcome in outcomes for finding in outcome.findings), judge_clock(clocks))
+
+
+def judge_clock(readings: Sequence[ClockReading]) -> Finding:
+    """Hold this machine's clock against those that the checks saw."""
+    if not readings:
+        return Finding("clock", "ok", "no other machine was asked for its time")
+    worst = max(readings, key=lambda reading: abs(reading.seconds_ahead))
+    astray = abs(worst.seconds_ahead)
+    if astray <= SECONDS_ASTRAY:
+        others = ", ".join(dict.fromkeys(reading.of for reading in readings))
+        return Finding("clock", "ok", f"within {SECONDS_ASTRAY:g} s of {others}")
+    found = f"{astray:.0f} s {'behind' if worst.seconds_ahead > 0 else 'ahead of'} that of {worst.of}"
+    remedy = "set the clock by the network: `timedatectl set-ntp true`"
+    return Finding("clock", "fault" if astray > SECONDS_REFUSED else "warning", found, remedy)
+
+
+def _begin(name: str, check: Check, config: Config) -> Future[Outcome]:
+    """Start a check in a thread that the program's end does not wait for."""
+    future: Future[Outcome] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(check(config))
+        except TucanoError as error:
+            future.set_result(Outcome((refused(name, str(error)),)))
+        except OSError as error:
+            found = f"{error.filename or 'something'} cannot be looked at ({error.strerror})"
+            future.set_result(single(name, "fault", found, "free its permissions or its disk"))
+        except Exception as error:  # noqa: BLE001 - one check that fails must not hide what the others found
+            found = f"could not be looked at ({type(error).__name__}: {error})"
+            future.set_result(single(name, "fault", found, "this is a slip of the doctor's own: report it"))
+
+    threading.Thread(target=run, name=f"doctor-{name}", daemon=True).start()
+    return future
+
+
+def _outcome(name: str, future: Future[Outcome], deadline: float) -> Outcome:
+    try:
+        return future.result(max(0.0, deadline - time.monotonic()))
+    except TimeoutError:
+        remedy = "check the network, and what it is that does not answer"
+        return single(name, "fault", f"no answer within {SECONDS_FOR_ALL:g} s", remedy)

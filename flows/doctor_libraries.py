@@ -1,0 +1,150 @@
+"""Whether Python and the libraries are those that the constraints name, here and in the trainer's environment."""
+
+import json
+import platform
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from flows.doctor_finding import Finding, Outcome, Verdict, single
+from schemas.config import REPOSITORY, Config
+
+LAPTOP = REPOSITORY / "constraints" / "laptop.txt"
+TRAINER = REPOSITORY / "constraints" / "trainer-linux-cuda.txt"
+SECONDS_TO_LIST = 15.0
+MOST_NAMED = 5
+_LIST = (
+    "import importlib.metadata as m, json, platform; "
+    "print(json.dumps([platform.python_version(), [[d.metadata['Name'], d.version] for d in m.distributions()]]))"
+)
+
+
+def check_python(config: Config) -> Outcome:  # noqa: ARG001 - every check is given the configuration
+    """Hold this Python against the oldest one that the project runs on."""
+    wanted, version = _project()["requires-python"], platform.python_version()
+    if SpecifierSet(wanted).contains(version, prereleases=True):
+        return single("Python", "ok", f"{version} at {sys.executable}")
+    remedy = "make the environment with a newer one: `make setup PYTHON=python3.11`"
+    return single("Python", "fault", f"{version} at {sys.executable}; {wanted} is needed", remedy)
+
+
+def check_libraries(config: Config) -> Outcome:
+    """Hold this environment against what the project needs, and against constraints/laptop.txt."""
+    from importlib.metadata import distributions
+
+    installed = _versions((package.metadata["Name"], package.version) for package in distributions())
+    findings = [_against("libraries", installed, _project()["dependencies"], LAPTOP, "run `make setup`", "")]
+    if config.workers.training is None and config.train.interpreter is None:
+        findings += _gpu_packages(config, installed)
+    return Outcome(tuple(findings))
+
+
+def check_trainer(config: Config) -> Outcome:
+    """Hold the trainer's own environment, where it has one, against constraints/trainer-linux-cuda.txt."""
+    interpreter, name = config.train.interpreter, "trainer"
+    if config.workers.training is not None:
+        return single(name, "ok", f"training is handed to {config.workers.training}")
+    if interpreter is None:
+        return single(name, "ok", "trains in this environment; train.interpreter is not set")
+    remedy = f"install {TRAINER.relative_to(REPOSITORY)} there, or set train.interpreter to another Python"
+    try:
+        listed = subprocess.run(
+            [str(interpreter), "-c", _LIST], capture_output=True, text=True, check=True, timeout=SECONDS_TO_LIST
+        )
+        python, packages = json.loads(listed.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        return single(name, "fault", f"train.interpreter {interpreter} does not run as a Python ({reason})", remedy)
+    installed = _versions(packages)
+    needed = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]["trainer"]
+    told = f"Python {python} at {interpreter}: "
+    return Outcome((_against(name, installed, needed, TRAINER, remedy, told), *_gpu_packages(config, installed)))
+
+
+def needs_gpu(config: Config) -> bool:
+    """Say whether the training, on this machine, cannot do without a GPU."""
+    return config.workers.training is None and (config.train.backend == "unsloth" or config.train.vllm.enabled)
+
+
+def _against(
+    check: str, installed: Mapping[str, str], needed: Iterable[str], pins: Path, remedy: str, told: str
+) -> Finding:
+    unmet = [text for requirement in needed if (text := _unmet(Requirement(requirement), installed))]
+    differing = [
+        f"{pin.name} {version}, pinned {pin.specifier}"
+        for pin in _read_pins(pins)
+        if (version := installed.get(canonicalize_name(pin.name))) and not _fits(version, pin.specifier)
+    ]
+    pinned = f"{pins.parent.name}/{pins.name}"
+    if unmet:
+        return Finding(check, "fault", f"{told}{_some(unmet)}", remedy)
+    if differing:
+        return Finding(check, "warning", f"{told}{_some(differing)} in {pinned}", remedy)
+    return Finding(check, "ok", f"{told}all as {pinned} pins them")
+
+
+def _gpu_packages(config: Config, installed: Mapping[str, str]) -> list[Finding]:
+    """Say what the backend needs and this environment has not: a torch for GPUs, Unsloth, vLLM."""
+    if not needs_gpu(config):
+        return []
+    wanted = [("unsloth", config.train.backend == "unsloth"), ("vllm", config.train.vllm.enabled)]
+    lacking = [f"{name} is not installed" for name, needed in wanted if needed and name not in installed]
+    if Version(installed.get("torch", "0")).local == "cpu":
+        lacking.append(f"torch {installed['torch']} is the build without GPU")
+    if not lacking:
+        return []
+    remedy = "set train.interpreter to a Python with constraints/trainer-linux-cuda.txt installed"
+    verdict: Verdict = "fault"
+    return [Finding("GPU libraries", verdict, ", ".join(lacking), remedy)]
+
+
+def _unmet(requirement: Requirement, installed: Mapping[str, str]) -> str | None:
+    if requirement.marker is not None and not requirement.marker.evaluate():
+        return None
+    version = installed.get(canonicalize_name(requirement.name))
+    if version is None:
+        return f"{requirement.name} is not installed"
+    if not _fits(version, requirement.specifier):
+        return f"{requirement.name} is {version}, needed {requirement.specifier}"
+    return None
+
+
+def _fits(version: str, specifier: SpecifierSet) -> bool:
+    try:
+        return specifier.contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _read_pins(file: Path) -> list[Requirement]:
+    lines = (line.partition("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines())
+    return [Requirement(line) for line in lines if line and not line.startswith("-")]
+
+
+def _versions(packages: Iterable[tuple[str, str]]) -> dict[str, str]:
+    versions: dict[str, str] = {}
+    for name, version in packages:
+        # What stands first on the path is what is imported; a broken installation may lack its name.
+        if name:
+            versions.setdefault(canonicalize_name(name), version)
+    return versions
+
+
+def _some(texts: list[str]) -> str:
+    more = f", and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
+    return "; ".join(texts[:MOST_NAMED]) + more
+
+
+@cache
+def _project() -> dict[str, Any]:
+    project: dict[str, Any] = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return project

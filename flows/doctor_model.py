@@ -1,0 +1,57 @@
+"""Whether the base model is on this machine, or can be fetched."""
+
+from pathlib import Path
+from typing import Final
+
+from flows.doctor_finding import Outcome, single
+from flows.doctor_http import Unreachable, ask
+from schemas.config import Config
+
+WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
+
+
+def check_model(config: Config) -> Outcome:
+    """Look for the base model: the stand-in, a folder, the hub's cache on this machine, or the hub."""
+    name = config.policy.name
+    if config.policy.stand_in:
+        return single("model", "ok", "the stand-in is made here")
+    if Path(name).is_dir():
+        return _folder(Path(name))
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        cached = any(isinstance(try_to_load_from_cache(name, file), str) for file in WEIGHTS)
+    except HFValidationError:
+        remedy = "correct it with --set policy.name=..."
+        return single("model", "fault", f"policy.name {name!r} is neither a folder nor a hub name", remedy)
+    return single("model", "ok", f"{name}, downloaded already") if cached else _hub(name)
+
+
+def _hub(name: str) -> Outcome:
+    from huggingface_hub import constants, get_token
+
+    remedy = "reach the hub once, set HF_ENDPOINT to a mirror of it, or set policy.name to the folder of a download"
+    if constants.HF_HUB_OFFLINE:
+        return single("model", "fault", f"{name} is not downloaded, and HF_HUB_OFFLINE is set", remedy)
+    token = get_token()
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        answer = ask("the model hub", f"{constants.ENDPOINT}/{name}/resolve/main/config.json", headers=headers)
+    except Unreachable as error:
+        found = f"{name} is not downloaded, and {constants.ENDPOINT} does not answer ({error})"
+        return single("model", "fault", found, remedy)
+    if answer.status != 200:
+        found = f"{constants.ENDPOINT} does not give {name} (HTTP {answer.status})"
+        remedy = "correct policy.name, or set HF_TOKEN to a token that may read it"
+        return single("model", "fault", found, remedy, *answer.clocks)
+    return single("model", "ok", f"{name}, which the first run downloads", "", *answer.clocks)
+
+
+def _folder(folder: Path) -> Outcome:
+    missing = [name for name in ("config.json", "tokenizer_config.json") if not (folder / name).exists()]
+    if not any((folder / name).exists() for name in WEIGHTS):
+        missing.append(WEIGHTS[0])
+    if missing:
+        return single("model", "fault", f"{folder} lacks {', '.join(missing)}", "download the whole model into it")
+    return single("model", "ok", str(folder))

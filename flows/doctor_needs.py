@@ -1,0 +1,118 @@
+"""Whether what the profile names is there: files, endpoints, and who tells of a Spot machine's end."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from flows.doctor_finding import ClockReading, Finding, Outcome, Verdict, single
+from flows.doctor_http import Unreachable, ask
+from schemas.config import Config
+from schemas.endpoint_section import EndpointSection
+
+SECONDS_FOR_THE_METADATA = 3.0
+
+
+def check_files(config: Config) -> Outcome:
+    """Look for each file and folder that the profile names."""
+    named = dict(_named_files(config))
+    findings = [
+        # Training does not read the logs of what serves.
+        Finding(
+            "files",
+            "warning" if setting == "monitor.logs" else "fault",
+            f"{setting} {path} is not there",
+            f"put it there, or correct {setting}",
+        )
+        for setting, path in named.items()
+        if not path.exists()
+    ]
+    if findings:
+        return Outcome(tuple(findings))
+    return single("files", "ok", f"{', '.join(named)}: there" if named else "the profile names none")
+
+
+def check_endpoints(config: Config) -> Outcome:
+    """Ask each model at an endpoint, Dask's scheduler and the collector of lineage that the profile names."""
+    findings: list[Finding] = []
+    clocks: list[ClockReading] = []
+    for setting, section, verdict in _endpoints(config):
+        finding, seen = _ask_model(setting, section, verdict)
+        findings.append(finding)
+        clocks.extend(seen)
+    if (dask := config.curate.dask_address) is not None:
+        findings.append(_connect("curate.dask_address", dask, "fault", "start the scheduler, or correct the address"))
+    lineage = config.lineage.openlineage
+    if lineage is not None and "://" in lineage:
+        remedy = "start the collector, or correct the address; stages run without it"
+        findings.append(_connect("lineage.openlineage", lineage, "warning", remedy))
+    return Outcome(tuple(findings or [Finding("endpoints", "ok", "the profile names none")]), tuple(clocks))
+
+
+def check_notice(config: Config) -> Outcome:
+    """Ask whoever announces the end of a Spot machine."""
+    address, name = config.train.preemption.notice_url, "preemption"
+    if config.workers.training is not None or address is None:
+        return single(name, "ok", "no notice is waited for here")
+    remedy = "train on the Spot machine that it is of; elsewhere nothing is lost but the notice"
+    try:
+        answer = ask(name, address, headers={"Metadata-Flavor": "Google"}, seconds=SECONDS_FOR_THE_METADATA)
+    except Unreachable:
+        return single(name, "warning", f"nobody announces this machine's end at {address}", remedy)
+    if answer.status != 200:
+        return single(name, "warning", f"{address} answers with HTTP {answer.status}", remedy)
+    return single(name, "ok", "the machine's end is announced")
+
+
+def _named_files(config: Config) -> Iterator[tuple[str, Path]]:
+    general = config.curate.general
+    named = {
+        "synthesize.olist_dir": config.synthesize.olist_dir,
+        "curate.general.path": general.path if general is not None else None,
+        "audit.sheet": config.audit.sheet,
+        "audit.rollouts": config.audit.rollouts,
+        "audit.store": config.audit.store,
+        "monitor.logs": config.monitor.logs,
+    }
+    return ((setting, path) for setting, path in named.items() if path is not None)
+
+
+def _endpoints(config: Config) -> Iterator[tuple[str, EndpointSection, Verdict]]:
+    paraphrase = config.synthesize.paraphrase
+    if paraphrase is not None:
+        yield "synthesize.paraphrase", paraphrase, "fault" if paraphrase.required else "warning"
+    if config.evaluate.rival is not None:
+        yield "evaluate.rival", config.evaluate.rival, "fault"
+    if config.evaluate.judge is not None:
+        yield "evaluate.judge", config.evaluate.judge, "fault"
+
+
+def _ask_model(setting: str, section: EndpointSection, verdict: Verdict) -> tuple[Finding, tuple[ClockReading, ...]]:
+    variable = section.key_variable
+    key = os.environ.get(variable) if variable else None
+    if variable and not key:
+        return Finding(setting, verdict, f"{variable} is not set", f"export {variable}=KEY"), ()
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        answer = ask(section.url, f"{section.url}/models", headers=headers)
+    except Unreachable as error:
+        found = f"nothing answers at {section.url} ({error})"
+        return Finding(setting, verdict, found, f"start it, or correct {setting}.url"), ()
+    if answer.refuses_credentials:
+        found = f"{section.url} refuses the key (HTTP {answer.status})"
+        return Finding(setting, verdict, found, f"set {setting}.key_variable, and the variable that it names"), ()
+    if answer.status >= 500:
+        found = f"{section.url} fails (HTTP {answer.status})"
+        return Finding(setting, verdict, found, "look into the endpoint's own log"), answer.clocks
+    return Finding(setting, "ok", f"{section.url} answers"), answer.clocks
+
+
+def _connect(setting: str, address: str, verdict: Verdict, remedy: str) -> Finding:
+    try:
+        parts = urlsplit(address)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        with socket.create_connection((parts.hostname or "", port), SECONDS_FOR_THE_METADATA):
+            return Finding(setting, "ok", f"{address} answers")
+    except (OSError, ValueError) as error:
+        return Finding(setting, verdict, f"nothing answers at {address} ({error})", remedy)

@@ -1,0 +1,176 @@
+"""Whether Prefect's and MLflow's servers answer, let this machine in, and are of the version that is used here."""
+
+import base64
+import os
+import re
+import sqlite3
+from contextlib import closing
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from packaging.version import Version
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from flows.doctor_finding import Finding, Outcome, single
+from flows.doctor_http import Answer, Unreachable, ask, shown
+from flows.session import mlflow_store, running_server
+from schemas.config import Config
+
+PREFECT: Final = "Prefect"
+MLFLOW: Final = "MLflow"
+MOST_READ: Final = 200
+"""Deployments, and pools, that Prefect's server gives at a time."""
+_VERSION: Final = re.compile(r'"?(\d+\.\d+[\w.+-]*)"?')
+
+
+class _Deployment(BaseModel):
+    name: str
+    work_pool_name: str | None = None
+
+
+class _Pool(BaseModel):
+    name: str
+    status: str | None = None
+
+
+_DEPLOYMENTS: Final = TypeAdapter(list[_Deployment])
+_POOLS: Final = TypeAdapter(list[_Pool])
+
+
+class _Refused(Exception):
+    """A server let this machine read something and not another thing."""
+
+
+def check_prefect(config: Config) -> Outcome:
+    """Ask the server that runs go to: reachable, credentials, version, and who works for its deployments."""
+    address = os.environ.get("PREFECT_API_URL") or running_server(config.state.root)
+    handed = config.workers.training
+    if address is None:
+        if handed is None:
+            return single(PREFECT, "ok", "PREFECT_API_URL is not set: a run starts a server of its own")
+        remedy = "export PREFECT_API_URL=http://SERVER:4200/api"
+        return single(PREFECT, "fault", f"PREFECT_API_URL is not set, and training is handed to {handed}", remedy)
+    address, headers = address.rstrip("/"), _prefect_headers()
+    try:
+        answer = ask("Prefect's server", f"{address}/admin/version", headers=headers)
+    except Unreachable as error:
+        remedy = "start it, or correct or unset PREFECT_API_URL"
+        return single(PREFECT, "fault", f"no server answers at {shown(address)} ({error})", remedy)
+    if answer.refuses_credentials:
+        given = "refuses the credentials" if headers else "asks for credentials"
+        remedy = "set PREFECT_API_AUTH_STRING=USER:PASSWORD, or PREFECT_API_KEY"
+        return single(PREFECT, "fault", f"{shown(address)} {given} (HTTP {answer.status})", remedy, *answer.clocks)
+    findings = [_version_finding(PREFECT, "prefect", address, answer)]
+    if findings[0].verdict != "fault":
+        findings += _work(address, headers, config)
+    return Outcome(tuple(findings), answer.clocks)
+
+
+def check_mlflow(config: Config) -> Outcome:
+    """Ask MLflow's server, or look into the SQLite store."""
+    address, artifacts = mlflow_store(config.state)
+    if artifacts is not None:
+        return Outcome((_sqlite(Path(address.removeprefix("sqlite:///"))),))
+    try:
+        answer = ask(MLFLOW, f"{address.rstrip('/')}/version", headers=_token(), credentials=_mlflow_credentials())
+    except Unreachable as error:
+        found, remedy = f"no server answers at {address} ({error})", "start it, or correct state.mlflow"
+        return single(MLFLOW, "fault", found, remedy)
+    if answer.refuses_credentials:
+        given = "refuses this machine" if _mlflow_credentials() or _token() else "asks for credentials"
+        remedy = (
+            "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD; where they are right, name the host in the "
+            "server's --allowed-hosts"
+        )
+        return single(MLFLOW, "fault", f"{address} {given} (HTTP {answer.status})", remedy, *answer.clocks)
+    return Outcome((_version_finding(MLFLOW, "mlflow", address, answer),), answer.clocks)
+
+
+def _work(address: str, headers: dict[str, str], config: Config) -> list[Finding]:
+    """Say which deployments there are, and which of their pools nobody works for."""
+    try:
+        deployments = _DEPLOYMENTS.validate_json(_read_all(address, "deployments", headers))
+        pools = _POOLS.validate_json(_read_all(address, "work_pools", headers))
+        findings = [_handed(address, headers, config.workers.training)] if config.workers.training else []
+    except (_Refused, Unreachable, ValidationError) as error:
+        reason = "its answer is not Prefect's" if isinstance(error, ValidationError) else str(error)
+        remedy = "give the account the right to read them, and see `tucano infra check`"
+        return [Finding("deployments", "warning", f"they cannot be read ({reason})", remedy)]
+    if not deployments:
+        if not findings:
+            findings.append(Finding("deployments", "ok", "the server has none; `tucano infra apply` makes them"))
+        return findings
+    used = sorted({deployment.work_pool_name for deployment in deployments if deployment.work_pool_name})
+    named = ", ".join(sorted(deployment.name for deployment in deployments))
+    findings.append(Finding("deployments", "ok", f"{named}; pools: {', '.join(used) or 'none'}"))
+    status = {pool.name: pool.status for pool in pools}
+    for name in used:
+        if status.get(name) == "NOT_READY":
+            remedy = f"`prefect worker start --pool {name}`; a Spot pool has one only while there is work"
+            findings.append(Finding("work pool", "warning", f"{name} has no worker online", remedy))
+        elif status.get(name) == "PAUSED":
+            remedy = f"`prefect work-pool resume {name}`"
+            findings.append(Finding("work pool", "warning", f"{name} is paused", remedy))
+    return findings
+
+
+def _handed(address: str, headers: dict[str, str], deployment: str) -> Finding:
+    answer = ask(PREFECT, f"{address}/deployments/name/{deployment}", headers=headers)
+    if answer.status == 404:
+        remedy = "run `tucano infra apply`, or correct workers.training"
+        return Finding("training", "fault", f"the server has no deployment {deployment}, which is to train", remedy)
+    if answer.status != 200:
+        raise _Refused(f"HTTP {answer.status}")
+    return Finding("training", "ok", f"is handed to the deployment {deployment}")
+
+
+def _read_all(address: str, what: str, headers: dict[str, str]) -> str:
+    answer = ask(PREFECT, f"{address}/{what}/filter", method="POST", headers=headers, body={"limit": MOST_READ})
+    if answer.status != 200:
+        raise _Refused(f"HTTP {answer.status}")
+    return answer.text
+
+
+def _version_finding(name: str, package: str, address: str, answer: Answer) -> Finding:
+    said = _VERSION.fullmatch(answer.text.strip())
+    if answer.status != 200 or said is None:
+        found = f"what answers at {shown(address)} is no {name} server (HTTP {answer.status})"
+        return Finding(name, "fault", found, "correct the address")
+    here, there = Version(version(package)), Version(said[1])
+    found = f"{there} at {shown(address)}"
+    if (there.major, there.minor) == (here.major, here.minor):
+        return Finding(name, "ok", found)
+    remedy = f"run {name} {here} there, as the constraints pin it"
+    return Finding(name, "warning", f"{found}, and {here} here", remedy)
+
+
+def _sqlite(file: Path) -> Finding:
+    if not file.exists():
+        return Finding(MLFLOW, "ok", f"the first run makes {file}")
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
+            runs = database.execute("SELECT count(*) FROM runs").fetchone()[0]
+    except sqlite3.Error as error:
+        remedy = "free its permissions, or move the file away to start a new one"
+        return Finding(MLFLOW, "fault", f"{file} cannot be read ({error})", remedy)
+    return Finding(MLFLOW, "ok", f"{runs} runs in {file}")
+
+
+def _prefect_headers() -> dict[str, str]:
+    """Return what Prefect's own client sends: the user and password come before the key."""
+    if user_and_password := os.environ.get("PREFECT_API_AUTH_STRING"):
+        return {"Authorization": f"Basic {base64.b64encode(user_and_password.encode()).decode()}"}
+    if key := os.environ.get("PREFECT_API_KEY"):
+        return {"Authorization": f"Bearer {key}"}
+    return {}
+
+
+def _mlflow_credentials() -> tuple[str, str] | None:
+    user, password = os.environ.get("MLFLOW_TRACKING_USERNAME"), os.environ.get("MLFLOW_TRACKING_PASSWORD")
+    return (user, password) if user and password else None
+
+
+def _token() -> dict[str, str]:
+    token = os.environ.get("MLFLOW_TRACKING_TOKEN")
+    return {"Authorization": f"Bearer {token}"} if token and not _mlflow_credentials() else {}

@@ -1,0 +1,43 @@
+"""Whether this machine may do in the mirror, and where artifacts are handed over, all that is asked there."""
+
+from datetime import UTC, datetime
+
+from flows.doctor_finding import ClockReading, Finding, Outcome, refused, single
+from flows.session import mirror_address
+from schemas.config import Config
+from schemas.errors import InputError
+from tasks.checkpoints.rights import RIGHTS, probe_address
+
+
+def check_mirror(config: Config) -> Outcome:
+    """Try the place of the checkpoints."""
+    return _try("mirror", mirror_address(config))
+
+
+def check_artifacts(config: Config) -> Outcome:
+    """Try the place where machines hand artifacts to one another."""
+    if config.state.artifacts is None:
+        return single("artifacts", "ok", "state.artifacts is not set: they stay on this machine")
+    return _try("artifacts", config.state.artifacts)
+
+
+def _try(check: str, address: str) -> Outcome:
+    started = datetime.now(UTC)
+    try:
+        probed = probe_address(address)
+    except InputError as error:
+        return Outcome((refused(check, f"{address}: {error}"),))
+    findings = [refused(f"{check}: {right}", sentence) for right, sentence in probed.refusals.items()]
+    if probed.left is not None:
+        findings.append(Finding(check, "warning", f"the doctor's {probed.left} stays in {address}", "delete it"))
+    if not findings:
+        findings.append(Finding(check, "ok", f"{', '.join(RIGHTS)} in {address}"))
+    ahead = None if probed.clock is None else _ahead(probed.clock, started)
+    return Outcome(tuple(findings), () if ahead is None else (ClockReading(address, ahead),))
+
+
+def _ahead(clock: datetime, started: datetime) -> float:
+    """Return how far a clock is ahead that was read between `started` and now; 0 where it may well be right."""
+    if clock < started:
+        return (clock - started).total_seconds()
+    return max(0.0, (clock - datetime.now(UTC)).total_seconds())

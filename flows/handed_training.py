@@ -1,0 +1,213 @@
+"""Training on another machine: what it needs is left for it, a deployment is run, and its policies are fetched.
+
+Whoever asks twice for the same training gets the one that is under way, or what came of it: a run of the chain that is
+interrupted and goes on attaches to its training again.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, cast
+
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterTags
+from prefect.client.schemas.objects import FlowRun
+from prefect.deployments import run_deployment
+from prefect.exceptions import ObjectNotFound
+from prefect.logging import get_run_logger
+from pydantic import BaseModel, ConfigDict
+
+from flows.console import say
+from flows.session import mirror_address, mlflow_store
+from flows.stage import StageResult, open_store
+from flows.train import training_key
+from schemas.config import Config
+from schemas.errors import InputError, TucanoError
+from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
+from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
+
+SECONDS_BETWEEN_LOOKS: Final = 5.0
+TRAINER_FOLDER: Final = "trainer"
+"""Of the state: where a machine that is handed trainings keeps its own, also where it is this one."""
+DECIDING: Final = ("prompts", "dataset", "base")
+"""Roles of the artifacts that decide what comes of a training."""
+
+
+class Given(BaseModel):
+    """What a training is handed: which artifacts it starts from, and who waits for it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    key: str
+    """What decides the policies that are asked for (`flows.train.training_key`)."""
+    pipeline_run: str
+    """MLflow's run of the chain that the training is a stage of."""
+    artifacts: dict[str, str]
+    """The sha256 of each artifact that it starts from, by its role."""
+    fresh: str | None = None
+    """The run that wants its policies trained from the start; None: checkpoints are gone on from."""
+
+    @property
+    def name(self) -> str:
+        """What the training is known by, between the machines and on Prefect's server."""
+        return hashlib.sha256(f"{self.key} {self.fresh}".encode()).hexdigest()
+
+
+def train_elsewhere(
+    config: Config,
+    pipeline_run: str,
+    given: Mapping[str, StageResult],
+    *,
+    fresh: str | None,
+) -> dict[int, StageResult]:
+    """Have the policies trained by the deployment that the configuration names, and return them by seed.
+
+    Args:
+        config: The run's configuration.
+        pipeline_run: MLflow's run of the chain.
+        given: The stages that training starts from: `DECIDING`, and the audit that lets it start.
+        fresh: The run that wants everything made anew; None: what was trained before is taken.
+
+    Raises:
+        InputError: There is no such deployment, or machines cannot hand artifacts over.
+        TucanoError: The training failed.
+    """
+    started = time.monotonic()
+    shared, store = open_shared(config), open_store(config)
+    handed = Given(
+        key=training_key(config, {role: given[role].record for role in DECIDING}),
+        pipeline_run=pipeline_run,
+        artifacts={role: result.record.sha256 for role, result in given.items()},
+        fresh=fresh,
+    )
+    fetched = _fetch(handed, shared, store)
+    reused = fetched is not None
+    if fetched is None:
+        for result in given.values():
+            shared.push(result.record, result.path)
+        _run(config, handed)
+        fetched = _fetch(handed, shared, store)
+    if fetched is None:
+        raise TucanoError(
+            f"the training {handed.name[:12]} is completed, and its policies are not in {config.state.artifacts}; see "
+            "that both machines use the same place, and run the same command again"
+        )
+    seconds = time.monotonic() - started
+    policies = {}
+    for seed, sha256 in fetched.items():
+        record = store.record(sha256)
+        policies[seed] = StageResult(record, store.path(sha256), seconds, reused)
+        say(f"train: policy {sha256[:12]} of seed {seed}, trained by {config.workers.training} on {record.machine}")
+    return policies
+
+
+def open_shared(config: Config) -> SharedArtifacts:
+    """Open the place where machines hand artifacts over."""
+    return SharedArtifacts(_absolute(str(config.state.artifacts)))
+
+
+def answer_for(given: Given, policies: Mapping[int, StageResult], shared: SharedArtifacts) -> None:
+    """Leave trained policies, and the note that says which they are, for whoever handed the training over."""
+    for policy in policies.values():
+        shared.push(policy.record, policy.path)
+    answer = {str(seed): policy.record.sha256 for seed, policy in policies.items()}
+    shared.leave(_note(given), json.dumps(answer).encode())
+
+
+def fetch(sha256: str, shared: SharedArtifacts, store: ArtifactStore) -> StageResult:
+    """Return an artifact of another machine, copied into the store where it is not there whole.
+
+    Raises:
+        NotShared: The place does not have it whole either.
+    """
+    try:
+        store.verify(sha256)
+    except ArtifactDamaged:
+        with store.draft() as draft:
+            store.adopt(draft, shared.pull(sha256, draft))
+    return StageResult(store.record(sha256), store.path(sha256), 0.0, reused=True)
+
+
+def _fetch(given: Given, shared: SharedArtifacts, store: ArtifactStore) -> dict[int, str] | None:
+    """Fetch the policies that a training left, and return their sha256 by seed; None where it is still to be done."""
+    note = shared.note(_note(given))
+    if note is None:
+        return None
+    answer = {int(seed): str(sha256) for seed, sha256 in json.loads(note).items()}
+    try:
+        for sha256 in answer.values():
+            fetch(sha256, shared, store)
+    except NotShared as error:
+        say(f"{error}; training again")
+        return None
+    return answer
+
+
+def _run(config: Config, given: Given) -> None:
+    """Run the deployment until it has trained, or attach to its run for the same training."""
+    name = str(config.workers.training)
+    tag = f"training-{given.name[:16]}"
+    _warn_of_no_worker(name)
+    uri, _ = mlflow_store(config.state)
+    elsewhere = {
+        "root": config.state.root.resolve() / TRAINER_FOLDER,
+        "mirror": _absolute(mirror_address(config)),
+        "artifacts": _absolute(str(config.state.artifacts)),
+        "mlflow": uri,
+    }
+    handed = config.model_copy(
+        update={
+            "state": config.state.model_copy(update=elsewhere),
+            "workers": config.workers.model_copy(update={"training": None}),
+        }
+    )
+    say(f"train: handed to {name}")
+    run = cast(
+        "FlowRun",
+        run_deployment(
+            name,
+            parameters={"config": handed.model_dump(mode="json"), "given": given.model_dump(mode="json")},
+            # A run that has ended is not attached to: whoever asks again wants another attempt.
+            idempotency_key=f"{given.name}-{_ended_before(tag)}",
+            poll_interval=SECONDS_BETWEEN_LOOKS,
+            tags=[tag],
+        ),
+    )
+    if run.state is None or not run.state.is_completed():
+        told = run.state.message if run.state is not None else "it has no state"
+        raise TucanoError(
+            f"the training that was handed to {name} ended as {run.state_name}: {told}; see the run {run.name}, and "
+            "run the same command again: training goes on from its newest checkpoint"
+        )
+
+
+def _ended_before(tag: str) -> int:
+    with get_client(sync_client=True) as client:
+        runs = client.read_flow_runs(flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=[tag])))
+    return sum(run.state is not None and run.state.is_final() for run in runs)
+
+
+def _warn_of_no_worker(name: str) -> None:
+    with get_client(sync_client=True) as client:
+        try:
+            pool = client.read_deployment_by_name(name).work_pool_name
+        except ObjectNotFound:
+            raise InputError(
+                f"Prefect has no deployment {name}, which workers.training names; make it with `tucano infra apply`, "
+                "or leave workers.training out to train here"
+            ) from None
+        online = [] if pool is None else [w for w in client.read_workers_for_work_pool(pool) if w.status == "ONLINE"]
+    if not online:
+        told = f"the work pool {pool} has no worker online; the training waits until one is there"
+        say(f"train: {told}")
+        get_run_logger().warning(told)
+
+
+def _note(given: Given) -> str:
+    return f"trained-{given.name}.json"
+
+
+def _absolute(address: str) -> str:
+    return address if "://" in address else str(Path(address).resolve())

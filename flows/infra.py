@@ -1,0 +1,123 @@
+"""What a team's Prefect server is to have: planned as a whole, and then written."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+from prefect.client.orchestration import SyncPrefectClient
+
+from flows.infra_automations import found_automations, wanted_automation
+from flows.infra_deployments import found_deployments, paused_warnings, wanted_deployment
+from flows.infra_files import DEPLOYMENTS_FILE, POOLS_FILE, Declared, read_declared
+from flows.infra_plan import Change, Found, Plan, Wanted, compare
+from flows.infra_pools import found_pools, pool_warnings, template_of, wanted_pools
+from flows.infra_server import Server, read_server, refusal
+from schemas.config import Config
+from schemas.errors import InputError
+
+
+def plan(client: SyncPrefectClient, folder: Path, config: Config) -> Plan:
+    """Hold the files against the server, and change nothing.
+
+    Args:
+        client: Of the server.
+        folder: Of prefect.yaml and infra/.
+        config: The profile that deployments run with.
+
+    Raises:
+        InputError: A file says what cannot be, by itself or on this server.
+    """
+    declared = read_declared(folder)
+    server = read_server(client)
+    deployments = _wanted_deployments(declared, server, config)
+    names = {thing.name for thing in deployments}
+    known = names | set(server.deployment_names().values())
+    _require_who_trains(config, known)
+    automations, warnings = [], []
+    for path, automation in declared.automations:
+        thing, told = wanted_automation(path, automation, known, server.blocks)
+        automations.append(thing)
+        warnings += told
+    ours = {thing.name for thing in automations}
+    found: list[Found] = [
+        *found_pools(declared, server.pools),
+        *found_deployments(server.deployments, server.flows),
+        *found_automations(
+            server.automations,
+            ours,
+            server.deployment_names(),
+            {identity: name for name, identity in server.blocks.items()},
+        ),
+    ]
+    warnings += pool_warnings(client, declared, server.pools)
+    warnings += paused_warnings(
+        [each for each in server.deployments if server.deployment_names()[each.id] in names], server.flows
+    )
+    return compare([*wanted_pools(declared), *deployments, *automations], found, [*warnings, *_idle(config, names)])
+
+
+def apply(client: SyncPrefectClient, planned: Plan, address: str, progress: Callable[[Change], None]) -> None:
+    """Write what is missing or differs, and nothing else.
+
+    Args:
+        client: Of the server.
+        planned: The comparison.
+        address: The server's.
+        progress: Is told of each thing once it is written.
+
+    Raises:
+        InputError: The server refused one of them; what was written before it is named, and stays.
+    """
+    written: list[str] = []
+    for change in planned.due:
+        thing = change.wanted
+        try:
+            thing.write(client, change.id)
+        except (httpx.HTTPError, ValueError) as error:
+            done = f"written before it: {', '.join(written)}" if written else "nothing was written before it"
+            raise InputError(
+                f"the {thing.kind} {thing.name} was not written: {refusal(error, address)}; {done}; mend that, and the "
+                "same command writes the rest"
+            ) from None
+        written.append(f"{thing.kind} {thing.name}")
+        progress(change)
+
+
+def _wanted_deployments(declared: Declared, server: Server, config: Config) -> list[Wanted]:
+    templates = {pool.name: pool.base_job_template for pool in server.pools}
+    templates |= {pool.name: dict(template_of(pool, declared)) for pool in declared.pools if pool.name not in templates}
+    things = []
+    for deployment in declared.deployments:
+        pool = deployment.work_pool.name
+        if pool not in templates:
+            raise InputError(
+                f"{DEPLOYMENTS_FILE}, deployment {deployment.name}: neither {POOLS_FILE} nor the server has its work "
+                f"pool {pool}; they have {', '.join(sorted(templates)) or 'none'}"
+            )
+        things.append(wanted_deployment(deployment, config, templates[pool]))
+    return things
+
+
+def _require_who_trains(config: Config, known: set[str]) -> None:
+    trainer = config.workers.training
+    if trainer is not None and trainer not in known:
+        raise InputError(
+            f"workers.training is {trainer!r}, and neither {DEPLOYMENTS_FILE} nor the server has that deployment; use "
+            f"one of: {', '.join(sorted(known))}"
+        )
+
+
+def _idle(config: Config, names: set[str]) -> list[str]:
+    """Say what would run in vain, or never, with this profile."""
+    warnings = []
+    if "monitor/monitor" in names and config.monitor.logs is None:
+        warnings.append(
+            "deployment monitor/monitor has no logs to look at and would fail each day; name them with "
+            "--set monitor.logs=FOLDER, or pause it on its page"
+        )
+    if "training/train" in names and config.workers.training is None:
+        warnings.append(
+            "deployment training/train is handed nothing: runs train on their own machine; hand training over with "
+            "--set workers.training=training/train and --set state.artifacts=gs://BUCKET/PREFIX"
+        )
+    return warnings

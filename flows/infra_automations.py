@@ -1,0 +1,146 @@
+"""Automations: in the files they name deployments and notification blocks, which on a server have ids."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.events.schemas.automations import Automation, AutomationCore
+from pydantic import ValidationError
+
+from flows.infra_plan import Found, Wanted
+from schemas.errors import InputError
+from schemas.faults import first_fault
+
+NAMED = {"deployment": "deployment_id", "block": "block_document_id"}
+"""What an action names in a file, and the field that its id has at Prefect."""
+NOTHING = {"type": "do-nothing"}
+SETS = ("after", "expect", "for_each")
+"""Fields of a trigger whose order says nothing."""
+IN_NO_DOCUMENT = {"id", "created", "updated"}
+
+
+def wanted_automation(
+    path: Path, declared: Mapping[str, Any], deployments: set[str], blocks: Mapping[str, UUID]
+) -> tuple[Wanted, list[str]]:
+    """Return an automation that the server is to have, and what is to be said of it.
+
+    Args:
+        path: The file that it is in.
+        declared: What the file says.
+        deployments: All that the server has or will have, as FLOW/DEPLOYMENT.
+        blocks: The server's notification blocks.
+
+    Raises:
+        InputError: Prefect does not understand it, or it names a deployment that nobody makes.
+    """
+    name = str(declared.get("name"))
+    actions, warnings = [], []
+    for action in declared.get("actions", []):
+        block, deployment = action.get("block"), action.get("deployment")
+        if deployment is not None and deployment not in deployments:
+            raise InputError(f"{path}, automation {name}: neither a file nor the server has a deployment {deployment}")
+        if block is None or block in blocks:
+            actions.append(action)
+            continue
+        actions.append(NOTHING)
+        warnings.append(
+            f"automation {name} tells nobody: the server has no notification block {block}; make one of that name on "
+            "its page Blocks, such as Slack Webhook, and apply again"
+        )
+    declared = {**declared, "actions": actions}
+    document = _understood(path, declared)
+
+    def write(client: SyncPrefectClient, there: UUID | None) -> None:
+        ids = {
+            "deployment": lambda full: client.read_deployment_by_name(full).id,
+            "block": lambda block: blocks[block],
+        }
+        core = AutomationCore.model_validate(_with_ids(declared, ids))
+        if there is None:
+            client.create_automation(core)
+        else:
+            client.update_automation(there, core)
+
+    return Wanted("automation", name, document, write), warnings
+
+
+def found_automations(
+    there: Sequence[Automation], ours: set[str], deployments: Mapping[UUID, str], blocks: Mapping[UUID, str]
+) -> list[Found]:
+    """Return the automations that the server has.
+
+    Args:
+        there: As it gives them.
+        ours: The names that the files give.
+        deployments: The names of its deployments, as FLOW/DEPLOYMENT.
+        blocks: The names of its notification blocks.
+
+    Raises:
+        InputError: Two of them have one of our names.
+    """
+    names = [automation.name for automation in there]
+    for name in sorted(ours):
+        if names.count(name) > 1:
+            raise InputError(
+                f"the server has {names.count(name)} automations {name}, which would all act; delete all but one on its "
+                "page Automations"
+            )
+    of = {"deployment": deployments, "block": blocks}
+    return [Found("automation", automation.name, automation.id, _document(automation, of)) for automation in there]
+
+
+def _understood(path: Path, declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an automation as Prefect understands it."""
+    stand_ins: dict[str, dict[str, UUID]] = {kind: {} for kind in NAMED}
+    ids: Mapping[str, Callable[[str], UUID]] = {
+        kind: (lambda name, known=known: known.setdefault(name, uuid4())) for kind, known in stand_ins.items()
+    }
+    named = f"{path}, automation {declared.get('name')}"
+    try:
+        given = _with_ids(declared, ids)
+        core = AutomationCore.model_validate(given)
+    except ValidationError as error:
+        raise InputError(f"{named}: {first_fault(error)}; correct it") from None
+    unknown = next(_unknown(given, core.model_dump(mode="json")), None)
+    if unknown is not None:
+        raise InputError(f"{named}: Prefect knows no {unknown}; correct it")
+    return _document(core, {kind: {id: name for name, id in known.items()} for kind, known in stand_ins.items()})
+
+
+def _with_ids(declared: Mapping[str, Any], ids: Mapping[str, Callable[[str], UUID]]) -> dict[str, Any]:
+    actions = []
+    for action in declared.get("actions", []):
+        given = dict(action)
+        for name, field in NAMED.items():
+            if name in given:
+                given[field] = str(ids[name](given.pop(name)))
+        actions.append(given)
+    return {**declared, "actions": actions}
+
+
+def _document(core: AutomationCore, names: Mapping[str, Mapping[UUID, str]]) -> dict[str, Any]:
+    document = core.model_dump(mode="json", exclude=IN_NO_DOCUMENT)
+    for field in SETS:
+        if field in document["trigger"]:
+            document["trigger"][field] = sorted(document["trigger"][field])
+    for action in document["actions"]:
+        for name, field in NAMED.items():
+            if action.get(field):
+                id_ = UUID(action.pop(field))
+                action[name] = names[name].get(id_, str(id_))
+    document["actions"] = dict(enumerate(document["actions"], start=1))
+    return document
+
+
+def _unknown(given: Any, understood: Any, way: str = "") -> Iterator[str]:
+    if isinstance(given, Mapping) and isinstance(understood, Mapping):
+        for key, value in given.items():
+            if key not in understood:
+                yield f"{way}{key}"
+            else:
+                yield from _unknown(value, understood[key], f"{way}{key}.")
+    elif isinstance(given, list) and isinstance(understood, list) and len(given) == len(understood):
+        for one, other in zip(given, understood, strict=True):
+            yield from _unknown(one, other, way)

@@ -1,0 +1,201 @@
+"""Deployments: each flow's parameters and form, where it runs and when, here and on the server."""
+
+import hashlib
+import importlib
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import jsonschema
+from prefect import Flow
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import DeploymentCreate, DeploymentScheduleCreate
+from prefect.client.schemas.objects import ConcurrencyLimitStrategy, ConcurrencyOptions
+from prefect.client.schemas.responses import DeploymentResponse
+from prefect.client.schemas.schedules import CronSchedule
+from prefect.exceptions import ParameterBindError, ParameterTypeError, SignatureMismatchError
+from prefect.utilities.callables import parameter_schema
+from pydantic import ValidationError
+
+from flows.infra_files import DEPLOYMENTS_FILE, Deployment, Schedule
+from flows.infra_plan import Found, Wanted
+from schemas.config import Config
+from schemas.errors import InputError
+from schemas.faults import first_fault
+
+CONFIG = "config"
+"""The parameter that the profile is given as."""
+IN_LINE = ConcurrencyLimitStrategy.ENQUEUE
+"""What becomes of a run above the limit: it waits."""
+
+
+def wanted_deployment(declared: Deployment, config: Config, template: Mapping[str, Any]) -> Wanted:
+    """Return a deployment that the server is to have.
+
+    Args:
+        declared: What the file says.
+        config: The profile.
+        template: The base job template of its pool.
+
+    Raises:
+        InputError: Its flow cannot be imported, does not take the parameters, or the pool the job variables; or a
+            schedule is none.
+    """
+    flow = _flow(declared)
+    parameters = _parameters(declared, flow, config)
+    form = json.loads(parameter_schema(flow).model_dump_json())
+    schedules = [_schedule(declared, schedule) for schedule in declared.schedules]
+    _require_variables(declared, template)
+
+    def write(client: SyncPrefectClient, _: UUID | None) -> None:
+        # Prefect's own upsert: the id, the history and whether it is paused stay.
+        client.create_deployment(
+            client.create_flow_from_name(flow.name),
+            declared.name,
+            description=declared.description,
+            entrypoint=declared.entrypoint,
+            tags=list(declared.tags),
+            parameters=parameters,
+            parameter_openapi_schema=form,
+            enforce_parameter_schema=True,
+            schedules=schedules,
+            concurrency_limit=declared.concurrency_limit,
+            concurrency_options=ConcurrencyOptions(collision_strategy=IN_LINE),
+            work_pool_name=declared.work_pool.name,
+            job_variables=declared.work_pool.job_variables,
+            pull_steps=[],
+        )
+
+    document = {
+        "description": declared.description,
+        "entrypoint": declared.entrypoint,
+        "tags": sorted(declared.tags),
+        "parameters": parameters,
+        "form": _digest(form),
+        "form_enforced": True,
+        "schedules": {schedule.slug: _schedule_document(schedule) for schedule in schedules},
+        "concurrency_limit": declared.concurrency_limit,
+        "above_the_limit": IN_LINE.value,
+        "work_pool": declared.work_pool.name,
+        "job_variables": declared.work_pool.job_variables,
+        "pull_steps": [],
+    }
+    return Wanted("deployment", f"{flow.name}/{declared.name}", document, write)
+
+
+def found_deployments(there: Sequence[DeploymentResponse], flows: Mapping[UUID, str]) -> list[Found]:
+    """Return the deployments that the server has.
+
+    Args:
+        there: As it gives them.
+        flows: The names of its flows.
+    """
+    return [Found("deployment", f"{flows[each.flow_id]}/{each.name}", each.id, _found_document(each)) for each in there]
+
+
+def paused_warnings(there: Sequence[DeploymentResponse], flows: Mapping[UUID, str]) -> list[str]:
+    """Say which deployments are paused: a person's switch, which is left as it is."""
+    names = [f"{flows[each.flow_id]}/{each.name}" for each in there if each.paused]
+    return [f"deployment {name} is paused, and its schedules rest; resume it on its page" for name in sorted(names)]
+
+
+def absolute_config(config: Config) -> Config:
+    """Return the configuration with absolute paths: a worker stands in a folder of its own."""
+    values = _absolute(config.model_dump())
+    state = values["state"]
+    for name in ("mirror", "artifacts"):
+        if state[name] and "://" not in state[name]:
+            state[name] = str(Path(state[name]).absolute())
+    if state["mlflow"] and state["mlflow"].startswith("sqlite:///"):
+        state["mlflow"] = f"sqlite:///{Path(state['mlflow'].removeprefix('sqlite:///')).absolute()}"
+    return Config.model_validate(values)
+
+
+def _absolute(value: Any) -> Any:
+    if isinstance(value, Path):
+        # Not resolved: the interpreter of a virtual environment is a link.
+        return value.absolute()
+    if isinstance(value, dict):
+        return {key: _absolute(each) for key, each in value.items()}
+    return value
+
+
+def _flow(declared: Deployment) -> Flow[..., Any]:
+    module, _, name = declared.entrypoint.rpartition(".")
+    try:
+        flow = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise _fault(declared, f"its entrypoint {declared.entrypoint} cannot be imported: {error}") from None
+    if not isinstance(flow, Flow):
+        raise _fault(declared, f"its entrypoint {declared.entrypoint} is no Prefect flow")
+    return flow
+
+
+def _parameters(declared: Deployment, flow: Flow[..., Any], config: Config) -> dict[str, Any]:
+    taken = inspect.signature(flow.fn).parameters
+    profile = {CONFIG: absolute_config(config).model_dump(mode="json")} if CONFIG in taken else {}
+    parameters = {**profile, **declared.parameters}
+    try:
+        flow.validate_parameters(parameters)
+    except ParameterTypeError as error:
+        fault = error.__cause__ or error.__context__
+        told = first_fault(fault) if isinstance(fault, ValidationError) else " ".join(str(error).split())
+        raise _fault(declared, f"the flow {flow.name} does not take its parameters: {told}") from None
+    except (SignatureMismatchError, ParameterBindError) as error:
+        raise _fault(declared, f"the flow {flow.name} does not take its parameters: {error}") from None
+    return parameters
+
+
+def _schedule(declared: Deployment, schedule: Schedule) -> DeploymentScheduleCreate:
+    try:
+        cron = CronSchedule(cron=schedule.cron, timezone=schedule.timezone)
+    except ValidationError as error:
+        raise _fault(declared, f"its schedule {schedule.slug}: {first_fault(error)}") from None
+    return DeploymentScheduleCreate(schedule=cron, slug=schedule.slug, active=True)
+
+
+def _require_variables(declared: Deployment, template: Mapping[str, Any]) -> None:
+    trial = DeploymentCreate(name=declared.name, flow_id=uuid4(), job_variables=declared.work_pool.job_variables)
+    try:
+        trial.check_valid_configuration(dict(template))
+    except jsonschema.ValidationError as error:
+        place = ".".join(map(str, error.absolute_path))
+        pool = declared.work_pool.name
+        raise _fault(declared, f"the pool {pool} does not take its job variable {place}: {error.message}") from None
+
+
+def _fault(declared: Deployment, what: str) -> InputError:
+    return InputError(f"{DEPLOYMENTS_FILE}, deployment {declared.name}: {what}; correct it")
+
+
+def _found_document(there: DeploymentResponse) -> dict[str, Any]:
+    limit, options = there.global_concurrency_limit, there.concurrency_options
+    return {
+        "description": there.description,
+        "entrypoint": there.entrypoint,
+        "tags": sorted(there.tags),
+        "parameters": there.parameters,
+        "form": _digest(there.parameter_openapi_schema),
+        "form_enforced": there.enforce_parameter_schema,
+        "schedules": {
+            schedule.slug or f"without a name, {schedule.id}": _schedule_document(schedule)
+            for schedule in there.schedules
+        },
+        "concurrency_limit": None if limit is None else limit.limit,
+        "above_the_limit": None if options is None else options.collision_strategy.value,
+        "work_pool": there.work_pool_name,
+        "job_variables": there.job_variables,
+        "pull_steps": there.pull_steps or [],
+    }
+
+
+def _schedule_document(schedule: Any) -> dict[str, Any]:
+    # A schedule of another sort than ours has other fields.
+    return {**schedule.schedule.model_dump(mode="json"), "active": schedule.active, "parameters": schedule.parameters}
+
+
+def _digest(form: Any) -> str:
+    return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()[:12]

@@ -1,0 +1,102 @@
+"""Work pools: what the files say, what the server has, and how one becomes the other."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
+from prefect.client.schemas.filters import WorkerFilter, WorkerFilterStatus
+from prefect.client.schemas.objects import WorkPool as ServerPool
+from prefect.client.schemas.objects import WorkerStatus
+from prefect.workers.process import ProcessWorker
+
+from flows.infra_files import Declared, WorkPool
+from flows.infra_plan import Found, Wanted
+from schemas.errors import InputError
+
+
+def wanted_pools(declared: Declared) -> list[Wanted]:
+    """Return the pools that the server is to have."""
+    return [_wanted(pool, declared.templates.get(pool.name)) for pool in declared.pools]
+
+
+def found_pools(declared: Declared, there: Sequence[ServerPool]) -> list[Found]:
+    """Return the pools that the server has.
+
+    A template is looked at only where a file names one: otherwise it is Prefect's own of the day on which the pool was
+    made, and what a team has changed in it since.
+
+    Raises:
+        InputError: A pool of the files has another type on the server.
+    """
+    types = {pool.name: pool.type for pool in declared.pools}
+    for pool in there:
+        if pool.type != types.get(pool.name, pool.type):
+            raise InputError(
+                f"the server's work pool {pool.name} has the type {pool.type!r}, and infra/work_pools.yaml says "
+                f"{types[pool.name]!r}; a pool keeps its type for life: give this one another name, or delete the "
+                f"server's with: prefect work-pool delete {pool.name}"
+            )
+    return [
+        Found(
+            "work pool",
+            pool.name,
+            pool.id,
+            _document(
+                {"description": pool.description, "concurrency_limit": pool.concurrency_limit},
+                pool.base_job_template if pool.name in declared.templates else None,
+            ),
+        )
+        for pool in there
+    ]
+
+
+def template_of(pool: WorkPool, declared: Declared) -> Mapping[str, Any]:
+    """Return the base job template that a pool is made with."""
+    return declared.templates.get(pool.name) or _process_template()
+
+
+def pool_warnings(client: SyncPrefectClient, declared: Declared, there: Sequence[ServerPool]) -> list[str]:
+    """Say of each pool of the files, where the server has it, why nobody would work on its runs."""
+    ours = {pool.name for pool in declared.pools}
+    online = WorkerFilter(status=WorkerFilterStatus(any_=[WorkerStatus.ONLINE]))
+    warnings = []
+    for pool in there:
+        if pool.name not in ours:
+            continue
+        if pool.is_paused:
+            warnings.append(f"work pool {pool.name} is paused; resume it with: prefect work-pool resume {pool.name}")
+        by_itself = pool.is_push_pool or pool.is_managed_pool
+        if not by_itself and not client.read_workers_for_work_pool(pool.name, online):
+            warnings.append(
+                f"work pool {pool.name} has no worker online, and its runs wait; start one with: "
+                f"prefect worker start --pool {pool.name} --type {pool.type}"
+            )
+    return warnings
+
+
+def _wanted(pool: WorkPool, template: Mapping[str, Any] | None) -> Wanted:
+    given = {"description": pool.description, "concurrency_limit": pool.concurrency_limit}
+
+    def write(client: SyncPrefectClient, there: UUID | None) -> None:
+        if there is None:
+            made_with = dict(template or _process_template())
+            new = {"name": pool.name, "type": pool.type, **given, "base_job_template": made_with}
+            client.create_work_pool(WorkPoolCreate.model_validate(new))
+        else:
+            changed = given if template is None else {**given, "base_job_template": dict(template)}
+            client.update_work_pool(pool.name, WorkPoolUpdate.model_validate(changed))
+
+    return Wanted("work pool", pool.name, _document(given, template), write)
+
+
+def _process_template() -> dict[str, Any]:
+    return ProcessWorker.get_default_base_job_template()
+
+
+def _document(given: Mapping[str, Any], template: Mapping[str, Any] | None) -> dict[str, Any]:
+    digest = hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest()[:12] if template else None
+    return {**given, "base_job_template": digest}

@@ -1,0 +1,32 @@
+"""What `tucano doctor` shows: a line for each thing, and under it what mends it."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from flows.console import print_table, say
+from flows.doctor_finding import Finding
+
+
+def print_findings(title: str, findings: Sequence[Finding]) -> None:
+    """Print all findings in the order given, then how many are no good."""
+    print_table(
+        title,
+        ("check", "verdict", "found, and what to do"),
+        [(finding.check, finding.verdict, _text(finding)) for finding in findings],
+        texts=("verdict", "found, and what to do"),
+    )
+    counts = Counter(finding.verdict for finding in findings)
+    if counts["fault"]:
+        say(f"{_counted(counts['fault'], 'fault')}, {_counted(counts['warning'], 'warning')}: a run would fail")
+    elif counts["warning"]:
+        say(f"{_counted(counts['warning'], 'warning')}: a run can begin")
+    else:
+        say("all is well")
+
+
+def _text(finding: Finding) -> str:
+    return f"{finding.found}\n→ {finding.remedy}" if finding.remedy else finding.found
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

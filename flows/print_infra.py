@@ -1,0 +1,73 @@
+"""What `tucano infra` shows: what was made or changed on a server, or how it differs from the files."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from flows.console import print_table, say
+from flows.infra_plan import Change, Difference, Plan
+
+MOST_SHOWN = 60
+"""Characters of a value in the table; `--json` has all of it."""
+DONE = {"missing": "made", "differs": "changed", "same": "same"}
+
+
+def print_applied(plan: Plan, server: str) -> None:
+    """Print what was made, changed or the same, and what to know of it."""
+    _print_changes(f"Applied to {server}", plan.changes, DONE)
+    _print_besides(plan)
+
+
+def print_checked(plan: Plan, server: str) -> None:
+    """Print what is missing or differs, field by field, and what to know of it."""
+    _print_changes(f"{server} against the files", plan.changes, {status: status for status in DONE})
+    _print_besides(plan)
+
+
+def as_document(plan: Plan, server: str) -> dict[str, Any]:
+    """Return the whole comparison as a JSON document."""
+    return {
+        "server": server,
+        "same": not plan.due,
+        "things": [
+            {
+                "kind": change.wanted.kind,
+                "name": change.wanted.name,
+                "status": change.status,
+                "differences": [
+                    {"field": found.field, "here": found.here, "there": found.there} for found in change.differences
+                ],
+            }
+            for change in plan.changes
+        ],
+        "besides": [{"kind": kind, "name": name} for kind, name in plan.besides],
+        "warnings": list(plan.warnings),
+    }
+
+
+def _print_changes(title: str, changes: Sequence[Change], words: dict[str, str]) -> None:
+    print_table(
+        title,
+        ("kind", "name", "status", "field: here, there"),
+        [
+            (change.wanted.kind, change.wanted.name, words[change.status], "\n".join(map(_line, change.differences)))
+            for change in changes
+        ],
+        texts=("name", "status", "field: here, there"),
+    )
+
+
+def _print_besides(plan: Plan) -> None:
+    for kind, name in plan.besides:
+        say(f"besides: the {kind} {name} is on the server and in no file; it is left alone")
+    for warning in plan.warnings:
+        say(f"warning: {warning}")
+
+
+def _line(difference: Difference) -> str:
+    return f"{difference.field}: {_shown(difference.here)}, {_shown(difference.there)}"
+
+
+def _shown(value: Any) -> str:
+    text = "none" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"

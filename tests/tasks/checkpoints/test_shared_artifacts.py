@@ -1,0 +1,124 @@
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.artifact import ArtifactRecord
+from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
+from tasks.lineage.artifacts import ArtifactStore
+
+names = st.sampled_from(["a.bin", "b.json", "sub/a.bin", "sub/deeper/ção.pt"])
+contents = st.dictionaries(names, st.binary(max_size=32), min_size=1)
+
+
+def made(root: Path, files: dict[str, bytes]) -> tuple[ArtifactRecord, Path]:
+    store = ArtifactStore(root)
+    with store.draft() as draft:
+        for name, content in files.items():
+            (draft / name).parent.mkdir(parents=True, exist_ok=True)
+            (draft / name).write_bytes(content)
+        record = store.commit(
+            draft, kind="policy", stage="train", code_version="c", config_digest="d", inputs={"a": "b"}
+        )
+    return record, store.path(record.sha256)
+
+
+def blobs(place: Path) -> list[Path]:
+    return sorted(place.glob("blobs/sha256/*"))
+
+
+@settings(max_examples=20, deadline=None)
+@given(files=contents)
+def test_what_one_machine_leaves_another_has_with_the_same_record(
+    tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]
+) -> None:
+    home = tmp_path_factory.mktemp("home")
+    record, content = made(home / "one", files)
+    SharedArtifacts(str(home / "place")).push(record, content)
+
+    other = ArtifactStore(home / "other")
+    with other.draft() as draft:
+        pulled = SharedArtifacts(str(home / "place")).pull(record.sha256, draft)
+        other.adopt(draft, pulled)
+
+    other.verify(record.sha256)
+    assert other.record(record.sha256) == record
+
+
+def test_bytes_that_are_there_are_not_sent_again_and_damaged_ones_are(tmp_path: Path) -> None:
+    record, content = made(tmp_path / "one", {"a": b"whole", "b": b"another"})
+    shared = SharedArtifacts(str(tmp_path / "place"))
+    shared.push(record, content)
+    whole, another = (next(blob for blob in blobs(tmp_path / "place") if blob.read_bytes() == text)
+                      for text in (b"whole", b"another"))  # fmt: skip
+    before = another.stat().st_ino
+    whole.chmod(0o644)
+    whole.write_bytes(b"wh0le")
+    with pytest.raises(NotShared, match="was altered"):
+        shared.pull(record.sha256, _folder(tmp_path / "first"))
+    shared.push(record, content)
+    shared.pull(record.sha256, _folder(tmp_path / "second"))
+    assert another.stat().st_ino == before
+
+
+def test_an_artifact_whose_bytes_are_not_all_there_is_not_there(tmp_path: Path) -> None:
+    record, content = made(tmp_path / "one", {"a": b"1", "b": b"2"})
+    shared = SharedArtifacts(str(tmp_path / "place"))
+    with pytest.raises(NotShared, match="has no artifact"):
+        shared.pull(record.sha256, _folder(tmp_path / "first"))
+    shared.push(record, content)
+    blobs(tmp_path / "place")[0].unlink()
+    with pytest.raises(NotShared, match="lacks"):
+        shared.pull(record.sha256, _folder(tmp_path / "second"))
+
+
+def test_a_record_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    record, content = made(tmp_path / "one", {"a": b"1"})
+    shared = SharedArtifacts(str(tmp_path / "place"))
+    shared.push(record, content)
+    file = next((tmp_path / "place").glob("records/*.json"))
+    file.chmod(0o644)
+    evil = record.model_copy(update={"files": {"../../evil": record.files["a"]}})
+    file.write_text(evil.model_dump_json(), encoding="utf-8")
+    with pytest.raises(NotShared, match="was altered"):
+        shared.pull(record.sha256, _folder(tmp_path / "draft"))
+    assert not (tmp_path / "evil").exists()
+
+
+def test_a_note_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
+    shared = SharedArtifacts(str(tmp_path / "place"))
+    assert shared.note("trained.json") is None
+    for text in (b"one", b"two", b"two"):
+        shared.leave("trained.json", text)
+        assert shared.note("trained.json") == text
+
+
+def test_pruning_removes_what_is_old_and_keeps_the_bytes_of_what_is_not(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    shared = SharedArtifacts(str(place))
+    old, old_content = made(tmp_path / "one", {"a": b"of both", "b": b"of the old one"})
+    shared.push(old, old_content)
+    shared.leave("old.json", b"{}")
+    long_ago = (datetime.now(UTC) - timedelta(days=40)).timestamp()
+    for path in place.rglob("*"):
+        if path.is_file():
+            os.utime(path, (long_ago, long_ago))
+    new, new_content = made(tmp_path / "one", {"a": b"of both"})
+    shared.push(new, new_content)
+
+    pruned = shared.prune(timedelta(days=30))
+
+    assert pruned.artifacts == 1
+    assert [blob.read_bytes() for blob in blobs(place)] == [b"of both"]
+    assert shared.note("old.json") is None
+    shared.pull(new.sha256, _folder(tmp_path / "draft"))
+    with pytest.raises(NotShared):
+        shared.pull(old.sha256, _folder(tmp_path / "other"))
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir()
+    return path
