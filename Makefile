@@ -12,7 +12,7 @@ SET ?=
 NAME ?= retrain
 TRAINER ?= $(BIN)/python
 
-.PHONY: setup retrain test test-fast lint ui bench gpu-check clean constraints
+.PHONY: setup retrain test test-fast test-deployed lint ui bench gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -33,7 +33,10 @@ test: $(READY)  ## Run every test.
 	$(BIN)/python -m pytest $(IN_PROCESSES)
 
 test-fast: $(READY)  ## Run the tests that need no server, child process or whole pipeline.
-	$(BIN)/python -m pytest -m "not integration and not e2e" $(IN_PROCESSES)
+	$(BIN)/python -m pytest -m "not integration and not e2e and not deployed" $(IN_PROCESSES)
+
+test-deployed: $(READY)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; 20 minutes.
+	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py
 
 lint: $(READY)  ## Ruff, mypy and import-linter.
 	$(BIN)/ruff check .

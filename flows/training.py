@@ -39,7 +39,6 @@ def training(config: Config, given: Given | None = None) -> None:
 
 
 def _train_given(config: Config, given: Given) -> None:
-    open_recorder(config).end_abandoned()
     shared, store = open_shared(config), open_store(config)
     store.clean_drafts()
     stages: dict[str, StageResult] = {role: fetch(sha256, shared, store) for role, sha256 in given.artifacts.items()}
@@ -48,5 +47,6 @@ def _train_given(config: Config, given: Given) -> None:
             "this worker would not train what is asked for: its code is another than that of the run which waits for "
             "it; give both machines the same version, and run that one again"
         )
+    open_recorder(config).end_abandoned()
     policies = train(config, given.pipeline_run, **stages, fresh=given.fresh is not None)
     answer_for(given, policies, shared)

@@ -1,0 +1,208 @@
+"""A team's set-up, whole: deployed by one command, killed in training, brought back by nobody, and promoted.
+
+It takes some ten minutes, so `make test` leaves it out: `make test-deployed` runs it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName
+from prefect.client.schemas.objects import FlowRun
+
+from flows.handed_training import TRAINER_FOLDER
+from flows.registry import open_registry
+from flows.session import mirror_address
+from flows.stage import open_store
+from schemas.config import Config
+from schemas.profiles import load_config
+from tasks.policy.child import end_group
+from tests.house import House, Run, free_port, open_house
+from tests.postgres import postgresql
+
+pytestmark = pytest.mark.deployed
+
+PATIENCE = 1_200
+PASSWORD = "a password of the tests' own"
+ALL_DEPLOYMENTS = {
+    "retrain/retrain",
+    "training/train",
+    "retrain/evaluate",
+    "retrain/audit",
+    "monitor/monitor",
+    "prune/prune",
+}
+
+
+@dataclass(frozen=True)
+class Team:
+    """Servers, and the configuration of whoever retrains with them."""
+
+    house: House
+    settings: tuple[str, ...]
+
+    @property
+    def config(self) -> Config:
+        return load_config("local", self.settings)
+
+    def tucano(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        overrides = [word for setting in self.settings for word in ("--set", setting)]
+        return subprocess.run(
+            [sys.executable, "-m", "flows", *arguments, "--profile", "local", *overrides],
+            env=self.house.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+@pytest.fixture(params=["on SQLite", "on PostgreSQL"])
+def team(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Team]:
+    settings = (
+        f"state.root={tmp_path / 'state'}",
+        f"state.artifacts={tmp_path / 'place'}",
+        "workers.training=training/train",
+    )
+    if request.param == "on SQLite":
+        with open_house(tmp_path, {}) as house:
+            yield Team(house, settings)
+        return
+    with (
+        postgresql(tmp_path / "postgres", ("prefect", "mlflow", "mlflow_users")) as address,
+        mlflow_server(tmp_path / "mlflow", address) as tracking,
+        open_house(
+            tmp_path,
+            {
+                "PREFECT_API_DATABASE_CONNECTION_URL": f"postgresql+asyncpg://{address}/prefect",
+                "PREFECT_SERVER_API_AUTH_STRING": f"admin:{PASSWORD}",
+                "PREFECT_API_AUTH_STRING": f"admin:{PASSWORD}",
+                "MLFLOW_TRACKING_USERNAME": "admin",
+                "MLFLOW_TRACKING_PASSWORD": PASSWORD,
+            },
+        ) as house,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("MLFLOW_TRACKING_USERNAME", "admin")
+        patch.setenv("MLFLOW_TRACKING_PASSWORD", PASSWORD)
+        yield Team(house, (*settings, f"state.mlflow={tracking}"))
+
+
+@contextmanager
+def mlflow_server(home: Path, address: str) -> Iterator[str]:
+    """Serve MLflow with authentication over PostgreSQL, as infra/compose.yaml does."""
+    home.mkdir()
+    users = home / "users.ini"
+    users.write_text(
+        "[mlflow]\ndefault_permission = READ\n"
+        f"database_uri = postgresql://{address}/mlflow_users\nadmin_username = admin\nadmin_password = {PASSWORD}\n"
+        "authorization_function = mlflow.server.auth:authenticate_request_basic_auth\n",
+        encoding="utf-8",
+    )
+    port = free_port()
+    log = home / "server.log"
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "mlflow", "server", "--app-name", "basic-auth", "--host", "127.0.0.1"),
+                *("--port", str(port), "--workers", "1", "--backend-store-uri", f"postgresql://{address}/mlflow"),
+                *("--serve-artifacts", "--artifacts-destination", str(home / "artifacts")),
+            ],
+            env={
+                **os.environ,
+                "MLFLOW_AUTH_CONFIG_PATH": str(users),
+                "MLFLOW_FLASK_SERVER_SECRET_KEY": PASSWORD,
+                "MLFLOW_DISABLE_TELEMETRY": "true",
+            },
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        while not answers(f"http://127.0.0.1:{port}/health"):
+            assert server.poll() is None, log.read_text(encoding="utf-8")
+            time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        end_group(server, 10)
+
+
+def answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - our own server
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+@dataclass(frozen=True)
+class Deployed(Run):
+    """The run of the chain, and the training that it hands over."""
+
+    patience: float = PATIENCE
+
+    def trainings(self) -> list[FlowRun]:
+        filters = FlowRunFilter(name=FlowRunFilterName(like_="train-20"))
+        return self.house.client.read_flow_runs(flow_run_filter=filters)
+
+
+def kill(house: House, *workers: psutil.Process) -> None:
+    """Take machines away: each worker, the engines of its runs and whatever these started, at once."""
+    team = [process for worker in workers for process in house.team(worker)]
+    for process in team:
+        process.kill()
+    assert psutil.wait_procs(team, timeout=60)[1] == []
+
+
+def test_a_deployed_retraining_comes_back_from_sigkill_by_itself_and_is_promoted(team: Team) -> None:
+    house = team.house
+    applied = team.tucano("infra", "apply")
+    assert applied.returncode == 0, applied.stderr
+    assert team.tucano("infra", "check").returncode == 0
+    assert {
+        f"{house.client.read_flow(deployment.flow_id).name}/{deployment.name}"
+        for deployment in house.client.read_deployments()
+    } == ALL_DEPLOYMENTS
+
+    cpu, gpu = house.worker("cpu"), house.worker("l4-spot")
+    deployment = house.client.read_deployment_by_name("retrain/retrain")
+    run = Deployed(house, house.client.create_flow_run_from_deployment(deployment.id).id, team.config)
+    assert mirror_address(team.config) == str(team.config.state.root / "mirror")
+    run.wait_for("the training saves something", lambda: run.mirrored_by(1))
+    kill(house, cpu, gpu)
+
+    house.worker("cpu")
+    house.worker("l4-spot")
+    run.wait_for("the run is completed", lambda: run.times("Completed") == 1)
+
+    # Nobody lent a hand: the automations did.
+    assert run.times("Crashed") == 1
+    assert run.times("AwaitingRetry") >= 1
+    assert [training.state_name for training in run.trainings()] == ["Completed"]
+    stretches = run.stretches()
+    assert [stretch.ended for stretch in stretches] == ["vanished", "finished"]
+    assert stretches[1].from_step > 0
+    for stage in ("synthesize", "curate", "audit", "base"):
+        assert run.task_states(stage)[-1] == "Cached", stage
+
+    champion = open_registry(team.config).holder("tucano2-commerce", "champion")
+    assert champion is not None
+    policy = open_store(team.config).record(champion.policy)
+    assert policy.stage == "train"
+    # The policy that was trained elsewhere is the one that was evaluated and promoted here.
+    there = team.config.model_copy(
+        update={"state": team.config.state.model_copy(update={"root": team.config.state.root / TRAINER_FOLDER})}
+    )
+    assert open_store(there).record(champion.policy) == policy
+
+    lineage = team.tucano("lineage", champion.policy, "--verify", "--json")
+    assert lineage.returncode == 0, lineage.stderr
+    assert json.loads(lineage.stdout)

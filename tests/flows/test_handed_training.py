@@ -1,0 +1,126 @@
+"""What is handed to another machine arrives, is trained there once, and is refused where it would be another thing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from flows.handed_training import DECIDING, Given, answer_for, fetch, open_shared, train_elsewhere
+from flows.stage import StageResult, open_store
+from flows.train import training_key
+from flows.training import training
+from schemas.artifact import ArtifactKind
+from schemas.config import Config
+from schemas.errors import InputError
+from schemas.profiles import load_config
+from tests.small_pipeline import PROFILE
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(autouse=True)
+def _server(prefect_server: str) -> Iterator[None]:
+    with temporary_settings({PREFECT_API_URL: prefect_server}):
+        yield
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    settings = [
+        f"state.root={tmp_path / 'waiting'}",
+        f"state.artifacts={tmp_path / 'place'}",
+        "workers.training=training/nowhere",
+    ]
+    return load_config(str(PROFILE), settings)
+
+
+def made(config: Config, kind: ArtifactKind, text: str) -> StageResult:
+    store = open_store(config)
+    with store.draft() as draft:
+        (draft / "file").write_text(text, encoding="utf-8")
+        record = store.commit(
+            draft,
+            kind=kind,
+            stage=kind,
+            code_version="c",
+            config_digest="d",
+            inputs={},
+        )
+    return StageResult(record, store.path(record.sha256), 0.0, reused=False)
+
+
+def all_given(config: Config) -> dict[str, StageResult]:
+    kinds: tuple[ArtifactKind, ...] = ("prompts", "dataset", "base", "audit")
+    return {kind: made(config, kind, kind) for kind in kinds}
+
+
+def asked_for(config: Config, given: dict[str, StageResult]) -> Given:
+    return Given(
+        key=training_key(config, {role: given[role].record for role in DECIDING}),
+        pipeline_run="0" * 32,
+        artifacts={role: result.record.sha256 for role, result in given.items()},
+    )
+
+
+def elsewhere(config: Config, root: Path) -> Config:
+    return config.model_copy(update={"state": config.state.model_copy(update={"root": root})})
+
+
+def test_policies_that_were_trained_for_a_run_are_fetched_and_not_trained_again(config: Config, tmp_path: Path) -> None:
+    given = all_given(config)
+    there = elsewhere(config, tmp_path / "there")
+    policy = made(there, "policy", "trained")
+    answer_for(asked_for(config, given), {7: policy}, open_shared(there))
+
+    fetched = train_elsewhere(config, "0" * 32, given, fresh=None)
+
+    assert {seed: result.record for seed, result in fetched.items()} == {7: policy.record}
+    assert fetched[7].reused
+    assert (fetched[7].path / "file").read_text(encoding="utf-8") == "trained"
+
+
+@pytest.mark.parametrize("lost", ["note", "policy", "altered policy"])
+def test_where_they_are_not_whole_the_training_is_asked_for(config: Config, tmp_path: Path, lost: str) -> None:
+    given = all_given(config)
+    there = elsewhere(config, tmp_path / "there")
+    policy = made(there, "policy", "trained")
+    if lost != "note":
+        answer_for(asked_for(config, given), {7: policy}, open_shared(there))
+        blob = tmp_path / "place" / "blobs" / "sha256" / policy.record.files["file"]
+        blob.unlink()
+        if lost == "altered policy":
+            blob.write_text("altered", encoding="utf-8")
+    with pytest.raises(InputError, match=r"no deployment training/nowhere.*tucano infra apply"):
+        train_elsewhere(config, "0" * 32, given, fresh=None)
+
+
+def test_a_run_that_wants_all_made_anew_does_not_take_what_was_trained_before(config: Config, tmp_path: Path) -> None:
+    given = all_given(config)
+    there = elsewhere(config, tmp_path / "there")
+    answer_for(asked_for(config, given), {7: made(there, "policy", "trained")}, open_shared(there))
+    with pytest.raises(InputError, match="no deployment"):
+        train_elsewhere(config, "0" * 32, given, fresh="a run")
+
+
+def test_a_worker_with_other_code_or_configuration_refuses_the_training(config: Config, tmp_path: Path) -> None:
+    given = all_given(config)
+    shared = open_shared(config)
+    for result in given.values():
+        shared.push(result.record, result.path)
+    there = elsewhere(config, tmp_path / "there")
+    other = there.model_copy(update={"train": there.train.model_copy(update={"learning_rate": 1e-6})})
+    with pytest.raises(InputError, match="same version"):
+        training(other, asked_for(config, given))
+
+
+def test_an_artifact_is_fetched_once(config: Config, tmp_path: Path) -> None:
+    result = made(config, "dataset", "rows")
+    shared = open_shared(config)
+    shared.push(result.record, result.path)
+    store = open_store(elsewhere(config, tmp_path / "there"))
+    first = fetch(result.record.sha256, shared, store)
+    before = (first.path / "file").stat().st_ino
+    again = fetch(result.record.sha256, shared, store)
+    assert again.record == result.record
+    assert (again.path / "file").stat().st_ino == before
