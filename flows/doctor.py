@@ -29,7 +29,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "endpoints": doctor_needs.check_endpoints,
     "preemption": doctor_needs.check_notice,
 }
-SECONDS_FOR_ALL: Final = 25.0
+SECONDS_FOR_ALL: Final = 15.0
 """A check that has not answered by then is a fault: a network that swallows what is sent keeps others waiting long."""
 SECONDS_ASTRAY: Final = 5.0
 """A clock that is further off than this makes times in two machines' records hard to compare."""

@@ -73,18 +73,23 @@ def check_mlflow(config: Config) -> Outcome:
     if artifacts is not None:
         return Outcome((_sqlite(Path(address.removeprefix("sqlite:///"))),))
     try:
-        answer = ask(MLFLOW, f"{address.rstrip('/')}/version", headers=_token(), credentials=_mlflow_credentials())
+        told, read = _ask_mlflow(address.rstrip("/"))
     except Unreachable as error:
         found, remedy = f"no server answers at {address} ({error})", "start it, or correct state.mlflow"
         return single(MLFLOW, "fault", found, remedy)
-    if answer.refuses_credentials:
-        given = "refuses this machine" if _mlflow_credentials() or _token() else "asks for credentials"
+    if read.refuses_credentials:
+        asks = read.status == 401 and not _mlflow_credentials() and not _token()
+        given = "asks for credentials" if asks else "refuses this machine"
         remedy = (
             "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD; where they are right, name the host in the "
             "server's --allowed-hosts"
         )
-        return single(MLFLOW, "fault", f"{address} {given} (HTTP {answer.status})", remedy, *answer.clocks)
-    return Outcome((_version_finding(MLFLOW, "mlflow", address, answer),), answer.clocks)
+        return single(MLFLOW, "fault", f"{address} {given} (HTTP {read.status})", remedy, *read.clocks)
+    finding = _version_finding(MLFLOW, "mlflow", address, told)
+    if finding.verdict != "fault" and read.status != 200:
+        remedy = "look into the server's log"
+        return single(MLFLOW, "fault", f"{address} gives no experiments (HTTP {read.status})", remedy, *read.clocks)
+    return Outcome((finding,), read.clocks)
 
 
 def _work(address: str, headers: dict[str, str], config: Config) -> list[Finding]:
@@ -130,6 +135,19 @@ def _read_all(address: str, what: str, headers: dict[str, str]) -> str:
     if answer.status != 200:
         raise _Refused(f"HTTP {answer.status}")
     return answer.text
+
+
+def _ask_mlflow(address: str) -> tuple[Answer, Answer]:
+    """Return what the server answers to who asks its version, and to who reads experiments.
+
+    A server without users tells its version to everybody, and all else only under host names that it knows.
+    """
+    headers, credentials = _token(), _mlflow_credentials()
+    told = ask(MLFLOW, f"{address}/version", headers=headers, credentials=credentials)
+    if told.status != 200:
+        return told, told
+    search, body = f"{address}/api/2.0/mlflow/experiments/search", {"max_results": 1}
+    return told, ask(MLFLOW, search, method="POST", headers=headers, credentials=credentials, body=body)
 
 
 def _version_finding(name: str, package: str, address: str, answer: Answer) -> Finding:

@@ -75,6 +75,8 @@ def open_house(home: Path, settings: Mapping[str, str]) -> Iterator[House]:
     port = free_port()
     address = f"http://127.0.0.1:{port}/api"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")} | {
+        # As where a team's workers run: their command is `prefect`.
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "PREFECT_HOME": str(home),
         "PREFECT_API_URL": address,
         "PREFECT_LOCAL_STORAGE_PATH": str(home / "storage"),

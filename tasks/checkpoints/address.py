@@ -14,11 +14,12 @@ BUCKET_SCHEME: Final = "gs://"
 _PARTS_OF_A_TRAINING: Final = (MANIFESTS, stretches.FOLDER, lease.FOLDER)
 
 
-def open_store(address: str) -> tuple[ObjectStore, str]:
+def open_store(address: str, *, seconds_to_retry: float = 120) -> tuple[ObjectStore, str]:
     """Open the store of a mirror.
 
     Args:
         address: A folder, or `gs://bucket/prefix`.
+        seconds_to_retry: How long a request that a bucket's service fails is sent again.
 
     Returns:
         The store, and what the mirror's keys begin with: empty, or ending in a slash.
@@ -37,7 +38,7 @@ def open_store(address: str) -> tuple[ObjectStore, str]:
     from tasks.checkpoints.gcs_store import GcsStore
 
     prefix = prefix.strip("/")
-    return GcsStore(bucket), f"{prefix}/" if prefix else ""
+    return GcsStore(bucket, seconds_to_retry=seconds_to_retry), f"{prefix}/" if prefix else ""
 
 
 def open_mirror(address: str, training: str) -> Mirror:

@@ -1,0 +1,115 @@
+"""Whether a mirror, or another place where machines leave objects, lets this machine do all that is asked of it."""
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, Literal
+
+from schemas.errors import InputError
+from tasks.checkpoints.address import BUCKET_SCHEME, open_store
+from tasks.checkpoints.object_store import ObjectStore
+
+Right = Literal["create", "precondition", "read", "list", "delete"]
+RIGHTS: Final[tuple[Right, ...]] = ("create", "precondition", "read", "list", "delete")
+FOLDER: Final = "doctor/"
+"""What the key of the object that is tried begins with: no training is called so."""
+SECONDS_TO_RETRY: Final = 5.0
+"""Whoever asks is looking on: a service that stays away that long is said to."""
+_CONTENT: Final = b"whether this machine may write here"
+_OTHER: Final = b"whether another may write over it"
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What was tried with one small object of its own."""
+
+    refusals: dict[Right, str]
+    """What is not granted, each with the sentence that says why; without `create` nothing else could be tried."""
+    clock: datetime | None
+    """The present time by the store's clock; None where nothing could be created."""
+    left: str | None
+    """The key of the object, where it could not be deleted again."""
+
+
+def probe_address(address: str) -> Probed:
+    """Try what a mirror asks of a place, and leave nothing there.
+
+    Args:
+        address: `gs://bucket/prefix`, or a folder. A folder is tried in a hidden one of its own, within the nearest
+            folder that exists, for a store makes folders that stay.
+
+    Raises:
+        InputError: The address is none, no credentials are found, or the folder cannot be written at all.
+    """
+    if address.startswith(BUCKET_SCHEME) or "://" in address:
+        store, prefix = open_store(address, seconds_to_retry=SECONDS_TO_RETRY)
+        return probe(store, prefix)
+    parent = nearest_folder(Path(address))
+    try:
+        with TemporaryDirectory(dir=parent, prefix=".doctor-") as folder:
+            return probe(*open_store(folder))
+    except OSError as error:
+        raise InputError(
+            f"{parent} cannot be written ({error.strerror}); free space or permissions there, or name another folder"
+        ) from None
+
+
+def probe(store: ObjectStore, prefix: str) -> Probed:
+    """Create an object, create it again, which must fail, read it, list it and delete it.
+
+    Args:
+        store: Where.
+        prefix: What its keys begin with: empty, or ending in a slash.
+    """
+    key = f"{prefix}{FOLDER}{uuid.uuid4().hex}"
+    refusals: dict[Right, str] = {}
+    try:
+        stored = store.put_new(key, _CONTENT)
+    except InputError as error:
+        return Probed({"create": str(error)}, None, None)
+    if stored is None:
+        # An answer was lost, and the request that was sent again found its own first attempt.
+        stored = next(iter(store.list(key)), None)
+    if stored is None:
+        refusal = f"{key} cannot be created, though nothing has its name; look into the place's rules"
+        return Probed({"create": refusal}, None, None)
+    current = stored
+    with _noted(refusals, "precondition"):
+        if store.put_new(key, _OTHER) is not None:
+            raise InputError(
+                f"{key} could be created twice: the place does not see to it that only the first of two writers "
+                "creates an object, so two machines could train at once; use a bucket of Cloud Storage or a local disk"
+            )
+    with _noted(refusals, "read"):
+        if store.read(key) not in {_CONTENT, _OTHER}:
+            raise InputError(f"{key} is not read as it was written; use another place")
+    with _noted(refusals, "list"):
+        listed = store.list(key)
+        if not listed:
+            raise InputError(f"{key} was created and is not listed; use another place")
+        current = listed[0]
+    with _noted(refusals, "delete"):
+        if not store.delete(current):
+            raise InputError(f"{key} was not deleted, though nobody else knows of it; delete it by hand")
+    return Probed(refusals, stored.created_at, key if "delete" in refusals else None)
+
+
+@contextmanager
+def _noted(refusals: dict[Right, str], right: Right) -> Iterator[None]:
+    """Go on after a refusal: all that is not granted is told at once."""
+    try:
+        yield
+    except InputError as error:
+        refusals[right] = str(error)
+
+
+def nearest_folder(path: Path) -> Path:
+    """Return the folder, or the nearest above it that exists."""
+    path = path.absolute()
+    # Unlike `Path.exists`, this takes what may not be looked into for what is not there.
+    return next(folder for folder in (path, *path.parents) if os.path.exists(folder))  # noqa: PTH110

@@ -1,0 +1,106 @@
+"""What a place lets this machine do is found out with one object, of which nothing stays."""
+
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import InputError
+from tasks.checkpoints.gcs_store import GcsStore
+from tasks.checkpoints.object_store import ObjectStore, StoredObject
+from tasks.checkpoints.rights import FOLDER, nearest_folder, probe, probe_address
+from tests.storage_server import Faults, StorageServer
+from tests.tasks.checkpoints.conftest import MemoryStore
+
+
+class CarelessStore(MemoryStore):
+    """A place that lets every writer create an object, as if nobody had before."""
+
+    def put_new(self, key: str, content: Path | bytes) -> StoredObject | None:
+        self.objects.pop(key, None)
+        return super().put_new(key, content)
+
+
+class OnlyCreates(MemoryStore):
+    """A place whose account may create objects and nothing else."""
+
+    def read(self, key: str) -> bytes:
+        raise InputError("no permission to read; give one")
+
+    def list(self, prefix: str) -> list[StoredObject]:
+        raise InputError("no permission to list; give one")
+
+    def delete(self, stored: StoredObject) -> bool:
+        raise InputError("no permission to delete; give one")
+
+
+def test_a_place_that_grants_all_is_left_as_it_was(store: ObjectStore) -> None:
+    store.put_new("training/manifests/1", b"x")
+    before = store.list("")
+    probed = probe(store, "prefix/")
+    assert probed.refusals == {}
+    assert probed.left is None
+    assert probed.clock is not None
+    assert store.list("") == before
+
+
+def test_a_place_without_preconditions_is_told() -> None:
+    store = CarelessStore()
+    probed = probe(store, "")
+    assert list(probed.refusals) == ["precondition"]
+    assert "two machines could train at once; use a bucket" in probed.refusals["precondition"]
+    assert store.objects == {}
+
+
+def test_all_that_is_refused_is_told_at_once_with_what_stays() -> None:
+    store = OnlyCreates()
+    probed = probe(store, "prefix/")
+    assert list(probed.refusals) == ["read", "list", "delete"]
+    assert probed.left in store.objects
+    assert str(probed.left).startswith(f"prefix/{FOLDER}")
+
+
+def test_a_folder_that_does_not_exist_is_tried_and_not_made(tmp_path: Path) -> None:
+    assert probe_address(str(tmp_path / "mirror" / "deeper")).refusals == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs a folder that nobody may write")
+def test_a_folder_that_cannot_be_written_is_named() -> None:
+    with pytest.raises(InputError, match=r"^/proc cannot be written .*; free space or permissions there"):
+        probe_address("/proc/mirror")
+
+
+def test_an_address_of_another_scheme_is_refused() -> None:
+    with pytest.raises(InputError, match="neither a folder nor gs://bucket/prefix"):
+        probe_address("s3://bucket")
+
+
+def test_the_nearest_folder_is_found(tmp_path: Path) -> None:
+    assert nearest_folder(tmp_path) == tmp_path
+    assert nearest_folder(tmp_path / "a" / "b") == tmp_path
+
+
+@pytest.mark.integration
+def test_a_bucket_is_tried_by_its_address(service: StorageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", service.url)
+    assert probe_address(f"gs://{service.bucket}/prefix").refusals == {}
+    assert service.keys() == []
+    assert "there is no bucket nowhere; create it" in probe_address("gs://nowhere").refusals["create"]
+
+
+@pytest.mark.integration
+def test_a_lost_answer_is_no_refusal(service: StorageServer) -> None:
+    service.faults = Faults(rate=1, kinds=("reset-after",), limit=1)
+    assert probe(GcsStore(service.bucket, service.client()), "").refusals == {}
+    assert service.faults.injected == {"reset-after": 1}
+    assert service.keys() == []
+
+
+@pytest.mark.integration
+def test_an_account_without_any_right_is_told_once(service: StorageServer) -> None:
+    service.refusal = HTTPStatus.FORBIDDEN
+    probed = probe(GcsStore(service.bucket, service.client()), "")
+    assert list(probed.refusals) == ["create"]
+    assert "give the account the role Storage Object User" in probed.refusals["create"]
+    assert (probed.clock, probed.left) == (None, None)
