@@ -36,13 +36,13 @@ def apply(
     address = server_address(config)
     with interruptible(APPLIED_IN_PART), connected(address) as client:
         from flows import infra
-        from flows.print_infra import as_document, print_applied
+        from flows.print_infra import DONE, as_document, print_applied
 
         planned = infra.plan(client, FOLDER, config)
         infra.apply(client, planned, address, lambda change: say(f"written: {change.wanted.kind} {change.wanted.name}"))
     print_applied(planned, shown(address))
     if as_json:
-        typer.echo(json.dumps(as_document(planned, shown(address)), ensure_ascii=False))
+        typer.echo(json.dumps(as_document(planned, shown(address), DONE), ensure_ascii=False))
 
 
 @app.command()
@@ -59,11 +59,11 @@ def check(
     address = server_address(config)
     with interruptible(LOOKED), connected(address) as client:
         from flows import infra
-        from flows.print_infra import as_document, print_checked
+        from flows.print_infra import FOUND, as_document, print_checked
 
         planned = infra.plan(client, FOLDER, config)
     print_checked(planned, shown(address))
     if as_json:
-        typer.echo(json.dumps(as_document(planned, shown(address)), ensure_ascii=False))
+        typer.echo(json.dumps(as_document(planned, shown(address), FOUND), ensure_ascii=False))
     if planned.due:
         raise typer.Exit(3)

@@ -29,6 +29,7 @@ def plan(client: SyncPrefectClient, folder: Path, config: Config) -> Plan:
     """
     declared = read_declared(folder)
     server = read_server(client)
+    pools = found_pools(declared, server.pools)
     deployments = _wanted_deployments(declared, server, config)
     names = {thing.name for thing in deployments}
     known = names | set(server.deployment_names().values())
@@ -40,7 +41,7 @@ def plan(client: SyncPrefectClient, folder: Path, config: Config) -> Plan:
         warnings += told
     ours = {thing.name for thing in automations}
     found: list[Found] = [
-        *found_pools(declared, server.pools),
+        *pools,
         *found_deployments(server.deployments, server.flows),
         *found_automations(
             server.automations,

@@ -61,7 +61,8 @@ def wanted_automation(
         if there is None:
             client.create_automation(core)
         else:
-            client.update_automation(there, core)
+            # The client sends what is set, and what is not stays as it is: such as that somebody has switched it off.
+            client.update_automation(there, AutomationCore.model_validate(core.model_dump(exclude={"owner_resource"})))
 
     return Wanted("automation", name, document, write), warnings
 
@@ -84,8 +85,8 @@ def found_automations(
     for name in sorted(ours):
         if names.count(name) > 1:
             raise InputError(
-                f"the server has {names.count(name)} automations {name}, which would all act; delete all but one on its "
-                "page Automations"
+                f"the server has {names.count(name)} automations {name}, which would all act; delete all but one "
+                "on its page Automations"
             )
     of = {"deployment": deployments, "block": blocks}
     return [Found("automation", automation.name, automation.id, _document(automation, of)) for automation in there]
@@ -93,20 +94,22 @@ def found_automations(
 
 def _understood(path: Path, declared: Mapping[str, Any]) -> dict[str, Any]:
     """Return an automation as Prefect understands it."""
-    stand_ins: dict[str, dict[str, UUID]] = {kind: {} for kind in NAMED}
-    ids: Mapping[str, Callable[[str], UUID]] = {
-        kind: (lambda name, known=known: known.setdefault(name, uuid4())) for kind, known in stand_ins.items()
-    }
+    stand_ins: dict[str, UUID] = {}
+
+    def stand_in(name: str) -> UUID:
+        return stand_ins.setdefault(name, uuid4())
+
     named = f"{path}, automation {declared.get('name')}"
     try:
-        given = _with_ids(declared, ids)
+        given = _with_ids(declared, dict.fromkeys(NAMED, stand_in))
         core = AutomationCore.model_validate(given)
     except ValidationError as error:
         raise InputError(f"{named}: {first_fault(error)}; correct it") from None
     unknown = next(_unknown(given, core.model_dump(mode="json")), None)
     if unknown is not None:
         raise InputError(f"{named}: Prefect knows no {unknown}; correct it")
-    return _document(core, {kind: {id: name for name, id in known.items()} for kind, known in stand_ins.items()})
+    names = {identity: name for name, identity in stand_ins.items()}
+    return _document(core, {"deployment": names, "block": names})
 
 
 def _with_ids(declared: Mapping[str, Any], ids: Mapping[str, Callable[[str], UUID]]) -> dict[str, Any]:
@@ -128,8 +131,8 @@ def _document(core: AutomationCore, names: Mapping[str, Mapping[UUID, str]]) -> 
     for action in document["actions"]:
         for name, field in NAMED.items():
             if action.get(field):
-                id_ = UUID(action.pop(field))
-                action[name] = names[name].get(id_, str(id_))
+                identity = UUID(action.pop(field))
+                action[name] = names[name].get(identity, str(identity))
     document["actions"] = dict(enumerate(document["actions"], start=1))
     return document
 

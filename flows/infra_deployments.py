@@ -7,17 +7,18 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
-import jsonschema
 from prefect import Flow
 from prefect.client.orchestration import SyncPrefectClient
-from prefect.client.schemas.actions import DeploymentCreate, DeploymentScheduleCreate
+from prefect.client.schemas.actions import DeploymentScheduleCreate
 from prefect.client.schemas.objects import ConcurrencyLimitStrategy, ConcurrencyOptions
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import ParameterBindError, ParameterTypeError, SignatureMismatchError
 from prefect.utilities.callables import parameter_schema
+from prefect.utilities.schema_tools.validation import ValidationError as SchemaFault
+from prefect.utilities.schema_tools.validation import validate
 from pydantic import ValidationError
 
 from flows.infra_files import DEPLOYMENTS_FILE, Deployment, Schedule
@@ -45,8 +46,8 @@ def wanted_deployment(declared: Deployment, config: Config, template: Mapping[st
             schedule is none.
     """
     flow = _flow(declared)
-    parameters = _parameters(declared, flow, config)
     form = json.loads(parameter_schema(flow).model_dump_json())
+    parameters = _parameters(declared, flow, config)
     schedules = [_schedule(declared, schedule) for schedule in declared.schedules]
     _require_variables(declared, template)
 
@@ -60,7 +61,9 @@ def wanted_deployment(declared: Deployment, config: Config, template: Mapping[st
             tags=list(declared.tags),
             parameters=parameters,
             parameter_openapi_schema=form,
-            enforce_parameter_schema=True,
+            # The server would refuse a configuration with a field called `required`, which it strikes from the form;
+            # the flow checks its parameters when it starts.
+            enforce_parameter_schema=False,
             schedules=schedules,
             concurrency_limit=declared.concurrency_limit,
             concurrency_options=ConcurrencyOptions(collision_strategy=IN_LINE),
@@ -75,7 +78,7 @@ def wanted_deployment(declared: Deployment, config: Config, template: Mapping[st
         "tags": sorted(declared.tags),
         "parameters": parameters,
         "form": _digest(form),
-        "form_enforced": True,
+        "form_enforced": False,
         "schedules": {schedule.slug: _schedule_document(schedule) for schedule in schedules},
         "concurrency_limit": declared.concurrency_limit,
         "above_the_limit": IN_LINE.value,
@@ -140,12 +143,9 @@ def _parameters(declared: Deployment, flow: Flow[..., Any], config: Config) -> d
     parameters = {**profile, **declared.parameters}
     try:
         flow.validate_parameters(parameters)
-    except ParameterTypeError as error:
-        fault = error.__cause__ or error.__context__
-        told = first_fault(fault) if isinstance(fault, ValidationError) else " ".join(str(error).split())
+    except (ParameterTypeError, SignatureMismatchError, ParameterBindError) as error:
+        told = " ".join(str(error).split())
         raise _fault(declared, f"the flow {flow.name} does not take its parameters: {told}") from None
-    except (SignatureMismatchError, ParameterBindError) as error:
-        raise _fault(declared, f"the flow {flow.name} does not take its parameters: {error}") from None
     return parameters
 
 
@@ -158,13 +158,17 @@ def _schedule(declared: Deployment, schedule: Schedule) -> DeploymentScheduleCre
 
 
 def _require_variables(declared: Deployment, template: Mapping[str, Any]) -> None:
-    trial = DeploymentCreate(name=declared.name, flow_id=uuid4(), job_variables=declared.work_pool.job_variables)
+    variables, pool = declared.work_pool.job_variables, declared.work_pool.name
+    if "variables" not in template:
+        return
+    known = template["variables"]["properties"]
+    unknown = sorted(set(variables) - set(known))
+    if unknown:
+        raise _fault(declared, f"the pool {pool} has no job variable {unknown[0]}; it has {', '.join(sorted(known))}")
     try:
-        trial.check_valid_configuration(dict(template))
-    except jsonschema.ValidationError as error:
-        place = ".".join(map(str, error.absolute_path))
-        pool = declared.work_pool.name
-        raise _fault(declared, f"the pool {pool} does not take its job variable {place}: {error.message}") from None
+        validate(variables, template["variables"], raise_on_error=True, ignore_required=True)
+    except SchemaFault as error:
+        raise _fault(declared, f"the job variables of the pool {pool}: {error}") from None
 
 
 def _fault(declared: Deployment, what: str) -> InputError:

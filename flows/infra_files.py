@@ -1,4 +1,4 @@
-"""What a team's Prefect server is to have, as the repository's YAML files say it: read and checked, without a server."""
+"""What a team's Prefect server is to have, as the repository's YAML files say it: read and checked, with no server."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -9,8 +9,8 @@ from uuid import UUID
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.client.schemas.filters import WorkerFilter, WorkerFilterStatus
-from prefect.client.schemas.objects import WorkPool as ServerPool
 from prefect.client.schemas.objects import WorkerStatus
+from prefect.client.schemas.objects import WorkPool as ServerPool
 from prefect.workers.process import ProcessWorker
 
 from flows.infra_files import Declared, WorkPool
@@ -60,22 +60,24 @@ def template_of(pool: WorkPool, declared: Declared) -> Mapping[str, Any]:
 
 
 def pool_warnings(client: SyncPrefectClient, declared: Declared, there: Sequence[ServerPool]) -> list[str]:
-    """Say of each pool of the files, where the server has it, why nobody would work on its runs."""
-    ours = {pool.name for pool in declared.pools}
-    online = WorkerFilter(status=WorkerFilterStatus(any_=[WorkerStatus.ONLINE]))
+    """Say of each pool of the files why nobody would work on its runs."""
+    servers = {pool.name: pool for pool in there}
     warnings = []
-    for pool in there:
-        if pool.name not in ours:
-            continue
-        if pool.is_paused:
+    for pool in declared.pools:
+        known = servers.get(pool.name)
+        if known is not None and known.is_paused:
             warnings.append(f"work pool {pool.name} is paused; resume it with: prefect work-pool resume {pool.name}")
-        by_itself = pool.is_push_pool or pool.is_managed_pool
-        if not by_itself and not client.read_workers_for_work_pool(pool.name, online):
+        if known is None or not _works(client, known):
             warnings.append(
                 f"work pool {pool.name} has no worker online, and its runs wait; start one with: "
                 f"prefect worker start --pool {pool.name} --type {pool.type}"
             )
     return warnings
+
+
+def _works(client: SyncPrefectClient, pool: ServerPool) -> bool:
+    online = WorkerFilter(status=WorkerFilterStatus(any_=[WorkerStatus.ONLINE]))
+    return pool.is_push_pool or pool.is_managed_pool or bool(client.read_workers_for_work_pool(pool.name, online))
 
 
 def _wanted(pool: WorkPool, template: Mapping[str, Any] | None) -> Wanted:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 PAGE = 200
 """The most that Prefect's server gives at a time."""
 KEYS = "PREFECT_API_AUTH_STRING=USER:PASSWORD for a server of your own, or PREFECT_API_KEY for Prefect Cloud"
-NOT_ALLOWED = {401, 403}
+MOST_SHOWN = 300
+"""Characters of the server's own words."""
 
 _Thing = TypeVar("_Thing")
 
@@ -95,15 +96,18 @@ def refusal(error: Exception, address: str) -> str:
 
     where = f"the Prefect server at {shown(address)}"
     if not isinstance(error, httpx.HTTPStatusError):
-        return f"{where} cannot be talked to ({type(error).__name__}: {error}); correct PREFECT_API_URL, or try again"
+        what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        return f"{where} cannot be talked to ({what}); correct PREFECT_API_URL, or try again"
     code = error.response.status_code
-    if code in NOT_ALLOWED:
+    if code == httpx.codes.UNAUTHORIZED:
         given = [name for name in ("PREFECT_API_AUTH_STRING", "PREFECT_API_KEY") if name in os.environ]
         why = f"does not take what {' and '.join(given)} says" if given else "asks for a key, and none is set"
         return f"{where} {why} ({code}); set {KEYS}"
+    if code == httpx.codes.FORBIDDEN:
+        return f"{where} forbids it ({code}: {error.response.text[:MOST_SHOWN]}); a key that may is set by {KEYS}"
     if code == httpx.codes.NOT_FOUND:
         return f"{where} is none, or too old ({code} for {error.request.url.path}); correct PREFECT_API_URL"
-    return f"{where} answers {code}: {error.response.text[:300]}"
+    return f"{where} answers {code}: {error.response.text[:MOST_SHOWN]}"
 
 
 def read_server(client: "SyncPrefectClient") -> Server:

@@ -1,15 +1,16 @@
 """What `tucano infra` shows: what was made or changed on a server, or how it differs from the files."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flows.console import print_table, say
-from flows.infra_plan import Change, Difference, Plan
+from flows.infra_plan import Change, Difference, Plan, Status
 
 MOST_SHOWN = 60
 """Characters of a value in the table; `--json` has all of it."""
-DONE = {"missing": "made", "differs": "changed", "same": "same"}
+FOUND: Mapping[Status, str] = {"missing": "missing", "differs": "differs", "same": "same"}
+DONE: Mapping[Status, str] = {"missing": "made", "differs": "changed", "same": "same"}
 
 
 def print_applied(plan: Plan, server: str) -> None:
@@ -20,20 +21,19 @@ def print_applied(plan: Plan, server: str) -> None:
 
 def print_checked(plan: Plan, server: str) -> None:
     """Print what is missing or differs, field by field, and what to know of it."""
-    _print_changes(f"{server} against the files", plan.changes, {status: status for status in DONE})
+    _print_changes(f"{server} against the files", plan.changes, FOUND)
     _print_besides(plan)
 
 
-def as_document(plan: Plan, server: str) -> dict[str, Any]:
-    """Return the whole comparison as a JSON document."""
+def as_document(plan: Plan, server: str, words: Mapping[Status, str]) -> dict[str, Any]:
+    """Return the whole comparison as a JSON document; `words` says what each status is called."""
     return {
         "server": server,
-        "same": not plan.due,
         "things": [
             {
                 "kind": change.wanted.kind,
                 "name": change.wanted.name,
-                "status": change.status,
+                "status": words[change.status],
                 "differences": [
                     {"field": found.field, "here": found.here, "there": found.there} for found in change.differences
                 ],
@@ -45,12 +45,18 @@ def as_document(plan: Plan, server: str) -> dict[str, Any]:
     }
 
 
-def _print_changes(title: str, changes: Sequence[Change], words: dict[str, str]) -> None:
+def _print_changes(title: str, changes: Sequence[Change], words: Mapping[Status, str]) -> None:
+    differ = any(change.differences for change in changes)
     print_table(
         title,
-        ("kind", "name", "status", "field: here, there"),
+        ("kind", "name", "status", *(["field: here, there"] if differ else [])),
         [
-            (change.wanted.kind, change.wanted.name, words[change.status], "\n".join(map(_line, change.differences)))
+            (
+                change.wanted.kind,
+                change.wanted.name,
+                words[change.status],
+                *(["\n".join(map(_line, change.differences))] if differ else []),
+            )
             for change in changes
         ],
         texts=("name", "status", "field: here, there"),

@@ -1,0 +1,78 @@
+"""A deployment is refused before anything is written where its flow, its pool or its schedule would not take it."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.workers.process import ProcessWorker
+
+from flows.infra_deployments import absolute_config, wanted_deployment
+from flows.infra_files import Deployment, read_declared
+from schemas.config import REPOSITORY, Config
+from schemas.errors import InputError
+from schemas.profiles import load_config
+
+wanted = partial(wanted_deployment, template=ProcessWorker.get_default_base_job_template())
+
+
+@pytest.fixture(scope="module")
+def config() -> Config:
+    return load_config("l4")
+
+
+def declared(**changes: Any) -> Deployment:
+    first = read_declared(REPOSITORY).deployments[0]
+    return Deployment.model_validate({**first.model_dump(), **changes})
+
+
+@pytest.mark.parametrize("deployment", read_declared(REPOSITORY).deployments, ids=lambda each: each.name)
+@pytest.mark.parametrize("profile", ["local", "l4", "l4-next"])
+def test_each_deployment_takes_each_profile(deployment: Deployment, profile: str) -> None:
+    config = load_config(profile)
+    thing = wanted(deployment, config)
+    assert Config.model_validate(thing.document["parameters"]["config"]) == absolute_config(config)
+    assert thing.name.endswith(f"/{deployment.name}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"entrypoint": "flows.retrein.retrain"}, "flows.retrein.retrain cannot be imported: No module named"),
+        ({"entrypoint": "flows.retrain.retrein"}, "flows.retrain.retrein cannot be imported: .* has no attribute"),
+        ({"entrypoint": "flows.retrain.run_name"}, "flows.retrain.run_name is no Prefect flow"),
+        ({"parameters": {"until": "evaluat"}}, "retrain does not take its parameters: .*until"),
+        ({"parameters": {"untill": "evaluate"}}, "retrain does not take its parameters: .*untill"),
+        ({"schedules": [{"slug": "weekly", "cron": "0 2 * * 9", "timezone": "UTC"}]}, "its schedule weekly: "),
+        ({"schedules": [{"slug": "weekly", "cron": "0 2 * * 6", "timezone": "Sao_Paulo"}]}, "its schedule weekly: "),
+        ({"work_pool": {"name": "cpu", "job_variables": {"comand": "x"}}}, "pool cpu has no job variable comand; it"),
+        ({"work_pool": {"name": "cpu", "job_variables": {"command": 3}}}, "job variables of the pool cpu: .*'command'"),
+    ],
+)
+def test_a_slip_is_one_sentence_with_the_deployments_name(config: Config, changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=rf"^prefect\.yaml, deployment retrain: .*{told}") as caught:
+        wanted(declared(**changes), config)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_path_of_the_configuration_depends_on_where_a_worker_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    overrides = [
+        "state.root=state",
+        "state.mirror=mirror",
+        "state.artifacts=gs://bucket/prefix",
+        "state.mlflow=sqlite:///mlflow.db",
+        "audit.sheet=sheet.csv",
+        "audit.rollouts=rollouts.jsonl",
+        "monitor.logs=logs",
+    ]
+    config = absolute_config(load_config("local", overrides))
+    assert config.state.root == tmp_path / "state"
+    assert config.state.mirror == str(tmp_path / "mirror")
+    assert config.state.artifacts == "gs://bucket/prefix"
+    assert config.state.mlflow == f"sqlite:///{tmp_path / 'mlflow.db'}"
+    assert (config.audit.sheet, config.audit.rollouts) == (tmp_path / "sheet.csv", tmp_path / "rollouts.jsonl")
+    assert config.monitor.logs == tmp_path / "logs"
+    assert absolute_config(config) == config
