@@ -14,6 +14,10 @@ import typer
 from flows.cli_audit import app as audit_app
 from flows.cli_checkpoints import app as checkpoints_app
 from flows.cli_compare import compare
+from flows.cli_doctor import doctor
+from flows.cli_infra import app as infra_app
+from flows.cli_lineage import lineage
+from flows.cli_monitor import monitor
 from flows.cli_promote import promote
 from flows.cli_train import evaluate, train
 from flows.options import UNDONE, Fresh, Json, Overrides, Profile
@@ -34,6 +38,7 @@ app = typer.Typer(
 )
 app.add_typer(audit_app)
 app.add_typer(checkpoints_app)
+app.add_typer(infra_app)
 
 REPORT_MIX = "extraction=40,sql_qa=40,insights=10,push=10"
 OPTIONS_OF_THEIR_OWN = {
@@ -192,6 +197,9 @@ app.command()(train)
 app.command()(evaluate)
 app.command()(compare)
 app.command()(promote)
+app.command()(monitor)
+app.command()(lineage)
+app.command()(doctor)
 
 
 @app.command()

@@ -81,7 +81,7 @@ def _named_files(config: Config) -> Iterator[tuple[str, Path]]:
 def _endpoints(config: Config) -> Iterator[tuple[str, EndpointSection, Verdict]]:
     paraphrase = config.synthesize.paraphrase
     if paraphrase is not None:
-        yield "synthesize.paraphrase", paraphrase, "fault" if paraphrase.required else "warning"
+        yield "synthesize.paraphrase", paraphrase, "fault" if paraphrase.mandatory else "warning"
     if config.evaluate.rival is not None:
         yield "evaluate.rival", config.evaluate.rival, "fault"
     if config.evaluate.judge is not None:

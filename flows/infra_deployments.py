@@ -61,9 +61,7 @@ def wanted_deployment(declared: Deployment, config: Config, template: Mapping[st
             tags=list(declared.tags),
             parameters=parameters,
             parameter_openapi_schema=form,
-            # The server would refuse a configuration with a field called `required`, which it strikes from the form;
-            # the flow checks its parameters when it starts.
-            enforce_parameter_schema=False,
+            enforce_parameter_schema=True,
             schedules=schedules,
             concurrency_limit=declared.concurrency_limit,
             concurrency_options=ConcurrencyOptions(collision_strategy=IN_LINE),
@@ -78,7 +76,7 @@ def wanted_deployment(declared: Deployment, config: Config, template: Mapping[st
         "tags": sorted(declared.tags),
         "parameters": parameters,
         "form": _digest(form),
-        "form_enforced": False,
+        "form_enforced": True,
         "schedules": {schedule.slug: _schedule_document(schedule) for schedule in schedules},
         "concurrency_limit": declared.concurrency_limit,
         "above_the_limit": IN_LINE.value,

@@ -74,7 +74,7 @@ class ParaphraseConfig(EndpointSection):
     """Sampling temperature; at 0 a refused answer only comes again."""
     max_asks: int = Field(default=3, ge=1, le=10)
     """How often one paraphrase is asked for until an answer keeps the facts."""
-    required: bool = True
+    mandatory: bool = True
     """Stop where the endpoint fails; the answers so far are kept, and the same command goes on from them. Otherwise go
     on without the missing paraphrases, with a warning: what is made then depends on how long the endpoint held, and
     only a fresh run asks for the rest."""

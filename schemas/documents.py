@@ -4,7 +4,7 @@ What must hold from row to row is in `schemas.rollout_tables`, `schemas.sheet_ta
 """
 
 import re
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -37,11 +37,7 @@ class Rollout(BaseModel):
 
     @model_validator(mode="after")
     def _reference_fits_its_task(self) -> Self:
-        if self.reference is not None:
-            try:
-                check_reference(self.task, self.reference)
-            except ValidationError as error:
-                raise ValueError(f"reference of {self.task}: {first_fault(error)}") from None
+        _check_reference(self.task, self.reference)
         return self
 
 
@@ -127,14 +123,18 @@ class SheetRow(SheetItem):
 
 
 class LoggedAnswer(BaseModel):
-    """One request to a served model: a line of the logs that `tucano monitor` reads. Unknown keys are left out."""
+    """One request to a served model: a line of the logs that `tucano monitor` reads. Unknown keys are left out.
+
+    Only what a day's figures are made of must be there. An identity that nobody logged stays unknown: one that was made
+    up would tell requests apart, or together, that nobody has compared.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    request_id: str = Field(min_length=1)
-    """Identity of the request: logs that are delivered twice are told by it."""
-    prompt_id: str = Field(min_length=1)
-    """Identity of the prompt."""
+    request_id: str | None = Field(default=None, min_length=1)
+    """Identity of the request: logs that are delivered twice are told by it. None: each line is a request."""
+    prompt_id: str | None = Field(default=None, min_length=1)
+    """Identity of the prompt, which has one text."""
     task: TaskName
     """Which of the six tasks the prompt belongs to."""
     prompt: str
@@ -143,11 +143,28 @@ class LoggedAnswer(BaseModel):
     """What the model answered."""
     time: AwareDatetime
     """When it was asked, with its zone, such as 2026-01-31T23:59:59-03:00."""
-    model_version: str = Field(min_length=1)
-    """Which model answered, in the words of whoever serves it."""
+    model_version: str | None = Field(default=None, min_length=1)
+    """Which model answered, in the words of whoever serves it; NAME/VERSION tells the champion from others."""
     latency_ms: float = Field(ge=0, allow_inf_nan=False)
     """Milliseconds until the answer was complete."""
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """US dollars that the answer cost, where that is known by the request."""
+    reference: dict[str, Any] | None = None
+    """What became known of the right answer, in the shape of its task; None where nothing is."""
     reward: Share | None = None
-    """The reward in [0, 1], where the answer was scored."""
+    """The reward in [0, 1], where the answer was scored by whoever served it; monitoring scores by itself."""
     rating: Stars | None = None
     """What the person who asked gave the answer, from 1 to 5."""
+
+    @model_validator(mode="after")
+    def _reference_fits_its_task(self) -> Self:
+        _check_reference(self.task, self.reference)
+        return self
+
+
+def _check_reference(task: TaskName, reference: dict[str, Any] | None) -> None:
+    if reference is not None:
+        try:
+            check_reference(task, reference)
+        except ValidationError as error:
+            raise ValueError(f"reference of {task}: {first_fault(error)}") from None

@@ -39,6 +39,20 @@ class CostConfig(Section):
     api_price_per_analysis: float = Field(default=0.01, ge=0)
     """Price in US dollars of an analysis by an API, which the break-even is against; the final report's figure."""
 
+    @property
+    def price_per_day(self) -> float:
+        """Price in US dollars of a day of the machine, paid whether there is work or not."""
+        return self.price_per_hour * 24
+
+    @property
+    def break_even(self) -> float | None:
+        """Analyses a day by the API that cost what the machine costs all day; None where the API costs nothing.
+
+        The source project's 100 a day, from the same prices of an analysis, are no such figure: a GPU at 0.50 dollars
+        an hour breaks even at 1,200. Whether the machine can answer so many is for the caller to say.
+        """
+        return self.price_per_day / self.api_price_per_analysis if self.api_price_per_analysis else None
+
 
 class EvaluateConfig(Section):
     """Base, champion and challenger on the test split."""

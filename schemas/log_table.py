@@ -3,31 +3,45 @@
 Import it inside the function that reads a log: pandera takes a second to load.
 """
 
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import pandera.polars as pa
 import polars as pl
 from pandera.polars import PolarsData
+from polars.exceptions import PolarsError
+from pydantic import ValidationError
 
 from schemas.documents import LoggedAnswer
+from schemas.errors import InputError
+from schemas.faults import first_fault
 from schemas.json_lines import stream_json_lines
+from schemas.references import check_reference
 from schemas.rollout_tables import one_value_each
 from schemas.table_check import as_table, validate_table
 from schemas.tasks import TASK_NAMES
 
+_AT_ONCE: Final = 50_000
+"""Lines that are in memory as documents at once."""
+_REQUIRED: Final = tuple(name for name, field in LoggedAnswer.model_fields.items() if field.is_required())
+
 
 class ProductionLogs(pa.DataFrameModel):  # type: ignore[misc]
-    """What a model was asked in production and answered; times are in UTC."""
+    """What a model was asked in production and answered; times are in UTC, and `reference` is JSON."""
 
-    request_id: str = pa.Field(unique=True, str_length={"min_value": 1})
-    prompt_id: str = pa.Field(str_length={"min_value": 1})
+    request_id: str = pa.Field(nullable=True, str_length={"min_value": 1})
+    prompt_id: str = pa.Field(nullable=True, str_length={"min_value": 1})
     task: str = pa.Field(isin=TASK_NAMES)
     prompt: str = pa.Field()
     completion: str = pa.Field()
     time: Annotated[pl.Datetime, "us", "UTC"] = pa.Field()
-    model_version: str = pa.Field(str_length={"min_value": 1})
+    model_version: str = pa.Field(nullable=True, str_length={"min_value": 1})
     latency_ms: float = pa.Field(ge=0)
+    cost: float = pa.Field(nullable=True, ge=0)
+    reference: str = pa.Field(nullable=True)
     reward: float = pa.Field(nullable=True, in_range={"min_value": 0, "max_value": 1})
     rating: int = pa.Field(nullable=True, in_range={"min_value": 1, "max_value": 5})
 
@@ -36,18 +50,91 @@ class ProductionLogs(pa.DataFrameModel):  # type: ignore[misc]
 
         strict = True
 
+    @pa.check("latency_ms", "cost")  # type: ignore[untyped-decorator]
+    def finite(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
+        """No value is infinite, or no number."""
+        verdict: pl.LazyFrame = data.lazyframe.select(pl.col(data.key).is_finite())
+        return verdict
+
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def one_prompt_for_each_prompt_id(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Rows of one `prompt_id` ask the same."""
-        return one_value_each(data, "prompt_id", "task", "prompt")
+        """Rows of one `prompt_id` ask the same; of rows without one nothing is known."""
+        same = one_value_each(data, "prompt_id", "task", "prompt").collect().to_series()
+        verdict: pl.LazyFrame = data.lazyframe.select(pl.col("prompt_id").is_null() | same)
+        return verdict
 
 
 def read_production_logs(path: Path) -> pl.DataFrame:
-    """Read a JSON Lines file of logged answers, in the order of the file.
+    """Read a file of logged answers, JSON Lines or parquet, in the order of the file.
+
+    A parquet file has the same names for its columns; its times know their zone, and its references are JSON.
 
     Raises:
-        InputError: The file cannot be read or is empty, lines are no logged answers, a request is there twice, or one
-            `prompt_id` has several prompts.
+        InputError: The file cannot be read or is empty, rows are no logged answers, or one `prompt_id` has several
+            prompts.
     """
-    table = as_table(stream_json_lines(path, LoggedAnswer, "production log"), ProductionLogs)
-    return validate_table(table, ProductionLogs, f"production log {path}")
+    what = f"production log {path}"
+    table = _parquet(path, what) if path.suffix == ".parquet" else _json_lines(path)
+    return validate_table(table, ProductionLogs, what)
+
+
+def _json_lines(path: Path) -> pl.DataFrame:
+    documents = iter(stream_json_lines(path, LoggedAnswer, "production log"))
+    return pl.concat([as_table(each, ProductionLogs) for each in _batches(documents)])
+
+
+def _batches(documents: Iterator[LoggedAnswer]) -> Iterator[Iterable[LoggedAnswer]]:
+    while batch := list(islice(documents, _AT_ONCE)):
+        yield batch
+
+
+def _parquet(path: Path, what: str) -> pl.DataFrame:
+    schema = {name: column.dtype.type for name, column in ProductionLogs.to_schema().columns.items()}
+    try:
+        file = pl.scan_parquet(path, glob=False)
+        found = file.collect_schema()
+        given = file.select(name for name in schema if name in found).collect()
+    except (OSError, PolarsError):
+        # The reader's own message may repeat what stands in the file.
+        raise InputError(f"{what} cannot be read as parquet; write it again") from None
+    if missing := [name for name in _REQUIRED if name not in found]:
+        raise InputError(f"{what} lacks the column {missing[0]}; a log has {', '.join(_REQUIRED)}")
+    if not given.height:
+        raise InputError(f"{what} is empty; it needs one answer a row")
+    kind = given.schema["time"]
+    if not isinstance(kind, pl.Datetime) or kind.time_zone is None:
+        raise InputError(f"{what}: column time is {kind}; write times with their zone, such as UTC")
+    table = given.with_columns(pl.col("time").dt.convert_time_zone("UTC").dt.cast_time_unit("us"))
+    for name, wanted in schema.items():
+        if name not in table.columns:
+            table = table.with_columns(pl.lit(None, wanted).alias(name))
+        elif _holds_the_same(table.schema[name], wanted):
+            table = table.with_columns(pl.col(name).cast(wanted))
+    table = table.select(*schema)
+    if table.schema["reference"] == pl.String:
+        _check_references(table, what)
+    return table
+
+
+def _holds_the_same(kind: pl.DataType, wanted: Any) -> bool:
+    """Tell whether a column's values can be had in another type without a loss; the schema refuses all others."""
+    if kind == pl.Null or isinstance(kind, pl.Categorical | pl.Enum):
+        return True
+    if kind.is_integer():
+        return kind != pl.UInt64 and wanted in {pl.Int64, pl.Float64}
+    return kind.is_float() and wanted == pl.Float64
+
+
+def _check_references(table: pl.DataFrame, what: str) -> None:
+    rows = table.with_row_index("row", offset=1).filter(pl.col("reference").is_not_null())
+    for row, task, reference in (
+        rows.unique(["task", "reference"], keep="first").sort("row").select("row", "task", "reference").iter_rows()
+    ):
+        try:
+            document = json.loads(reference)
+            if task in TASK_NAMES:
+                check_reference(task, document)
+        except ValidationError as error:
+            raise InputError(f"{what}: row {row}: reference of {task}: {first_fault(error)}") from None
+        except ValueError:
+            raise InputError(f"{what}: row {row}: reference is no JSON; write it as a JSON object, or null") from None

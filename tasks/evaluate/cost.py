@@ -45,8 +45,7 @@ def serving(model: str, answers: Path, cost: CostConfig, rival: RivalConfig | No
 
     A machine's analysis costs its price an hour times the hours in which it did nothing but answer, over the answers:
     what it costs where there is always work. The break-even is for a machine that is paid whether there is work or
-    not: `price_per_hour * 24 / api_price_per_analysis` analyses a day. The source project's 100 a day, from the same
-    prices of an analysis, are no such figure: a GPU at 0.50 dollars an hour breaks even at 1,200.
+    not (`CostConfig.break_even`).
 
     Args:
         model: What it is called.
@@ -88,10 +87,9 @@ def _endpoint_cost(timing: Timing, rival: RivalConfig) -> float | None:
 
 
 def _break_even(timing: Timing, cost: CostConfig) -> float | None:
-    if not cost.api_price_per_analysis:
-        return None
-    analyses = cost.price_per_hour * HOURS_A_DAY / cost.api_price_per_analysis
-    return analyses if analyses * _seconds_an_analysis(timing) <= HOURS_A_DAY * SECONDS_AN_HOUR else None
+    analyses = cost.break_even
+    fits = analyses is not None and analyses * _seconds_an_analysis(timing) <= HOURS_A_DAY * SECONDS_AN_HOUR
+    return analyses if fits else None
 
 
 def _mean(counts: Sequence[int | None]) -> float | None:

@@ -3,9 +3,11 @@
 import os
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from schemas.errors import InputError
 
@@ -17,6 +19,13 @@ os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
 SQLITE_PREFIX: Final = "sqlite:///"
+USER_VARIABLE: Final = "MLFLOW_TRACKING_USERNAME"
+PASSWORD_VARIABLE: Final = "MLFLOW_TRACKING_PASSWORD"  # noqa: S105 - a name, and no password
+RETRIES: Final = 2
+"""After one and two seconds: enough for a server that is started anew, and no wait for one that is gone."""
+SECONDS_TO_ANSWER: Final = 5
+UNAUTHORIZED: Final = 401
+FORBIDDEN: Final = 403
 
 
 def open_client(tracking_uri: str) -> Any:
@@ -26,11 +35,12 @@ def open_client(tracking_uri: str) -> Any:
         tracking_uri: `sqlite:///FILE`, or the address of an MLflow server.
 
     Raises:
-        InputError: The store cannot be opened or written.
+        InputError: The store cannot be opened or written, or its server refuses or does not answer.
     """
     from mlflow import MlflowClient
 
     if not tracking_uri.startswith(SQLITE_PREFIX):
+        _ask(tracking_uri)
         return MlflowClient(tracking_uri, registry_uri=tracking_uri)
     file = Path(tracking_uri.removeprefix(SQLITE_PREFIX))
     unfinished = file.with_name(f"{file.name}.unfinished")
@@ -42,9 +52,79 @@ def open_client(tracking_uri: str) -> Any:
     return client
 
 
+def shown_address(uri: str) -> str:
+    """Return an address without the password that may be in it."""
+    user, at, _ = urlsplit(uri).netloc.rpartition("@")
+    return uri.replace(f"{user}{at}", "", 1).rstrip("/")
+
+
+@contextmanager
+def answered(tracking_uri: str) -> Iterator[None]:
+    """Say in one sentence that MLflow's server refuses what the block asks of it.
+
+    Raises:
+        InputError: It knows the user and the password, but lets the user not do that, or it knows them no more.
+    """
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except MlflowException as error:
+        refusal = _refusal(tracking_uri, error.get_http_status_code())
+        # MLflow's own message is kept from view: it may quote an address with a password.
+        if refusal is None:
+            raise
+        raise InputError(refusal) from None
+
+
 def milliseconds_now() -> int:
     """Return the time since 1970, in milliseconds, as MLflow counts it."""
     return time.time_ns() // 1_000_000
+
+
+def _ask(tracking_uri: str) -> None:
+    """Prove in some seconds that the server answers this user: MLflow itself tries for minutes."""
+    from mlflow.exceptions import MlflowException
+    from mlflow.utils.credentials import get_default_host_creds
+    from mlflow.utils.rest_utils import http_request
+
+    try:
+        response = http_request(
+            get_default_host_creds(tracking_uri),
+            "/api/2.0/mlflow/experiments/search",
+            "GET",
+            params={"max_results": 1},
+            max_retries=RETRIES,
+            backoff_factor=1,
+            backoff_jitter=0,
+            timeout=SECONDS_TO_ANSWER,
+            raise_on_status=False,
+        )
+    except MlflowException:
+        raise InputError(
+            f"no MLflow server answers at {shown_address(tracking_uri)}; start it, correct state.mlflow, or leave that "
+            "out to keep the runs in the state folder"
+        ) from None
+    if not response.ok:
+        status = f"{response.status_code} {response.reason}".strip()
+        raise InputError(
+            _refusal(tracking_uri, response.status_code)
+            or f"what answers at {shown_address(tracking_uri)} is no MLflow server, or one in trouble ({status}); "
+            "correct state.mlflow or see the server's log"
+        )
+
+
+def _refusal(tracking_uri: str, status: int) -> str | None:
+    """Return the sentence for a status of HTTP with which a server refuses; None for another."""
+    server = f"the MLflow server {shown_address(tracking_uri)}"
+    user = os.environ.get(USER_VARIABLE)
+    if status == UNAUTHORIZED:
+        who = f"{USER_VARIABLE}={user} with the password in" if user else f"{USER_VARIABLE}, which is not set, and"
+        return f"{server} does not know {who} {PASSWORD_VARIABLE}; set both to a user that it knows"
+    if status == FORBIDDEN:
+        who = f"{USER_VARIABLE}={user}" if user else f"a user that {USER_VARIABLE} does not name"
+        return f"{server} does not let {who} do this; ask its administrator for permission to edit, or set another user"
+    return None
 
 
 def _prepare(file: Path, unfinished: Path) -> None:

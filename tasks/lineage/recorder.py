@@ -11,11 +11,13 @@ from typing import Any, Final
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError, Interrupted, TucanoError
 from tasks.lineage.artifacts import RECORD_FILE
-from tasks.lineage.mlflow_client import milliseconds_now, open_client
+from tasks.lineage.logged_models import MODEL_KINDS, find_logged_model, log_model
+from tasks.lineage.mlflow_client import answered, milliseconds_now, open_client
 
 # MLflow takes no longer digest of a dataset, and no more metrics at once.
 DIGEST_CHARACTERS: Final = 36
 METRICS_AT_ONCE: Final = 1000
+STATE_TAG: Final = "state"
 
 Steps = Iterable[tuple[int, Mapping[str, float]]]
 
@@ -50,30 +52,39 @@ class StageRun:
         self._client.log_artifact(self.run_id, str(path))
 
     def log_output(self, record: ArtifactRecord, reports: Sequence[Path] = ()) -> None:
-        """Log what the stage made: its record, and the files of it that a person reads."""
+        """Log what the stage made: its record, the files of it that a person reads, and the model that it may be."""
         self._client.log_text(self.run_id, record.model_dump_json(indent=1), RECORD_FILE)
         for report in reports:
             self.log_file(report)
         self._client.log_batch(
             self.run_id, tags=_as_tags({"artifact_kind": record.kind, "artifact_sha256": record.sha256})
         )
+        if record.kind in MODEL_KINDS:
+            from mlflow.entities import LoggedModelOutput
+
+            model_id = log_model(self._client, self.run_id, record)
+            self._client.log_outputs(self.run_id, [LoggedModelOutput(model_id, step=0)])
 
 
 class Recorder:
     """Writes to one MLflow experiment."""
 
-    def __init__(self, tracking_uri: str, artifact_root: Path | None, experiment: str) -> None:
+    def __init__(self, tracking_uri: str, artifact_root: Path | None, experiment: str, state: str = "") -> None:
         """Open MLflow's store, and make the experiment where it is new.
 
         Args:
             tracking_uri: `sqlite:///FILE`, or the address of an MLflow server.
             artifact_root: Folder of the runs' files, for an experiment that is new; None where a server has its own.
             experiment: Name of the experiment.
+            state: Who records, where several write to one store: a machine and its state folder. Only whoever has the
+                same ends the runs that a killed process left running.
 
         Raises:
-            InputError: The store cannot be opened or written, or the experiment was deleted.
+            InputError: The store cannot be opened or written, its server refuses or does not answer, or the experiment
+                was deleted.
         """
         self._uri = tracking_uri
+        self._state = state
         self._client = open_client(tracking_uri)
         self._experiment_id = self._open_experiment(experiment, artifact_root)
 
@@ -104,7 +115,7 @@ class Recorder:
 
         run_id = self._start(name, {**tags, "stage": name, MLFLOW_PARENT_RUN_ID: pipeline_run})
         with self._ended(run_id):
-            self._client.log_inputs(run_id, [_as_dataset(role, record) for role, record in inputs.items()])
+            self._log_inputs(run_id, inputs)
             yield StageRun(self._client, run_id)
 
     def tag(self, run_id: str, texts: Mapping[str, str]) -> None:
@@ -116,9 +127,10 @@ class Recorder:
         self._client.set_tag(pipeline_run, f"reused.{stage}", record.sha256)
 
     def end_abandoned(self) -> None:
-        """Mark as killed what a killed process left running; only for whoever holds the state folder's lock."""
+        """Mark as killed what a killed process of this state left running; for who holds the state folder's lock."""
         for run in self._client.search_runs([self._experiment_id], "attributes.status = 'RUNNING'"):
-            self._client.set_terminated(run.info.run_id, "KILLED")
+            if run.data.tags.get(STATE_TAG) == self._state:
+                self._client.set_terminated(run.info.run_id, "KILLED")
 
     def _open_experiment(self, name: str, artifact_root: Path | None) -> str:
         known = self._client.get_experiment_by_name(name)
@@ -133,7 +145,21 @@ class Recorder:
         return str(known.experiment_id)
 
     def _start(self, name: str, tags: Mapping[str, str]) -> str:
-        return str(self._client.create_run(self._experiment_id, run_name=name, tags=dict(tags)).info.run_id)
+        own = {**tags, STATE_TAG: self._state}
+        with answered(self._uri):
+            return str(self._client.create_run(self._experiment_id, run_name=name, tags=own).info.run_id)
+
+    def _log_inputs(self, run_id: str, inputs: Mapping[str, ArtifactRecord]) -> None:
+        """Log each artifact as a dataset, and those that are logged models as such too."""
+        from mlflow.entities import LoggedModelInput
+
+        datasets = [_as_dataset(role, record) for role, record in inputs.items()]
+        models = [
+            find_logged_model(self._client, self._experiment_id, record.sha256)
+            for record in inputs.values()
+            if record.kind in MODEL_KINDS
+        ]
+        self._client.log_inputs(run_id, datasets, [LoggedModelInput(model) for model in models if model is not None])
 
     @contextmanager
     def _ended(self, run_id: str) -> Iterator[None]:

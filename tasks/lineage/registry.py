@@ -5,16 +5,14 @@ after that only people move it: a promotion by hand, with a reason where the gat
 it gets another version, and is the same policy: what happened to one of its versions counts for all.
 """
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.artifacts import RECORD_FILE
+from tasks.lineage.logged_models import log_model
 from tasks.lineage.mlflow_client import milliseconds_now, open_client
 
 LONGEST_REASON: Final = 300
@@ -124,7 +122,8 @@ class Registry:
         tags = {**origin, _VERDICT: verdict, _FOUR_BIT: str(load_in_4bit)}
         if base_model is not None:
             tags[_BASE_MODEL] = base_model
-        model_id = self._log_model(run_id, policy, tags, metrics)
+        model_id = log_model(self._client, run_id, policy)
+        self._log_scores(run_id, model_id, metrics)
 
         import mlflow
 
@@ -256,23 +255,12 @@ class Registry:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
 
-    def _log_model(
-        self, run_id: str, policy: ArtifactRecord, tags: Mapping[str, str], metrics: Mapping[str, float]
-    ) -> str:
+    def _log_scores(self, run_id: str, model_id: str, metrics: Mapping[str, float]) -> None:
         from mlflow.entities import Metric
 
-        experiment_id = self._client.get_run(run_id).info.experiment_id
-        model = self._client.create_logged_model(
-            experiment_id, name=policy.kind, source_run_id=run_id, tags=dict(tags), model_type=policy.kind
-        )
-        with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / RECORD_FILE).write_text(policy.model_dump_json(indent=1), encoding="utf-8")
-            self._client.log_model_artifacts(model.model_id, folder)
         now = milliseconds_now()
-        scores = [Metric(key, value, now, 0, model_id=model.model_id) for key, value in metrics.items()]
+        scores = [Metric(key, value, now, 0, model_id=model_id) for key, value in metrics.items()]
         self._client.log_batch(run_id, metrics=scores)
-        self._client.finalize_logged_model(model.model_id, "READY")
-        return str(model.model_id)
 
 
 def _now() -> str:

@@ -70,7 +70,7 @@ def open_paraphraser(config: ParaphraseConfig, seed: int, cache_folder: Path) ->
             config,
             purpose="paraphrasing",
             section="synthesize.paraphrase",
-            otherwise="set synthesize.paraphrase.required=false to go on without",
+            otherwise="set synthesize.paraphrase.mandatory=false to go on without",
             temperature=config.temperature,
             max_tokens=MAX_TOKENS,
         ) as endpoint,
@@ -172,7 +172,7 @@ class Paraphraser:
             self._cache.put(key, reply.text)
 
         if questions and (failure := self._endpoint.ask_all(questions, keep)):
-            if self._config.required:
+            if self._config.mandatory:
                 raise EndpointError(failure)
             self.tally.failure = failure
         return answers

@@ -160,7 +160,7 @@ def test_an_endpoint_is_asked_with_its_key(monkeypatch: pytest.MonkeyPatch, stat
 def test_a_paraphraser_that_may_be_missing_is_a_warning() -> None:
     paraphraser = (f"synthesize.paraphrase.url={NOBODY}/v1", "synthesize.paraphrase.model=m")
     assert verdict(check_endpoints(local(*paraphraser))) == "fault"
-    assert verdict(check_endpoints(local(*paraphraser, "synthesize.paraphrase.required=false"))) == "warning"
+    assert verdict(check_endpoints(local(*paraphraser, "synthesize.paraphrase.mandatory=false"))) == "warning"
     assert verdict(check_endpoints(local())) == "ok"
 
 

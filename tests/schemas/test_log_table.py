@@ -64,12 +64,74 @@ def test_a_prompt_may_be_asked_again(tmp_path: Path) -> None:
         ({"rating": 4.5}, "line 2: rating"),
         ({"task": "poesia"}, "line 2: task"),
         ({"model_version": ""}, "line 2: model_version"),
-        ({"request_id": "r1"}, "rows 1, 2: request_id is there more than once"),
+        ({"request_id": ""}, "line 2: request_id"),
+        ({"cost": -0.1}, "line 2: cost"),
+        ({"cost": float("nan")}, "line 2: cost"),
+        ({"reference": {"product": "vaso"}}, "line 2: reference of push: offer is missing"),
         ({"prompt_id": "p1"}, "row 2: not true: one prompt for each prompt id"),
     ],
 )
 def test_the_line_that_is_faulty_is_named(tmp_path: Path, values: dict[str, Any], words: str) -> None:
     assert words in message(write(tmp_path / "log.jsonl", line(1), line(2, **values), line(3)))
+
+
+@pytest.mark.parametrize("name", ["time", "task", "prompt", "completion", "latency_ms"])
+def test_a_field_that_a_days_figures_need_is_missed(tmp_path: Path, name: str) -> None:
+    faulty = line(2)
+    del faulty[name]
+    assert f"line 2: {name} is missing" in message(write(tmp_path / "log.jsonl", line(1), faulty))
+
+
+def test_what_nobody_logged_is_unknown(tmp_path: Path) -> None:
+    few = {name: value for name, value in line().items() if name not in {"request_id", "prompt_id", "model_version"}}
+    table = read_production_logs(write(tmp_path / "log.jsonl", few, {**few, "prompt": "Crie outro"}))
+    for name in ("request_id", "prompt_id", "model_version", "cost", "reference"):
+        assert table[name].to_list() == [None, None]
+
+
+def parquet(path: Path, table: pl.DataFrame) -> Path:
+    table.write_parquet(path)
+    return path
+
+
+def test_a_parquet_file_holds_the_same_as_json_lines(tmp_path: Path) -> None:
+    reference = {"product": "vaso", "offer": "20% off"}
+    lines = [line(1, cost=0.5, reference=reference, rating=4), line(2, latency_ms=3)]
+    table = read_production_logs(write(tmp_path / "log.jsonl", *lines))
+    few = table.drop("reward", "prompt_id").with_columns(
+        pl.col("time").dt.convert_time_zone("America/Sao_Paulo").dt.cast_time_unit("ms"),
+        pl.col("task").cast(pl.Categorical),
+        pl.col("rating").cast(pl.Int8),
+        pl.lit("kept out").alias("host"),
+    )
+    read = read_production_logs(parquet(tmp_path / "log.parquet", few))
+    assert read.equals(table.with_columns(pl.lit(None, pl.String).alias("prompt_id")))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (pl.col("time").dt.replace_time_zone(None), "write times with their zone"),
+        (pl.lit("x").alias("latency_ms"), "column latency_ms fails dtype"),
+        (pl.lit(float("nan")).alias("latency_ms"), "latency_ms fails finite"),
+        (pl.lit(float("inf")).alias("cost"), "cost fails finite"),
+        (pl.lit("{").alias("reference"), "row 1: reference is no JSON"),
+        (pl.lit("[1]").alias("reference"), "row 1: reference of push"),
+        (pl.lit("poesia").alias("task"), "task fails isin"),
+        (pl.lit(None, pl.String).alias("completion"), "completion is empty"),
+    ],
+)
+def test_a_faulty_parquet_file_is_told_as_lines_are(tmp_path: Path, change: pl.Expr, words: str) -> None:
+    table = read_production_logs(write(tmp_path / "log.jsonl", line(1), line(2)))
+    assert words in message(parquet(tmp_path / "log.parquet", table.with_columns(change)))
+
+
+def test_a_parquet_file_without_a_column_or_a_row_is_told(tmp_path: Path) -> None:
+    table = read_production_logs(write(tmp_path / "log.jsonl", line(1)))
+    assert "lacks the column latency_ms" in message(parquet(tmp_path / "log.parquet", table.drop("latency_ms")))
+    assert "is empty" in message(parquet(tmp_path / "log.parquet", table.clear()))
+    (tmp_path / "log.parquet").write_bytes(b"PAR1 but no more")
+    assert "cannot be read as parquet" in message(tmp_path / "log.parquet")
 
 
 def test_no_message_repeats_what_a_shopper_wrote(tmp_path: Path) -> None:

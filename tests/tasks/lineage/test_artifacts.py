@@ -12,7 +12,7 @@ from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
 from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
 
-FILES = {"data/train.parquet": b"rows", "summary.json": b"{}"}
+FILES = {"data/train.csv": b"rows", "summary.json": b"{}"}
 
 names = st.text("abcdefgh.-_ ç", min_size=1, max_size=8).filter(lambda name: name.strip(".") == name)
 contents = st.dictionaries(st.lists(names, min_size=1, max_size=3).map("/".join), st.binary(max_size=64), min_size=1)

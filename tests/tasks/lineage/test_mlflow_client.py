@@ -1,24 +1,154 @@
-"""MLflow is quiet: what it says of itself is in no document that a command prints."""
+"""MLflow is quiet, and a server that refuses or does not answer is told in one sentence, soon."""
 
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+
+from schemas.errors import InputError
+from tasks.lineage.mlflow_client import open_client, shown_address
+from tasks.lineage.recorder import Recorder
 
 pytestmark = pytest.mark.integration
 
 ENDS_A_RUN_ON_A_SERVER = """
 from types import SimpleNamespace
-from tasks.lineage.mlflow_client import open_client
-client = open_client("http://127.0.0.1:9")
+import tasks.lineage.mlflow_client
+from mlflow import MlflowClient
+client = MlflowClient("http://127.0.0.1:9")
 store = client._tracking_client.store
 run = SimpleNamespace(data=SimpleNamespace(tags={}), info=SimpleNamespace(experiment_id="0", run_name="r", run_id="1"))
 store.get_run = lambda run_id: run
 store.update_run_info = lambda *_, **__: None
 client.set_terminated("1")
 """
+EXPERIMENT = b'{"experiment": {"experiment_id": "7", "name": "e", "lifecycle_stage": "active"}}'
+SEARCH = "/api/2.0/mlflow/experiments/search"
+BY_NAME = "/api/2.0/mlflow/experiments/get-by-name"
+CREATE_RUN = "/api/2.0/mlflow/runs/create"
+
+
+@dataclass
+class Server:
+    """A stand-in for an MLflow server: what it answers by path, 200 and nothing where it is told nothing."""
+
+    url: str
+    requests: list[tuple[str, str | None]] = field(default_factory=list)
+    """The path of each request, and who asked."""
+
+
+@contextmanager
+def serve(answers: Mapping[str, list[tuple[int, bytes]]]) -> Iterator[Server]:
+    """Serve until the block ends; of several answers to a path the last one stands."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            path = self.path.partition("?")[0]
+            before = [asked for asked, _ in server.requests].count(path)
+            server.requests.append((path, self.headers.get("Authorization")))
+            status, body = (answers.get(path) or [(200, b"{}")])[: before + 1][-1]
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            self.do_GET()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(f"http://127.0.0.1:{http.server_port}")
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield server
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def _nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def as_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "ana")
+    monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "segredo-longo")
 
 
 def test_the_end_of_a_run_on_a_server_is_not_printed() -> None:
     ended = subprocess.run([sys.executable, "-c", ENDS_A_RUN_ON_A_SERVER], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
+
+
+def test_a_server_that_knows_the_user_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_user(monkeypatch)
+    with serve({}) as server:
+        open_client(server.url)
+    assert [path for path, _ in server.requests] == [SEARCH]
+    assert (server.requests[0][1] or "").startswith("Basic ")
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (401, "does not know MLFLOW_TRACKING_USERNAME=ana with the password in MLFLOW_TRACKING_PASSWORD"),
+        (403, "does not let MLFLOW_TRACKING_USERNAME=ana do this"),
+        (404, r"is no MLflow server, or one in trouble \(404 Not Found\)"),
+    ],
+)
+def test_a_server_that_refuses_is_told_at_once_and_without_the_password(
+    monkeypatch: pytest.MonkeyPatch, status: int, told: str
+) -> None:
+    as_user(monkeypatch)
+    with serve({SEARCH: [(status, b"You are not authenticated.")]}) as server, pytest.raises(InputError) as error:
+        open_client(server.url)
+    assert error.match(told)
+    assert server.url in str(error.value)
+    assert "segredo-longo" not in str(error.value)
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_asks_for_a_user_is_told_with_what_to_set() -> None:
+    with serve({SEARCH: [(401, b"")]}) as server, pytest.raises(InputError, match="MLFLOW_TRACKING_USERNAME, which is"):
+        open_client(server.url)
+
+
+def test_a_server_that_stumbles_is_asked_again() -> None:
+    with serve({SEARCH: [(503, b""), (200, b"{}")]}) as server:
+        open_client(server.url)
+    assert len(server.requests) == 2
+
+
+def test_nothing_that_answers_is_told_without_the_password_of_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.lineage.mlflow_client.RETRIES", 0)
+    with pytest.raises(
+        InputError, match=r"no MLflow server answers at http://127\.0\.0\.1:9; .* state\.mlflow"
+    ) as told:
+        open_client("http://ana:segredo-longo@127.0.0.1:9")
+    assert "segredo" not in str(told.value)
+
+
+def test_a_user_who_may_only_read_is_told_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_user(monkeypatch)
+    answers = {BY_NAME: [(200, EXPERIMENT)], CREATE_RUN: [(403, b"Permission denied")]}
+    with serve(answers) as server:
+        recorder = Recorder(server.url, None, "e")
+        with pytest.raises(InputError, match="does not let MLFLOW_TRACKING_USERNAME=ana do this; ask"):
+            recorder.pipeline("p", {}).__enter__()
+
+
+def test_an_address_is_shown_without_its_password() -> None:
+    assert shown_address("https://ana:x@mlflow.loja.example:5000/") == "https://mlflow.loja.example:5000"
+    assert shown_address("sqlite:////tmp/mlflow.db") == "sqlite:////tmp/mlflow.db"

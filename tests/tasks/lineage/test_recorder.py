@@ -181,6 +181,47 @@ def test_a_killed_process_leaves_no_run_running_for_ever(recorder: Recorder, cli
     assert client.get_run(finished).info.status == "FINISHED"
 
 
+def test_what_another_state_left_running_is_not_ended(recorder: Recorder, client: Any, folder: Path) -> None:
+    there = Recorder(recorder._uri, folder / "artifacts", EXPERIMENT, state="another machine:/srv/state")
+    under_way = there.pipeline("under way there", {})
+    run_id = under_way.__enter__()
+    recorder.end_abandoned()
+    assert client.get_run(run_id).info.status == "RUNNING"
+    there.end_abandoned()
+    assert client.get_run(run_id).info.status == "KILLED"
+
+
+def models_of(client: Any, run_id: str) -> tuple[list[str], list[str]]:
+    """Return the logged models that a run read, and those that it made."""
+    run = client.get_run(run_id)
+    return [model.model_id for model in run.inputs.model_inputs], [
+        model.model_id for model in run.outputs.model_outputs
+    ]
+
+
+def test_a_model_is_what_one_stage_makes_and_another_reads(recorder: Recorder, client: Any) -> None:
+    base, policy = artifact("base", "7"), artifact("policy", "8")
+    with recorder.pipeline("p", {}) as pipeline:
+        with recorder.stage(pipeline, "base", {"dataset": DATASET}, {}) as made_base:
+            made_base.log_output(base)
+        with recorder.stage(pipeline, "train", {"dataset": DATASET, "base": base}, {}) as made_policy:
+            made_policy.log_output(policy)
+        with recorder.stage(pipeline, "train", {"base": base}, {}) as made_again:
+            made_again.log_output(policy)
+        with recorder.stage(pipeline, "answer", {"base": base, "policy": policy, "unknown": POLICY}, {}) as answers:
+            answers.log_output(artifact("answers", "6"))
+    (base_model,) = models_of(client, made_base.run_id)[1]
+    (policy_model,) = models_of(client, made_policy.run_id)[1]
+    assert models_of(client, made_base.run_id)[0] == []
+    assert models_of(client, made_policy.run_id)[0] == [base_model]
+    assert models_of(client, made_again.run_id) == ([base_model], [policy_model])
+    assert sorted(models_of(client, answers.run_id)[0]) == sorted([base_model, policy_model])
+    assert models_of(client, answers.run_id)[1] == []
+    model = client.get_logged_model(policy_model)
+    assert (model.name, model.model_type, model.tags["artifact_sha256"]) == ("policy", "policy", policy.sha256)
+    assert (model.status, model.source_run_id) == ("READY", made_policy.run_id)
+
+
 def test_a_second_recorder_writes_to_the_same_experiment(recorder: Recorder, client: Any, folder: Path) -> None:
     again = Recorder(recorder._uri, folder / "elsewhere", EXPERIMENT)
     assert again._experiment_id == recorder._experiment_id

@@ -122,6 +122,20 @@ def test_a_registered_policy_tells_what_it_is_and_who_judged_it(client: Any, reg
     assert [file.path for file in client.list_logged_model_artifacts(model.model_id)] == ["record.json"]
 
 
+def test_the_registered_model_is_the_one_that_the_training_made(
+    client: Any, recorder: Recorder, register: Register
+) -> None:
+    policy = artifact("policy", "5")
+    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "train", {}, {}) as stage:
+        stage.log_output(policy)
+    (made,) = client.get_run(stage.run_id).outputs.model_outputs
+    first = register("same", artifact("evaluation", "1"), policy=policy)
+    second = register("same", artifact("evaluation", "2"), policy=policy)
+    sources = {client.get_model_version("same", number).source for number in (first, second)}
+    assert sources == {f"models:/{made.model_id}"}
+    assert len({first, second}) == 2
+
+
 def test_what_is_registered_is_read_back(registry: Registry, register: Register) -> None:
     number = register("read", verdict="hold", base_model="org/model", load_in_4bit=True)
     version = registry.version("read", number)

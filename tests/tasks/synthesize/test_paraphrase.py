@@ -245,7 +245,7 @@ def test_an_interrupted_run_stops_at_once_and_keeps_what_was_answered(tmp_path: 
 def test_an_endpoint_that_need_not_hold_is_given_up_once_and_told(tmp_path: Path) -> None:
     rows = [sql_row(f"{first}{second}") for first in "ABCDEFGHIJ" for second in "ABCDEFGHIJ"]
     with serve(lambda text, number: says(anew(text)) if number < 3 else Reply(b"", 500)) as server:
-        made, tally = follow(server, tmp_path, rows, required=False, concurrency=1)
+        made, tally = follow(server, tmp_path, rows, mandatory=False, concurrency=1)
     assert [row for row in made if row.parent_id is None] == rows
     assert tally.made == {"sql_qa": 3}
     assert tally.dropped == {"sql_qa": 97}

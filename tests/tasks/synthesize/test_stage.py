@@ -166,7 +166,7 @@ def test_an_endpoint_that_is_down_is_one_sentence_or_a_warning(tmp_path: Path) -
     paraphrase = {"url": "http://127.0.0.1:9/v1", "model": "tucano", "share": 1.0, "max_attempts": 1}
     with pytest.raises(InputError, match="could not be reached"):
         synthesize(tmp_path / "needed", paraphrase=paraphrase)
-    output = synthesize(tmp_path / "wished", paraphrase={**paraphrase, "required": False})
+    output = synthesize(tmp_path / "wished", paraphrase={**paraphrase, "mandatory": False})
     summary = json.loads((output / "summary.json").read_text())
     assert summary["made"] == COUNTS
     assert summary["paraphrases"]["made"] == dict.fromkeys(COUNTS, 0)
