@@ -96,7 +96,12 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
     recorder = open_recorder(config)
     recorder.end_abandoned()
     open_store(config).clean_drafts()
-    tags = {"seed": str(config.seed), "config_digest": config.digest(), "reward_version": reward_version()}
+    tags = {
+        "seed": str(config.seed),
+        "config_digest": config.digest(),
+        "reward_version": reward_version(),
+        "prefect_run_id": str(flow_run.id),
+    }
     stages: dict[str, StageResult] = {}
     with recorder.pipeline(run_name(), tags) as run:
         stages["synthesize"] = prompts = synthesize(config, run, fresh=fresh)

@@ -1,0 +1,126 @@
+"""`tucano lineage`: what something came from and led to, whether it is whole, and why two models differ."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.interruption import interruptible
+from flows.options import Json, Overrides, Profile
+from schemas.errors import GateRefused, InputError
+
+if TYPE_CHECKING:
+    from schemas.config import Config
+
+LOOKED = "interrupted, and nothing was changed; run the same command again"
+
+
+def lineage(
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="REF",
+            help="A model version (3, NAME/3) or alias, an artifact's or a prompt's digest or its beginning, a run, or "
+            "the id of a review, an order or a customer.",
+        ),
+    ],
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the graph as one HTML page; replaced if there.")
+    ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Hash all files of all artifacts in it; exit code 3 where one is not whole."),
+    ] = False,
+    diff: Annotated[str | None, typer.Option("--diff", metavar="OTHER", help="Say why two models differ.")] = None,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="List where a customer, order or review is, and what to do about it.")
+    ] = False,
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    as_json: Json = False,
+) -> None:
+    """Walk from a model, a run, an artifact or a row to all that it came from and led to."""
+    from schemas.profiles import load_config
+
+    asked = [
+        name for name, given in (("--verify", verify), ("--diff", diff is not None), ("--forget", forget)) if given
+    ]
+    if len(asked) > 1 or (html is not None and asked):
+        raise InputError(f"{' and '.join([*asked, *(['--html'] if html else [])])} ask for different things; give one")
+    config = load_config(profile, overrides)
+    with interruptible(LOOKED):
+        if verify:
+            document = _verify(config, reference)
+        elif diff is not None:
+            document = _diff(config, reference, diff)
+        elif forget:
+            document = _forget(config, reference)
+        else:
+            document = _walk(config, reference, html)
+    if as_json:
+        typer.echo(json.dumps(document, ensure_ascii=False))
+    if verify and not document["whole"]:
+        raise GateRefused(
+            f"{len(document['findings'])} faults are in the {document['artifacts']} artifacts of {reference}; bring "
+            "them back from a backup of the state folder, or make them anew with `tucano retrain`"
+        )
+
+
+def _walk(config: "Config", text: str, html: Path | None) -> dict[str, Any]:
+    from flows.console import say
+    from flows.lineage import open_walker
+    from flows.print_lineage import print_lineage
+
+    walker = open_walker(config)
+    walked = walker.walk(walker.find(text))
+    print_lineage(walked)
+    if html is not None:
+        from tasks.lineage.page import write_page
+
+        write_page(walked, html)
+        say(f"page: {html}")
+    return walked.document()
+
+
+def _verify(config: "Config", text: str) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from flows.console import stage_progress
+    from flows.lineage import artifact_store, open_walker
+    from flows.print_lineage import print_findings
+    from tasks.lineage.verify import verify
+
+    walker = open_walker(config)
+    artifacts = walker.walk(walker.find(text)).artifacts
+    with stage_progress("verify") as progress:
+        findings = verify(artifact_store(config), artifacts, progress)
+    print_findings(text, len(artifacts), findings)
+    return {
+        "reference": text,
+        "artifacts": len(artifacts),
+        "whole": not findings,
+        "findings": [asdict(finding) for finding in findings],
+    }
+
+
+def _diff(config: "Config", one: str, other: str) -> dict[str, Any]:
+    from flows.lineage import artifact_store, open_walker
+    from flows.print_lineage import print_differences
+    from tasks.lineage.difference import differences
+
+    walker = open_walker(config)
+    policies = [walker.policy(walker.find(text)) for text in (one, other)]
+    found = differences(artifact_store(config), *policies)
+    print_differences(found)
+    return found.document()
+
+
+def _forget(config: "Config", identifier: str) -> dict[str, Any]:
+    from flows.lineage import artifact_store
+    from flows.print_lineage import print_reached
+    from tasks.lineage.forget import reached
+
+    found = reached(artifact_store(config), identifier)
+    print_reached(found)
+    return found.document()

@@ -1,0 +1,73 @@
+"""Opens the lineage of a state folder: its artifacts, its mirror and its registry."""
+
+from collections.abc import Sequence
+
+from flows.console import say
+from flows.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
+from schemas.config import Config
+from schemas.errors import InputError
+from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.inventory import read_inventory
+from tasks.lineage.models import local_aliases, read_versions
+from tasks.lineage.references import Registered
+from tasks.lineage.trainings import MirroredTraining
+from tasks.lineage.walk import Walker
+
+
+def artifact_store(config: Config) -> ArtifactStore:
+    """Open the artifact store, to be read only.
+
+    Raises:
+        InputError: The state folder has no artifacts.
+    """
+    root = artifacts_folder(config)
+    if not root.is_dir():
+        raise InputError(
+            f"the state folder {config.state.root} has no artifacts, so nothing came from anything there; run `tucano "
+            "retrain` first, or name another folder with --set state.root=FOLDER"
+        )
+    return ArtifactStore(root)
+
+
+def open_walker(config: Config) -> Walker:
+    """Read what a state folder has; MLflow is only imported where a reference names what nothing else knows.
+
+    Raises:
+        InputError: The state folder has no artifacts.
+    """
+    artifact_store(config)
+    inventory = read_inventory(artifacts_folder(config))
+    uri, local = mlflow_store(config.state)
+    model = config.promote.model_name
+
+    def ask_alias(alias: str) -> str | None:
+        if local is not None:
+            return None  # All that a local store has are known already.
+        from flows.registry import open_registry
+
+        holder = open_registry(config).holder(model, alias)
+        return holder.version if holder else None
+
+    def ask_run(run_id: str) -> Sequence[str]:
+        if local is not None and not local.parent.is_dir():
+            return ()  # Opened, the store would be made.
+        from tasks.lineage.pipeline_runs import artifacts_of_run
+
+        return artifacts_of_run(uri, EXPERIMENT, run_id)
+
+    known = Registered(model, local_aliases(uri, model), ask_alias, ask_run)
+    return Walker(inventory, read_versions(inventory), _trainings(config), known)
+
+
+def _trainings(config: Config) -> tuple[MirroredTraining, ...]:
+    """Read the mirror; where it cannot be read, the rest of the lineage is told all the same."""
+    address = mirror_address(config)
+    if config.state.mirror is None and not (config.state.root / "mirror").is_dir():
+        return ()
+    from flows.mirrored_trainings import read_trainings
+
+    try:
+        return read_trainings(address)
+    except InputError as error:
+        say(f"warning: {error}; the checkpoints and machines of trainings are not shown")
+        return ()

@@ -1,0 +1,47 @@
+"""What the mirror knows of trainings, as the lineage takes it: stretches and checkpoints, by plain values."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from tasks.checkpoints.address import open_mirror, trainings
+from tasks.checkpoints.manifest import Manifest
+from tasks.checkpoints.stretches import Stretch, read_stretches
+from tasks.lineage.trainings import MirroredTraining, TrainingCheckpoint, TrainingStretch
+
+AT_ONCE = 8
+REWARD = "reward"
+"""The metric of a checkpoint that is its validation reward."""
+
+
+def read_trainings(address: str) -> tuple[MirroredTraining, ...]:
+    """Read the stretches and manifests of every training in a mirror; a damaged manifest is passed over.
+
+    Raises:
+        InputError: The mirror cannot be read.
+    """
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return tuple(pool.map(partial(_read_training, address), trainings(address)))
+
+
+def _read_training(address: str, training: str) -> MirroredTraining:
+    mirror = open_mirror(address, training)
+    return MirroredTraining(
+        training,
+        tuple(map(_stretch, read_stretches(mirror.store, mirror.root))),
+        tuple(map(_checkpoint, mirror.manifests())),
+    )
+
+
+def _stretch(stretch: Stretch) -> TrainingStretch:
+    return TrainingStretch(stretch.machine, stretch.from_step, stretch.to_step, stretch.ended, stretch.began_at)
+
+
+def _checkpoint(manifest: Manifest) -> TrainingCheckpoint:
+    return TrainingCheckpoint(
+        manifest.step,
+        manifest.fencing,
+        manifest.created_at,
+        manifest.base,
+        manifest.metrics.get(REWARD),
+        frozenset(file.sha256 for file in manifest.files.values()),
+    )

@@ -1,0 +1,147 @@
+"""The lineage as one HTML page: a graph from left to right, and under it all that is known of each node.
+
+The page is one file and asks for nothing from a network. All texts are escaped.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from schemas.errors import InputError
+from tasks.lineage.graph import Graph
+from tasks.lineage.walk import Lineage
+
+TEMPLATE: Final = "lineage.html.j2"
+BOX: Final = (220, 46)
+"""Width and height of a node's box, in pixels."""
+GAP: Final = (90, 40)
+"""Between boxes, to the side and below."""
+MARGIN: Final = 20
+BOW: Final = 45
+"""How far a line that passes a column bends down, so that it is seen below the boxes there."""
+LONGEST_LABEL: Final = 26
+MOST_IN_A_COLUMN: Final = 60
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where a node is drawn, in pixels from the upper left."""
+
+    key: str
+    kind: str
+    label: str
+    title: str
+    """What a pointer over it shows."""
+    is_subject: bool
+    x: int
+    y: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """An arrow between boxes."""
+
+    path: str
+    """As SVG writes it."""
+    title: str
+
+
+def write_page(lineage: Lineage, file: Path) -> None:
+    """Write the page, by one rename; the same lineage gives the same bytes.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    page = render(lineage)
+    draft = file.with_name(f".{file.name}.draft")
+    try:
+        draft.write_text(page, encoding="utf-8")
+        draft.replace(file)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InputError(
+            f"the page {file} cannot be written ({error.strerror}); name another file with --html FILE"
+        ) from None
+
+
+def render(lineage: Lineage) -> str:
+    """Return the page."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    graph = lineage.graph
+    boxes, hidden = _boxes(lineage)
+    placed = {box.key: box for box in boxes}
+    return environment.get_template(TEMPLATE).render(
+        lineage=lineage,
+        heading=", ".join(graph.nodes[key].name for key in lineage.subjects if key in graph.nodes),
+        nodes=graph.nodes,
+        before=graph.before,
+        after=graph.after,
+        boxes=boxes,
+        hidden=hidden,
+        lines=_lines(graph, placed),
+        box=BOX,
+        size=(
+            max((box.x for box in boxes), default=0) + BOX[0] + MARGIN,
+            max((box.y for box in boxes), default=0) + BOX[1] + BOW,
+        ),
+    )
+
+
+def _boxes(lineage: Lineage) -> tuple[list[Box], int]:
+    """Return the boxes, in columns by how much came before them, and how many a column has no room for."""
+    graph = lineage.graph
+    columns: dict[int, list[str]] = {}
+    for key, column in _columns(graph).items():
+        columns.setdefault(column, []).append(key)
+    boxes: list[Box] = []
+    hidden = 0
+    for column, keys in sorted(columns.items()):
+        # What was asked for is always drawn.
+        shown = sorted(keys, key=lambda key: key not in lineage.subjects)[:MOST_IN_A_COLUMN]
+        hidden += len(keys) - len(shown)
+        for row, key in enumerate(shown):
+            node = graph.nodes[key]
+            label = node.name if len(node.name) <= LONGEST_LABEL else f"{node.name[: LONGEST_LABEL - 1]}…"
+            told = "\n".join([node.name, *(f"{name}: {value}" for name, value in node.facts.items())])
+            x = MARGIN + column * (BOX[0] + GAP[0])
+            y = MARGIN + row * (BOX[1] + GAP[1])
+            boxes.append(Box(key, node.kind, label, told, key in lineage.subjects, x, y))
+    return boxes, hidden
+
+
+def _columns(graph: Graph) -> Mapping[str, int]:
+    """Return how many steps lead to each node at most: each stands to the right of all that it came from."""
+    columns: dict[str, int] = {}
+    waiting = list(graph.nodes)
+    while waiting:
+        placeable = [key for key in waiting if all(edge.source in columns for edge in graph.before.get(key, ()))]
+        # Records that were forged to name one another have no beginning.
+        for key in placeable or waiting[:1]:
+            sources = [columns[edge.source] for edge in graph.before.get(key, ()) if edge.source in columns]
+            columns[key] = 1 + max(sources, default=-1)
+        waiting = [key for key in waiting if key not in columns]
+    return columns
+
+
+def _lines(graph: Graph, placed: Mapping[str, Box]) -> list[Line]:
+    lines = []
+    for edge in graph.edges:
+        source, target = placed.get(edge.source), placed.get(edge.target)
+        if source is None or target is None:
+            continue
+        start, end = (source.x + BOX[0], source.y + BOX[1] // 2), (target.x, target.y + BOX[1] // 2)
+        bend = (end[0] - start[0]) // 2
+        bow = BOW if end[0] - start[0] > GAP[0] else 0
+        over = f"{start[0] + bend} {start[1] + bow}, {end[0] - bend} {end[1] + bow}"
+        path = f"M {start[0]} {start[1]} C {over}, {end[0]} {end[1]}"
+        lines.append(Line(path, f"{source.label} → {target.label}: {edge.role}"))
+    return lines

@@ -1,0 +1,37 @@
+"""What only MLflow knows of a run: which artifacts a whole pipeline's run made or took over."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tasks.lineage.mlflow_client import open_client
+
+PREFECT_RUN: Final = "prefect_run_id"
+"""Tag of a pipeline's run: the id of its Prefect flow run."""
+_REUSED: Final = "reused."
+_ARTIFACT: Final = "artifact_sha256"
+
+
+def artifacts_of_run(tracking_uri: str, experiment: str, run_id: str) -> Sequence[str]:
+    """Return the sha256 of each artifact of a pipeline's run, of MLflow's or Prefect's id; none where it is unknown.
+
+    Args:
+        tracking_uri: MLflow's store.
+        experiment: Name of the experiment that pipelines are recorded in.
+        run_id: 32 hexadecimal digits of MLflow's, or a UUID of Prefect's.
+
+    Raises:
+        InputError: The store cannot be opened.
+    """
+    from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+
+    client = open_client(tracking_uri)
+    known = client.get_experiment_by_name(experiment)
+    if known is None:
+        return ()
+    own = f"attributes.run_id = '{run_id}'" if "-" not in run_id else f"tags.{PREFECT_RUN} = '{run_id}'"
+    found: list[str] = []
+    for pipeline in client.search_runs([known.experiment_id], own):
+        stages = client.search_runs([known.experiment_id], f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{pipeline.info.run_id}'")
+        found += [sha256 for tag, sha256 in pipeline.data.tags.items() if tag.startswith(_REUSED)]
+        found += [stage.data.tags[_ARTIFACT] for stage in stages if _ARTIFACT in stage.data.tags]
+    return tuple(dict.fromkeys(found))

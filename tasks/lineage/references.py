@@ -1,0 +1,184 @@
+"""What a reference names: a model version or alias, an artifact, a run, a prompt, a review, an order or a customer."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import polars as pl
+
+from schemas.errors import InputError
+from tasks.lineage.inventory import Inventory
+from tasks.lineage.models import ModelVersion
+from tasks.lineage.rows import PlacedRow, find_rows
+from tasks.lineage.stores import Origin, find_origins
+
+FEWEST_DIGITS: Final = 8
+"""Characters of a digest from which on a beginning may stand for it."""
+MOST_NAMED: Final = 5
+_DIGEST = re.compile(r"[0-9a-f]{8,64}")
+_NUMBER = re.compile(r"\d{1,7}")
+_RUN = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ALIAS = re.compile(r"[A-Za-z][\w.-]*")
+WHAT_THERE_IS: Final = (
+    "a version (3, NAME/3), an alias (champion), an artifact's or a prompt's digest or its first 8 characters or more, "
+    "an MLflow or Prefect run, or the id of a review, an order or a customer"
+)
+
+ReferenceKind = Literal["version", "artifact", "run", "prompt", "origin"]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What somebody asks for."""
+
+    text: str
+    """As it was written."""
+    kind: ReferenceKind
+    keys: tuple[str, ...]
+    """The nodes that it names: several of a run that made several artifacts."""
+    rows: tuple[PlacedRow, ...] = ()
+    """The rows of the prompts that it names, or that were made of the origins."""
+    origins: tuple[Origin, ...] = ()
+    """The review, order or customer that it names."""
+
+    @property
+    def told(self) -> str:
+        """What it is, for a list of several."""
+        if self.kind == "origin":
+            return " and ".join(f"{origin.kind} {origin.identifier}" for origin in self.origins)
+        return f"{self.kind} " + ", ".join(key.removeprefix("prompt:").removeprefix("version:") for key in self.keys)
+
+
+@dataclass(frozen=True)
+class Registered:
+    """What only MLflow knows, asked for where nothing else answers: its import takes seconds."""
+
+    model: str
+    """The model that a bare number or alias is of."""
+    aliases: Mapping[str, str]
+    """The version that each alias points to, as far as it is known without asking."""
+    ask_alias: Callable[[str], str | None]
+    """Returns the version that an alias points to; None where there is no such alias."""
+    ask_run: Callable[[str], Sequence[str]]
+    """Returns the sha256 of each artifact of a whole pipeline's run; none where there is no such run."""
+
+
+def find_reference(
+    text: str, inventory: Inventory, deleted: Sequence[str], versions: Sequence[ModelVersion], registered: Registered
+) -> Reference:
+    """Find what a reference names.
+
+    Args:
+        text: What was written.
+        inventory: The store.
+        deleted: Artifacts that others were made of, and that the store has no more.
+        versions: The model versions that are known.
+        registered: What the registry knows besides.
+
+    Raises:
+        InputError: It names nothing, or several things.
+    """
+    wanted = text.strip()
+    if not wanted:
+        raise InputError(f"REF is empty; give {WHAT_THERE_IS}")
+    found = (
+        _version(wanted, versions, registered)
+        or _one_of(wanted, _candidates(wanted, inventory, deleted))
+        or _asked(wanted, inventory, versions, registered)
+    )
+    if found is not None:
+        return found
+    if _NUMBER.fullmatch(wanted.rpartition("/")[2]):
+        raise _unknown_version(wanted, versions)
+    raise InputError(f"{wanted!r} names nothing in the artifact store {inventory.root}; give {WHAT_THERE_IS}")
+
+
+def _version(wanted: str, versions: Sequence[ModelVersion], registered: Registered) -> Reference | None:
+    """Find a version by its number, with the model's name or without, or by an alias that is known."""
+    model, _, number = wanted.rpartition("/")
+    number = registered.aliases.get(number, number)
+    for each in versions:
+        # A registry that is gone may have given the number too: that version has a name of its own.
+        if (each.model, each.number, each.earlier) == (model or registered.model, number, False):
+            return Reference(wanted, "version", (each.key,))
+    if wanted in registered.aliases:
+        raise _unknown_version(f"{registered.model}/{number}", versions)
+    return None
+
+
+def _unknown_version(wanted: str, versions: Sequence[ModelVersion]) -> InputError:
+    known = ", ".join(dict.fromkeys(each.name for each in versions)) or "none"
+    return InputError(f"no promotion in this state folder made version {wanted}; the versions known here: {known}")
+
+
+def _candidates(wanted: str, inventory: Inventory, deleted: Sequence[str]) -> list[Reference]:
+    """Find all that a digest, a run's id or an id of the store may name."""
+    beginning = wanted.lower() if _DIGEST.fullmatch(wanted.lower()) else None
+    found: list[Reference] = []
+    if beginning is not None:
+        known = (*inventory.records, *inventory.unreadable, *deleted)
+        found += [Reference(wanted, "artifact", (sha256,)) for sha256 in known if sha256.startswith(beginning)]
+    records = inventory.records.values()
+    made = [each.sha256 for each in records if wanted.lower() in {each.mlflow_run_id, each.prefect_run_id}]
+    if made:
+        found.append(Reference(wanted, "run", tuple(made)))
+    origins = list(find_origins(inventory, wanted))
+    named = [wanted, *(origin.identifier for origin in origins)]
+    is_it = pl.any_horizontal([pl.col(column).is_in(named) for column in ("review_id", "order_id", "customer_id")])
+    if beginning is not None:
+        is_it |= pl.col("prompt_id").str.starts_with(beginning)
+    rows = find_rows(inventory, is_it)
+    if beginning is not None:
+        found += _prompts(wanted, [row for row in rows if row.prompt_id.startswith(beginning)])
+    return [*found, *_origins(wanted, origins, [row for row in rows if set(named) & set(row.people)])]
+
+
+def _prompts(wanted: str, rows: Sequence[PlacedRow]) -> list[Reference]:
+    by_id: dict[str, list[PlacedRow]] = {}
+    for row in rows:
+        by_id.setdefault(row.prompt_id, []).append(row)
+    return [
+        Reference(wanted, "prompt", (f"prompt:{prompt_id}",), rows=tuple(placed)) for prompt_id, placed in by_id.items()
+    ]
+
+
+def _origins(wanted: str, origins: Sequence[Origin], rows: Sequence[PlacedRow]) -> list[Reference]:
+    """Make one reference of a review, order or customer, known from the stores or from a shop's own prompts."""
+    distinct = list(origins)
+    for row in rows:
+        told = {"review": row.review_id, "order": row.order_id, "customer": row.customer_id}
+        distinct += [Origin(kind, wanted) for kind, identifier in told.items() if identifier == wanted]
+    keys = {origin.key: origin for origin in distinct}
+    if not keys:
+        return []
+    return [Reference(wanted, "origin", tuple(keys), rows=tuple(rows), origins=tuple(keys.values()))]
+
+
+def _one_of(wanted: str, found: Sequence[Reference]) -> Reference | None:
+    of_id = {wanted.lower(), f"prompt:{wanted.lower()}"}
+    whole = [each for each in found if each.kind in {"run", "origin"} or of_id & set(each.keys)]
+    chosen = whole or found
+    if len(chosen) > 1:
+        told = [each.told for each in chosen[:MOST_NAMED]]
+        more = f" and {len(chosen) - MOST_NAMED} more" if len(chosen) > MOST_NAMED else ""
+        raise InputError(f"{wanted!r} may be {len(chosen)} things: {', '.join(told)}{more}; write more of it")
+    return chosen[0] if chosen else None
+
+
+def _asked(
+    wanted: str, inventory: Inventory, versions: Sequence[ModelVersion], registered: Registered
+) -> Reference | None:
+    """Ask the registry for an alias or a whole pipeline's run."""
+    made = registered.ask_run(wanted.lower()) if _RUN.fullmatch(wanted.lower()) else ()
+    if made:
+        in_order = [sha256 for sha256 in inventory.records if sha256 in made]
+        return Reference(wanted, "run", tuple(dict.fromkeys([*in_order, *made])))
+    number = registered.ask_alias(wanted) if _ALIAS.fullmatch(wanted) and not _DIGEST.fullmatch(wanted) else None
+    if number is None:
+        return None
+    named = f"{registered.model}/{number}"
+    found = _version(named, versions, registered)
+    if found is None:
+        raise _unknown_version(named, versions)
+    return found

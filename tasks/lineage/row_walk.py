@@ -1,0 +1,173 @@
+"""From a row on: the prompts that were made of it, what trained on them, and the models that came of that.
+
+A prompt does not reach all that was made of its dataset: a training prompt reaches what was trained on it, a test
+prompt only how models were judged, and one in quarantine nothing.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+from schemas.artifact import ArtifactKind
+from tasks.lineage.graph import Edge, Graph, Node
+from tasks.lineage.inventory import Inventory, short
+from tasks.lineage.rollouts import part_without_rollouts, read_rollouts
+from tasks.lineage.rows import PROMPTS, PlacedRow, with_kin
+from tasks.lineage.stores import Origin
+from tasks.lineage.trainings import MirroredTraining, training_graph
+
+READERS: Final[Mapping[str, tuple[ArtifactKind, ...]]] = {
+    "train": ("base", "policy"),
+    "validation": ("policy", "promotion"),
+    "test": ("answers", "evaluation"),
+}
+"""Which artifacts are made of the rows of a split."""
+SHEETS: Final[tuple[ArtifactKind, ...]] = ("sheet", "audit")
+"""Artifacts that hold rollouts for people to score."""
+
+
+def row_graph(
+    inventory: Inventory, artifacts: Graph, rows: Sequence[PlacedRow], trainings: Sequence[MirroredTraining]
+) -> Graph:
+    """Return what came of some prompts.
+
+    Args:
+        inventory: The store.
+        artifacts: All artifacts and model versions.
+        rows: The rows of the prompts that were asked for.
+        trainings: What the mirror has.
+    """
+    asked = {row.prompt_id for row in rows}
+    kin, scrubbed = with_kin(inventory, list(rows))
+    above = {row.parent_id for row in rows if row.parent_id is not None} - asked
+    below = [row for row in kin if row.prompt_id not in above]
+    prompts = _prompt_graph(kin, scrubbed)
+    reading = [edge for row in below for edge in _reading(inventory, artifacts, row)]
+    scored = _scored(inventory, {row.prompt_id for row in below})
+    direct = {edge.target for edge in (*reading, *scored)}
+    reached = direct | artifacts.led_to(*direct)
+    edges = [*map(_placing, kin), *reading, *scored]
+    tables = {row.artifact for row in kin}
+    sources = {
+        inventory.records[table].inputs["prompts"] for table in tables if "prompts" in inventory.records[table].inputs
+    }
+    made = artifacts.part(reached)
+    holders = artifacts.part(tables | sources)
+    walked = prompts.joined(Graph({}, tuple(edges))).joined(holders).joined(made)
+    return walked.joined(_sampled(inventory, below, reached, trainings)).joined(_judged(inventory, made, below))
+
+
+def origins_of(rows: Iterable[PlacedRow]) -> list[Origin]:
+    """Return whom prompts were made of, by what each is made of most nearly: the review, the order or the person."""
+    found: dict[Origin, None] = {}
+    for row in rows:
+        for kind, identifier in (("review", row.review_id), ("order", row.order_id), ("customer", row.customer_id)):
+            if identifier is not None:
+                found[Origin(kind, identifier)] = None
+                break
+    return list(found)
+
+
+def _prompt_graph(rows: Sequence[PlacedRow], scrubbed: Sequence[tuple[str, str]]) -> Graph:
+    """Return prompts with whom they are of, what they paraphrase, and what scrubbing made of them."""
+    nodes: dict[str, Node] = {}
+    edges: list[Edge] = []
+    became = dict(scrubbed)
+    cleaned = set(became.values())
+    for row in rows:
+        key = f"prompt:{row.prompt_id}"
+        facts = {"task": row.task or "unknown", "source": row.source or "unknown"}
+        nodes.setdefault(key, Node(key, "prompt", f"prompt {short(row.prompt_id)}", facts))
+        if row.prompt_id in cleaned:
+            continue
+        if row.parent_id is not None:
+            edges.append(Edge(f"prompt:{row.parent_id}", key, "paraphrased"))
+        else:
+            edges += [Edge(origin.key, key, "asked about") for origin in origins_of([row])]
+    edges += [Edge(f"prompt:{before}", f"prompt:{after}", "scrubbed") for before, after in scrubbed]
+    return Graph(nodes, tuple(dict.fromkeys(edges)))
+
+
+def _placing(row: PlacedRow) -> Edge:
+    role = "row" if row.place == PROMPTS else row.place if row.reason is None else f"{row.place}: {row.reason}"
+    return Edge(f"prompt:{row.prompt_id}", row.artifact, role)
+
+
+def _reading(inventory: Inventory, artifacts: Graph, row: PlacedRow) -> list[Edge]:
+    """Return the edges from a row's dataset to the artifacts that are made of its split."""
+    readers = READERS.get(row.place, ())
+    return [edge for edge in artifacts.after.get(row.artifact, ()) if _kind(inventory, edge) in readers]
+
+
+def _kind(inventory: Inventory, edge: Edge) -> ArtifactKind | None:
+    record = inventory.records.get(edge.target)
+    return None if record is None else record.kind
+
+
+def _scored(inventory: Inventory, prompt_ids: set[str]) -> list[Edge]:
+    """Return the edges to the sheets and audits that people scored rollouts of these prompts on."""
+    found: list[Edge] = []
+    for record in (record for kind in SHEETS for record in inventory.of_kind(kind)):
+        with suppress(OSError):
+            text = (inventory.folder(record.sha256) / "rollouts.jsonl").read_bytes()
+            found += [
+                Edge(f"prompt:{each}", record.sha256, "scored by its raters")
+                for each in sorted(prompt_ids)
+                if each.encode() in text
+            ]
+    return found
+
+
+def _sampled(
+    inventory: Inventory, rows: Sequence[PlacedRow], reached: Iterable[str], trainings: Sequence[MirroredTraining]
+) -> Graph:
+    """Return what each training sampled of its training rows, and its checkpoints since then."""
+    graph = Graph({}, ())
+    kept = set(reached)
+    for policy in (record for record in inventory.of_kind("policy") if record.sha256 in kept):
+        in_training = {
+            row.prompt_id for row in rows if row.place == "train" and row.artifact == policy.inputs.get("dataset")
+        }
+        sampled = read_rollouts(inventory, policy, in_training)
+        others = sorted(in_training - {each.prompt_id for each in sampled})
+        parts = part_without_rollouts(inventory, policy, others)
+        edges = [Edge(f"prompt:{each}", policy.sha256, part) for each, part in parts.items()]
+        since = training_graph(policy, trainings, min((each.steps[0].step for each in sampled), default=0))
+        nodes = {each.node.key: each.node for each in sampled}
+        for each in sampled:
+            edges.append(Edge(f"prompt:{each.prompt_id}", each.node.key, "sampled"))
+            edges.append(Edge(each.node.key, policy.sha256, each.part_in_the_policy))
+            edges += [
+                Edge(each.node.key, key, "trained")
+                for key, node in since.nodes.items()
+                if node.kind == "checkpoint" and step_of(key) >= each.steps[0].step
+            ]
+        trained = {edge.target for edge in edges}
+        checkpoints = since.part(trained & since.nodes.keys())
+        to_policy = tuple(edge for edge in since.edges if edge.source in checkpoints.nodes)
+        graph = graph.joined(Graph({**nodes, **checkpoints.nodes}, (*edges, *to_policy)))
+    return graph
+
+
+def step_of(key: str) -> int:
+    """Return the step in the key of a checkpoint's node."""
+    return int(key.rpartition("/")[2].partition("-")[0])
+
+
+def _judged(inventory: Inventory, made: Graph, rows: Sequence[PlacedRow]) -> Graph:
+    """Return the evaluations with what each model scored on those of the prompts that are test prompts."""
+    asked = {row.prompt_id for row in rows if row.place == "test"}
+    nodes: dict[str, Node] = {}
+    for key, node in made.nodes.items():
+        if node.kind != "evaluation" or key not in inventory.records or not asked:
+            continue
+        scores: dict[str, str] = {}
+        for file in sorted(inventory.folder(key).glob("*.scores.jsonl")):
+            with suppress(OSError, ValueError, KeyError):
+                found = [line for line in map(json.loads, file.open(encoding="utf-8")) if line["prompt_id"] in asked]
+                if found:
+                    mean = sum(line["score"] for line in found) / len(found)
+                    scores[f"{file.name.partition('.')[0]} on these prompts"] = f"{mean:.3f} in {len(found)} answers"
+        nodes[key] = Node(node.key, node.kind, node.name, {**node.facts, **scores})
+    return Graph(nodes, ())

@@ -1,0 +1,166 @@
+"""The rows of prompts and datasets: where a prompt, or what was made of a review, an order or a customer, is kept."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from schemas.artifact import ArtifactRecord
+from tasks.lineage.descriptions import PROMPTS_FILE, QUARANTINE_FILE, SPLITS, split_file
+from tasks.lineage.inventory import Inventory
+
+ORIGIN: Final = ("task", "source", "customer_id", "order_id", "review_id")
+PROMPTS: Final = "prompts"
+QUARANTINE: Final = "quarantine"
+_COLUMNS: Final = ("prompt_id", *ORIGIN, "parent_id")
+
+
+@dataclass(frozen=True)
+class PlacedRow:
+    """A prompt's row in one table of one artifact."""
+
+    prompt_id: str
+    task: str | None
+    source: str | None
+    customer_id: str | None
+    order_id: str | None
+    review_id: str | None
+    parent_id: str | None
+    reason: str | None
+    """Why it is in quarantine; None elsewhere."""
+    artifact: str
+    """The sha256 of the artifact."""
+    place: str
+    """`prompts`, the name of a split, or `quarantine`."""
+
+    @property
+    def origin(self) -> tuple[str | None, ...]:
+        """What the row was made from, in the order of `ORIGIN`."""
+        return self.task, self.source, *self.people
+
+    @property
+    def people(self) -> tuple[str | None, ...]:
+        """Whom it is of: the customer, the order and the review."""
+        return self.customer_id, self.order_id, self.review_id
+
+
+def find_rows(inventory: Inventory, condition: pl.Expr) -> list[PlacedRow]:
+    """Return the rows, in all prompt tables of the store, that fulfil a condition on a prompt table's columns.
+
+    A table that cannot be read has none; its artifact's node says that it cannot be read.
+    """
+    tables = list(_tables(inventory))
+    queries = [
+        pl.scan_parquet(path, glob=False)
+        .filter(condition)
+        .select(*_COLUMNS, "reason" if place == QUARANTINE else pl.lit(None, pl.String).alias("reason"))
+        for _, place, path in tables
+    ]
+    return [
+        PlacedRow(**row, artifact=record.sha256, place=place)
+        for (record, place, _), rows in zip(tables, _collected(queries), strict=True)
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _collected(queries: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
+    """Collect at once, or one by one where a file cannot be read."""
+    try:
+        yield from pl.collect_all(queries)
+    except (OSError, PolarsError):
+        for query in queries:
+            try:
+                yield query.collect()
+            except (OSError, PolarsError):
+                yield pl.DataFrame()
+
+
+def with_kin(inventory: Inventory, rows: Sequence[PlacedRow]) -> tuple[list[PlacedRow], list[tuple[str, str]]]:
+    """Return rows with those of their paraphrases, of what they paraphrase, and of what scrubbing made of them.
+
+    The id of a prompt is its content: scrubbed of personal data, it has another one. The two are known for each other
+    by their origin, the same people's.
+
+    Returns:
+        The rows, and of each prompt that scrubbing changed the id that it had and the one that it has in a dataset.
+    """
+    known = {row.prompt_id for row in rows}
+    parents = {row.parent_id for row in rows if row.parent_id is not None}
+    related = pl.col("parent_id").is_in(sorted(known)) | pl.col("prompt_id").is_in(sorted(known | parents))
+    found = list(dict.fromkeys([*rows, *find_rows(inventory, related)]))
+    ids = {row.prompt_id for row in found}
+    alike = list(dict.fromkeys([*found, *_of_the_same_people(inventory, found)]))
+    pairs = [pair for pair in _scrubbed(inventory, alike) if ids & set(pair)]
+    ids |= {prompt_id for pair in pairs for prompt_id in pair}
+    return [row for row in alike if row.prompt_id in ids], pairs
+
+
+def _of_the_same_people(inventory: Inventory, rows: Sequence[PlacedRow]) -> list[PlacedRow]:
+    """Return the rows of the same origins as those that are only in prompts, or only in a dataset."""
+    placed = _places(rows)
+    origins = {
+        row.origin
+        for row in rows
+        if any(value is not None for value in row.people)
+        and any(row.prompt_id not in placed.get(other, ()) for other in _beside(inventory, row))
+    }
+    if not origins:
+        return []
+    return find_rows(
+        inventory,
+        pl.any_horizontal(
+            [
+                pl.all_horizontal(
+                    [pl.col(name).eq_missing(pl.lit(value)) for name, value in zip(ORIGIN, origin, strict=True)]
+                )
+                for origin in sorted(origins, key=str)
+            ]
+        ),
+    )
+
+
+def _scrubbed(inventory: Inventory, rows: Sequence[PlacedRow]) -> list[tuple[str, str]]:
+    """Pair what is in prompts and not in their dataset with what is there instead."""
+    placed = _places(rows)
+    return sorted(
+        {
+            (before.prompt_id, after.prompt_id)
+            for after in rows
+            if after.place != PROMPTS
+            for before in rows
+            if before.artifact in _beside(inventory, after)
+            and before.origin == after.origin
+            and (before.parent_id is None) == (after.parent_id is None)
+            and before.prompt_id not in placed[after.artifact]
+            and after.prompt_id not in placed[before.artifact]
+        }
+    )
+
+
+def _places(rows: Sequence[PlacedRow]) -> dict[str, set[str]]:
+    """Return the ids of rows by the artifacts that they are in."""
+    placed: dict[str, set[str]] = {}
+    for row in rows:
+        placed.setdefault(row.artifact, set()).add(row.prompt_id)
+    return placed
+
+
+def _beside(inventory: Inventory, row: PlacedRow) -> list[str]:
+    """Return the datasets that a prompts' row may be in, or the prompts that a dataset's row is from."""
+    if row.place == PROMPTS:
+        return [each.sha256 for each in inventory.of_kind("dataset") if each.inputs.get("prompts") == row.artifact]
+    prompts = inventory.records[row.artifact].inputs.get("prompts")
+    return [prompts] if prompts is not None and prompts in inventory.records else []
+
+
+def _tables(inventory: Inventory) -> Iterator[tuple[ArtifactRecord, str, Path]]:
+    for record in inventory.of_kind("prompts"):
+        yield record, PROMPTS, inventory.folder(record.sha256) / PROMPTS_FILE
+    for record in inventory.of_kind("dataset"):
+        folder = inventory.folder(record.sha256)
+        for split in SPLITS:
+            yield record, split, folder / split_file(split)
+        yield record, QUARANTINE, folder / QUARANTINE_FILE

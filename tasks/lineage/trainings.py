@@ -1,0 +1,115 @@
+"""Which trainings in a mirror made a policy: their stretches on machines, and the checkpoints that are left of them.
+
+The mirror is read elsewhere and handed in. A training is known for a policy's by its bytes: one of its checkpoints has
+the very weights of the policy's adapter.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from schemas.artifact import ArtifactRecord
+from tasks.lineage.graph import Edge, Graph, Node
+from tasks.lineage.inventory import short
+
+WEIGHTS_SUFFIX: Final = "adapter_model.safetensors"
+
+
+@dataclass(frozen=True)
+class TrainingStretch:
+    """The steps that one machine trained."""
+
+    machine: str
+    from_step: int
+    to_step: int | None
+    """None while it is under way."""
+    ended: str | None
+    """Why it ended; None while it is under way."""
+    began_at: datetime
+
+
+@dataclass(frozen=True)
+class TrainingCheckpoint:
+    """A checkpoint that the mirror still has."""
+
+    step: int
+    fencing: int
+    created_at: datetime
+    base: str
+    """The sha256 of the base policy that it is on."""
+    reward: float | None
+    """The validation reward of its step, in [0, 1]; None where it was not validated."""
+    digests: frozenset[str]
+    """The sha256 of each of its files."""
+
+
+@dataclass(frozen=True)
+class MirroredTraining:
+    """A training as a mirror knows it."""
+
+    name: str
+    stretches: tuple[TrainingStretch, ...]
+    checkpoints: tuple[TrainingCheckpoint, ...]
+
+
+def trainings_of(policy: ArtifactRecord, trainings: Iterable[MirroredTraining]) -> list[MirroredTraining]:
+    """Return the trainings that made a policy: several where each task was trained alone."""
+    weights = _weights(policy)
+    return [
+        training for training in trainings if any(checkpoint.digests & weights for checkpoint in training.checkpoints)
+    ]
+
+
+def training_graph(
+    policy: ArtifactRecord, trainings: Sequence[MirroredTraining], first_step: int | None = None
+) -> Graph:
+    """Return a policy's trainings, and their checkpoints, of which one has its weights, between it and its inputs.
+
+    The inputs' own nodes are not in it.
+
+    Args:
+        policy: The policy.
+        trainings: What the mirror has, of other policies too.
+        first_step: Only checkpoints of this step or later; all where None.
+    """
+    weights = _weights(policy)
+    nodes: dict[str, Node] = {}
+    edges: list[Edge] = []
+    for training in trainings_of(policy, trainings):
+        key = f"training:{training.name}"
+        nodes[key] = Node(key, "training", f"training {training.name}", dict(_stretches(training)))
+        edges += [Edge(sha256, key, role) for role, sha256 in policy.inputs.items()]
+        edges.append(Edge(key, policy.sha256, "trained"))
+        for checkpoint in sorted(training.checkpoints, key=lambda each: (each.step, each.fencing)):
+            if first_step is not None and checkpoint.step < first_step:
+                continue
+            node = _checkpoint(training, checkpoint)
+            nodes[node.key] = node
+            edges.append(Edge(key, node.key, "saved"))
+            if checkpoint.digests & weights:
+                edges.append(Edge(node.key, policy.sha256, "its weights"))
+    return Graph(nodes, tuple(edges))
+
+
+def _checkpoint(training: MirroredTraining, checkpoint: TrainingCheckpoint) -> Node:
+    facts = {"saved": f"{checkpoint.created_at:%Y-%m-%d %H:%M} UTC"}
+    if checkpoint.reward is not None:
+        facts["validation reward"] = f"{checkpoint.reward:.3f}"
+    key = f"checkpoint:{training.name}/{checkpoint.step:08d}-{checkpoint.fencing:08d}"
+    return Node(key, "checkpoint", f"checkpoint of step {checkpoint.step}", facts)
+
+
+def _stretches(training: MirroredTraining) -> Iterator[tuple[str, str]]:
+    for number, stretch in enumerate(training.stretches, start=1):
+        last = "" if stretch.to_step is None else str(stretch.to_step)
+        began = f"{stretch.began_at:%Y-%m-%d %H:%M} UTC"
+        told = f"steps {stretch.from_step}-{last} on {stretch.machine} from {began}, {stretch.ended or 'under way'}"
+        yield f"stretch {number}", told
+    if training.checkpoints:
+        yield "base", short(training.checkpoints[0].base)
+        yield "checkpoints left", "steps " + ", ".join(map(str, sorted({each.step for each in training.checkpoints})))
+
+
+def _weights(policy: ArtifactRecord) -> set[str]:
+    return {sha256 for name, sha256 in policy.files.items() if name.endswith(WEIGHTS_SUFFIX)}

@@ -1,0 +1,157 @@
+"""The walk: from a reference to all that it came from, and to all that came of it."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from schemas.errors import InputError
+from tasks.lineage.artifact_graph import DAMAGED, DELETED, artifact_graph, described, what_is_wrong
+from tasks.lineage.descriptions import SPLITS, split_file
+from tasks.lineage.graph import Graph
+from tasks.lineage.inventory import Inventory, short
+from tasks.lineage.models import ModelVersion, version_graph
+from tasks.lineage.references import Reference, ReferenceKind, Registered, find_reference
+from tasks.lineage.row_walk import origins_of, row_graph
+from tasks.lineage.stores import origin_graph
+from tasks.lineage.trainings import MirroredTraining, training_graph
+
+_WITHOUT_A_DATASET: Final = frozenset({"prompts", "sheet", "audit", "monitoring"})
+"""Artifacts of which no dataset is said to be the one that they are made of."""
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """What a reference came from and led to."""
+
+    reference: str
+    kind: ReferenceKind
+    subjects: tuple[str, ...]
+    """The keys of what it names."""
+    graph: Graph
+    rows: Mapping[str, tuple[str, ...]]
+    """The prompt_id of every row of the dataset that a model or an artifact was made of, by split."""
+    warnings: tuple[str, ...]
+    """What is deleted or damaged, each one sentence."""
+
+    @property
+    def artifacts(self) -> tuple[str, ...]:
+        """The sha256 of every artifact in it, deleted ones too."""
+        return tuple(key for key in self.graph.nodes if ":" not in key)
+
+    def document(self) -> dict[str, Any]:
+        """Return it as one JSON document."""
+        before, after = self.graph.came_from(*self.subjects), self.graph.led_to(*self.subjects)
+        document = self.graph.document()
+        for node in document["nodes"]:
+            node["side"] = (
+                "subject" if node["key"] in self.subjects else _side(node["key"] in before, node["key"] in after)
+            )
+        return {
+            "reference": self.reference,
+            "kind": self.kind,
+            "subjects": list(self.subjects),
+            **document,
+            "rows": {split: list(ids) for split, ids in self.rows.items()},
+            "warnings": list(self.warnings),
+        }
+
+
+class Walker:
+    """Walks through one artifact store as it is now."""
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        versions: Sequence[ModelVersion],
+        trainings: Sequence[MirroredTraining],
+        known: Registered,
+    ) -> None:
+        """Use what was read.
+
+        Args:
+            inventory: The store.
+            versions: The model versions that its promotions name.
+            trainings: What the mirror has.
+            known: What the registry knows.
+        """
+        self._inventory = inventory
+        self._versions = versions
+        self._trainings = trainings
+        self._known = known
+        self._artifacts = artifact_graph(inventory)
+        self._all = self._artifacts.joined(version_graph(versions, {known.model: known.aliases}))
+
+    def find(self, text: str) -> Reference:
+        """Find what a reference names.
+
+        Raises:
+            InputError: It names nothing, or several things.
+        """
+        deleted = [key for key, node in self._artifacts.nodes.items() if DELETED in node.facts]
+        return find_reference(text, self._inventory, deleted, self._versions, self._known)
+
+    def walk(self, reference: Reference) -> Lineage:
+        """Return what a reference came from and led to."""
+        graph = self._from_rows(reference) if reference.kind in {"prompt", "origin"} else self._around(reference)
+        graph = described(graph, self._inventory)
+        wrong = [node for node in graph.nodes.values() if {DELETED, DAMAGED} & node.facts.keys()]
+        gone = [f"artifact {short(key)}: the store has it no more" for key in reference.keys if key not in graph.nodes]
+        warnings = (*what_is_wrong(wrong), *gone)
+        return Lineage(reference.text, reference.kind, reference.keys, graph, self._rows_of(reference.keys), warnings)
+
+    def policy(self, reference: Reference) -> str:
+        """Return the sha256 of the policy that a reference names.
+
+        Raises:
+            InputError: It names something else.
+        """
+        policies = {
+            sha256
+            for key in reference.keys
+            for sha256 in [next((each.policy for each in self._versions if each.key == key), key)]
+            if sha256 in self._inventory.records and self._inventory.records[sha256].kind == "policy"
+        }
+        if len(policies) != 1:
+            raise InputError(
+                f"{reference.text!r} names no single model but {reference.told}; give a version (3), an alias "
+                "(champion) or a policy's digest"
+            )
+        return policies.pop()
+
+    def _around(self, reference: Reference) -> Graph:
+        graph = self._all.around(*reference.keys)
+        for record in self._inventory.of_kind("policy"):
+            if record.sha256 in graph.nodes:
+                graph = graph.joined(training_graph(record, self._trainings))
+        return graph.part(graph.nodes)
+
+    def _from_rows(self, reference: Reference) -> Graph:
+        rows = row_graph(self._inventory, self._all, reference.rows, self._trainings)
+        return origin_graph(self._inventory, [*reference.origins, *origins_of(reference.rows)]).joined(rows)
+
+    def _rows_of(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        rows: dict[str, tuple[str, ...]] = {}
+        datasets = {dataset for key in keys if (dataset := self._dataset_of(key)) is not None}
+        for folder in map(self._inventory.folder, sorted(datasets)):
+            for split in SPLITS:
+                with suppress(OSError, PolarsError):
+                    ids = pl.read_parquet(folder / split_file(split), columns=["prompt_id"])["prompt_id"]
+                    rows[split] = (*rows.get(split, ()), *ids)
+        return rows
+
+    def _dataset_of(self, key: str) -> str | None:
+        """Return the dataset that an artifact or a version was made of, by way of its policy."""
+        version = next((each for each in self._versions if each.key == key), None)
+        record = self._inventory.records.get(key if version is None else version.policy)
+        if record is None or record.kind in _WITHOUT_A_DATASET:
+            return None
+        dataset = record.sha256 if record.kind == "dataset" else record.inputs.get("dataset")
+        return dataset if dataset in self._inventory.records else None
+
+
+def _side(before: bool, after: bool) -> str:
+    return "both" if before and after else "before" if before else "after" if after else "beside"

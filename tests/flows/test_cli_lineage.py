@@ -1,0 +1,201 @@
+"""`tucano lineage`: both ways from every kind of reference, as a tree, a document and a page, or one sentence."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.page import render
+from tests.flows.command import Ended, in_this_process
+from tests.tasks.lineage.small_world import ANA, MODEL, PARAPHRASE, TRAINED, World, make_world
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("state") / "artifacts")
+
+
+@pytest.fixture
+def own(world: World, tmp_path: Path) -> World:
+    """A copy of the world, to be damaged."""
+    return World(Path(shutil.copytree(world.root, tmp_path / "artifacts")), world.made)
+
+
+def tucano(world: World, *arguments: str | Path) -> Ended:
+    return in_this_process("lineage", *arguments, "--set", f"state.root={world.root.parent}")
+
+
+def refuses(ended: Ended, sentence: str) -> None:
+    assert ended.returncode == 2
+    assert sentence in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_a_version_is_told_as_a_tree_within_100_columns_and_as_a_document(world: World) -> None:
+    ended = tucano(world, "1", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert f"{MODEL}/1\n" in ended.stderr
+    assert "train: 3 simulated · validation: 1 simulated · test: 1 simulated" in ended.stderr
+    assert "scored by: ana-1 (human)" in ended.stderr
+    assert "led to nothing" in ended.stderr
+    assert max(map(len, ended.stderr.splitlines())) <= 100
+    document = json.loads(ended.stdout)
+    assert {node["key"] for node in document["nodes"]} >= {record.sha256 for record in world.made.values()}
+    assert document["subjects"] == [f"version:{MODEL}/1"]
+    assert TRAINED.prompt_id in document["rows"]["train"]
+
+
+def test_a_row_is_told_with_whom_it_is_of_and_what_came_of_it(world: World) -> None:
+    ended = tucano(world, "rev1")
+    assert ended.returncode == 0, ended.stderr
+    before, _, after = ended.stderr.partition("led to")
+    assert f"customer {ANA}" in before
+    assert f"{MODEL}/1 (registered)" in after
+    assert "step 2: 2 rollouts, reward 0.500 (0.250-0.750), 1 trained on" in after
+    assert ended.stdout == ""
+    assert TRAINED.prompt not in ended.stderr
+
+
+def test_what_was_told_before_is_only_named_again(world: World) -> None:
+    told = tucano(world, "1").stderr
+    policy = f"policy {world.made['train'].sha256[:12]}"
+    assert told.count("grpo, seed 7, 6 steps") == 1
+    assert told.count(policy) > 1
+    assert told.count(f"{policy} (policy-tuned) as above") == 1
+
+
+def test_a_run_that_made_one_artifact_is_told_as_that(world: World) -> None:
+    run = world.made["curate"].mlflow_run_id
+    assert run is not None
+    assert tucano(world, run).stderr == tucano(world, world.made["curate"].sha256).stderr
+
+
+def test_a_run_that_made_several_is_told_as_a_list_of_them(world: World) -> None:
+    run = world.made["evaluate"].prefect_run_id
+    assert run is not None
+    told = tucano(world, run, "--json")
+    lines = [line for line in told.stderr.splitlines() if line.startswith(("├── ", "└── "))]
+    made = [world.made[stage] for stage in ("plan", "answer-tuned", "evaluate")]
+    assert [line[4:] for line in lines] == [f"{record.kind} {record.sha256[:12]}" for record in made]
+    assert json.loads(told.stdout)["subjects"] == [record.sha256 for record in made]
+
+
+def test_the_page_is_written_and_replaced(world: World, tmp_path: Path) -> None:
+    page = tmp_path / "lineage.html"
+    page.write_text("an older one", encoding="utf-8")
+    ended = tucano(world, "1", "--html", page)
+    assert ended.returncode == 0, ended.stderr
+    assert f"page: {page}" in ended.stderr
+    walker = world.walker()
+    assert page.read_text(encoding="utf-8") == render(walker.walk(walker.find("1")))
+
+
+def test_a_page_that_cannot_be_written_is_told(world: World, tmp_path: Path) -> None:
+    refuses(tucano(world, "1", "--html", tmp_path / "nowhere" / "page.html"), "name another file with --html FILE")
+    (tmp_path / "folder").mkdir()
+    refuses(tucano(world, "1", "--html", tmp_path / "folder"), "name another file with --html FILE")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_flipped_byte_is_found_by_verify_with_3(own: World) -> None:
+    assert tucano(own, "1", "--verify").returncode == 0
+    weights = ArtifactStore(own.root).path(own.made["train"].sha256) / "adapter" / "adapter_model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[3] ^= 4
+    weights.chmod(0o644)
+    weights.write_bytes(content)
+    ended = tucano(own, "1", "--verify", "--json")
+    assert ended.returncode == 3
+    document = json.loads(ended.stdout)
+    (finding,) = document["findings"]
+    assert (finding["sha256"], finding["file"], finding["what"]) == (
+        own.made["train"].sha256,
+        "adapter/adapter_model.safetensors",
+        "altered",
+    )
+    assert (document["artifacts"], document["whole"]) == (len(own.made), False)
+    assert tucano(own, own.made["curate"].sha256, "--verify").returncode == 3
+    assert tucano(own, own.made["audit"].sha256[:8], "--verify").returncode == 3
+
+
+def test_a_deleted_artifact_is_told_and_found_by_verify(own: World) -> None:
+    shutil.rmtree(own.root / "base" / own.made["base"].sha256)
+    ended = tucano(own, "1")
+    assert ended.returncode == 0
+    assert "the store has it no more; it was base of policy" in ended.stderr
+    assert tucano(own, "1", "--verify").returncode == 3
+
+
+def test_a_version_is_no_other_than_itself(world: World) -> None:
+    ended = tucano(world, "1", "--diff", f"{MODEL}/1", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert "the same: rewards, configuration, seeds, data, code" in ended.stderr
+    assert json.loads(ended.stdout)["one"] == world.made["train"].sha256
+
+
+def test_only_models_are_compared(world: World) -> None:
+    refuses(tucano(world, "1", "--diff", "rev1"), "names no single model but review rev1")
+
+
+def test_where_a_customer_is_is_listed_with_what_to_do(world: World) -> None:
+    ended = tucano(world, ANA, "--forget", "--json")
+    assert ended.returncode == 0, ended.stderr
+    document = json.loads(ended.stdout)
+    assert {TRAINED.prompt_id, PARAPHRASE.prompt_id} <= set(document["prompts"])
+    assert world.made["train"].sha256 in {place["sha256"] for place in document["places"]}
+    assert "what to do" in ended.stderr
+    assert max(len(line) for line in ended.stderr.splitlines() if line.startswith("│")) <= 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("7",), f"the versions known here: {MODEL}/1"),
+        (("deadbeef",), "'deadbeef' names nothing"),
+        (("0" * 32,), "names nothing"),
+        (("friday",), "'friday' names nothing"),
+        (("",), "REF is empty"),
+        (("1", "--verify", "--forget"), "--verify and --forget ask for different things"),
+        (("1", "--diff", "1", "--html", "page.html"), "--diff and --html ask for different things"),
+    ],
+)
+def test_a_reference_that_names_nothing_is_one_sentence(
+    world: World, arguments: tuple[str, ...], sentence: str
+) -> None:
+    refuses(tucano(world, *arguments), sentence)
+
+
+def test_a_state_folder_without_artifacts_is_told_with_the_remedy(tmp_path: Path) -> None:
+    for option in ([], ["--verify"], ["--forget"], ["--diff", "1"]):
+        ended = in_this_process("lineage", "1", *option, "--set", f"state.root={tmp_path / 'nowhere'}")
+        refuses(ended, "run `tucano retrain` first")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_mirror_that_cannot_be_read_hides_no_artifact(world: World, tmp_path: Path) -> None:
+    ended = tucano(world, "1", "--set", f"state.mirror={tmp_path / 'nowhere'}")
+    assert ended.returncode == 0, ended.stderr
+    assert f"{MODEL}/1" in ended.stderr
+
+
+def test_nothing_is_written_by_looking(world: World) -> None:
+    before = {path: path.stat().st_mtime_ns for path in world.root.parent.rglob("*")}
+    for arguments in (["1"], ["rev1", "--json"], ["1", "--verify"], [ANA, "--forget"], ["0" * 32], ["friday"]):
+        tucano(world, *arguments)
+    assert {path: path.stat().st_mtime_ns for path in world.root.parent.rglob("*")} == before
+
+
+def test_a_query_loads_nothing_that_is_heavy(world: World) -> None:
+    heavy = "{'google', 'torch', 'prefect', 'mlflow', 'pandera', 'scipy', 'matplotlib'}"
+    code = (
+        "import sys; from schemas.profiles import load_config; from flows.lineage import open_walker; "
+        f"walker = open_walker(load_config('local', ['state.root={world.root.parent}'])); import flows.print_lineage; "
+        f"[walker.walk(walker.find(each)) for each in ('1', 'rev1')]; print({heavy} & set(sys.modules))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "set()"

@@ -1,0 +1,201 @@
+"""Whom a person's data reached: every row of theirs, every model that learned from one, and nobody else's."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from schemas.artifact import ArtifactRecord
+from schemas.errors import InputError
+from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.forget import Reached, reached
+from tests.tasks.lineage.made import commit
+
+COLUMNS = ("prompt_id", "customer_id", "order_id", "review_id", "parent_id")
+PROMPTS = [
+    ("p-first", "ana", "o-1", "r-1", None),
+    ("p-second", "ana", "o-2", "r-2", None),
+    ("p-churn", "ana", None, None, None),
+    ("p-other", "rui", "o-3", "r-3", None),
+    ("p-aggregate", None, None, None, None),
+    ("q-second", None, None, None, "p-second"),
+    ("q-q-second", None, None, None, "q-second"),
+    ("q-other", None, None, None, "p-other"),
+]
+
+
+def prompt_table(*prompts: str) -> pl.DataFrame:
+    rows = [row for row in PROMPTS if row[0] in prompts]
+    return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+
+
+def lines(*prompts: str) -> str:
+    rollouts = ({"prompt_id": prompt, "reference": {"n": place}} for place, prompt in enumerate(prompts))
+    return "".join(json.dumps(rollout) + "\n" for rollout in rollouts)
+
+
+class World:
+    """A store of two customers, and a model that was trained on the train split."""
+
+    def __init__(self, root: Path, *, train: tuple[str, ...], test: tuple[str, ...], drawn: tuple[str, ...]) -> None:
+        self.store = store = ArtifactStore(root)
+        own = [("oc-1", "ana"), ("oc-2", "ana"), ("oc-3", "rui")]
+        customers = pl.DataFrame(own, schema=["customer_id", "customer_unique_id"], orient="row")
+        orders = pl.DataFrame({"order_id": ["o-1", "o-2", "o-3"], "customer_id": ["oc-1", "oc-2", "oc-3"]})
+        reviews = pl.DataFrame({"review_id": ["r-1", "r-2", "r-3"], "order_id": ["o-1", "o-2", "o-3"]})
+        items = pl.DataFrame({"order_id": ["o-1", "o-1", "o-3"], "price": [1, 2, 3]})
+        self.prompts = commit(
+            store,
+            "prompts",
+            {
+                "prompts.parquet": prompt_table(*(row[0] for row in PROMPTS)),
+                "store/customers.csv": customers,
+                "store/orders.csv": orders,
+                "store/reviews.csv": reviews,
+                "store/items.csv": items,
+                "store/products.csv": pl.DataFrame({"product_id": ["o-1"]}),
+            },
+        )
+        self.dataset = commit(
+            store,
+            "dataset",
+            {
+                "data/train.parquet": prompt_table(*train),
+                "data/test.parquet": prompt_table(*test),
+                "quarantine.parquet": prompt_table("p-churn"),
+            },
+            {"prompts": self.prompts},
+        )
+        self.base = commit(store, "base", {"weights": b"b", "warm_start.json": "{}"}, {"dataset": self.dataset})
+        rollouts = pl.DataFrame({"prompt_id": drawn, "step": range(len(drawn))})
+        self.policy = commit(
+            store,
+            "policy",
+            {"weights": b"p", "rollouts/step-1.parquet": rollouts},
+            {"dataset": self.dataset, "base": self.base},
+        )
+        self.answers = commit(store, "answers", {"rollouts.jsonl": lines(*test)}, {"policy": self.policy})
+        self.evaluation = commit(
+            store, "evaluation", {"tuned.scores.jsonl": lines(*test)}, {"answers-tuned": self.answers}
+        )
+        decision = json.dumps({"model": "loja", "version": "3"})
+        self.promotion = commit(
+            store,
+            "promotion",
+            {"decision.json": decision},
+            {"policy": self.policy, "evaluation": self.evaluation},
+        )
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    train = ("p-first", "q-q-second", "p-other")
+    return World(tmp_path, train=train, test=("p-aggregate",), drawn=("p-first", "p-first", "p-other"))
+
+
+def rows(found: Reached, record: ArtifactRecord) -> dict[str | None, int]:
+    return {place.file: place.rows for place in found.places if place.sha256 == record.sha256}
+
+
+def test_a_person_is_found_in_every_table_and_in_every_model(world: World) -> None:
+    found = reached(world.store, "ana")
+    assert found.kinds == ("customer_unique_id",)
+    assert (found.customers, found.orders, found.reviews) == (("oc-1", "oc-2"), ("o-1", "o-2"), ("r-1", "r-2"))
+    assert found.prompts == ("p-churn", "p-first", "p-second", "q-q-second", "q-second")
+    assert rows(found, world.prompts) == {
+        "prompts.parquet": 5,
+        "store/customers.csv": 2,
+        "store/orders.csv": 2,
+        "store/reviews.csv": 2,
+        "store/items.csv": 2,
+    }
+    assert rows(found, world.dataset) == {"data/train.parquet": 2, "quarantine.parquet": 1}
+    assert rows(found, world.base) == {None: 0}
+    assert rows(found, world.policy) == {"rollouts/step-1.parquet": 2, None: 0}
+    for record in (world.answers, world.evaluation, world.promotion):
+        assert rows(found, record) == {None: 0}
+    assert found.models == ("loja/3",)
+
+
+def test_an_order_is_its_review_and_its_own_customer_but_not_the_persons_other_orders(world: World) -> None:
+    found = reached(world.store, "o-2")
+    assert (found.kinds, found.customers, found.orders, found.reviews) == (("order_id",), ("oc-2",), ("o-2",), ("r-2",))
+    assert found.prompts == ("p-second", "q-q-second", "q-second")
+    assert rows(found, world.dataset) == {"data/train.parquet": 1}
+    assert any("the person ana" in note for note in found.notes)
+
+
+def test_the_customer_of_one_order_is_that_order(world: World) -> None:
+    found = reached(world.store, "oc-2")
+    assert (found.kinds, found.orders, found.reviews) == (("customer_id",), ("o-2",), ("r-2",))
+    assert any("the person ana" in note for note in found.notes)
+
+
+def test_a_review_is_itself_alone(world: World) -> None:
+    found = reached(world.store, "r-1")
+    assert (found.kinds, found.customers, found.orders, found.reviews) == (("review_id",), (), (), ("r-1",))
+    assert rows(found, world.prompts) == {"prompts.parquet": 1, "store/reviews.csv": 1}
+    assert found.prompts == ("p-first",)
+
+
+def test_what_was_only_tested_with_taught_no_model(tmp_path: Path) -> None:
+    world = World(tmp_path, train=("p-first",), test=("p-other", "p-aggregate"), drawn=("p-first",))
+    found = reached(world.store, "rui")
+    assert rows(found, world.dataset) == {"data/test.parquet": 1}
+    assert rows(found, world.answers) == {"rollouts.jsonl": 1}
+    assert rows(found, world.evaluation) == {"tuned.scores.jsonl": 1}
+    assert (rows(found, world.base), rows(found, world.policy), rows(found, world.promotion)) == ({}, {}, {})
+    assert found.models == ()
+
+
+def test_a_policy_that_drew_nothing_of_a_person_learned_by_its_base(world: World) -> None:
+    found = reached(world.store, "r-2")
+    assert rows(found, world.policy) == {None: 0}
+    assert found.models == ("loja/3",)
+
+
+def test_a_base_that_is_only_fetched_learned_from_nobody(world: World) -> None:
+    fetched = commit(world.store, "base", {"weights": b"hub"}, {"dataset": world.dataset})
+    policy = commit(
+        world.store,
+        "policy",
+        {"rollouts/s.parquet": pl.DataFrame({"prompt_id": ["p-other"]})},
+        {"base": fetched, "dataset": world.dataset},
+    )
+    found = reached(world.store, "ana")
+    assert (rows(found, fetched), rows(found, policy)) == ({}, {})
+
+
+def test_a_shop_that_brings_prompts_and_no_store_is_searched_too(tmp_path: Path) -> None:
+    store = ArtifactStore(tmp_path)
+    own = commit(store, "prompts", {"prompts.parquet": prompt_table("p-first", "p-churn", "p-other")})
+    found = reached(store, "ana")
+    assert (found.kinds, found.prompts) == (("customer_id",), ("p-churn", "p-first"))
+    assert rows(found, own) == {"prompts.parquet": 2}
+
+
+def test_what_cannot_be_read_is_noted(world: World) -> None:
+    for record, name in ((world.answers, "rollouts.jsonl"), (world.promotion, "decision.json")):
+        (world.store.path(record.sha256) / name).unlink()
+    found = reached(world.store, "ana")
+    assert found.models == ()
+    assert [note for note in found.notes if "rollouts.jsonl cannot be read" in note]
+    assert [note for note in found.notes if "decision.json cannot be read" in note]
+
+
+def test_each_place_says_what_to_do_and_the_document_is_json(world: World) -> None:
+    found = reached(world.store, "ana")
+    assert all(place.action for place in found.places)
+    document = json.loads(json.dumps(found.document()))
+    assert len(document["places"]) == len(found.places)
+    made = [record.sha256 for record in (world.prompts, world.dataset, world.base, world.policy, world.answers)]
+    told = list(dict.fromkeys(place["sha256"] for place in document["places"]))
+    assert told[: len(made)] == made
+
+
+def test_an_unknown_person_is_told(world: World) -> None:
+    with pytest.raises(InputError, match=r"no table of the 7 artifacts has 'nobody' as customer_unique_id"):
+        reached(world.store, "nobody")
+    with pytest.raises(InputError, match="has 'p-first' as"):
+        reached(world.store, "p-first")

@@ -1,0 +1,70 @@
+"""Versions and aliases without MLflow, held against what MLflow says itself."""
+
+from pathlib import Path
+
+import pytest
+
+from tasks.lineage.models import local_aliases, read_versions, version_graph
+from tasks.lineage.pipeline_runs import artifacts_of_run
+from tasks.lineage.recorder import Recorder
+from tasks.lineage.registry import Registry
+from tests.tasks.lineage.small_world import DECISION, MODEL, World, commit, documents, make_world
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("world") / "artifacts")
+
+
+def test_a_version_has_every_promotion_of_it(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "artifacts")
+    inputs = world.made["promote"].inputs
+    forced = commit(world.root, "promotion", documents({"decision.json": {**DECISION, "forced": "sale"}}), "p", inputs)
+    (version,) = read_versions(world.inventory)
+    assert (version.name, version.policy) == (f"{MODEL}/1", world.made["train"].sha256)
+    assert {record.sha256 for record in version.promotions} == {world.made["promote"].sha256, forced.sha256}
+
+
+def test_an_alias_is_shown_at_the_version_that_holds_it(world: World) -> None:
+    versions = read_versions(world.inventory)
+    graph = version_graph(versions, {MODEL: {"champion": "1", "friday": "1", "previous": "2"}})
+    assert graph.nodes[f"version:{MODEL}/1"].facts == {"alias": "champion, friday"}
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", None])
+def test_no_registry_is_no_alias(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "mlflow.db"
+    if content is not None:
+        file.write_bytes(content)
+    assert local_aliases(f"sqlite:///{file}", MODEL) == {}
+    assert local_aliases("http://127.0.0.1:1", MODEL) == {}
+    assert file.exists() == (content is not None)
+
+
+@pytest.mark.integration
+def test_aliases_and_a_pipeline_s_artifacts_are_those_that_mlflow_knows(world: World, tmp_path: Path) -> None:
+    uri, made = f"sqlite:///{tmp_path / 'mlflow.db'}", world.made
+    recorder, registry = Recorder(uri, tmp_path / "runs", "lineage"), Registry(uri)
+    with recorder.pipeline("retrain", {"prefect_run_id": "12345678-1234-4234-8234-123456789abc"}) as pipeline:
+        with recorder.stage(pipeline, "train", {}, {}) as stage:
+            stage.log_output(made["train"])
+            registry.register(
+                stage.run_id,
+                MODEL,
+                policy=made["train"],
+                evaluation=made["evaluate"],
+                verdict="promote",
+                metrics={},
+                base_model=None,
+                load_in_4bit=False,
+            )
+        recorder.note_reuse(pipeline, "curate", made["curate"])
+    registry.promote(MODEL, "champion", "previous", "1", promotion=made["promote"].sha256)
+    holder = registry.holder(MODEL, "champion")
+    assert holder is not None
+    assert local_aliases(uri, MODEL) == {"champion": holder.version}
+    expected = {made["train"].sha256, made["curate"].sha256}
+    for run in (pipeline, "12345678-1234-4234-8234-123456789abc"):
+        assert set(artifacts_of_run(uri, "lineage", run)) == expected
+    assert artifacts_of_run(uri, "lineage", "0" * 32) == ()
+    assert artifacts_of_run(uri, "unknown", pipeline) == ()

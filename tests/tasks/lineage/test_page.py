@@ -1,0 +1,89 @@
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tasks.lineage.graph import Edge, Graph, Node
+from tasks.lineage.page import BOX, MOST_IN_A_COLUMN, render, write_page
+from tasks.lineage.walk import Lineage
+from tests.tasks.lineage.small_world import World, make_world
+
+HOSTILE = "<script>alert(1)</script>\"'&"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("world") / "artifacts")
+
+
+class Page(HTMLParser):
+    """The tags and attributes of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def lineage_of(graph: Graph, subject: str) -> Lineage:
+    return Lineage(subject, "artifact", (subject,), graph, {}, ())
+
+
+def test_each_node_has_a_box_and_an_entry_and_each_edge_a_line(world: World) -> None:
+    walked = world.walk("1")
+    page = Page(render(walked))
+    assert len(page.all("rect")) == len(page.all("article")) == len(walked.graph.nodes)
+    assert len([path for path in page.all("path") if "marker-end" in path]) == len(walked.graph.edges)
+    entries = {entry["id"] for entry in page.all("article")}
+    assert all((link["href"] or "").removeprefix("#") in entries for link in page.all("a"))
+
+
+def test_a_box_is_right_of_all_that_it_came_from_and_covers_no_other(world: World) -> None:
+    walked = world.walk("1")
+    page = Page(render(walked))
+    places = [(int(rect["x"] or 0), int(rect["y"] or 0)) for rect in page.all("rect")]
+    assert len(set(places)) == len(places)
+    for path in re.findall(r'<path d="M (\d+) \d+ C [^"]*, (\d+) \d+"', render(walked)):
+        assert int(path[0]) < int(path[1])
+    assert all(one[0] == other[0] or abs(one[0] - other[0]) >= BOX[0] for one in places for other in places)
+
+
+def test_the_page_asks_for_nothing_and_runs_nothing(world: World) -> None:
+    page = Page(render(world.walk("rev1")))
+    assert not [tag for tag, _ in page.tags if tag in {"script", "link", "img", "iframe", "object"}]
+    addresses = [
+        value or "" for _, attributes in page.tags for name, value in attributes.items() if name in {"href", "src"}
+    ]
+    assert all(address.startswith("#") for address in addresses)
+
+
+def test_every_text_is_escaped() -> None:
+    node = Node(HOSTILE, HOSTILE, HOSTILE, {HOSTILE: HOSTILE})
+    hostile = lineage_of(Graph({HOSTILE: node}, (Edge(HOSTILE, HOSTILE, HOSTILE),)), HOSTILE)
+    text = render(replace(hostile, warnings=(HOSTILE,), rows={HOSTILE: (HOSTILE,)}))
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_a_crowd_is_counted_in_the_drawing_and_whole_in_the_list() -> None:
+    count = MOST_IN_A_COLUMN + 7
+    nodes = {str(number): Node(str(number), "prompt", str(number), {}) for number in range(count)}
+    page = render(lineage_of(Graph(nodes, ()), str(count - 1)))
+    assert "7 nodes have no room" in page
+    assert len(Page(page).all("article")) == count
+    assert page.count(" subject") == 1
+
+
+def test_the_same_lineage_gives_the_same_bytes(world: World, tmp_path: Path) -> None:
+    write_page(world.walk("1"), tmp_path / "one.html")
+    write_page(world.walk("1"), tmp_path / "two.html")
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"one.html", "two.html"}

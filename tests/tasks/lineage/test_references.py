@@ -1,0 +1,132 @@
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import InputError
+from tests.tasks.lineage.small_world import ANA, DECISION, MODEL, TRAINED, World, commit, documents, make_world
+
+VERSION = f"version:{MODEL}/1"
+PREFECT_RUN = "12345678-1234-4234-8234-123456789abc"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("world") / "artifacts")
+
+
+@pytest.mark.parametrize("reference", ["1", f"{MODEL}/1", " 1 ", "champion", f"{MODEL}/champion"])
+def test_a_version_goes_by_its_number_its_name_or_an_alias(world: World, reference: str) -> None:
+    found = world.walker(aliases={"champion": "1"}).find(reference)
+    assert (found.kind, found.keys) == ("version", (VERSION,))
+
+
+def test_an_artifact_goes_by_its_digest_or_eight_characters_of_it(world: World) -> None:
+    for record in world.made.values():
+        for reference in (record.sha256, record.sha256[:8], record.sha256[:40].upper()):
+            found = world.walker().find(reference)
+            assert (found.kind, found.keys) == ("artifact", (record.sha256,))
+
+
+def test_a_prompt_goes_by_its_id_or_its_beginning(world: World) -> None:
+    for reference in (TRAINED.prompt_id, TRAINED.prompt_id[:10]):
+        found = world.walker().find(reference)
+        assert (found.kind, found.keys) == ("prompt", (f"prompt:{TRAINED.prompt_id}",))
+        assert {row.place for row in found.rows} == {"prompts", "train"}
+
+
+@pytest.mark.parametrize(
+    ("reference", "key"), [("rev1", "review:rev1"), ("ord1", "order:ord1"), (ANA, f"customer:{ANA}")]
+)
+def test_a_review_an_order_and_a_customer_go_by_their_ids(world: World, reference: str, key: str) -> None:
+    found = world.walker().find(reference)
+    assert (found.kind, found.keys) == ("origin", (key,))
+    assert {row.prompt_id for row in found.rows} >= {TRAINED.prompt_id}
+
+
+def test_a_stage_s_run_goes_by_mlflow_s_or_prefect_s_id(world: World) -> None:
+    for record in world.made.values():
+        for run in (record.mlflow_run_id, record.prefect_run_id):
+            assert run is not None
+            found = world.walker().find(run)
+            assert found.kind == "run"
+            assert record.sha256 in found.keys
+    evaluation = world.made["evaluate"]
+    assert evaluation.prefect_run_id is not None
+    told = [world.made[stage].sha256 for stage in ("plan", "answer-tuned", "evaluate")]
+    assert world.walker().find(evaluation.prefect_run_id).keys == tuple(told)
+
+
+def test_only_the_registry_knows_a_pipeline_s_run_and_a_shop_s_own_alias(world: World) -> None:
+    asked: list[str] = []
+
+    def ask_run(run: str) -> Sequence[str]:
+        asked.append(run)
+        return (world.made["curate"].sha256,) if run == PREFECT_RUN else ()
+
+    def ask_alias(alias: str) -> str | None:
+        asked.append(alias)
+        return "1" if alias == "friday" else None
+
+    walker = world.walker(ask_run=ask_run, ask_alias=ask_alias)
+    assert walker.find("1").keys == walker.find("friday").keys == (VERSION,)
+    assert walker.find(PREFECT_RUN).keys == (world.made["curate"].sha256,)
+    assert walker.find("rev1").kind == "origin"
+    assert asked == ["friday", PREFECT_RUN]
+
+
+@pytest.mark.parametrize(
+    "reference", ["rev9", "deadbeef", "abc", "é", "no/such/thing", "../../etc", "' OR 1=1 --", "%"]
+)
+def test_what_names_nothing_is_told_with_what_would(world: World, reference: str) -> None:
+    with pytest.raises(InputError, match=r"names nothing .*; give a version"):
+        world.walker().find(reference)
+
+
+def test_nothing_is_no_reference(world: World) -> None:
+    with pytest.raises(InputError, match="REF is empty"):
+        world.walker().find("  ")
+
+
+@pytest.mark.parametrize("reference", ["7", f"{MODEL}/7", "other/1", "champion"])
+def test_a_version_that_nothing_here_registered_is_told_with_those_that_are(world: World, reference: str) -> None:
+    with pytest.raises(InputError, match=f"made version .*; the versions known here: {MODEL}/1"):
+        world.walker(aliases={"champion": "7"}).find(reference)
+
+
+def test_a_beginning_of_several_digests_is_told_with_them(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "artifacts")
+    sha256 = world.made["base"].sha256
+    twin = sha256[:12] + "0" * 52
+    # Two digests with a common beginning cannot be made; a damaged artifact has any name.
+    (world.root / "base" / twin).mkdir()
+    with pytest.raises(InputError, match=r"may be 2 things: .*write more of it") as ambiguous:
+        world.walker().find(sha256[:12])
+    assert sha256 in str(ambiguous.value)
+    assert twin in str(ambiguous.value)
+    assert world.walker().find(sha256[:14]).keys == (sha256,)
+
+
+def test_a_number_that_a_lost_registry_gave_before_is_the_new_policy_s(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "artifacts")
+    other = commit(world.root, "policy", documents({"note": "another"}), "train", {})
+    commit(
+        world.root,
+        "promotion",
+        documents({"decision.json": {**DECISION, "forced": "why"}}),
+        "p",
+        {"policy": other.sha256},
+    )
+    walker = world.walker()
+    assert walker.policy(walker.find("1")) == other.sha256
+    walked = walker.walk(walker.find(world.made["promote"].sha256))
+    (earlier,) = [node for node in walked.graph.nodes.values() if node.kind == "version"]
+    assert "earlier" in earlier.facts["registry"]
+
+
+def test_random_bytes_are_never_more_than_an_input_error(world: World) -> None:
+    walker = world.walker()
+    for _ in range(20):
+        with pytest.raises(InputError):
+            walker.find(os.urandom(16).hex())

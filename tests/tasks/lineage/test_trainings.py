@@ -1,0 +1,36 @@
+from pathlib import Path
+
+import pytest
+
+from tasks.lineage.trainings import MirroredTraining, TrainingCheckpoint, training_graph, trainings_of
+from tests.tasks.lineage.small_world import NOON, World, make_world
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("world") / "artifacts")
+
+
+def test_a_training_is_known_for_a_policy_s_by_the_bytes_of_its_weights(world: World) -> None:
+    base = world.made["base"].sha256
+    checkpoint = TrainingCheckpoint(4, 1, NOON, base, None, frozenset({"0" * 64}))
+    other = MirroredTraining("train-1", (), (checkpoint,))
+    assert trainings_of(world.made["train"], [other, world.training]) == [world.training]
+    assert not training_graph(world.made["train"], [other]).nodes
+
+
+def test_only_checkpoints_since_a_step_are_asked_for(world: World) -> None:
+    graph = training_graph(world.made["train"], [world.training], 4)
+    steps = [node.name for node in graph.nodes.values() if node.kind == "checkpoint"]
+    assert steps == ["checkpoint of step 4", "checkpoint of step 6"]
+
+
+def test_a_training_stands_between_the_policy_s_inputs_and_the_policy(world: World) -> None:
+    policy = world.made["train"]
+    graph = training_graph(policy, [world.training])
+    assert {edge.source for edge in graph.before["training:train-0"]} == set(policy.inputs.values())
+    assert policy.sha256 in graph.led_to("training:train-0")
+
+
+def test_an_evaluation_alone_has_no_training(world: World, tmp_path: Path) -> None:
+    assert trainings_of(world.made["evaluate"], [world.training]) == []

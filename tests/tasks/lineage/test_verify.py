@@ -1,0 +1,92 @@
+"""All that is wrong with artifacts is found, and nothing else."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.artifact import ArtifactRecord
+from schemas.progress import silent
+from tasks.lineage.artifacts import RECORD_DIGEST_FILE, RECORD_FILE, ArtifactStore
+from tasks.lineage.verify import Finding, verify
+from tests.tasks.lineage.made import commit
+
+FILES = {"a.txt": b"um", "folder/b.txt": b"dois", "folder/c.txt": b"tres"}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ArtifactStore:
+    return ArtifactStore(tmp_path)
+
+
+@pytest.fixture
+def record(store: ArtifactStore) -> ArtifactRecord:
+    return commit(store, "policy", FILES)
+
+
+def flip(path: Path, place: int, bit: int = 0) -> None:
+    content = bytearray(path.read_bytes())
+    content[place % len(content)] ^= 1 << bit
+    path.chmod(0o644)
+    path.write_bytes(content)
+
+
+def test_everything_that_is_wrong_is_told_and_not_only_the_first(store: ArtifactStore, record: ArtifactRecord) -> None:
+    other = commit(store, "plan", {"plan.json": b"{}"})
+    content = store.path(record.sha256)
+    flip(content / "a.txt", 0)
+    (content / "folder" / "c.txt").unlink()
+    (content / "folder" / "d.txt").touch()
+    flip(store.path(other.sha256) / "plan.json", 1)
+    assert verify(store, [record.sha256, other.sha256], silent) == (
+        Finding(record.sha256, "policy", "a.txt", "altered"),
+        Finding(record.sha256, "policy", "folder/c.txt", "missing"),
+        Finding(record.sha256, "policy", "folder/d.txt", "added"),
+        Finding(other.sha256, "plan", "plan.json", "altered"),
+    )
+
+
+def test_whole_artifacts_have_no_findings_and_each_is_reported(store: ArtifactStore, record: ArtifactRecord) -> None:
+    told: list[tuple[int, int]] = []
+    other = commit(store, "plan", {"plan.json": b"{}"})
+    assert verify(store, [record.sha256, other.sha256], lambda done, total, _: told.append((done, total))) == ()
+    assert told == [(1, 2), (2, 2)]
+
+
+@settings(max_examples=30, deadline=None)
+@given(place=st.integers(0, 10_000), bit=st.integers(0, 7))
+def test_a_flipped_bit_anywhere_in_a_record_is_found(
+    tmp_path_factory: pytest.TempPathFactory, place: int, bit: int
+) -> None:
+    store = ArtifactStore(tmp_path_factory.mktemp("store"))
+    sha256 = commit(store, "policy", FILES).sha256
+    flip(store.path(sha256).parent / RECORD_FILE, place, bit)
+    assert verify(store, [sha256], silent) == (Finding(sha256, "policy", None, "damaged record"),)
+
+
+@pytest.mark.parametrize(
+    ("damage", "finding"),
+    [
+        (lambda home: (home / RECORD_FILE).unlink(), ("policy", None, "no record")),
+        (lambda home: flip(home / RECORD_DIGEST_FILE, 3), ("policy", None, "damaged record")),
+        (lambda home: home.rename(home.with_name("0" * 64)), (None, None, "missing")),
+        (lambda home: shutil.rmtree(home / "content" / "folder"), ("policy", "folder/b.txt", "missing")),
+    ],
+)
+def test_what_is_wrong_is_named(
+    store: ArtifactStore,
+    record: ArtifactRecord,
+    damage: Callable[[Path], object],
+    finding: tuple[str | None, str | None, str],
+) -> None:
+    damage(store.path(record.sha256).parent)
+    found = verify(store, [record.sha256], silent)[0]
+    assert (found.sha256, found.kind, found.file, found.what) == (record.sha256, *finding)
+
+
+def test_a_record_from_before_records_had_digests_is_whole(store: ArtifactStore, record: ArtifactRecord) -> None:
+    (store.path(record.sha256).parent / RECORD_DIGEST_FILE).unlink()
+    assert verify(store, [record.sha256], silent) == ()

@@ -1,0 +1,222 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import InputError
+from tasks.lineage.walk import Lineage
+from tests.tasks.lineage.small_world import (
+    ANA,
+    BIA,
+    HELD_OUT,
+    MODEL,
+    NOBODYS,
+    PARAPHRASE,
+    SCRUBBED,
+    TRAINED,
+    VALIDATED,
+    WITH_PHONE,
+    World,
+    commit,
+    documents,
+    make_world,
+)
+
+VERSION = f"version:{MODEL}/1"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("world") / "artifacts")
+
+
+@pytest.fixture
+def own(world: World, tmp_path: Path) -> World:
+    """A copy of the world, to be damaged."""
+    return World(Path(shutil.copytree(world.root, tmp_path / "artifacts")), world.made)
+
+
+def side(lineage: Lineage, key: str) -> str | None:
+    return next((node["side"] for node in lineage.document()["nodes"] if node["key"] == key), None)
+
+
+def role(lineage: Lineage, source: str, target: str) -> set[str]:
+    return {edge.role for edge in lineage.graph.edges if (edge.source, edge.target) == (source, target)}
+
+
+def test_a_version_came_from_every_artifact_and_every_row_of_its_dataset(world: World) -> None:
+    walked = world.walk("1")
+    assert walked.subjects == (VERSION,)
+    for record in world.made.values():
+        assert side(walked, record.sha256) == "before", record.stage
+    assert set(walked.artifacts) == {record.sha256 for record in world.made.values()}
+    assert set(walked.rows["train"]) == {TRAINED.prompt_id, PARAPHRASE.prompt_id, NOBODYS.prompt_id}
+    assert (walked.rows["validation"], walked.rows["test"]) == ((VALIDATED.prompt_id,), (SCRUBBED.prompt_id,))
+    assert not walked.warnings
+
+
+def test_a_version_tells_its_rows_by_source_its_people_its_machines_and_its_decision(world: World) -> None:
+    walked = world.walk("1")
+    facts = {stage: walked.graph.nodes[record.sha256].facts for stage, record in world.made.items()}
+    assert facts["curate"]["train"] == "3 simulated"
+    assert facts["curate"]["quarantine"] == "1 held out"
+    assert facts["audit"]["scored by"] == "ana-1 (human), rubric-1 (rubric)"
+    assert facts["evaluate"]["difference"] == "+0.125 (+0.062 to +0.188)"
+    assert facts["promote"]["decision"] == "promote"
+    training = walked.graph.nodes["training:train-0"]
+    assert [text.split(" from ")[0] for text in list(training.facts.values())[:2]] == [
+        "steps 0-4 on spot-1",
+        "steps 4-6 on spot-2",
+    ]
+    assert role(walked, "checkpoint:train-0/00000004-00000001", world.made["train"].sha256) == {"its weights"}
+    assert side(walked, "checkpoint:train-0/00000006-00000001") == "beside"
+
+
+@pytest.mark.parametrize("stage", ["synthesize", "curate", "base", "audit", "train", "plan", "evaluate", "promote"])
+def test_every_artifact_leads_to_the_version_and_the_version_back_to_it(world: World, stage: str) -> None:
+    sha256 = world.made[stage].sha256
+    walked = world.walk(sha256[:12])
+    assert walked.subjects == (sha256,)
+    assert side(walked, VERSION) == "after"
+    assert side(world.walk("1"), sha256) == "before"
+
+
+def test_a_review_leads_to_its_prompts_their_rollouts_by_step_checkpoints_scores_and_versions(world: World) -> None:
+    walked = world.walk("rev1")
+    prompt, policy = f"prompt:{TRAINED.prompt_id}", world.made["train"].sha256
+    rollouts = f"rollouts:{policy}/{TRAINED.prompt_id}"
+    assert walked.subjects == ("review:rev1",)
+    assert side(walked, "order:ord1") == side(walked, f"customer:{ANA}") == "before"
+    assert side(walked, prompt) == side(walked, f"prompt:{PARAPHRASE.prompt_id}") == "after"
+    assert role(walked, prompt, world.made["curate"].sha256) == {"train"}
+    assert walked.graph.nodes[rollouts].facts == {
+        "step 2": "2 rollouts, reward 0.500 (0.250-0.750), 1 trained on",
+        "step 6": "2 rollouts, reward 0.500 (0.250-0.750), 1 trained on",
+    }
+    trained = {edge.target for edge in walked.graph.after[rollouts]}
+    assert {f"checkpoint:train-0/0000000{step}-00000001" for step in (2, 4, 6)} | {policy} == trained
+    assert role(walked, f"prompt:{PARAPHRASE.prompt_id}", policy) == {"in its training split, never sampled"}
+    assert side(walked, VERSION) == "after"
+    assert "reward" in walked.graph.nodes[world.made["evaluate"].sha256].facts
+
+
+def test_what_was_sampled_after_the_chosen_step_is_told_to_be_in_no_weights(world: World) -> None:
+    walked = world.walk(NOBODYS.prompt_id)
+    policy = world.made["train"].sha256
+    rollouts = f"rollouts:{policy}/{NOBODYS.prompt_id}"
+    assert role(walked, rollouts, policy) == {"sampled after step 4, whose weights it has"}
+    assert side(walked, "checkpoint:train-0/00000006-00000001") == "after"
+    assert side(walked, "checkpoint:train-0/00000004-00000001") is None
+    assert role(walked, f"prompt:{NOBODYS.prompt_id}", world.made["audit"].sha256) == {"scored by its raters"}
+    assert side(walked, VERSION) == "after"
+
+
+def test_a_training_by_preferences_tells_of_which_prompts_it_had_a_pair(own: World) -> None:
+    inputs = own.made["train"].inputs
+    files = {"pairs.json": [{"prompt_id": TRAINED.prompt_id}], "training.json": {}}
+    policy = commit(own.root, "policy", documents(files), "train", inputs).sha256
+    walked = own.walk("rev1")
+    assert role(walked, f"prompt:{TRAINED.prompt_id}", policy) == {"trained by a preference pair"}
+    paraphrased = role(walked, f"prompt:{PARAPHRASE.prompt_id}", policy)
+    assert paraphrased == {"in its training split, without a preference pair"}
+
+
+def test_a_test_prompt_leads_to_scores_and_to_no_training(world: World) -> None:
+    walked = world.walk(SCRUBBED.prompt_id)
+    facts = walked.graph.nodes[world.made["evaluate"].sha256].facts
+    assert facts["base on these prompts"] == "0.250 in 1 answers"
+    assert facts["tuned on these prompts"] == "0.750 in 1 answers"
+    assert side(walked, VERSION) == "after"
+    assert side(walked, world.made["train"].sha256) is None
+    assert side(walked, world.made["base"].sha256) is None
+
+
+def test_a_validation_prompt_leads_to_the_policy_and_not_to_the_base(world: World) -> None:
+    walked = world.walk(VALIDATED.prompt_id)
+    assert side(walked, world.made["train"].sha256) == side(walked, VERSION) == "after"
+    assert side(walked, world.made["base"].sha256) is None
+
+
+def test_a_prompt_in_quarantine_leads_to_no_model_and_says_why(world: World) -> None:
+    walked = world.walk(HELD_OUT.prompt_id)
+    assert role(walked, f"prompt:{HELD_OUT.prompt_id}", world.made["curate"].sha256) == {"quarantine: held out"}
+    assert side(walked, VERSION) is None
+    assert side(walked, f"customer:{BIA}") == "before"
+
+
+@pytest.mark.parametrize("reference", ["rev2", WITH_PHONE.prompt_id])
+def test_a_prompt_that_scrubbing_gave_another_id_is_followed(world: World, reference: str) -> None:
+    walked = world.walk(reference)
+    assert role(walked, f"prompt:{WITH_PHONE.prompt_id}", f"prompt:{SCRUBBED.prompt_id}") == {"scrubbed"}
+    assert side(walked, VERSION) == "after"
+    back = world.walk(SCRUBBED.prompt_id)
+    assert side(back, f"prompt:{WITH_PHONE.prompt_id}") == side(back, "review:rev2") == "before"
+
+
+def test_a_customer_leads_to_all_orders_reviews_and_prompts(world: World) -> None:
+    for reference in (BIA, "cus2"):
+        walked = world.walk(reference)
+        assert walked.subjects == (f"customer:{BIA}",)
+        reached = {node["key"] for node in walked.document()["nodes"] if node["side"] == "after"}
+        assert {"order:ord2", "review:rev2", f"prompt:{HELD_OUT.prompt_id}", f"prompt:{SCRUBBED.prompt_id}"} <= reached
+        assert f"prompt:{TRAINED.prompt_id}" not in reached
+
+
+def test_a_review_of_which_no_prompt_was_made_leads_to_nothing(world: World) -> None:
+    walked = world.walk("rev3")
+    assert side(walked, "order:ord3") == "before"
+    assert not walked.graph.led_to("review:rev3")
+
+
+def test_no_text_of_a_shopper_is_in_what_is_told(world: World) -> None:
+    for reference in ("1", "rev1", "rev2", ANA):
+        told = json.dumps(world.walk(reference).document(), ensure_ascii=False)
+        assert not any(row.prompt in told for row in (TRAINED, PARAPHRASE, WITH_PHONE, SCRUBBED))
+
+
+def test_a_deleted_artifact_is_named_with_what_is_still_known(own: World) -> None:
+    dataset, base = own.made["curate"].sha256, own.made["base"].sha256
+    shutil.rmtree(own.root / "dataset" / dataset)
+    for reference in ("1", dataset):
+        walked = own.walk(reference)
+        (warning,) = walked.warnings
+        assert f"artifact {dataset[:12]}: the store has it no more" in warning
+        assert f"dataset of base {base[:12]}" in warning
+        assert dataset in walked.artifacts
+
+
+def test_a_run_whose_artifact_is_gone_says_so(world: World) -> None:
+    gone, kept = "0" * 64, world.made["curate"].sha256
+    walker = world.walker(ask_run=lambda _: (gone, kept))
+    walked = walker.walk(walker.find("1" * 32))
+    assert walked.subjects == (kept, gone)
+    assert walked.warnings == ("artifact 000000000000: the store has it no more",)
+
+
+def test_a_damaged_record_is_named_and_the_rest_is_told(own: World) -> None:
+    base = own.made["base"].sha256
+    record = own.root / "base" / base / "record.json"
+    record.chmod(0o644)
+    record.write_text("{", encoding="utf-8")
+    walked = own.walk("1")
+    (warning,) = walked.warnings
+    assert warning.startswith(f"base {base[:12]}: the record")
+    assert side(walked, base) == "before"
+
+
+def test_a_lost_file_is_told_at_its_artifact(own: World) -> None:
+    sha256 = own.made["curate"].sha256
+    (own.root / "dataset" / sha256 / "content" / "data" / "train.parquet").unlink()
+    for reference in ("1", "rev2"):
+        walked = own.walk(reference)
+        assert "--verify" in walked.graph.nodes[sha256].facts["unreadable"]
+        assert VERSION in walked.graph.nodes
+
+
+def test_only_a_model_is_compared(world: World) -> None:
+    walker = world.walker()
+    assert walker.policy(walker.find("1")) == world.made["train"].sha256
+    assert walker.policy(walker.find(world.made["train"].sha256)) == world.made["train"].sha256
+    with pytest.raises(InputError, match="names no single model"):
+        walker.policy(walker.find(world.made["curate"].sha256))
