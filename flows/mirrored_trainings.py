@@ -3,10 +3,11 @@
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from schemas.artifact import TrainingStretch
 from tasks.checkpoints.address import open_mirror, trainings
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.stretches import Stretch, read_stretches
-from tasks.lineage.trainings import MirroredTraining, TrainingCheckpoint, TrainingStretch
+from tasks.lineage.trainings import MirroredTraining, TrainingCheckpoint
 
 AT_ONCE = 8
 REWARD = "reward"
@@ -33,7 +34,7 @@ def _read_training(address: str, training: str) -> MirroredTraining:
 
 
 def _stretch(stretch: Stretch) -> TrainingStretch:
-    return TrainingStretch(stretch.machine, stretch.from_step, stretch.to_step, stretch.ended, stretch.began_at)
+    return TrainingStretch.model_validate(stretch.model_dump())
 
 
 def _checkpoint(manifest: Manifest) -> TrainingCheckpoint:

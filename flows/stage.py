@@ -19,14 +19,14 @@ from prefect.runtime import flow_run
 from flows.console import say, stage_progress
 from flows.pages import linked_to_mlflow
 from flows.session import EXPERIMENT, artifacts_folder, mlflow_store
-from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.artifact import ArtifactKind, ArtifactRecord, Stretches
 from schemas.config import Config
 from schemas.progress import Progress
 from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.lineage.recorder import Recorder, StageRun
 from tasks.lineage.source import source_digest, source_files
 
-Work = Callable[[Path, Progress, StageRun], object]
+Work = Callable[[Path, Progress, StageRun], Stretches | None]
 Summary = Callable[[Path], Mapping[str, Any]]
 
 PERCENT_BETWEEN_UPDATES = 5.0
@@ -48,7 +48,7 @@ class Stage:
     """Digest of the configuration that the stage reads, the seed included."""
     inputs: Mapping[str, ArtifactRecord]
     work: Work
-    """Writes the artifact into the empty folder it is given; what it returns is not read."""
+    """Writes the artifact into the empty folder it is given; returns the stretches of training that made it, if any."""
     summary: Summary
     """Reads the artifact's key figures for Prefect's page and the terminal."""
     reports: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
         _watched(stage.name) as progress,
     ):
         began = time.monotonic()
-        stage.work(draft, progress, mlflow_run)
+        stretches = stage.work(draft, progress, mlflow_run)
         mlflow_run.log_figures({WORK_SECONDS: time.monotonic() - began})
         record = store.commit(
             draft,
@@ -136,6 +136,7 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
             mlflow_run_id=mlflow_run.run_id,
             sources=source_files(*stage.sources),
             config=config.model_dump(mode="json", exclude={"state"}),
+            stretches=stretches,
         )
         path = store.path(record.sha256)
         mlflow_run.log_output(record, [path / name for name in stage.reports])

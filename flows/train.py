@@ -18,7 +18,7 @@ from flows.session import mirror_address, work_folder
 from flows.stage import Stage, StageResult, config_digest, run_stage, stage_key
 from flows.training_page import TrainingPage
 from flows.trainings import Trainings
-from schemas.artifact import ArtifactRecord
+from schemas.artifact import ArtifactRecord, Stretches, TrainingStretch
 from schemas.config import Config
 from schemas.progress import Progress
 from schemas.prompts import read_prompt_table
@@ -91,7 +91,7 @@ def train(
         name, decides = stage_name(seed, seeds), _what_decides(config, seed)
         resumed_by = stage_key(STAGE, SOURCES, _what_decides(config, seed, but=leaves_checkpoints(config)), inputs)
 
-        def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
+        def work(output: Path, progress: Progress, mlflow_run: StageRun) -> Stretches:
             request = TrainRequest(
                 config=config.train,
                 spec=config.rewards.spec,
@@ -112,9 +112,8 @@ def train(
             with TrainingPage(mlflow_run, name) as page:
                 train_one = partial(_train_one, config, run, mlflow_run)
                 if config.train.adapter_per_task:
-                    _train_each_task(trainings, train_one, request, name, progress, page)
-                else:
-                    train_one(request, progress=progress, metrics=page.metrics, alarm=page.alarm)
+                    return _train_each_task(trainings, train_one, request, name, progress, page)
+                return train_one(request, progress=progress, metrics=page.metrics, alarm=page.alarm)
 
         stage = Stage(
             name=name,
@@ -187,8 +186,11 @@ def _train_one(
     *,
     task: TaskName | None = None,
     **told: Callable[..., None],
-) -> None:
-    """Train one adapter in a child process; its log and what it found stay with the stage's run, however it ends."""
+) -> Stretches:
+    """Train one adapter in a child process, and return which machines did.
+
+    Its log and what it found stay with the stage's run, however it ends.
+    """
     folder = work_folder(config, request.training)
     _remove_all_but_checkpoints(folder)
     suffix = f"-{task}" if task else ""
@@ -200,8 +202,10 @@ def _train_one(
         except Exception as error:  # noqa: BLE001 - what ended the training is what its caller must hear of
             say(f"train: what the training said of itself could not be kept: {error}")
         raise
+    stretches = json.loads((folder / STRETCHES_FILE).read_text(encoding="utf-8"))["stretches"]
     _show(folder, request.training, suffix, config.train.algorithm, mlflow_run)
     shutil.rmtree(folder)
+    return {request.training: tuple(TrainingStretch.model_validate(stretch) for stretch in stretches)}
 
 
 def _show(folder: Path, training: str, suffix: str, algorithm: str, mlflow_run: StageRun) -> None:
@@ -237,24 +241,24 @@ def _show_preflight(file: Path | None, training: str) -> None:
 
 def _train_each_task(
     trainings: Trainings,
-    train_one: Callable[..., None],
+    train_one: Callable[..., Stretches],
     request: TrainRequest,
     name: str,
     progress: Progress,
     page: TrainingPage,
-) -> None:
-    """Train an adapter for each task that has prompts, and make one policy of them."""
+) -> Stretches:
+    """Train an adapter for each task that has prompts, make one policy of them, and return which machines did."""
     with_prompts = set(read_prompt_table(request.dataset / "data" / "train.parquet")["task"])
     tasks = [task for task in TASK_NAMES if task in with_prompts]
     shares = _shares(progress, tasks, request.config.max_steps)
 
-    def train_task(task: TaskName) -> None:
+    def train_task(task: TaskName) -> Stretches:
         own = {
             "tasks": (task,),
             "training": f"{request.training}-{task}",
             "output": request.output / TASKS_FOLDER / task,
         }
-        train_one(
+        return train_one(
             request.model_copy(update=own),
             task=task,
             progress=shares[task],
@@ -262,8 +266,9 @@ def _train_each_task(
             alarm=lambda alarm, step, text: page.alarm(alarm, step, f"{task}: {text}"),
         )
 
-    trainings.map({f"{name}-{task}": partial(train_task, task) for task in tasks})
+    stretches = trainings.map({f"{name}-{task}": partial(train_task, task) for task in tasks})
     gather_tasks(request.output, tasks)
+    return {training: each for of_task in stretches.values() for training, each in of_task.items()}
 
 
 def _shares(progress: Progress, tasks: Collection[TaskName], steps: int) -> dict[TaskName, Progress]:

@@ -10,6 +10,27 @@ ArtifactKind = Literal[
 ]
 
 
+class TrainingStretch(BaseModel):
+    """The steps that one machine trained."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    machine: str
+    """The host."""
+    from_step: int
+    """The finished step that it went on from."""
+    to_step: int | None
+    """The last step that it finished; None where it was under way."""
+    ended: str | None
+    """Why it ended; None where it was under way."""
+    began_at: datetime
+    """In UTC, by the mirror's clock."""
+
+
+Stretches = dict[str, tuple[TrainingStretch, ...]]
+"""The stretches of each training, by its name in the mirror."""
+
+
 class ArtifactRecord(BaseModel):
     """The identity and the origin of one immutable artifact."""
 
@@ -42,6 +63,9 @@ class ArtifactRecord(BaseModel):
     sources: dict[str, str] = Field(default_factory=dict)
     """The sha256 of each file of source that the stage runs, by its path in the repository: what `code_version` is the
     digest of."""
+    stretches: Stretches = Field(default_factory=dict)
+    """The trainings that made it, a policy: which machine trained which steps. No part of the content, since the same
+    policy comes of it however often it was interrupted."""
     config: dict[str, Any] = Field(default_factory=dict)
     """The run's configuration, but for where its state is: more than the stage reads, and what `config_digest` is
     of."""

@@ -23,7 +23,7 @@ from typing import Any, Final, Literal, get_args
 
 from pydantic import ValidationError
 
-from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.artifact import ArtifactKind, ArtifactRecord, Stretches
 from schemas.digests import file_sha256
 from schemas.disk import synchronize
 from schemas.errors import InputError
@@ -80,6 +80,7 @@ class ArtifactStore:
         mlflow_run_id: str | None = None,
         sources: Mapping[str, str] | None = None,
         config: Mapping[str, Any] | None = None,
+        stretches: Stretches | None = None,
     ) -> ArtifactRecord:
         """Make a filled draft an artifact, and return its record.
 
@@ -97,6 +98,7 @@ class ArtifactStore:
             mlflow_run_id: The MLflow run that describes it.
             sources: The sha256 of each file of that source, by its path in the repository.
             config: The run's configuration.
+            stretches: The stretches of training that made it.
 
         Raises:
             InputError: The store cannot be written or its disk is full.
@@ -121,6 +123,7 @@ class ArtifactStore:
             columns=_columns(draft, files),
             sources=dict(sources or {}),
             config=dict(config or {}),
+            stretches=stretches or {},
         )
         self._admit(draft, record)
         return record

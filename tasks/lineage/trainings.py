@@ -1,7 +1,7 @@
 """Which trainings in a mirror made a policy: their stretches on machines, and the checkpoints that are left of them.
 
-The mirror is read elsewhere and handed in. A training is known for a policy's by its bytes: one of its checkpoints has
-the very weights of the policy's adapter.
+The mirror is read elsewhere and handed in. A policy's record names its trainings; where it does not, one is known by
+its bytes: one of its checkpoints has the very weights of the policy's adapter.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,24 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from schemas.artifact import ArtifactRecord
+from schemas.artifact import ArtifactRecord, TrainingStretch
 from tasks.lineage.graph import Edge, Graph, Node
 from tasks.lineage.inventory import short
 
 WEIGHTS_SUFFIX: Final = "adapter_model.safetensors"
-
-
-@dataclass(frozen=True)
-class TrainingStretch:
-    """The steps that one machine trained."""
-
-    machine: str
-    from_step: int
-    to_step: int | None
-    """None while it is under way."""
-    ended: str | None
-    """Why it ended; None while it is under way."""
-    began_at: datetime
 
 
 @dataclass(frozen=True)
@@ -54,7 +41,13 @@ class MirroredTraining:
 
 
 def trainings_of(policy: ArtifactRecord, trainings: Iterable[MirroredTraining]) -> list[MirroredTraining]:
-    """Return the trainings that made a policy: several where each task was trained alone."""
+    """Return the trainings that made a policy: several where each task was trained alone.
+
+    Its record names them, with the machines, whatever the mirror still has; an older record does not.
+    """
+    if policy.stretches:
+        known = {training.name: training for training in trainings}
+        return [known.get(name, MirroredTraining(name, stretches, ())) for name, stretches in policy.stretches.items()]
     weights = _weights(policy)
     return [
         training for training in trainings if any(checkpoint.digests & weights for checkpoint in training.checkpoints)

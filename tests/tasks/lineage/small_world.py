@@ -9,13 +9,13 @@ from typing import Any
 
 import polars as pl
 
-from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.artifact import ArtifactKind, ArtifactRecord, TrainingStretch
 from schemas.prompts import PromptRow
 from tasks.lineage.artifacts import ArtifactStore
 from tasks.lineage.inventory import Inventory, read_inventory
 from tasks.lineage.models import read_versions
 from tasks.lineage.references import Registered
-from tasks.lineage.trainings import MirroredTraining, TrainingCheckpoint, TrainingStretch
+from tasks.lineage.trainings import MirroredTraining, TrainingCheckpoint
 from tasks.lineage.walk import Lineage, Walker
 from tests.prompt_tables import prompt_table, write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
@@ -75,8 +75,8 @@ class World:
             for step in (2, 4, 6)
         )
         stretches = (
-            TrainingStretch("spot-1", 0, 4, "preempted", NOON),
-            TrainingStretch("spot-2", 4, 6, "finished", NOON),
+            TrainingStretch(machine="spot-1", from_step=0, to_step=4, ended="preempted", began_at=NOON),
+            TrainingStretch(machine="spot-2", from_step=4, to_step=6, ended="finished", began_at=NOON),
         )
         return MirroredTraining("train-0", stretches, checkpoints)
 

@@ -208,7 +208,9 @@ def test_a_model_is_what_one_stage_makes_and_another_reads(recorder: Recorder, c
             made_policy.log_output(policy)
         with recorder.stage(pipeline, "train", {"base": base}, {}) as made_again:
             made_again.log_output(policy)
-        with recorder.stage(pipeline, "answer", {"base": base, "policy": policy, "unknown": POLICY}, {}) as answers:
+        with recorder.stage(
+            pipeline, "answer", {"base": base, "policy": policy, "unknown": artifact("policy", "e")}, {}
+        ) as answers:
             answers.log_output(artifact("answers", "6"))
     (base_model,) = models_of(client, made_base.run_id)[1]
     (policy_model,) = models_of(client, made_policy.run_id)[1]

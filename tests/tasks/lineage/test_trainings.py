@@ -34,3 +34,11 @@ def test_a_training_stands_between_the_policy_s_inputs_and_the_policy(world: Wor
 
 def test_an_evaluation_alone_has_no_training(world: World, tmp_path: Path) -> None:
     assert trainings_of(world.made["evaluate"], [world.training]) == []
+
+
+def test_the_machines_of_a_policy_are_known_when_its_mirror_is_gone(world: World) -> None:
+    stretches = {world.training.name: world.training.stretches}
+    policy = world.made["train"].model_copy(update={"stretches": stretches})
+    assert trainings_of(policy, [world.training]) == [world.training]
+    [training] = trainings_of(policy, [])
+    assert training.stretches == world.training.stretches
