@@ -1,6 +1,8 @@
-"""What several folders of tests share, made once a session, and the threads that a process of tests may use."""
+"""What several folders of tests share, made once a session, and what all tests are run with."""
 
 import os
+
+from hypothesis import settings
 
 from tests.prefect_server import prefect_server
 from tests.small_pipeline import pipeline
@@ -9,3 +11,7 @@ __all__ = ["pipeline", "prefect_server"]
 
 # Processes with a thread for each core would wait for one another; children inherit it, and torch reads it on import.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A property is no less true on a busy machine.
+settings.register_profile("unhurried", settings.get_profile(settings.get_current_profile_name()), deadline=None)
+settings.load_profile("unhurried")
