@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# The L4 comes when a training waits for it, and goes when none does.
+#
+#   l4.sh wake   on the machine that is always there: sets the size of the L4's instance group to 1 while runs wait
+#   l4.sh work   on the L4: runs the worker, and sets the size to 0 once no run has waited or run for a while
+#
+# Both only look at what is: a machine that Google took back, a look that failed, or a run that came in the very second in
+# which the machine goes, is put right by the next look.
+set -euo pipefail
+: "${PREFECT_API_URL:?is not set: the address of the Prefect server, http://HOST:4200/api}"
+: "${L4_GROUP:?is not set: projects/PROJECT/zones/ZONE/instanceGroupManagers/NAME}"
+
+# shellcheck source=infra/docker/tending.sh
+source "$(dirname "$0")/tending.sh"
+POOL=${L4_POOL:-l4-spot}
+PAUSE=${L4_SECONDS_BETWEEN_LOOKS:-30}
+LOOKS_WITHOUT_RUNS=${L4_LOOKS_WITHOUT_RUNS:-20}
+# A server that is away, for an update or for good, says nothing of its runs; the machine costs money all the same.
+LOOKS_WITHOUT_ANSWER=${L4_LOOKS_WITHOUT_ANSWER:-120}
+METADATA=${GCE_METADATA_HOST:-metadata.google.internal}
+COMPUTE=${L4_COMPUTE_URL:-https://compute.googleapis.com/compute/v1}
+
+say() { echo "$(date --utc +%FT%TZ) l4: $*" >&2; }
+
+WAITING='"SCHEDULED", "PENDING"'
+UNDER_WAY='"RUNNING", "CANCELLING"'
+
+runs() { # how many runs of the pool are in one of the states and to start by now, or within ten minutes
+    local credentials=""
+    if [[ -n ${PREFECT_API_AUTH_STRING:-} ]]; then credentials="user = \"$PREFECT_API_AUTH_STRING\""; fi
+    # By stdin: the list of processes would show a password that is an argument.
+    curl --fail --silent --show-error --max-time 5 --config - \
+        --header 'Content-Type: application/json' --data @<(cat <<JSON
+{"work_pools": {"name": {"any_": ["$POOL"]}},
+ "flow_runs": {"state": {"type": {"any_": [$1]}},
+               "expected_start_time": {"before_": "$(date --utc --date '10 minutes' +%FT%TZ)"}}}
+JSON
+    ) "$PREFECT_API_URL/flow_runs/count" <<<"$credentials"
+}
+
+resize() { # sets the size of the group
+    local answer token
+    answer=$(curl --fail --silent --show-error --max-time 10 --header 'Metadata-Flavor: Google' \
+        "http://$METADATA/computeMetadata/v1/instance/service-accounts/default/token") || return 1
+    token=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["access_token"])' <<<"$answer") || return 1
+    curl --fail --silent --show-error --max-time 30 --output /dev/null --request POST --config - \
+        "$COMPUTE/$L4_GROUP/resize?size=$1" <<<"header = \"Authorization: Bearer $token\"
+header = \"Content-Length: 0\""
+}
+
+wake() {
+    local waiting
+    say "watching the pool $POOL for $L4_GROUP"
+    while true; do
+        if ! waiting=$(runs "$WAITING"); then
+            say "the Prefect server at $PREFECT_API_URL gave no answer; asking again"
+        elif [[ $waiting -gt 0 ]]; then
+            resize 1 || say "$waiting runs wait, and the group could not be resized; trying again"
+        fi
+        pause "$PAUSE"
+    done
+}
+
+work() {
+    local empty=0 silent=0 waiting
+    # Google's notice reaches a container as SIGTERM: the runs save their work, and the group brings another machine.
+    trap 'end_worker; exit 0' TERM INT
+    start_worker "$POOL"
+    while [[ $empty -lt $LOOKS_WITHOUT_RUNS && $silent -lt $LOOKS_WITHOUT_ANSWER ]]; do
+        pause "$PAUSE"
+        if ! worker_lives; then
+            say "the worker ended by itself; starting it again"
+            start_worker "$POOL"
+        fi
+        if ! waiting=$(runs "$WAITING, $UNDER_WAY"); then
+            silent=$((silent + 1))
+        elif [[ $waiting -gt 0 ]]; then
+            empty=0 silent=0
+        else
+            empty=$((empty + 1)) silent=0
+        fi
+    done
+    say "the machine goes: no run for the last $empty looks, no answer for the last $silent"
+    # The worker first, so that it takes no run any more.
+    end_worker
+    until resize 0; do
+        say "the group could not be resized; trying again"
+        pause "$PAUSE"
+    done
+}
+
+case ${1:-} in
+    wake) trap 'exit 0' TERM INT; wake ;;
+    work) work ;;
+    *) echo "l4.sh: '${1:-}' is neither wake nor work; give one of them" >&2; exit 2 ;;
+esac

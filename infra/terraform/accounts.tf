@@ -1,0 +1,62 @@
+# Two machines, two accounts, and no key of either: each gets its credentials from its own metadata server.
+resource "google_service_account" "server" {
+  account_id   = "tucano-server"
+  display_name = "Prefect, MLflow and the CPU worker"
+}
+
+resource "google_service_account" "l4" {
+  account_id   = "tucano-l4"
+  display_name = "The L4 worker"
+}
+
+# The small machine wakes the L4, and the L4 sends itself away. Google has no such role for one group, nor a condition
+# on groups: both may resize any group of the project, so give this a project of its own.
+resource "google_project_iam_custom_role" "resize" {
+  role_id     = "tucanoResize"
+  title       = "Resize instance groups"
+  permissions = ["compute.instanceGroupManagers.get", "compute.instanceGroupManagers.update"]
+}
+
+resource "google_project_iam_member" "resize" {
+  for_each = {
+    server = google_service_account.server.member
+    l4     = google_service_account.l4.member
+  }
+
+  project = var.project
+  role    = google_project_iam_custom_role.resize.id
+  member  = each.value
+}
+
+resource "google_project_iam_member" "logs" {
+  for_each = {
+    server = google_service_account.server.member
+    l4     = google_service_account.l4.member
+  }
+
+  project = var.project
+  role    = "roles/logging.logWriter"
+  member  = each.value
+}
+
+# People reach the machines through Google's tunnel, under their own names.
+resource "google_project_iam_member" "operators" {
+  for_each = {
+    for pair in setproduct(
+      var.operators,
+      ["roles/compute.osAdminLogin", "roles/compute.viewer", "roles/iap.tunnelResourceAccessor"],
+    ) : join(" ", pair) => { member = pair[0], role = pair[1] }
+  }
+
+  project = var.project
+  role    = each.value.role
+  member  = each.value.member
+}
+
+resource "google_service_account_iam_member" "operators_log_in" {
+  for_each = var.operators
+
+  service_account_id = google_service_account.server.name
+  role               = "roles/iam.serviceAccountUser"
+  member             = each.value
+}

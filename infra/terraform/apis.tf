@@ -1,0 +1,15 @@
+resource "google_project_service" "used" {
+  for_each = toset(concat(
+    [
+      "artifactregistry.googleapis.com",
+      "compute.googleapis.com",
+      "iap.googleapis.com",
+      "secretmanager.googleapis.com",
+      "storage.googleapis.com",
+    ],
+    var.vertex ? ["aiplatform.googleapis.com"] : [],
+  ))
+
+  service            = each.value
+  disable_on_destroy = false
+}

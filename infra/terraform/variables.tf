@@ -1,0 +1,45 @@
+variable "project" {
+  description = "Google Cloud project, with billing and a quota of one preemptible L4."
+  type        = string
+}
+
+variable "region" {
+  description = "Where everything is. Google has no L4 in São Paulo; customers' data leave Brazil with any other region."
+  type        = string
+  default     = "us-central1"
+}
+
+variable "zone" {
+  description = "Where both machines are: a zone of the region with L4s."
+  type        = string
+  default     = "us-central1-a"
+}
+
+variable "bucket" {
+  description = "Name of the bucket for checkpoints, artifacts and MLflow's files; unique in the world."
+  type        = string
+}
+
+variable "server_machine_type" {
+  description = "The machine that is always there. e2-small holds the servers alone; the CPU worker answers prompts too."
+  type        = string
+  default     = "e2-standard-2"
+}
+
+variable "image_tag" {
+  description = "Tag of the workers' images in the registry."
+  type        = string
+  default     = "latest"
+}
+
+variable "vertex" {
+  description = "Let the small machine run trainings as jobs of Vertex AI, instead of the instance group."
+  type        = bool
+  default     = false
+}
+
+variable "operators" {
+  description = "Who may reach the machines through Google's tunnel, such as user:ana@example.com."
+  type        = set(string)
+  default     = []
+}
