@@ -77,13 +77,13 @@ def _roll_back(config: "Config") -> "Rollback":
     """Move the alias back, and record it as a run; no model is read or written."""
     from flows.interruption import interruptible
     from flows.registry import open_registry
-    from flows.session import EXPERIMENT, artifacts_folder, mlflow_store, state_folder
+    from flows.session import artifacts_folder, state_folder
+    from flows.stage import open_recorder
     from tasks.lineage.artifacts import ArtifactStore
-    from tasks.lineage.recorder import Recorder
 
     names = config.promote
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
-        recorder, registry = Recorder(*mlflow_store(config.state), EXPERIMENT), open_registry(config)
+        recorder, registry = open_recorder(config), open_registry(config)
         recorder.end_abandoned()
         back = registry.holder(names.model_name, names.previous_alias)
         if back is not None:

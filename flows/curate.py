@@ -10,7 +10,9 @@ from prefect import flow
 from flows.shard_runners import map_shards
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.config import Config, PolicyConfig
+from schemas.progress import Progress
 from tasks.curate import stage as curate_stage
+from tasks.lineage.recorder import StageRun
 from tasks.lineage.source import file_digests
 
 TOKENIZER_FILES = {".json", ".txt", ".jinja", ".model"}
@@ -20,6 +22,10 @@ TOKENIZER_FILES = {".json", ".txt", ".jinja", ".model"}
 @flow(name="curate", flow_run_name="curate-seed{config.seed}", validate_parameters=False)
 def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bool = False) -> StageResult:
     """Make the dataset out of the prompts."""
+
+    def work(output: Path, progress: Progress, _: StageRun) -> None:
+        curate_stage.run(config.curate, config.policy, prompts.path, output, progress, map_shards(config.curate))
+
     stage = Stage(
         name="curate",
         kind="dataset",
@@ -34,9 +40,7 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
         ),
         config_digest=config_digest(_what_decides(config)),
         inputs={"prompts": prompts.record},
-        work=lambda output, progress, _: curate_stage.run(
-            config.curate, config.policy, prompts.path, output, progress, map_shards(config.curate)
-        ),
+        work=work,
         summary=_figures,
         reports=("README.md", "summary.json"),
     )

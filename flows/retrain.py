@@ -2,34 +2,27 @@
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from prefect import flow, get_run_logger
-from prefect.runtime import deployment, flow_run
+from prefect.runtime import flow_run
 
 from flows.audit import audit
 from flows.base import base
 from flows.curate import curate
+from flows.deployed import deployed
 from flows.evaluate import evaluate
 from flows.promote import promote, read_decision
 from flows.registry import open_registry
-from flows.rescheduling import rescheduled
 from flows.scores import known_scores, people_scores
-from flows.session import BYTES_NEEDED, state_folder
 from flows.stage import FRESH_FOLDER, StageResult, open_recorder, open_store
 from flows.synthesize import synthesize
 from flows.train import best_seed, stage_name, train
 from schemas.config import Config
 from tasks.commerce.registry import reward_version
 from tasks.evaluate.compare import read_report
-from tasks.policy.child import SECONDS_TO_END
-
-NOTICES_TO_REST = 2
-"""How long an interrupted run rests, as a multiple of the time that a machine's notice leaves: the machine is gone
-then, also where its worker would take the run some seconds early."""
 
 Until = Literal["audit", "train", "evaluate", "promote"]
 
@@ -69,25 +62,6 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
     """
     with deployed(config):
         return run_chain(config, fresh=fresh, until=until)
-
-
-@contextmanager
-def deployed(config: Config) -> Iterator[None]:
-    """Be what a run of a deployment must be: scheduled again where it is interrupted, and alone in its state folder.
-
-    Elsewhere the command sees to both.
-    """
-    # The folder is let go first: once the run is scheduled, its next worker wants it.
-    with rescheduled(NOTICES_TO_REST * config.train.preemption.seconds), _alone(config):
-        yield
-
-
-def _alone(config: Config) -> AbstractContextManager[None]:
-    """Hold the state folder where no command does: in a run of a deployment, until it ends or is suspended."""
-    if deployment.id is None:
-        return nullcontext()
-    # The run before may still be ending on this machine, with this one's own work.
-    return state_folder(config, bytes_needed=BYTES_NEEDED, patience=SECONDS_TO_END)
 
 
 def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:

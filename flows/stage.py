@@ -23,6 +23,7 @@ from schemas.artifact import ArtifactKind, ArtifactRecord, Stretches
 from schemas.config import Config
 from schemas.progress import Progress
 from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.openlineage import LineageRun, open_emitter
 from tasks.lineage.recorder import Recorder, StageRun
 from tasks.lineage.source import source_digest, source_files
 
@@ -100,7 +101,7 @@ def open_store(config: Config) -> ArtifactStore:
 
 def open_recorder(config: Config) -> Recorder:
     """Open MLflow's store in the state folder."""
-    return Recorder(*mlflow_store(config.state), EXPERIMENT)
+    return Recorder(*mlflow_store(config.state), EXPERIMENT, state=str(config.state.root.resolve()))
 
 
 def _key(_: Any, parameters: dict[str, Any]) -> str:
@@ -114,12 +115,13 @@ def _key(_: Any, parameters: dict[str, Any]) -> str:
 )
 def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[str, str]:  # noqa: ARG001 - the cache's key
     store = open_store(config)
-    run_id = flow_run.get_id()
+    inputs = {**stage.inputs, **stage.permits}
     with (
         store.draft() as draft,
-        open_recorder(config).stage(
-            pipeline_run, stage.name, {**stage.inputs, **stage.permits}, _tags(stage)
-        ) as mlflow_run,
+        open_recorder(config).stage(pipeline_run, stage.name, inputs, _tags(stage)) as mlflow_run,
+        _told_to_catalogues(
+            config, LineageRun(stage.name, mlflow_run.run_id, pipeline_run, tuple(inputs.values()))
+        ) as made,
         _watched(stage.name) as progress,
     ):
         began = time.monotonic()
@@ -131,8 +133,8 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
             stage=stage.name,
             code_version=stage.code_version,
             config_digest=stage.config_digest,
-            inputs={role: record.sha256 for role, record in {**stage.inputs, **stage.permits}.items()},
-            prefect_run_id=run_id,
+            inputs={role: record.sha256 for role, record in inputs.items()},
+            prefect_run_id=flow_run.get_id(),
             mlflow_run_id=mlflow_run.run_id,
             sources=source_files(*stage.sources),
             config=config.model_dump(mode="json", exclude={"state"}),
@@ -141,11 +143,29 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
         path = store.path(record.sha256)
         mlflow_run.log_output(record, [path / name for name in stage.reports])
         mlflow_run.log_figures(stage.summary(path))
+        made.append(record)
     return {"uri": path.as_uri(), "sha256": record.sha256}
 
 
 def _tags(stage: Stage) -> dict[str, str]:
     return {"code_version": stage.code_version, "config_digest": stage.config_digest, "stage_key": stage.key}
+
+
+@contextmanager
+def _told_to_catalogues(config: Config, run: LineageRun) -> Iterator[list[ArtifactRecord]]:
+    """Tell of a stage by OpenLineage, where the configuration says to whom; what it made is put into the list."""
+    made: list[ArtifactRecord] = []
+    emitter = open_emitter(config.lineage, say)
+    if emitter is None:
+        yield made
+        return
+    emitter.started(run)
+    try:
+        yield made
+    except BaseException as error:
+        emitter.failed(run, error)
+        raise
+    emitter.completed(run, *made)
 
 
 @contextmanager

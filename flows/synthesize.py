@@ -11,6 +11,8 @@ from flows.console import say
 from flows.stage import Stage, StageResult, config_digest, run_stage
 from schemas.config import Config, SynthesizeConfig
 from schemas.endpoint_section import HOW_IT_IS_REACHED
+from schemas.progress import Progress
+from tasks.lineage.recorder import StageRun
 from tasks.lineage.source import file_digests
 from tasks.synthesize import stage as synthesize_stage
 
@@ -18,6 +20,10 @@ from tasks.synthesize import stage as synthesize_stage
 @flow(name="synthesize", flow_run_name="synthesize-seed{config.seed}", validate_parameters=False)
 def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageResult:
     """Make the store and the prompts."""
+
+    def work(output: Path, progress: Progress, _: StageRun) -> None:
+        synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root)
+
     stage = Stage(
         name="synthesize",
         kind="prompts",
@@ -35,9 +41,7 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
         ),
         config_digest=config_digest(config.seed, _what_decides(config.synthesize)),
         inputs={},
-        work=lambda output, progress, _: synthesize_stage.run(
-            config.synthesize, config.seed, output, progress, config.state.root
-        ),
+        work=work,
         summary=_figures,
         reports=("summary.json",),
     )

@@ -5,8 +5,9 @@ from typing import Any
 from prefect import flow
 from prefect.runtime import flow_run
 
+from flows.deployed import deployed
 from flows.handed_training import DECIDING, Given, answer_for, fetch, open_shared
-from flows.retrain import deployed, run_chain
+from flows.retrain import run_chain
 from flows.stage import StageResult, open_recorder, open_store
 from flows.train import train, training_key
 from schemas.config import Config

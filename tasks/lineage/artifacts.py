@@ -4,6 +4,7 @@
     root/<kind>/<sha256>/record.json   schemas.artifact.ArtifactRecord
     root/<kind>/<sha256>/record.sha256 the record's own digest, as sha256sum writes and checks it
     root/drafts/<random>/content/...   what a stage is making
+    root/drafts/<random>.lock          held by whoever is making it
 
 A draft becomes an artifact by one rename, so an artifact is either there as a whole or not at all.
 """
@@ -21,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
+from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from schemas.artifact import ArtifactKind, ArtifactRecord, Stretches
@@ -59,13 +61,17 @@ class ArtifactStore:
             InputError: The store cannot be written or its disk is full, also where the block finds that out.
         """
         home = self._drafts / uuid.uuid4().hex
-        try:
-            with self._writing():
-                (home / CONTENT_FOLDER).mkdir(parents=True)
-                yield home / CONTENT_FOLDER
-        finally:
-            # Gone already after a commit; what cannot be removed waits for `clean_drafts`.
-            shutil.rmtree(home, ignore_errors=True)
+        with self._writing():
+            self._drafts.mkdir(parents=True, exist_ok=True)
+            # While it is held, nobody cleans the draft away; the system lets it go with the process.
+            with FileLock(_lock_of(home)):
+                try:
+                    (home / CONTENT_FOLDER).mkdir(parents=True)
+                    yield home / CONTENT_FOLDER
+                finally:
+                    # Gone already after a commit; what cannot be removed waits for `clean_drafts`.
+                    shutil.rmtree(home, ignore_errors=True)
+                    _lock_of(home).unlink(missing_ok=True)
 
     def commit(
         self,
@@ -212,14 +218,20 @@ class ArtifactStore:
             yield name, "added"
 
     def clean_drafts(self) -> None:
-        """Remove what killed processes left unfinished; only for whoever holds the state folder's lock.
+        """Remove what killed processes left unfinished; what another process is filling stays.
 
         Raises:
             InputError: The store cannot be written.
         """
         with self._writing():
-            for draft in self._drafts.glob("*"):
-                shutil.rmtree(draft)
+            for home in {path.with_suffix("") for path in self._drafts.glob("*")}:
+                try:
+                    with FileLock(_lock_of(home), timeout=0):
+                        if home.exists():
+                            shutil.rmtree(home)
+                        _lock_of(home).unlink(missing_ok=True)
+                except Timeout:
+                    continue
 
     def _is_whole(self, sha256: str) -> bool:
         try:
@@ -265,6 +277,10 @@ class ArtifactStore:
             return False
         path, root = Path(error.filename).absolute(), self._root.absolute()
         return path.is_relative_to(root) or root.is_relative_to(path)
+
+
+def _lock_of(draft: Path) -> Path:
+    return draft.with_suffix(".lock")
 
 
 def _is_disk_full(error: Exception) -> bool:

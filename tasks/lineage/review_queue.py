@@ -15,11 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from schemas.errors import InputError
 from schemas.progress import Progress
-from tasks.lineage.mlflow_client import SQLITE_PREFIX, milliseconds_now
+from tasks.lineage.mlflow_client import SQLITE_PREFIX, milliseconds_now, shown_address
 from tasks.lineage.recorder import Recorder
 
 # MLflow tries for minutes to reach a server that is not there.
@@ -111,8 +110,8 @@ def review_store(tracking_uri: str, artifact_root: Path | None, experiment: str)
     except MlflowException as error:
         # MLflow's own message may quote a row.
         raise InputError(
-            f"MLflow at {_shown(tracking_uri)} did not do as asked ({error.error_code}); see that it runs and that you "
-            "may write there, then run the same command again: it goes on from what is done"
+            f"MLflow at {shown_address(tracking_uri)} did not do as asked ({error.error_code}); see that it runs and "
+            "that you may write there, then run the same command again: it goes on from what is done"
         ) from error
 
 
@@ -140,7 +139,7 @@ class ReviewStore:
         page = f"/#/experiments/{self._experiment_id}/review-queue"
         if self._uri.startswith(SQLITE_PREFIX):
             return f"run `tucano ui`, then open {page} at MLflow's address"
-        return f"open {_shown(self._uri)}{page}"
+        return f"open {shown_address(self._uri)}{page}"
 
     def publish(self, completions: Sequence[Completion], sheet: str, progress: Progress) -> int:
         """Make a trace of each completion that has none, and return how many were made.
@@ -325,9 +324,3 @@ def _as_answer(audit_id: str, assessment: Any) -> Answer:
 
 def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def _shown(uri: str) -> str:
-    """Return an address without the password that may be in it."""
-    parts = urlsplit(uri)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")

@@ -103,7 +103,8 @@ def mlflow_server(home: Path, address: str) -> Iterator[str]:
     users = home / "users.ini"
     users.write_text(
         "[mlflow]\ndefault_permission = READ\n"
-        f"database_uri = postgresql://{address}/mlflow_users\nadmin_username = admin\nadmin_password = {PASSWORD}\n"
+        f"database_uri = postgresql+psycopg2://{address}/mlflow_users\n"
+        f"admin_username = admin\nadmin_password = {PASSWORD}\n"
         "authorization_function = mlflow.server.auth:authenticate_request_basic_auth\n",
         encoding="utf-8",
     )
@@ -113,7 +114,14 @@ def mlflow_server(home: Path, address: str) -> Iterator[str]:
         server = subprocess.Popen(
             [
                 *(sys.executable, "-m", "mlflow", "server", "--app-name", "basic-auth", "--host", "127.0.0.1"),
-                *("--port", str(port), "--workers", "1", "--backend-store-uri", f"postgresql://{address}/mlflow"),
+                *(
+                    "--port",
+                    str(port),
+                    "--workers",
+                    "1",
+                    "--backend-store-uri",
+                    f"postgresql+psycopg2://{address}/mlflow",
+                ),
                 *("--serve-artifacts", "--artifacts-destination", str(home / "artifacts")),
             ],
             env={

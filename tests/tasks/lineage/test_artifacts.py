@@ -166,13 +166,22 @@ def test_a_draft_that_fails_or_is_not_committed_leaves_nothing(store: ArtifactSt
 
 def test_a_killed_draft_is_no_artifact_and_is_cleaned(store: ArtifactStore, tmp_path: Path) -> None:
     kept = commit(store)
-    killed = store.draft()
-    abandoned = killed.__enter__()
+    # As a process leaves it that was killed, with which the lock goes.
+    abandoned = tmp_path / "artifacts" / "drafts" / "0123" / "content"
+    abandoned.mkdir(parents=True)
     write(abandoned, {"other": b"half"})
     store.clean_drafts()
     assert not abandoned.exists()
     store.verify(kept.sha256)
     assert not any((tmp_path / "artifacts" / "drafts").iterdir())
+
+
+def test_cleaning_leaves_what_another_process_is_making(store: ArtifactStore, tmp_path: Path) -> None:
+    with store.draft() as draft:
+        write(draft, FILES)
+        ArtifactStore(tmp_path / "artifacts").clean_drafts()
+        record = store.commit(draft, kind="dataset", stage="curate", code_version="c", config_digest="d", inputs={})
+    store.verify(record.sha256)
 
 
 def test_a_draft_that_is_no_artifact_is_refused(store: ArtifactStore) -> None:

@@ -12,7 +12,6 @@ from markdown_it import MarkdownIt
 
 from schemas.errors import InputError
 from schemas.progress import silent
-from tasks.lineage import review_queue
 from tasks.lineage.review_queue import (
     CUT_OFF,
     EMPTY,
@@ -247,10 +246,6 @@ def test_what_mlflow_refuses_is_one_sentence_without_its_words(folder: Path, uri
     ):
         store.publish_queue("push · 1", too_long, COMPLETIONS)
     assert "segredo" not in str(caught.value)
-
-
-def test_the_address_that_is_shown_holds_no_password() -> None:
-    assert review_queue._shown("https://ana:segredo@mlflow.example.com:8443/x/") == "https://mlflow.example.com:8443/x"
 
 
 @pytest.mark.integration

@@ -1,0 +1,132 @@
+"""A million rows of logs through `tucano monitor`, for `benchmarks.monitor`.
+
+The logs are the completions of the audit's sheet, good and bad ones of all six tasks, asked again and again over the
+last 34 days; an order number makes prompts differ. No answer has a reference, as in production, and each is scored by
+what its prompt tells; the queries run. The champion is a registered version whose test answers are the same
+completions.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from schemas.config import AUDIT_FOLDER, StateConfig
+
+ROWS: Final = 1_000_000
+ASKED: Final = 4
+"""How often each different answer is in the logs."""
+LIMIT: Final = 180.0
+"""Seconds that a million rows may take, start included."""
+DAYS: Final = 34
+MODEL: Final = "tucano2-commerce"
+ROLLOUTS: Final = AUDIT_FOLDER / "rollouts.jsonl"
+TOLD: Final = (0, 3)
+"""Exit codes of `tucano monitor`: the promise is kept, or it is not."""
+
+
+@dataclass(frozen=True)
+class Took:
+    """How long it took."""
+
+    wall: float
+    """Seconds of the command, start included."""
+    steps: Mapping[str, float]
+    """Seconds of its steps."""
+    megabytes: float
+    """Of the logs."""
+    different: int
+    """Different answers among the rows."""
+
+
+def measured(rows: int, asked: int = ASKED) -> Took:
+    """Write logs, and let `tucano monitor` look at them.
+
+    Args:
+        rows: Answers.
+        asked: How often each different one is among them.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        state, logs = Path(folder) / "state", Path(folder) / "logs.jsonl"
+        _promote(state)
+        with logs.open("w", encoding="utf-8") as file:
+            file.writelines(_lines(rows, asked))
+        line = [sys.executable, "-m", "flows", "monitor", str(logs), "--profile", "local", "--json"]
+        line += ["--set", f"state.root={state}"]
+        began = time.monotonic()
+        ended = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=False)
+        wall = time.monotonic() - began
+        if ended.returncode not in TOLD:
+            raise RuntimeError(f"tucano monitor ended with {ended.returncode}")
+        document = json.loads(ended.stdout)
+        if document["logs"]["answers"] != rows:
+            raise RuntimeError(f"of {rows:,} rows {document['logs']['answers']:,} were looked at")
+        return Took(wall, document["seconds"], logs.stat().st_size / 1e6, -(-rows // asked))
+
+
+def _lines(rows: int, asked: int) -> Iterator[str]:
+    """Yield the logs, one JSON object a line, in the order of their times."""
+    given = [json.loads(line) for line in ROLLOUTS.read_text(encoding="utf-8").splitlines()]
+    known = [
+        (json.dumps(each["prompt"], ensure_ascii=False)[:-1], each["task"], json.dumps(each["completion"]))
+        for each in given
+    ]
+    different = -(-rows // asked)
+    first = datetime.now(UTC) - timedelta(days=DAYS)
+    step = timedelta(days=DAYS) / (rows + 1)
+    for row in range(rows):
+        number = row % different
+        prompt, task, completion = known[number % len(known)]
+        yield (
+            f'{{"time": "{(first + row * step).isoformat()}", "task": "{task}", "prompt": {prompt}\\nPedido '
+            f'{number // len(known)}", "completion": {completion}, "latency_ms": {400 + row % 900}, '
+            f'"cost": {0.0001 * (1 + row % 7):.4f}, "model_version": "{MODEL}/1"}}\n'
+        )
+
+
+def _promote(root: Path) -> None:
+    """Make a state folder whose champion answered the audit's prompts in its evaluation."""
+    from flows.session import EXPERIMENT, mlflow_store
+    from tasks.commerce.registry import reward_version
+    from tasks.evaluate.answers_file import ROLLOUTS_FILE
+    from tasks.evaluate.compare import write_report
+    from tasks.lineage.recorder import Recorder
+    from tasks.lineage.registry import Registry
+    from tests.flows.promotable import BLOCK, commit
+
+    report: dict[str, Any] = {"overall": BLOCK, "tasks": {}, "gate": {"verdict": "promote", "reasons": []}}
+    report |= {"identities": {"rewards": f"grounded {reward_version()}"}, "ground_truth": None}
+    policy = commit(root, "policy", lambda folder: (folder / "weights").write_bytes(b"w"))
+    prompts = commit(root, "prompts", lambda folder: shutil.copytree(AUDIT_FOLDER / "store", folder / "store"))
+    answers = commit(
+        root, "answers", lambda folder: shutil.copyfile(ROLLOUTS, folder / ROLLOUTS_FILE), {"policy": policy.sha256}
+    )
+    inputs = {"prompts": prompts.sha256, "answers-tuned": answers.sha256}
+    evaluation = commit(root, "evaluation", lambda folder: write_report(report, folder), inputs)
+    uri, artifacts = mlflow_store(StateConfig(root=root))
+    recorder, registry = Recorder(uri, artifacts, EXPERIMENT), Registry(uri)
+    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "promote", {}, {}) as stage:
+        version = registry.register(
+            stage.run_id,
+            MODEL,
+            policy=policy,
+            evaluation=evaluation,
+            verdict="promote",
+            metrics={},
+            base_model=None,
+            load_in_4bit=False,
+        )
+    promotion = commit(
+        root,
+        "promotion",
+        lambda folder: (folder / "decision.json").write_text("{}", encoding="utf-8"),
+        {"policy": policy.sha256, "evaluation": evaluation.sha256},
+    )
+    registry.promote(MODEL, "champion", "previous", version.version, promotion=promotion.sha256)

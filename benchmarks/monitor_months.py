@@ -1,0 +1,96 @@
+"""Simulated months of a served model, whose true mean reward is known, for `benchmarks.monitor`.
+
+Rewards are in [0, 1] on a grid of .05, tied and skewed: a latent normal value cut off at 0 and 1, and one answer in
+twenty scores 0. The mix of tasks is another one each day. The baseline is drawn from the same rewards.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from typing import Final
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from schemas.monitor_config import MonitorConfig
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.monitor.baseline import Baseline
+from tasks.monitor.drift import drift_series
+from tasks.monitor.mean_error import Numbers, standard_error
+from tasks.monitor.reward_counts import RewardCounts
+
+MEANS: Final[Mapping[TaskName, float]] = {
+    "extraction": 0.722,
+    "sql_qa": 0.521,
+    "insights": 0.601,
+    "push": 0.439,
+    "sentiment": 0.850,
+    "churn": 0.650,
+}
+"""Mean reward by task: the final report's of its tuned model, and two more."""
+DAYS: Final = 30
+GRID: Final = np.arange(21) / 20
+_LATENT_SPREAD: Final = 0.45
+_ZEROS: Final = 0.05
+_MIX: Final = 6.0
+"""Concentration of the Dirichlet distribution of a day's mix: shares of .04 to .36, mostly."""
+_FIRST_DAY: Final = date(2026, 11, 1)
+_OFFSET_STEP: Final = 0.005
+
+
+@dataclass(frozen=True)
+class Month:
+    """A champion's month."""
+
+    prompts: int
+    """Prompts a task in its evaluation."""
+    requests: int = 1000
+    """Mean of a day."""
+    wander: float = 0.0
+    """Standard deviation of a day's true mean, of each task by itself."""
+    drop: float = 0.0
+    """By how much every task's mean falls."""
+    drop_day: int = 0
+    """From which day on, from 0."""
+    days: int = DAYS
+
+    def alarm(self, stream: Sequence[int]) -> int | None:
+        """Draw such a month; return the first day, from 0, on which there is an alarm."""
+        rng = np.random.default_rng(stream)
+        baselines = [self._baseline(task, rng) for task in TASK_NAMES]
+        days = tuple(_FIRST_DAY + timedelta(day) for day in range(self.days))
+        counts = np.stack([self._day(day, rng) for day in range(self.days)], axis=1)
+        series = drift_series(RewardCounts(TASK_NAMES, days, GRID, counts), baselines, MonitorConfig())
+        return min((days.index(each.alarm) for each in series if each.alarm), default=None)
+
+    def _baseline(self, task: TaskName, rng: np.random.Generator) -> Baseline:
+        rewards = rng.choice(GRID, self.prompts, p=shares(task, 0.0))
+        error = standard_error(np.array(self.prompts), rewards.sum(), (rewards**2).sum())
+        return Baseline(task, float(rewards.mean()), float(error), self.prompts, self.prompts)
+
+    def _day(self, day: int, rng: np.random.Generator) -> Numbers:
+        sizes = rng.multinomial(rng.poisson(self.requests), rng.dirichlet(np.full(len(TASK_NAMES), _MIX)))
+        offsets = rng.normal(size=len(TASK_NAMES)) * self.wander - (self.drop if day >= self.drop_day else 0.0)
+        return np.array(
+            [
+                rng.multinomial(size, shares(task, round(float(offset) / _OFFSET_STEP) * _OFFSET_STEP))
+                for task, size, offset in zip(TASK_NAMES, sizes, offsets, strict=True)
+            ],
+            dtype=float,
+        )
+
+
+@cache
+def shares(task: TaskName, offset: float) -> Numbers:
+    """Return the probabilities of the rewards of the grid, of a task whose mean is moved by an offset."""
+    edges = np.concatenate([[-np.inf], (GRID[:-1] + GRID[1:]) / 2, [np.inf]])
+
+    def at(latent: float) -> Numbers:
+        found = (1 - _ZEROS) * np.diff(ndtr((edges - latent) / _LATENT_SPREAD))
+        found[0] += _ZEROS
+        return np.asarray(found)
+
+    wanted = float(np.clip(MEANS[task] + offset, 0.02, 0.93))
+    return at(brentq(lambda latent: float(at(latent) @ GRID) - wanted, -6.0, 6.0))

@@ -1,0 +1,282 @@
+"""The monitor flow: what the champion answered in production, held against what its evaluation promised."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.events import emit_event
+from prefect.runtime import flow_run
+
+from flows.console import say
+from flows.pages import linked_to_mlflow
+from flows.registry import open_registry
+from flows.rescheduling import rescheduled
+from flows.stage import Stage, StageResult, config_digest, open_recorder, open_store, run_stage
+from schemas.artifact import ArtifactRecord
+from schemas.config import Config
+from schemas.errors import InputError, Interrupted
+from schemas.progress import Progress
+from schemas.tasks import SpecName
+from tasks.curate.processes import in_processes
+from tasks.curate.scrub import may_hold_personal_data, scrub
+from tasks.evaluate.answers_file import ROLLOUTS_FILE
+from tasks.evaluate.compare import read_report
+from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.recorder import StageRun
+from tasks.lineage.registry import PolicyVersion
+from tasks.lineage.source import file_digests
+from tasks.monitor import stage as monitor_stage
+from tasks.monitor.logs import log_files
+from tasks.monitor.report import REPORT_PAGE
+from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, Champion, last_days, read_monitoring
+
+STAGE: Final = "monitor"
+SECONDS_TO_REST: Final = 60.0
+"""How long a run that was interrupted rests."""
+DRIFT_EVENT: Final = "tucano.drift"
+TOLD_FOLDER: Final = "alarms"
+"""Of the state: the alarms that the event was sent for, so that each starts one retraining, also after a kill."""
+SOURCES: Final = (
+    "schemas",
+    "flows/monitor.py",
+    "tasks.commerce",
+    "tasks.monitor",
+    "tasks.curate.scrub",
+    "tasks.curate.personal_numbers",
+    "tasks.curate.web_addresses",
+    "data/lexicons",
+    "data/wordings",
+)
+
+
+@dataclass(frozen=True)
+class Monitored:
+    """What a run of monitoring gave."""
+
+    stage: StageResult
+    found: Mapping[str, Any]
+    """`drift.json`."""
+    seconds: Mapping[str, float]
+    """Where the time went, by step; empty where the same logs were looked at before."""
+
+    @property
+    def drifted(self) -> bool:
+        """Whether there is an alarm."""
+        return bool(self.found["drift"]["found"])
+
+
+def run_name() -> str:
+    """Name a run by the day on which it was to start."""
+    return f"monitor-{flow_run.scheduled_start_time:%Y-%m-%d}"
+
+
+@flow(name=STAGE, flow_run_name=run_name)
+def monitor(config: Config, logs: Path | None = None) -> Monitored:
+    """Score the champion's production logs, look for drift, and where there is any, send the event `tucano.drift`.
+
+    Args:
+        config: The run's configuration.
+        logs: A file of logs or a folder of them; `monitor.logs` where not given.
+
+    Raises:
+        InputError: There is no champion, its evaluation is lost, or the logs cannot be read.
+    """
+    # Not alone in the state folder: a retraining holds it for days while it waits for its training.
+    with rescheduled(SECONDS_TO_REST):
+        given = logs or config.monitor.logs
+        if given is None:
+            raise InputError("no logs are given; name a file or folder of them, or set monitor.logs")
+        files = log_files(given)
+        recorder, tags = open_recorder(config), {"model": config.promote.model_name, "config_digest": config.digest()}
+        with recorder.pipeline(run_name(), tags) as run:
+            return _monitor(config, run, files)
+
+
+def _monitor(config: Config, pipeline_run: str, files: Sequence[Path]) -> Monitored:
+    champion, inputs, permits = _champion(config)
+    seconds: dict[str, float] = {}
+
+    def work(output: Path, progress: Progress, _: StageRun) -> None:
+        found = monitor_stage.run(
+            files,
+            config.monitor,
+            config.evaluate.cost,
+            champion,
+            scrub=_scrubbed,
+            map_chunks=partial(_in_processes, config.monitor.workers),
+            now=datetime.now(UTC),
+            output=output,
+            progress=progress,
+        )
+        seconds.update(found.seconds)
+
+    stage = Stage(
+        name=STAGE,
+        kind="monitoring",
+        sources=SOURCES,
+        config_digest=config_digest(
+            config.monitor.model_dump(mode="json", exclude={"logs", "workers"}),
+            config.evaluate.cost.model_dump(mode="json"),
+            champion.names,
+            file_digests(files),
+        ),
+        inputs=inputs,
+        permits=permits,
+        work=work,
+        summary=_figures,
+        reports=(REPORT_PAGE, REPORT_TEXT, DRIFT_FILE),
+    )
+    result = run_stage(stage, config, pipeline_run, fresh=False)
+    found = read_monitoring(result.path)
+    _show(config, result)
+    if found["drift"]["found"]:
+        _tell(config, champion, result, found["drift"])
+    return Monitored(result, found, seconds)
+
+
+def _champion(config: Config) -> tuple[Champion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
+    """Find the model that serves, what it was evaluated by, and how it was promoted.
+
+    Raises:
+        InputError: There is none, or its evaluation or its answers are lost.
+    """
+    names, store = config.promote, open_store(config)
+    version = open_registry(config).holder(names.model_name, names.alias)
+    if version is None:
+        raise InputError(
+            f"no version of {names.model_name} is `{names.alias}`, so nothing says what its answers should be worth; "
+            "promote one with `tucano retrain` or `tucano promote VERSION`"
+        )
+    try:
+        store.verify(version.evaluation)
+        evaluation = store.record(version.evaluation)
+        answers = _answers(store, evaluation, version)
+        store.verify(answers.sha256)
+    except ArtifactDamaged as error:
+        raise InputError(
+            f"what version {version.version} of {names.model_name} promised cannot be read: {error}; bring it back "
+            "from a backup of the state folder, or evaluate it anew with `tucano retrain`"
+        ) from None
+    inputs = {"evaluation": evaluation, "answers": answers}
+    with suppress(ArtifactDamaged):
+        # Only its store is read, for queries to run on; where it is gone, these are not scored, and the report says so.
+        store.verify(evaluation.inputs["prompts"])
+        inputs["prompts"] = store.record(evaluation.inputs["prompts"])
+    spec, reward_version = read_report(store.path(evaluation.sha256))["identities"]["rewards"].split()
+    champion = Champion(
+        model=names.model_name,
+        version=version.version,
+        alias=names.alias,
+        spec=_as_spec(spec),
+        reward_version=reward_version,
+        answers=store.path(answers.sha256) / ROLLOUTS_FILE,
+        store=store.path(inputs["prompts"].sha256) / "store" if "prompts" in inputs else None,
+        promoted_at=datetime.fromisoformat(version.promoted_at) if version.promoted_at else None,
+    )
+    promotions = [
+        record
+        for record in store.records("promotion")
+        if (record.inputs.get("policy"), record.inputs.get("evaluation")) == (version.policy, version.evaluation)
+    ]
+    return champion, inputs, {"promotion": promotions[0]} if promotions else {}
+
+
+def _as_spec(name: str) -> SpecName:
+    return "v4.2" if name == "v4.2" else "grounded"
+
+
+def _answers(store: ArtifactStore, evaluation: ArtifactRecord, version: PolicyVersion) -> ArtifactRecord:
+    """Return the champion's own answers to the test split, of those that its evaluation compared."""
+    for role, sha256 in evaluation.inputs.items():
+        if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == version.policy:
+            return record
+    raise ArtifactDamaged(f"evaluation {evaluation.sha256} names no answers of the policy {version.policy}")
+
+
+def _scrubbed(texts: pl.Series) -> pl.Series:
+    """Take the personal data out of texts, of which few hold any."""
+    suspects = texts.to_frame("text").select(may_hold_personal_data("text")).to_series().arg_true()
+    # `Series.scatter` would change the texts that were given.
+    clean = texts.to_list()
+    for place in suspects:
+        clean[place], _ = scrub(clean[place])
+    return pl.Series(texts.name, clean, pl.String)
+
+
+def _in_processes(workers: int, function: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[Any]:
+    try:
+        yield from in_processes(workers)(function, things)
+    except Interrupted:
+        raise Interrupted(
+            "a process that scored was killed, perhaps for want of memory; lower monitor.workers, and run the same "
+            "command again"
+        ) from None
+
+
+def _figures(folder: Path) -> Mapping[str, Any]:
+    found = read_monitoring(folder)
+    logs, last = found["logs"], last_days(folder)
+    return {
+        "answers": logs["answers"],
+        "left out": sum(logs["left_out"].values()),
+        **{f"mean reward {row['task']}": round(row["mean"], 3) for row in last},
+        "drift": "; ".join(found["drift"]["reasons"]) or "none",
+    }
+
+
+def _show(config: Config, result: StageResult) -> None:
+    """Show the figures on the run's page."""
+    rows = [
+        {name: round(value, 4) if isinstance(value, float) else str(value) for name, value in row.items()}
+        for row in last_days(result.path)
+    ]
+    create_table_artifact(key="monitoring-days", table=rows, description="The last day of each task")
+    text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
+    create_markdown_artifact(
+        key="monitoring",
+        markdown=linked_to_mlflow(text, result.record, config),
+        description="Does the champion keep its promise?",
+    )
+
+
+def _tell(config: Config, champion: Champion, result: StageResult, drift: Mapping[str, Any]) -> None:
+    """Send the event that starts a retraining, once for each alarm of each champion.
+
+    It is marked as sent after it was: killed in between, it is sent twice, and never not at all.
+    """
+    alarms = [f"{each['name']} {each['alarm']}" for each in drift["series"] if each["alarm"]]
+    alarms += [f"{each['task']} floor {each['day']}" for each in drift["floor"]]
+    folder = config.state.root / TOLD_FOLDER
+    marks = {alarm: folder / _mark(champion, result.record, alarm) for alarm in alarms}
+    new = [alarm for alarm, mark in marks.items() if not mark.exists()]
+    if not new:
+        say("drift: these alarms were told before; no event is sent")
+        return
+    emit_event(
+        DRIFT_EVENT,
+        resource={"prefect.resource.id": f"tucano.model.{champion.model}", "tucano.version": champion.version},
+        payload={
+            "alarms": new,
+            "reasons": list(drift["reasons"]),
+            "version": champion.version,
+            "artifact": result.record.sha256,
+        },
+    )
+    folder.mkdir(exist_ok=True)
+    for alarm in new:
+        marks[alarm].touch()
+    say(f"drift: the event {DRIFT_EVENT} is sent, for which the server's automation starts a retraining")
+
+
+def _mark(champion: Champion, record: ArtifactRecord, alarm: str) -> str:
+    told = [champion.names[0], record.inputs["evaluation"], alarm]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()

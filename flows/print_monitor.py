@@ -1,0 +1,54 @@
+"""What a person sees of monitoring in the terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flows.console import print_table, say
+
+if TYPE_CHECKING:
+    from flows.monitor import Monitored
+
+HEADER = ("task", "answers", "mean", "95 %", "promised", "valid", "p50 / p95 ms", "cost", "evidence")
+
+
+def print_monitoring(monitored: "Monitored", last_days: Sequence[Mapping[str, Any]]) -> None:
+    """Print the last day of each task beside its promise, what was left out, the cost and the alarms."""
+    found = monitored.found
+    logs, drift = found["logs"], found["drift"]
+    series = {each["name"]: each for each in drift["series"]}
+    rows = [_row(day, series.get(day["task"])) for day in last_days]
+    champion = found["champion"]
+    title = f"Version {champion['version']} of {champion['model']}, each task's last day up to {logs['last_day']}"
+    print_table(title, HEADER, rows)
+    say(f"{logs['answers']:,} answers since {logs['first_day']}, of {logs['rows']:,} rows")
+    for why, count in logs["left_out"].items():
+        say(f"left out: {count:,} {why}")
+    for note in found["notes"]:
+        say(f"note: {note}")
+    _print_cost(found["serving"])
+    if monitored.seconds:
+        say("seconds: " + ", ".join(f"{step} {seconds:.1f}" for step, seconds in monitored.seconds.items()))
+    say("drift:" if drift["found"] else "no drift: the champion answers as its evaluation promised")
+    for reason in drift["reasons"]:
+        say(f"- {reason}")
+
+
+def _row(day: Mapping[str, Any], series: Mapping[str, Any] | None) -> tuple[str, ...]:
+    return (
+        day["task"],
+        f"{day['answers']:,}",
+        f"{day['mean']:.3f}",
+        f"{day['low']:.2f}–{day['high']:.2f}",
+        f"{series['promised'][-1]:.3f}" if series else "-",
+        "-" if day["valid_share"] is None else f"{day['valid_share']:.1%}",
+        f"{day['latency_p50']:,.0f} / {day['latency_p95']:,.0f}",
+        "-" if day["cost_per_analysis"] is None else f"${day['cost_per_analysis']:.5f}",
+        f"{series['evidence'][-1]:.2g}" if series else "-",
+    )
+
+
+def _print_cost(serving: Mapping[str, Any]) -> None:
+    # Imports polars, which the command has by now.
+    from tasks.monitor.report import cost_sentence
+
+    say(cost_sentence(serving))

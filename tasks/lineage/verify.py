@@ -1,0 +1,53 @@
+"""Whether artifacts are still what their records say: every file hashed anew, and all that is wrong told at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from schemas.artifact import ArtifactKind
+from schemas.progress import Progress
+from tasks.lineage.artifacts import RECORD_FILE, ArtifactDamaged, ArtifactStore, Damage
+
+Fault = Damage | Literal["no record", "damaged record"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with an artifact."""
+
+    sha256: str
+    """The artifact."""
+    kind: ArtifactKind | None
+    """What it holds; None where the store has nothing of it."""
+    file: str | None
+    """The file, by its path in the artifact; None where it is about the artifact as a whole."""
+    what: Fault
+    """What is wrong with it."""
+
+
+def verify(store: ArtifactStore, sha256s: Sequence[str], progress: Progress) -> tuple[Finding, ...]:
+    """Hash every file of some artifacts and return all that differs from their records, in the order of the artifacts.
+
+    Args:
+        store: Where the artifacts are.
+        sha256s: The artifacts.
+        progress: Told of each artifact.
+    """
+    findings: list[Finding] = []
+    for done, sha256 in enumerate(sha256s, start=1):
+        findings += _findings(store, sha256)
+        progress(done, len(sha256s), "artifacts hashed")
+    return tuple(findings)
+
+
+def _findings(store: ArtifactStore, sha256: str) -> list[Finding]:
+    try:
+        home = store.path(sha256).parent
+    except ArtifactDamaged:
+        return [Finding(sha256, None, None, "missing")]
+    kind = cast("ArtifactKind", home.parent.name)
+    try:
+        return [Finding(sha256, kind, name, damage) for name, damage in store.damages(sha256)]
+    except ArtifactDamaged:
+        is_there = (home / RECORD_FILE).exists()
+        return [Finding(sha256, kind, None, "damaged record" if is_there else "no record")]

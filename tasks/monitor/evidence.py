@@ -1,0 +1,106 @@
+"""The evidence that a mean reward fell below a reference, day after day, with a known rate of false alarms.
+
+For each day on which a fall may have begun, a gambler starts with one coin and stakes a part of the fortune on every
+answer's falling short of a mean m: a reward x makes it 1 + stake * (m - x) times what it was. While the mean is m or
+more, no stake wins on average, whatever the rewards' distribution (Waudby-Smith and Ramdas, 2023, "Estimating means of
+bounded random variables by betting"). What m is, only the reference says, with its error: each m that is lower than the
+reference has a p-value by Student's t, and multiplies the fortune against it by .15 p^-.85, which on average is no more
+than one coin either, if m is the truth (Vovk and Wang, 2021, "E-values: calibration, combination and applications").
+Of all m the one counts that leaves the smallest fortune, less a tolerance, which is no drift.
+
+The sum of the fortunes of all first days, a Shiryaev-Roberts e-detector, grows by one coin a day at most on average.
+So the chance that it reaches N coins within T days is T / N at most, for every T, and the mean time until it does is
+N / 2 days at least (Shin, Ramdas and Rinaldo, 2023, "E-detectors"). Looking daily costs nothing more. That is over all
+evaluations, lucky ones too, and is approximate only as far as Student's t of the reference is.
+
+A day's answers are not independent where a campaign or a batch of alike prompts makes them, so a day is worth
+`DAY_ANSWERS` answers at most, however many there are (a power of 1 or less of an e-value is one too).
+
+No library does this: confseq has no change detection, and river's detectors state no rate of false alarms.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import t as student
+
+from tasks.monitor.mean_error import Numbers
+from tasks.monitor.reference import Promise, reference_of
+from tasks.monitor.reward_counts import RewardCounts
+
+STAKES: Final = np.array([0.08, 0.2, 0.4, 0.7, 0.95])
+"""The gambler's coin is shared out among these alike, so that one is near the best for small falls and for large."""
+DAY_ANSWERS: Final = 1000
+_CALIBRATION: Final = 0.15
+_MEANS: Final = np.arange(1001) / 1000
+"""The means that are staked against: each is rounded down to one of these."""
+_LEVELS: Final = 32
+"""At so many p-values of the reference is looked for the smallest fortune; between two, what is smaller of both."""
+_MOST_FREEDOM: Final = 1000
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The fortunes by first day and day, as logarithms."""
+
+    log_fortunes: Numbers
+    """Shape (first days, days); minus infinity where the first day is later."""
+
+    @property
+    def log_sums(self) -> Numbers:
+        """The logarithm of their sum at the end of each day."""
+        return np.asarray(logsumexp(self.log_fortunes, axis=0))
+
+    def likeliest_start(self, day: int) -> int:
+        """Return from which day on the evidence of a day is greatest."""
+        return int(np.argmax(self.log_fortunes[:, day]))
+
+
+def evidence_against(promise: Promise, rewards: RewardCounts, tolerance: float, log_enough: float) -> Evidence:
+    """Gather the evidence against the promise of some tasks together, or of one.
+
+    Args:
+        promise: What the evaluation measured.
+        rewards: What was given, of the same tasks; each day has an answer.
+        tolerance: The loss that is no drift.
+        log_enough: The logarithm of the sum that will be enough; evidence far above it is cut off.
+    """
+    days = len(rewards.days)
+    reference = reference_of(promise, rewards)
+    # A reference that is further off than this would be an alarm by its luck alone.
+    log_p = np.linspace(np.log(0.5), -(log_enough + 2) / (1 - _CALIBRATION), _LEVELS)
+    distances = _distances(np.exp(log_p), reference.freedom)
+    answers = rewards.answers
+    promised = promise.mean @ answers / answers.sum(axis=0)
+    # Shape (first days, days, levels): how far below the promise the mean is that is staked against.
+    lowered = (promised - reference.mean)[..., None] + reference.error[..., None] * distances + tolerance
+    growth = _log_growth(promise, rewards, lowered)
+    before = np.arange(days)[:, None] > np.arange(days)
+    growth[:, before] = 0.0
+    by_stake = growth.cumsum(axis=2)
+    highest = by_stake.max(axis=0)
+    fortunes = highest + np.log(np.exp(by_stake - highest).mean(axis=0))
+    log_calibrated = np.log(_CALIBRATION) - (1 - _CALIBRATION) * np.concatenate([[0.0], log_p[:-1]])
+    return Evidence(np.where(before, -np.inf, (fortunes + log_calibrated).min(axis=2)))
+
+
+def _distances(p: Numbers, freedom: Numbers) -> Numbers:
+    """Return how many standard errors are exceeded with each probability, shape of the freedom and then of p."""
+    whole = np.clip(np.floor(freedom), 1, _MOST_FREEDOM)
+    values, which = np.unique(whole, return_inverse=True)
+    return np.asarray(student.isf(p, values[:, None])[which.reshape(whole.shape)])
+
+
+def _log_growth(promise: Promise, rewards: RewardCounts, lowered: Numbers) -> Numbers:
+    """Return the logarithm of each stake's growth in each day, shape of the stakes and then of `lowered`."""
+    # Shape (stakes, means, rewards), then for each task (stakes, means, days).
+    by_answer = np.log1p(STAKES[:, None, None] * (_MEANS[:, None] - rewards.rewards))
+    days = np.arange(len(rewards.days))[:, None]
+    growth: Numbers = np.zeros((len(STAKES), *lowered.shape))
+    for task, mean in enumerate(promise.mean):
+        by_day = by_answer @ rewards.counts[task].T
+        step = np.floor(np.clip(mean - lowered, 0.0, 1.0) * (len(_MEANS) - 1)).astype(np.intp)
+        growth += by_day[:, step, days]
+    return np.asarray(growth * np.minimum(1.0, DAY_ANSWERS / rewards.answers.sum(axis=0))[:, None])

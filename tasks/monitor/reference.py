@@ -1,0 +1,80 @@
+"""What production is held against: the evaluation's mean, made surer by what production itself has shown since.
+
+An evaluation of 15 prompts a task can be lucky by more than the fall that is looked for. But each day on which the
+served model did as well as promised says so of hundreds of answers. So for a fall that may have begun on some day, the
+reference is the evaluation's mean and the mean of all days before that day, weighted by what each is known to. Days
+before never raise it: a model that was better than promised, and then is as good as promised, does not drift.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.monitor.mean_error import Numbers, freedom, standard_error
+from tasks.monitor.reward_counts import RewardCounts
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What an evaluation measured, by task in the order of the counts."""
+
+    mean: Numbers
+    """Mean reward, in [0, 1]."""
+    error: Numbers
+    """Its standard error."""
+    freedom: Numbers
+    """The error's degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A mean over the tasks in the mix of each day; shape (days on which a fall may have begun, days)."""
+
+    mean: Numbers
+    error: Numbers
+    freedom: Numbers
+
+
+def reference_of(promise: Promise, rewards: RewardCounts) -> Reference:
+    """Combine the evaluation and the days before each first day.
+
+    Args:
+        promise: What the evaluation measured.
+        rewards: What was given, of the same tasks; each day has an answer.
+    """
+    answers = rewards.answers
+    mix = answers / answers.sum(axis=0)
+    count, total, squares = (np.cumsum(each, axis=1) - each for each in (answers, rewards.total, rewards.squares))
+    evaluated = promise.mean @ mix
+    evaluated_variance, evaluated_freedom = _of_mix(promise.error[:, None] ** 2, promise.freedom[:, None], mix)
+    shown = (total / np.maximum(count, 1)).T @ mix
+    shown_variance, shown_freedom = _of_mix(standard_error(count, total, squares) ** 2, freedom(count), mix)
+    weight = evaluated_variance / (evaluated_variance + shown_variance)
+    variance = evaluated_variance * (1 - weight)
+    # Where a task was not answered before, its variance is infinite and its weight 0, and the product is taken as 0.
+    of_shown = np.where(weight > 0, weight**2 * np.where(weight > 0, shown_variance, 0.0), 0.0)
+    parts = ((1 - weight) ** 2 * evaluated_variance) ** 2 / evaluated_freedom + of_shown**2 / shown_freedom
+    return Reference(
+        mean=evaluated + weight * np.minimum(shown - evaluated, 0.0),
+        error=np.sqrt(variance),
+        freedom=variance**2 / parts,
+    )
+
+
+def _of_mix(variance: Numbers, degrees: Numbers, mix: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the variance of means over tasks and its degrees of freedom (Satterthwaite, 1946).
+
+    Args:
+        variance: Of each task's mean, shape (tasks, estimates); it may be infinite.
+        degrees: Its degrees of freedom, the same shape.
+        mix: Each task's share, shape (tasks, days).
+
+    Returns:
+        Both of shape (estimates, days); where the variance is infinite the degrees of freedom are 1.
+    """
+    known = np.isfinite(variance)
+    finite = np.where(known, variance, 0.0)
+    total = finite.T @ mix**2
+    unknown = (~known).astype(float).T @ mix > 0
+    degrees_of_total = total**2 / np.maximum((finite**2 / degrees).T @ mix**4, np.finfo(float).tiny)
+    return np.where(unknown, np.inf, total), np.where(unknown, 1.0, degrees_of_total)

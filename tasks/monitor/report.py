@@ -1,0 +1,200 @@
+"""The monitoring report: one HTML file that needs no network, and its short form as Markdown.
+
+Neither holds any text of a shopper or of a model: figures, and the names by which the logs call the models, which the
+page escapes and spells out. The same logs give the same bytes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from schemas.monitor_config import MonitorConfig
+from schemas.shown_text import as_shown
+from schemas.tasks import TASK_NAMES
+from tasks.monitor.drift import ALL, Drift
+
+REPORT_PAGE: Final = "report.html"
+TEMPLATE: Final = "report.html.j2"
+_UNKNOWN: Final = "–"
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the report is made of."""
+
+    document: Mapping[str, Any]
+    """`drift.json`."""
+    daily: pl.DataFrame
+    """The figures by task and day."""
+    drift: Drift
+    config: MonitorConfig
+
+
+@dataclass(frozen=True)
+class Line:
+    """The last day of one task, or of all, beside what was promised."""
+
+    name: str
+    day: str
+    answers: str
+    mean: str
+    interval: str
+    promised: str
+    valid: str
+    characters: str
+    latency: str
+    cost: str
+    verdict: str
+    """`drift`, `floor`, `as promised` or `no promise`; a dash where nothing was asked."""
+
+
+def headline(page: Page) -> str:
+    """Say in a sentence what was found."""
+    champion, logs = page.document["champion"], page.document["logs"]
+    who = f"Version {champion['version']} of {champion['model']}"
+    if not page.drift.found:
+        return f"{who} answers as well as its evaluation promised."
+    failed = len({each.name for each in page.drift.series if each.alarm} | {each.task for each in page.drift.floor})
+    where = "in one place" if failed == 1 else f"in {failed} places"
+    return f"{who} fell short {where} in the days up to {logs['last_day']}."
+
+
+def lines(page: Page) -> list[Line]:
+    """Return the last day of each task, `all` first."""
+    series = {each.name: each for each in page.drift.series}
+    low = {each.task for each in page.drift.floor}
+    found = []
+    for name in (ALL, *TASK_NAMES):
+        of_task = page.daily.filter(pl.col("task") == name)
+        if not of_task.height:
+            continue
+        last, known = of_task.row(-1, named=True), series.get(name)
+        # Of one task alone, all together are no series of their own.
+        verdict = "as promised" if known else _UNKNOWN if name == ALL else "no promise"
+        if name in low:
+            verdict = "floor"
+        if known is not None and known.alarm is not None:
+            verdict = "drift"
+        found.append(
+            Line(
+                name=name,
+                day=str(last["day"]),
+                answers=f"{last['answers']:,}",
+                mean=f"{last['mean']:.3f}",
+                interval=f"{last['low']:.3f} to {last['high']:.3f}",
+                promised=f"{known.promised[-1]:.3f}" if known else _UNKNOWN,
+                valid=_percent(last["valid_share"]),
+                characters=f"{last['characters']:.0f}",
+                latency=f"{last['latency_p50']:,.0f} / {last['latency_p95']:,.0f}",
+                cost=_dollars(last["cost_per_analysis"]),
+                verdict=verdict,
+            )
+        )
+    return found
+
+
+def cost_sentence(serving: Mapping[str, Any]) -> str:
+    """Say what an analysis costs, and from how many a day on that is less than the API's price."""
+    source = {
+        "logged": f"by the costs that were logged, of {serving['costed_share']:.0%} of the answers",
+        "machine": "by the price of a machine that runs all day",
+    }[serving["source"]]
+    own, api = _dollars(serving["cost_per_analysis"]), _dollars(serving["api_price_per_analysis"])
+    sentence = f"An analysis costs {own}, {source}; an API's costs {api}."
+    if serving["break_even"] is None:
+        return f"{sentence} There is no number of answers a day from which on the machine is the cheaper one."
+    return (
+        f"{sentence} From {serving['break_even']:,.0f} answers a day on, the machine is the cheaper one; there were "
+        f"{serving['answers_a_day']:,.0f} a day."
+    )
+
+
+def markdown(page: Page) -> str:
+    """Return the report as Markdown, for Prefect's page."""
+    header = ["task", "answers", "mean", "95 % interval", "promised", "valid", "characters", "p50 / p95 ms", "cost", ""]
+    rows = [
+        [x.name, x.answers, x.mean, x.interval, x.promised, x.valid, x.characters, x.latency, x.cost, x.verdict]
+        for x in lines(page)
+    ]
+    parts = [
+        "# Monitoring",
+        f"**{headline(page)}**",
+        _bullets(page.drift.reasons()),
+        f"The last day, {page.document['logs']['last_day']}:",
+        _table(header, rows),
+        cost_sentence(page.document["serving"]),
+        rate_sentence(page),
+        "\n".join([read_sentence(page), "", _bullets(page.document["notes"])]),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def rate_sentence(page: Page) -> str:
+    """Say how often an alarm is false, and what the fixed rule is."""
+    drift, config = page.drift, page.config
+    return (
+        f"An alarm of drift comes once in {drift.days_between_false_alarms:,.0f} days or more rarely while nothing "
+        f"drifts, over all tasks together; a loss of {drift.tolerance:g} is no drift. Whatever was promised, a task's "
+        f"day of {config.floor_answers} answers or more whose mean reward is below {config.floor:g} is an alarm too."
+    )
+
+
+def read_sentence(page: Page) -> str:
+    """Say what was read, and what was left out."""
+    logs = page.document["logs"]
+    left_out = "".join(f"; {count:,} left out, {why}" for why, count in logs["left_out"].items())
+    return (
+        f"{logs['answers']:,} answers of {logs['first_day']} to {logs['last_day']}, from {logs['rows']:,} rows of "
+        f"{logs['files']} file{'' if logs['files'] == 1 else 's'}{left_out}."
+    )
+
+
+def write_page(page: Page, drawn: Mapping[str, str], folder: Path) -> None:
+    """Write `report.html` into a folder."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_visible,
+    )
+    text = environment.get_template(TEMPLATE).render(
+        page=page,
+        document=page.document,
+        headline=headline(page),
+        lines=lines(page),
+        reasons=page.drift.reasons(),
+        cost=cost_sentence(page.document["serving"]),
+        rate=rate_sentence(page),
+        read=read_sentence(page),
+        drawn=drawn,
+    )
+    (folder / REPORT_PAGE).write_text(text, encoding="utf-8")
+
+
+def _visible(value: Any) -> Any:
+    """Spell out the signs that nobody sees, in all that the template prints but markup."""
+    return as_shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def _bullets(sentences: Sequence[str]) -> str:
+    return "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = ["---", *["---:"] * (len(header) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *rows))
+
+
+def _percent(share: float | None) -> str:
+    return _UNKNOWN if share is None else f"{share:.1%}"
+
+
+def _dollars(amount: float | None) -> str:
+    return _UNKNOWN if amount is None else f"${amount:.6f}".rstrip("0").rstrip(".")

@@ -1,0 +1,188 @@
+"""Rewards of logged answers: each different answer scored once, by several processes, and baselines by the same rule.
+
+A reward without a reference is another number than one with it: what is known weighs in for what is not. So a task's
+answers are scored with their references only where each of them has one, and without any otherwise; and what the
+champion answered to the test split is scored in the very same way, so that like is held against like. That makes a
+change of the rewards harmless too: both sides are scored by the same code.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+import orjson
+import polars as pl
+
+from schemas.documents import Rollout
+from schemas.progress import Progress, silent
+from schemas.tasks import SpecName, TaskName
+from tasks.commerce.parser import parse_object
+from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.sandbox import Databases
+from tasks.monitor.baseline import Baseline
+from tasks.monitor.mean_error import standard_error
+
+KEY: Final = ("task", "prompt", "completion", "reference")
+"""What decides a reward."""
+JSON_TASKS: Final = frozenset({"extraction", "sentiment", "churn"})
+"""Tasks whose answers are one JSON object."""
+SQL_TASK: Final = "sql_qa"
+PROMPT_IS_UNREAD: Final[Mapping[SpecName, frozenset[str]]] = {
+    "grounded": frozenset({"extraction", "sentiment", "sql_qa"}),
+    "v4.2": frozenset(),
+}
+"""Tasks whose rewards read the completion and the reference alone: equal answers to other prompts are worth the same,
+and such answers, small objects and queries of a few kinds, come again and again."""
+ANSWERS_AT_ONCE: Final = 4_000
+"""Answers that a process takes at a time: a second's work."""
+
+
+class MapChunks(Protocol):
+    """Apply a function to each of several things; results come in their order, whoever works on them."""
+
+    def __call__(self, function: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[Any]:
+        """Yield each result as soon as it and all before it are there."""
+
+
+@dataclass(frozen=True)
+class Rewards:
+    """How answers are scored."""
+
+    spec: SpecName
+    """Which reward."""
+    store: Path | None
+    """Folder of the store that generated SQL is run on; None: `sql_qa` cannot be scored."""
+    referenced: frozenset[str]
+    """Tasks whose answers are scored with their references."""
+
+
+class Verdict(NamedTuple):
+    """What one answer is worth."""
+
+    reward: float
+    valid: bool | None
+    """Whether its form is right: JSON and nothing else, or a query that runs; None where a task asks for no form."""
+
+
+def referenced_tasks(answers: pl.DataFrame) -> frozenset[str]:
+    """Return the tasks whose answers all have a reference."""
+    known = answers.group_by("task").agg(pl.col("reference").is_not_null().all())
+    return frozenset(known.filter(pl.col("reference"))["task"].to_list())
+
+
+def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progress: Progress = silent) -> pl.DataFrame:
+    """Return answers with their `reward`, `valid` and `characters`, in their order.
+
+    Args:
+        answers: `task`, `prompt`, `completion`, `reference` (JSON or null) and any other columns.
+        rewards: How they are scored; without a store there is no answer of `sql_qa` among them.
+        map_chunks: Who works.
+        progress: Told of the answers that are scored, of those that differ.
+
+    Raises:
+        InputError: A reference query does not run.
+    """
+    counted = pl.when(pl.col("task").is_in(list(rewards.referenced))).then(pl.col("reference"))
+    answers = answers.with_columns(counted.alias("reference"))
+    unread = pl.col("task").is_in(list(PROMPT_IS_UNREAD[rewards.spec]))
+    read = pl.when(unread).then(pl.lit("")).otherwise(pl.col("prompt")).alias("prompt")
+    keys = answers.select(KEY).with_columns(read)
+    different = keys.unique(maintain_order=True)
+    # Pieces of every task take about as long as one another, so that no process waits for the last.
+    pieces = [piece.rows() for piece in different.iter_slices(ANSWERS_AT_ONCE)]
+    verdicts: list[Verdict] = []
+    for found in map_chunks(partial(score_piece, rewards.spec, rewards.store), pieces):
+        verdicts += found
+        progress(len(verdicts), different.height, "different answers scored")
+    known = different.with_columns(
+        pl.Series("reward", [verdict.reward for verdict in verdicts], pl.Float64),
+        pl.Series("valid", [verdict.valid for verdict in verdicts], pl.Boolean),
+    )
+    worth = keys.join(known, on=KEY, how="left", nulls_equal=True, maintain_order="left")
+    return answers.with_columns(
+        worth["reward"], worth["valid"], pl.col("completion").str.len_chars().cast(pl.Int64).alias("characters")
+    )
+
+
+def score_piece(
+    spec: SpecName, store: Path | None, rows: Sequence[tuple[TaskName, str, str, str | None]]
+) -> list[Verdict]:
+    """Score some answers: each a task, a prompt, a completion and a reference as JSON.
+
+    Raises:
+        InputError: A reference query does not run.
+    """
+    databases = _databases(store) if store else None
+    return [_verdict(spec, databases, *row) for row in rows]
+
+
+def _verdict(
+    spec: SpecName, databases: Databases | None, task: TaskName, prompt: str, completion: str, reference: str | None
+) -> Verdict:
+    document = orjson.loads(reference) if reference else None
+    # It was checked when it was read.
+    rollout = Rollout.model_construct(
+        prompt_id="logged", task=task, prompt=prompt, completion=completion, reference=document
+    )
+    found = score_rollout(rollout, databases, spec)
+    if task in JSON_TASKS:
+        return Verdict(found.reward, parse_object(completion).cleanliness == 1.0)
+    if task == SQL_TASK and databases is not None:
+        # With a reference, a query that runs counts as valid only as far as it is to the point.
+        known = found.components
+        if document is not None or spec != "grounded":
+            known = dict(TASKS[task].rewards["grounded"].score(completion, prompt, None, databases).components)
+        return Verdict(found.reward, known["valid"] == 1.0)
+    return Verdict(found.reward, None)
+
+
+@cache
+def _databases(store: Path) -> Databases:
+    from schemas.store_files import read_store
+
+    return Databases.from_store(read_store(store))
+
+
+def champion_answers(file: Path) -> pl.DataFrame:
+    """Read what the champion answered to the test split, as a table with `prompt_id` and the columns of `KEY`.
+
+    Raises:
+        InputError: The file cannot be read, or is no file of rollouts.
+    """
+    from schemas.rollout_tables import Rollouts, read_rollouts
+    from schemas.table_check import as_table
+
+    return as_table(read_rollouts(file), Rollouts)
+
+
+def kept_where(answers: pl.DataFrame, rewards: Rewards) -> tuple[pl.DataFrame, Mapping[str, int]]:
+    """Return the answers that can be scored, and how many cannot, by why."""
+    if rewards.store is not None or rewards.spec == "v4.2":
+        return answers, {}
+    kept = answers.filter(pl.col("task") != SQL_TASK)
+    lost = answers.height - kept.height
+    return kept, {"sql_qa, whose queries need the store of the champion's prompts, which is gone": lost} if lost else {}
+
+
+def baselines_of(tested: pl.DataFrame) -> dict[str, Baseline]:
+    """Return what scored answers to the test split promise, by task.
+
+    Args:
+        tested: `task`, `prompt_id` and `reward`; answers to one prompt count as one.
+    """
+    by_prompt = tested.group_by("task", "prompt_id", maintain_order=True).agg(pl.col("reward").mean(), pl.len())
+    found = {}
+    for (task,), of_task in by_prompt.group_by("task", maintain_order=True):
+        means = of_task["reward"].to_numpy()
+        error = standard_error(np.array(len(means)), means.sum(), (means**2).sum())
+        found[str(task)] = Baseline(
+            task=str(task),
+            mean=float(means.mean()),
+            standard_error=float(error),
+            prompts=len(means),
+            answers=int(of_task["len"].sum()),
+        )
+    return found

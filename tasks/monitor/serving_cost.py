@@ -1,0 +1,50 @@
+"""What an analysis costs in production, and from how many a day on a machine of one's own is cheaper than an API."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from schemas.evaluate_config import CostConfig
+
+
+@dataclass(frozen=True)
+class ServingCost:
+    """What serving cost, over the days that were looked at."""
+
+    source: Literal["logged", "machine"]
+    """`logged`: the mean of what the logs say that answers cost; `machine`: one machine that is paid all day."""
+    answers_a_day: float
+    """Mean over the days with answers; the first and the last may be cut short, which makes it too low."""
+    cost_per_analysis: float
+    """US dollars."""
+    costed_share: float
+    """Share of the answers whose cost was logged, in [0, 1]."""
+    api_price_per_analysis: float
+    """US dollars, from the configuration."""
+    saved_a_day: float
+    """US dollars a day that the API would cost more; below 0 where it would cost less."""
+    break_even: float | None
+    """Answers a day from which on a machine that is paid all day is cheaper than the API; None where the API costs
+    nothing. The logs do not tell whether one machine could answer so many."""
+
+
+def serving_cost(scored: pl.DataFrame, prices: CostConfig) -> ServingCost:
+    """Say what an analysis cost: by the logs where they say it of any, otherwise by a machine's price an hour.
+
+    Args:
+        scored: Scored answers: `day` and `cost` (US dollars or null); one row or more.
+        prices: The machine's and the API's.
+    """
+    logged = scored["cost"].drop_nulls()
+    answers_a_day = scored.height / scored["day"].n_unique()
+    each = float(logged.sum()) / len(logged) if len(logged) else prices.price_per_day / answers_a_day
+    return ServingCost(
+        source="logged" if len(logged) else "machine",
+        answers_a_day=answers_a_day,
+        cost_per_analysis=each,
+        costed_share=len(logged) / scored.height,
+        api_price_per_analysis=prices.api_price_per_analysis,
+        saved_a_day=(prices.api_price_per_analysis - each) * answers_a_day,
+        break_even=prices.break_even,
+    )

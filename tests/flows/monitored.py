@@ -1,0 +1,88 @@
+"""A state folder with a champion whose evaluation promised good pushes, for tests of monitoring."""
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.session import EXPERIMENT, mlflow_store
+from schemas.artifact import ArtifactRecord
+from schemas.config import AUDIT_FOLDER, Config, StateConfig
+from schemas.profiles import load_config
+from tasks.commerce.registry import reward_version
+from tasks.evaluate.answers_file import ROLLOUTS_FILE
+from tasks.evaluate.compare import write_report
+from tasks.lineage.recorder import Recorder
+from tasks.lineage.registry import Registry
+from tests.flows.promotable import BLOCK, commit
+from tests.tasks.monitor.logged import PUSH, PUSH_PROMPT
+
+MODEL = "tucano2-commerce"
+
+
+@dataclass(frozen=True)
+class World:
+    """The state folder, and what its champion is made of."""
+
+    root: Path
+    policy: ArtifactRecord
+    answers: ArtifactRecord
+    evaluation: ArtifactRecord
+
+    def config(self, *overrides: str) -> Config:
+        return load_config("local", [f"state.root={self.root}", *overrides])
+
+    @property
+    def registry(self) -> Registry:
+        return Registry(mlflow_store(StateConfig(root=self.root))[0])
+
+
+def make_world(root: Path) -> World:
+    policy = commit(root, "policy", lambda folder: (folder / "weights").write_bytes(b"w"))
+    prompts = commit(root, "prompts", lambda folder: shutil.copytree(AUDIT_FOLDER / "store", folder / "store"))
+    answers = commit(root, "answers", _answer, {"policy": policy.sha256})
+    base = commit(root, "answers", lambda folder: (folder / ROLLOUTS_FILE).write_text("{}\n"), {"base": "b" * 64})
+    inputs = {"prompts": prompts.sha256, "answers-base": base.sha256, "answers-tuned": answers.sha256}
+    evaluation = commit(root, "evaluation", _evaluate, inputs)
+    world = World(root, policy, answers, evaluation)
+    recorder = Recorder(*mlflow_store(StateConfig(root=root)), EXPERIMENT)
+    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "promote", {}, {}) as stage:
+        version = world.registry.register(
+            stage.run_id,
+            MODEL,
+            policy=policy,
+            evaluation=evaluation,
+            verdict="promote",
+            metrics={},
+            base_model=None,
+            load_in_4bit=False,
+        )
+    promotion = commit(
+        root,
+        "promotion",
+        lambda folder: (folder / "decision.json").write_text("{}"),
+        {"policy": policy.sha256, "evaluation": evaluation.sha256},
+    )
+    world.registry.promote(MODEL, "champion", "previous", version.version, promotion=promotion.sha256)
+    return world
+
+
+def _answer(folder: Path) -> None:
+    lines = [
+        {
+            "prompt_id": f"p{number}",
+            "task": "push",
+            "prompt": PUSH_PROMPT.replace("20%", f"{number}%"),
+            "completion": PUSH.replace("20%", f"{number}%"),
+            "reference": {"product": "vaso de cerâmica", "offer": f"{number}% de desconto"},
+        }
+        for number in range(10, 70)
+    ]
+    (folder / ROLLOUTS_FILE).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def _evaluate(folder: Path) -> None:
+    identities = {"rewards": f"grounded {reward_version()}"}
+    gate = {"verdict": "promote", "reasons": ["push: better by 0.125"]}
+    report = {"overall": BLOCK, "tasks": {"push": BLOCK}, "gate": gate, "identities": identities}
+    write_report({**report, "ground_truth": None}, folder)

@@ -1,0 +1,132 @@
+"""Drift: found where it is, dated, told apart from luck, from better days and from another mix of tasks."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+import pytest
+
+from schemas.monitor_config import MonitorConfig
+from tasks.monitor.drift import ALL, Drift, DriftSeries, find_drift
+from tests.tasks.monitor.reward_days import baseline, day, scored
+
+CONFIG = MonitorConfig()
+TASKS = ("extraction", "sql_qa", "push")
+KEPT = {task: [0.6] * 10 for task in TASKS}
+
+
+def found(
+    means: Mapping[str, Sequence[float | None]], error: float = 0.01, prompts: int = 240, answers: int = 120
+) -> Drift:
+    baselines = {task: baseline(task, error=error, prompts=prompts) for task in TASKS}
+    return find_drift(scored(means, answers), baselines, CONFIG)
+
+
+def series(drift: Drift, name: str) -> DriftSeries:
+    return next(each for each in drift.series if each.name == name)
+
+
+def test_a_promise_that_is_kept_is_no_drift() -> None:
+    drift = found(KEPT)
+    assert not drift.found
+    assert drift.reasons() == []
+    assert [each.name for each in drift.series] == [ALL, *TASKS]
+    assert all(value < 0.1 for each in drift.series for value in each.evidence)
+
+
+def test_a_fall_of_everything_is_found_dated_and_measured() -> None:
+    drift = found({task: [0.6] * 6 + [0.5] * 4 for task in TASKS}, answers=360)
+    together = series(drift, ALL)
+    assert together.alarm is not None
+    assert day(6) <= together.alarm <= day(8)
+    assert together.began == day(6)
+    assert together.loss == pytest.approx(0.10, abs=0.005)
+    assert together.mean[-1] == pytest.approx(0.5, abs=0.001)
+    assert together.promised[-1] == pytest.approx(0.6)
+    assert f"all tasks together: 0.100 below what the evaluation measured since {day(6)}" in drift.reasons()[0]
+
+
+def test_the_task_that_falls_is_named_and_the_others_are_not() -> None:
+    drift = found({**KEPT, "push": [0.6] * 4 + [0.42] * 6})
+    assert series(drift, "push").alarm
+    assert not series(drift, "extraction").alarm
+    assert not series(drift, "sql_qa").alarm
+
+
+def test_a_loss_within_the_tolerance_is_no_drift() -> None:
+    assert not found({task: [0.585] * 30 for task in TASKS}).found
+
+
+def test_what_a_small_evaluation_may_have_been_lucky_by_is_no_drift() -> None:
+    # A standard error of .07, as of 17 prompts; of 240 prompts the same days are drift.
+    short = {task: [0.5] * 30 for task in TASKS}
+    assert not found(short, error=0.07, prompts=17).found
+    assert found(short).found
+
+
+def test_a_fall_is_found_in_spite_of_a_small_evaluation_once_production_has_kept_the_promise() -> None:
+    drift = found({task: [0.6] * 14 + [0.5] * 4 for task in TASKS}, error=0.07, prompts=17, answers=360)
+    alarm = series(drift, ALL).alarm
+    assert alarm is not None
+    assert day(14) <= alarm <= day(16)
+
+
+def test_better_days_than_promised_do_not_make_the_promise_itself_a_fall() -> None:
+    assert not found({task: [0.7] * 10 + [0.6] * 10 for task in TASKS}).found
+
+
+def test_another_mix_of_tasks_is_no_drift() -> None:
+    baselines = {"extraction": baseline("extraction", 0.7), "push": baseline("push", 0.45)}
+    easy = scored({"extraction": [0.7] * 5, "push": [0.45] * 5}, answers=120)
+    hard = scored({"push": [None] * 5 + [0.45] * 5}, answers=600)
+    drift = find_drift(pl.concat([easy, hard]), baselines, CONFIG.model_copy(update={"floor": 0.0}))
+    assert series(drift, ALL).mean[-1] == pytest.approx(0.45, abs=0.001)
+    assert not drift.found
+
+
+def test_fewer_false_alarms_take_more_evidence() -> None:
+    means = scored({"push": [0.6, 0.55, 0.55]})
+    often, seldom = (
+        find_drift(means, {"push": baseline("push")}, MonitorConfig(days_between_false_alarms=days)).series[0]
+        for days in (100, 10_000)
+    )
+    assert often.evidence[-1] == pytest.approx(100 * seldom.evidence[-1], rel=0.01)
+
+
+def test_a_single_task_is_one_series() -> None:
+    drift = found({"push": [0.6, 0.6]})
+    assert [each.name for each in drift.series] == ["push"]
+
+
+def test_the_floor_is_asked_of_days_with_enough_answers_whatever_was_promised() -> None:
+    baselines = {"push": baseline("push", 0.45)}
+    few, enough = scored({"push": [0.45]}, answers=29), scored({"push": [None, 0.45]}, answers=30)
+    drift = find_drift(pl.concat([few, enough]), baselines, CONFIG)
+    (alarm,) = drift.floor
+    assert (alarm.task, alarm.day, alarm.answers) == ("push", day(1), 30)
+    assert alarm.mean == pytest.approx(0.45)
+    assert drift.found
+    assert drift.reasons() == [f"push: mean reward 0.450 of 30 answers on {day(1)} is below the floor 0.5"]
+
+
+def test_a_task_that_the_evaluation_says_nothing_of_has_the_floor_alone() -> None:
+    drift = find_drift(scored({"push": [0.6], "churn": [0.45]}), {"push": baseline("push")}, CONFIG)
+    assert drift.without_baseline == ("churn",)
+    assert [each.name for each in drift.series] == ["push"]
+    assert [each.task for each in drift.floor] == ["churn"]
+
+
+def test_days_on_which_a_task_was_not_asked_are_not_among_its_days() -> None:
+    drift = found({"push": [0.6, None, 0.6], "sql_qa": [0.6, 0.6, None]})
+    assert series(drift, "push").days == (day(0), day(2))
+    assert series(drift, ALL).days == (day(0), day(1), day(2))
+
+
+def test_the_document_is_json_and_says_all() -> None:
+    drift = found({**KEPT, "push": [0.6] * 4 + [0.42] * 6})
+    document = json.loads(json.dumps(drift.document(), allow_nan=False))
+    assert document["found"] is True
+    assert document["reasons"] == drift.reasons()
+    assert document["days_between_false_alarms"] == 3650
+    assert [each["name"] for each in document["series"]] == [ALL, *TASKS]
+    assert document["series"][0]["days"][0] == "2026-11-01"

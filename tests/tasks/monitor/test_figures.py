@@ -1,0 +1,58 @@
+from datetime import date, timedelta
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import polars as pl
+
+from schemas.monitor_config import MonitorConfig
+from tasks.monitor.baseline import Baseline
+from tasks.monitor.daily import daily_figures
+from tasks.monitor.drift import find_drift
+from tasks.monitor.figures import draw, write_figures
+
+FIRST = date(2026, 1, 1)
+
+
+def drawn(days: int, *, tasks: tuple[str, ...] = ("push", "churn"), falls: bool = False) -> dict[str, str]:
+    rows = [
+        {
+            "day": FIRST + timedelta(days=day),
+            "task": task,
+            "reward": (0.1 if falls and 2 * day > days else 0.8) + 0.1 * (number % 2),
+            "valid": None,
+            "characters": 50,
+            "latency_ms": 400.0 + number,
+            "cost": None,
+        }
+        for day in range(days)
+        for task in tasks
+        for number in range(60)
+    ]
+    scored = pl.DataFrame(rows, schema_overrides={"valid": pl.Boolean, "cost": pl.Float64})
+    baselines = {task: Baseline(task, 0.85, 0.01, 200, 200) for task in tasks}
+    drift = find_drift(scored, baselines, MonitorConfig())
+    assert drift.found is falls
+    return draw(daily_figures(scored), drift, 0.5)
+
+
+def test_every_figure_stands_alone_and_says_its_numbers(tmp_path: Path) -> None:
+    figures = drawn(12, falls=True)
+    assert set(figures) == {"reward_all", "reward_push", "reward_churn", "evidence", "latency"}
+    write_figures(figures, tmp_path)
+    for path in (tmp_path / "figures").iterdir():
+        root = ET.parse(path).getroot()  # noqa: S314 - of our own making
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert root.get("aria-label")
+    assert "from 0.850 to 0.150" in figures["reward_push"]
+    assert "alarm on 2026-01-" in figures["reward_push"]
+    assert "median 430 ms" in figures["latency"]
+
+
+def test_where_nothing_fell_no_alarm_is_drawn() -> None:
+    assert "alarm on" not in "".join(drawn(12).values())
+
+
+def test_one_day_is_drawn_and_many_days_are_named_a_few_times() -> None:
+    assert ">01 Jan<" in drawn(1)["reward_push"]
+    months = ("Jan", "Feb", "Mar")
+    assert sum(drawn(60)["latency"].count(f" {month}<") for month in months) <= 7

@@ -1,0 +1,112 @@
+from collections.abc import Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.errors import InputError
+from schemas.log_table import read_production_logs
+from schemas.monitor_config import MonitorConfig
+from tasks.monitor.logs import OF_OTHERS, TOO_OLD, TWICE, Logs, log_files, read_logs
+from tests.tasks.monitor.logged import NOW, answer, write_log
+
+CHAMPION = ("tucano2-commerce/3", "tucano2-commerce@champion")
+
+
+def read(*files: Path, **config: Any) -> Logs:
+    return read_logs(files, MonitorConfig(**config), CHAMPION, NOW)
+
+
+def message(*files: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        read(*files)
+    return str(caught.value)
+
+
+def test_a_folder_is_all_its_logs(tmp_path: Path) -> None:
+    write_log(tmp_path / "b.jsonl", [answer(), answer(days_ago=1)])
+    read_production_logs(tmp_path / "b.jsonl").write_parquet(tmp_path / "a.parquet")
+    (tmp_path / "notes.txt").write_text("no log", encoding="utf-8")
+    files = log_files(tmp_path)
+    assert [file.name for file in files] == ["a.parquet", "b.jsonl"]
+    logs = read(*files)
+    assert (logs.files, logs.rows, logs.table.height) == (2, 4, 4)
+    assert logs.table["time"].is_sorted()
+
+
+@pytest.mark.parametrize(("name", "words"), [("absent.jsonl", "do not exist"), (".", "holds no .jsonl")])
+def test_where_there_are_no_logs_that_is_said(tmp_path: Path, name: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        log_files(tmp_path / name)
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"neither \.jsonl nor \.parquet"):
+        log_files(write_log(tmp_path / "log.csv", [answer()]))
+
+
+def test_midnight_is_the_shops(tmp_path: Path) -> None:
+    path = write_log(tmp_path / "log.jsonl", [answer(time="2026-03-10T02:59:59Z"), answer(time="2026-03-10T03:00:00Z")])
+    assert read(path).table["day"].to_list() == [date(2026, 3, 9), date(2026, 3, 10)]
+    assert read(path, time_zone="UTC").table["day"].to_list() == [date(2026, 3, 10)] * 2
+
+
+def test_a_time_that_is_yet_to_come_is_refused_with_its_row(tmp_path: Path) -> None:
+    skewed = answer(time=(NOW + timedelta(minutes=4)).isoformat())
+    assert read(write_log(tmp_path / "log.jsonl", [skewed])).table.height == 1
+    path = write_log(tmp_path / "log.jsonl", [answer(), answer(days_ago=-1), answer(days_ago=-2)])
+    said = message(path)
+    assert f"{path}: row 2 is of 2026-03-11 12:00 UTC" in said
+    assert "2 such rows" in said
+
+
+def test_what_was_delivered_twice_counts_once(tmp_path: Path) -> None:
+    lines = [answer(request_id="a"), answer(request_id="b")]
+    files = write_log(tmp_path / "1.jsonl", [*lines, answer()]), write_log(tmp_path / "2.jsonl", [*lines, answer()])
+    logs = read(*files)
+    # Without an identity nobody can tell whether it is the same request.
+    assert logs.table.height == 4
+    assert logs.left_out == {TWICE: 2}
+
+
+def test_two_requests_of_one_name_are_refused_with_both_rows(tmp_path: Path) -> None:
+    one = write_log(tmp_path / "1.jsonl", [answer(), answer(request_id="a")])
+    other = write_log(tmp_path / "2.jsonl", [answer(request_id="a", completion="Oferta!")])
+    said = message(one, other)
+    assert f"{other}: row 1" in said
+    assert f"row 2 of {one}" in said
+
+
+def test_only_the_last_days_are_looked_at(tmp_path: Path) -> None:
+    path = write_log(tmp_path / "log.jsonl", [answer(days_ago=days) for days in range(10)])
+    logs = read(path, days=7)
+    assert logs.table["day"].n_unique() == 7
+    assert logs.left_out == {TOO_OLD: 3}
+
+
+def test_where_the_champion_is_named_only_its_answers_count(tmp_path: Path) -> None:
+    lines = [answer(model_version=name) for name in ("tucano2-commerce/3", "tucano2-commerce/2")] + [answer()]
+    assert read(write_log(tmp_path / "log.jsonl", lines)).left_out == {OF_OTHERS: 2}
+    unnamed = read(write_log(tmp_path / "log.jsonl", lines[1:]))
+    assert unnamed.table.height == 2
+    assert not unnamed.left_out
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.sampled_from(["a", "b", "c", None])), min_size=1, max_size=12),
+    st.integers(1, 40),
+)
+def test_every_row_is_kept_or_counted(tmp_path_factory: pytest.TempPathFactory, rows: Sequence[Any], days: int) -> None:
+    # One identity has one content, so that nothing is refused.
+    lines = [answer(days_ago=age if name is None else ord(name) - 97, request_id=name) for age, name in rows]
+    path = write_log(tmp_path_factory.getbasetemp() / "any.jsonl", lines)
+    logs = read(path, days=days)
+    assert logs.table.height + sum(logs.left_out.values()) == logs.rows == len(rows)
+    newest = max(logs.table["day"].to_list())
+    assert all(newest - day < timedelta(days=days) for day in logs.table["day"])
+    assert isinstance(logs.table.schema["time"], pl.Datetime)

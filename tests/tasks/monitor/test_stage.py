@@ -1,0 +1,214 @@
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from schemas.errors import InputError
+from schemas.evaluate_config import CostConfig
+from schemas.monitor_config import MonitorConfig
+from tasks.commerce.registry import reward_version
+from tasks.monitor.stage import (
+    ANSWERS_FILE,
+    COLUMNS,
+    DAILY_FILE,
+    REPORT_TEXT,
+    Champion,
+    Monitoring,
+    last_days,
+    read_monitoring,
+    run,
+)
+from tests.tasks.monitor.logged import NOW, PUSH, PUSH_PROMPT, answer, write_log
+
+CPF = "529.982.247-25"
+GARBAGE = "Prezado cliente, segue em anexo a proposta comercial para a sua apreciação."
+REFERENCE = {"product": "vaso de cerâmica", "offer": "20% de desconto"}
+
+
+def scrub(texts: pl.Series) -> pl.Series:
+    return texts.str.replace_all(CPF, "[CPF]", literal=True).str.replace_all("52998224725", "[CPF]", literal=True)
+
+
+def here(function: Any, things: Sequence[Any]) -> Any:
+    return map(function, things)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What monitoring found and wrote."""
+
+    monitoring: Monitoring
+    folder: Path
+
+    @property
+    def found(self) -> Any:
+        return read_monitoring(self.folder)
+
+    @property
+    def answers(self) -> pl.DataFrame:
+        return pl.read_parquet(self.folder / ANSWERS_FILE)
+
+
+def champion(folder: Path) -> Champion:
+    """Make a champion that answers pushes well."""
+    rollouts = folder / "rollouts.jsonl"
+    lines = [
+        {
+            "prompt_id": f"p{number}",
+            "task": "push",
+            "prompt": PUSH_PROMPT.replace("20%", f"{number}%"),
+            "completion": PUSH.replace("20%", f"{number}%"),
+            "reference": {**REFERENCE, "offer": f"{number}% de desconto"},
+        }
+        for number in range(10, 70)
+    ]
+    rollouts.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return Champion(
+        model="tucano2-commerce",
+        version="3",
+        alias="champion",
+        spec="grounded",
+        reward_version=reward_version(),
+        answers=rollouts,
+        store=None,
+        promoted_at=NOW - timedelta(days=200),
+    )
+
+
+def look(folder: Path, lines: Sequence[dict[str, Any]], who: Champion | None = None, **config: Any) -> Looked:
+    output = folder / "out"
+    output.mkdir()
+    monitoring = run(
+        [write_log(folder / "log.jsonl", lines)],
+        MonitorConfig(**config),
+        CostConfig(),
+        who or champion(folder),
+        scrub=scrub,
+        map_chunks=here,
+        now=NOW,
+        output=output,
+    )
+    return Looked(monitoring, output)
+
+
+def days_of(count: int, each: int = 60, **values: Any) -> list[dict[str, Any]]:
+    return [answer(days_ago=day + number / 1000, **values) for day in range(count) for number in range(each)]
+
+
+def test_a_champion_that_answers_as_before_has_no_drift(tmp_path: Path) -> None:
+    looked = look(tmp_path, days_of(8))
+    assert not looked.monitoring.drift.found
+    found = looked.found
+    assert found["drift"]["found"] is False
+    assert found["logs"]["answers"] == 480
+    text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
+    assert "Version 3 of tucano2-commerce answers as well as its evaluation promised." in text
+    assert {file.name for file in looked.folder.iterdir()} == {
+        ANSWERS_FILE,
+        DAILY_FILE,
+        "drift.json",
+        "report.html",
+        "report.md",
+        "figures",
+    }
+
+
+def test_a_champion_that_answers_badly_is_found_and_named(tmp_path: Path) -> None:
+    looked = look(tmp_path, [*days_of(8), *days_of(4, completion=GARBAGE)])
+    assert looked.monitoring.drift.found
+    reasons = looked.found["drift"]["reasons"]
+    assert any("push" in reason and "below" in reason for reason in reasons)
+    page = (looked.folder / "report.html").read_text(encoding="utf-8")
+    assert "fell short" in page
+    (push,) = [day for day in last_days(looked.folder) if day["task"] == "push"]
+    assert push["answers"] == 120
+
+
+def test_like_is_held_against_like_with_references_and_without(tmp_path: Path) -> None:
+    promised = {}
+    for name, reference in (("with", REFERENCE), ("without", None)):
+        folder = tmp_path / name
+        folder.mkdir()
+        # Good in form, and of another product: only a reference can tell.
+        wrong = PUSH.replace("Vaso de cerâmica", "Tapete")
+        looked = look(folder, days_of(6, reference=reference, completion=wrong))
+        promised[name] = looked.found["baselines"]["push"]["mean"]
+        assert looked.found["drift"]["found"] is (name == "with")
+        assert any("not every answer has a reference" in note for note in looked.found["notes"]) is (name == "without")
+    assert promised["with"] != promised["without"] or promised["with"] == 1.0
+
+
+def test_what_is_written_was_scrubbed_and_names_no_request(tmp_path: Path) -> None:
+    telling: dict[str, Any] = {
+        "prompt": f"{PUSH_PROMPT} para {CPF}",
+        "completion": f"Oferta para {CPF}!",
+        "model_version": f"de {CPF}",
+        "reference": {**REFERENCE, "note": CPF, "number": 52998224725},
+    }
+    lines = [answer(request_id=f"pedido-{CPF}", prompt_id=CPF, **telling), answer(reference=REFERENCE)]
+    looked = look(tmp_path, lines)
+    for file in looked.folder.rglob("*"):
+        content = file.read_bytes() if file.is_file() else b""
+        assert CPF.encode() not in content, file
+        assert b"52998224725" not in content, file
+    answers = looked.answers
+    assert CPF not in repr(answers.to_dicts())
+    assert dict(answers.schema).keys() == COLUMNS.keys()
+    assert "[CPF]" in answers["prompt"][0] + answers["prompt"][1]
+    # The number was replaced in JSON, so that the reference is none any more; then none of the task's counts.
+    assert answers["reference"].null_count() == 2
+    assert any("1 references were no JSON" in note for note in looked.found["notes"])
+
+
+def test_the_page_shows_hostile_names_as_text_and_no_answer(tmp_path: Path) -> None:
+    lines = [answer(model_version="<script>alert(1)</script>\u202e"), answer(completion="<b>segredo do cliente</b>")]
+    page = (look(tmp_path, lines).folder / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "\u202e" not in page
+    assert "segredo" not in page
+    assert not re.search(r"(?:src|href)=.(?!#)", page)
+
+
+def test_other_rewards_than_the_champions_are_said_and_spoil_nothing(tmp_path: Path) -> None:
+    changed = replace(champion(tmp_path), reward_version="of-another-day")
+    looked = look(tmp_path, days_of(6), changed)
+    assert any("the rewards have changed since version 3" in note for note in looked.found["notes"])
+    assert looked.found["rewards"]["evaluated_with"] == "of-another-day"
+    assert not looked.monitoring.drift.found
+
+
+def test_answers_from_before_the_promotion_are_said(tmp_path: Path) -> None:
+    new = replace(champion(tmp_path), promoted_at=NOW - timedelta(days=2))
+    (note,) = [n for n in look(tmp_path, days_of(6, each=10), new).found["notes"] if "older than the promotion" in n]
+    assert note.startswith("39 answers")
+    assert "log tucano2-commerce/3 as model_version" in note
+
+
+def test_the_same_logs_give_the_same_bytes(tmp_path: Path) -> None:
+    written = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        folder = look(tmp_path / name, days_of(3, each=20)).folder
+        written.append({file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()})
+    assert written[0] == written[1]
+
+
+def test_logs_that_nothing_can_be_scored_of_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="hold no answer that can be scored: 1 sql_qa"):
+        look(tmp_path, [answer(task="sql_qa")])
+
+
+def test_a_task_that_was_never_evaluated_has_figures_and_the_floor(tmp_path: Path) -> None:
+    looked = look(tmp_path, [*days_of(2), *days_of(2, task="sentiment", prompt="Que ótimo", completion="?")])
+    assert looked.found["drift"]["without_baseline"] == ["sentiment"]
+    assert any("sentiment: mean reward" in reason for reason in looked.found["drift"]["reasons"])
+    text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
+    verdicts = re.findall(r"^\| (all|push|sentiment) \|.*\| ([^|]+) \|$", text, re.MULTILINE)
+    assert verdicts == [("all", "–"), ("push", "as promised"), ("sentiment", "floor")]
