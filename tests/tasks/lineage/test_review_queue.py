@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 
 from schemas.errors import InputError
 from schemas.progress import silent
+from tasks.lineage import review_queue
 from tasks.lineage.review_queue import (
     CUT_OFF,
     EMPTY,
