@@ -1,10 +1,10 @@
-"""What a run of a deployment must be: scheduled again where it is interrupted, and alone in its state folder."""
+"""What a run of a deployment must be: named, scheduled again where it is interrupted, and alone in its state folder."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final
 
-from prefect.runtime import deployment
+from prefect.runtime import deployment, flow_run
 
 from flows.rescheduling import rescheduled
 from flows.session import BYTES_NEEDED, state_folder
@@ -14,6 +14,12 @@ from tasks.policy.child import SECONDS_TO_END
 NOTICES_TO_REST: Final = 2
 """How long an interrupted run rests, as a multiple of the time that a machine's notice leaves: the machine is gone
 then, also where its worker would take the run some seconds early."""
+
+
+def dated(what: str) -> str:
+    """Name a run by what it is: the day on which it was to start, however often it is resumed, and the seed."""
+    config: Config = flow_run.parameters["config"]
+    return f"{what}-{flow_run.scheduled_start_time:%Y-%m-%d}-seed{config.seed}"
 
 
 @contextmanager

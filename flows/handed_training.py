@@ -5,11 +5,12 @@ interrupted and goes on attaches to its training again.
 """
 
 import hashlib
-import json
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, cast
+from uuid import UUID
 
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterTags
@@ -17,20 +18,24 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.logging import get_run_logger
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from flows.console import say
 from flows.session import mirror_address, mlflow_store
 from flows.stage import StageResult, open_store
-from flows.train import training_key
+from flows.train import trained_before, training_key
 from schemas.config import Config
 from schemas.errors import InputError, TucanoError
 from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
 from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
 
 SECONDS_BETWEEN_LOOKS: Final = 5.0
+TIME_TO_COME_BACK: Final = timedelta(minutes=5)
+"""Of a run that has crashed: the automations need seconds, and the server may be busy."""
 TRAINER_FOLDER: Final = "trainer"
 """Of the state: where a machine that is handed trainings keeps its own, also where it is this one."""
+_ANSWER: Final = TypeAdapter(dict[int, str])
+"""The sha256 of each policy, by its seed."""
 DECIDING: Final = ("prompts", "dataset", "base")
 """Roles of the artifacts that decide what comes of a training."""
 
@@ -76,13 +81,14 @@ def train_elsewhere(
     """
     started = time.monotonic()
     shared, store = open_shared(config), open_store(config)
+    inputs = {role: given[role].record for role in DECIDING}
     handed = Given(
-        key=training_key(config, {role: given[role].record for role in DECIDING}),
+        key=training_key(config, inputs),
         pipeline_run=pipeline_run,
         artifacts={role: result.record.sha256 for role, result in given.items()},
         fresh=fresh,
     )
-    fetched = _fetch(handed, shared, store)
+    fetched = (trained_before(config, inputs, store) if fresh is None else None) or _fetch(handed, shared, store)
     reused = fetched is not None
     if fetched is None:
         for result in given.values():
@@ -112,8 +118,13 @@ def answer_for(given: Given, policies: Mapping[int, StageResult], shared: Shared
     """Leave trained policies, and the note that says which they are, for whoever handed the training over."""
     for policy in policies.values():
         shared.push(policy.record, policy.path)
-    answer = {str(seed): policy.record.sha256 for seed, policy in policies.items()}
-    shared.leave(_note(given), json.dumps(answer).encode())
+    answer = {seed: policy.record.sha256 for seed, policy in policies.items()}
+    shared.leave(_note(given), _ANSWER.dump_json(answer))
+
+
+def is_answered(given: Given, shared: SharedArtifacts) -> bool:
+    """Tell whether the policies that are asked for were left already: by a run before that was taken for lost."""
+    return shared.note(_note(given)) is not None
 
 
 def fetch(sha256: str, shared: SharedArtifacts, store: ArtifactStore) -> StageResult:
@@ -135,12 +146,15 @@ def _fetch(given: Given, shared: SharedArtifacts, store: ArtifactStore) -> dict[
     note = shared.note(_note(given))
     if note is None:
         return None
-    answer = {int(seed): str(sha256) for seed, sha256 in json.loads(note).items()}
     try:
+        answer = _ANSWER.validate_json(note)
         for sha256 in answer.values():
             fetch(sha256, shared, store)
-    except NotShared as error:
+    except (NotShared, ArtifactDamaged) as error:
         say(f"{error}; training again")
+        return None
+    except ValidationError:
+        say(f"what was left of the training {given.name[:12]} cannot be read; training again")
         return None
     return answer
 
@@ -164,17 +178,15 @@ def _run(config: Config, given: Given) -> None:
         }
     )
     say(f"train: handed to {name}")
-    run = cast(
-        "FlowRun",
-        run_deployment(
-            name,
-            parameters={"config": handed.model_dump(mode="json"), "given": given.model_dump(mode="json")},
-            # A run that has ended is not attached to: whoever asks again wants another attempt.
-            idempotency_key=f"{given.name}-{_ended_before(tag)}",
-            poll_interval=SECONDS_BETWEEN_LOOKS,
-            tags=[tag],
-        ),
+    started = run_deployment(
+        name,
+        parameters={"config": handed.model_dump(mode="json"), "given": given.model_dump(mode="json")},
+        # A run that has ended is not attached to: whoever asks again wants another attempt.
+        idempotency_key=f"{given.name}-{_ended_before(tag)}",
+        timeout=0,
+        tags=[tag],
     )
+    run = _wait_for(cast("FlowRun", started).id)
     if run.state is None or not run.state.is_completed():
         told = run.state.message if run.state is not None else "it has no state"
         raise TucanoError(
@@ -186,7 +198,23 @@ def _run(config: Config, given: Given) -> None:
 def _ended_before(tag: str) -> int:
     with get_client(sync_client=True) as client:
         runs = client.read_flow_runs(flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=[tag])))
-    return sum(run.state is not None and run.state.is_final() for run in runs)
+    return sum(_has_ended(run) for run in runs)
+
+
+def _wait_for(run_id: UUID) -> FlowRun:
+    while True:
+        with get_client(sync_client=True) as client:
+            run = client.read_flow_run(run_id)
+        if _has_ended(run):
+            return run
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def _has_ended(run: FlowRun) -> bool:
+    """Tell whether a run has ended for good: one that has crashed is soon brought back, where that can help."""
+    if run.state is None or not run.state.is_final():
+        return False
+    return not run.state.is_crashed() or datetime.now(UTC) - run.state.timestamp > TIME_TO_COME_BACK
 
 
 def _warn_of_no_worker(name: str) -> None:

@@ -1,8 +1,5 @@
 """The prune flow: room is made where checkpoints are mirrored and where machines hand artifacts over."""
 
-from datetime import timedelta
-from typing import Final
-
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 from prefect.runtime import flow_run
@@ -11,9 +8,6 @@ from flows.handed_training import open_shared
 from flows.session import mirror_address
 from schemas.config import Config
 from tasks.checkpoints.address import open_mirror, trainings
-
-KEPT_FOR: Final = timedelta(days=30)
-"""How long an artifact stays where machines hand it over: longer than any training that waits for its machine."""
 
 
 @flow(name="prune", flow_run_name=lambda: f"prune-{flow_run.scheduled_start_time:%Y-%m-%d}")
@@ -25,6 +19,6 @@ def prune(config: Config) -> None:
         pruned = open_mirror(address, name).prune(config.train.keep_checkpoints)
         rows.append({"of": name, "removed": f"{pruned.manifests} checkpoints", "bytes": pruned.bytes})
     if config.state.artifacts is not None:
-        shared = open_shared(config).prune(KEPT_FOR)
+        shared = open_shared(config).prune()
         rows.append({"of": config.state.artifacts, "removed": f"{shared.artifacts} artifacts", "bytes": shared.bytes})
     create_table_artifact(key="pruned", table=rows, description=f"What was removed from {address}")

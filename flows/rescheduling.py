@@ -27,6 +27,9 @@ INTERRUPTIONS_ALIKE: Final = 3
 """An interruption that is told in the same words so often, one after the other, is none that another try mends: the
 sentence of a training names the step that is saved."""
 
+UNTIL_A_FOLDER_IS_FREE: Final = timedelta(minutes=5)
+"""How long a run rests that finds its state folder held, and how often it may: a training takes a day."""
+
 AWAITING: Final = "AwaitingRetry"
 
 _ASKED_TO_END: Final = "the machine or the worker asked the run to end"
@@ -60,8 +63,10 @@ def rescheduled(seconds: float) -> Iterator[None]:
                 yield
             finally:
                 left.set()
-        except (Interrupted, StateFolderHeld) as interrupted:
+        except Interrupted as interrupted:
             _reschedule(interrupted, str(interrupted), timedelta(seconds=seconds), at_most=INTERRUPTIONS_ALIKE)
+        except StateFolderHeld as held:
+            _reschedule(held, str(held), UNTIL_A_FOLDER_IS_FREE)
         except TerminationSignal as asked:
             _reschedule(asked, _ASKED_TO_END, timedelta())
 

@@ -12,7 +12,7 @@ from prefect.runtime import flow_run
 from flows.audit import audit
 from flows.base import base
 from flows.curate import curate
-from flows.deployed import deployed
+from flows.deployed import dated, deployed
 from flows.evaluate import evaluate
 from flows.promote import promote, read_decision
 from flows.registry import open_registry
@@ -45,13 +45,7 @@ class Retraining:
     """The version that holds the alias now; a later run than the one that decided may have moved it."""
 
 
-def run_name() -> str:
-    """Name a run by what it is: the day on which it was to start, however often it is resumed, and the seed."""
-    config: Config = flow_run.parameters["config"]
-    return f"retrain-{flow_run.scheduled_start_time:%Y-%m-%d}-seed{config.seed}"
-
-
-@flow(name="retrain", flow_run_name=run_name)
+@flow(name="retrain", flow_run_name=lambda: dated("retrain"))
 def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") -> Retraining:
     """Retrain a model: synthesize, curate, audit, base, train, evaluate, promote, or up to one of these.
 
@@ -77,7 +71,7 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
         "prefect_run_id": str(flow_run.id),
     }
     stages: dict[str, StageResult] = {}
-    with recorder.pipeline(run_name(), tags) as run:
+    with recorder.pipeline(dated("retrain"), tags) as run:
         stages["synthesize"] = prompts = synthesize(config, run, fresh=fresh)
         stages["curate"] = dataset = curate(config, run, prompts, fresh=fresh)
         scored = known_scores(config)
@@ -120,7 +114,16 @@ def _train(
 ) -> Mapping[int, StageResult]:
     """Train where the configuration says, and return the policies by their seeds."""
     if config.workers.training is None:
-        return train(config, pipeline_run, **given, fresh=fresh)
+        here: Mapping[int, StageResult] = train(
+            config,
+            pipeline_run,
+            prompts=given["prompts"],
+            dataset=given["dataset"],
+            base=given["base"],
+            audit=given["audit"],
+            fresh=fresh,
+        )
+        return here
     from flows.handed_training import train_elsewhere
 
     return train_elsewhere(config, pipeline_run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)

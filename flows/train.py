@@ -23,7 +23,9 @@ from schemas.config import Config
 from schemas.progress import Progress
 from schemas.prompts import read_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.lineage.recorder import StageRun
+from tasks.lineage.source import source_digest
 from tasks.policy.child import run_child
 from tasks.train.held_training import CHECKPOINTS_FOLDER, STRETCHES_FILE
 from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_table
@@ -74,16 +76,27 @@ def train(
     audit: StageResult,
     *,
     fresh: bool = False,
+    fresh_for: str | None = None,
 ) -> dict[int, StageResult]:
     """Train a policy for each seed, and return them by seed, in the configuration's order.
 
     The audit that lets them start is recorded with them, and does not decide what comes out: where somebody adds a
     note to the sheet, training goes on from its checkpoints.
+
+    Args:
+        config: The run's configuration.
+        pipeline_run: MLflow's run of the chain.
+        prompts: The prompts, with the store that queries run on.
+        dataset: What is trained and validated on.
+        base: What is trained.
+        audit: What lets it start.
+        fresh: Train from the start.
+        fresh_for: The run that wants that, once; this one where None.
     """
     seeds = training_seeds(config)
     inputs = {"prompts": prompts.record, "dataset": dataset.record, "base": base.record}
     trainings = Trainings(config.train.concurrent_trainings)
-    run_id = str(flow_run.root_flow_run_id) if fresh else None
+    run_id = (fresh_for or str(flow_run.root_flow_run_id)) if fresh else None
     # A lone child is waited for in the main thread, where a signal ends it.
     run = run_child if len(seeds) == 1 and not config.train.adapter_per_task else trainings.run_child
 
@@ -155,6 +168,31 @@ def training_key(config: Config, inputs: Mapping[str, ArtifactRecord]) -> str:
     """
     keys = [stage_key(STAGE, SOURCES, _what_decides(config, seed), inputs) for seed in training_seeds(config)]
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()
+
+
+def trained_before(config: Config, inputs: Mapping[str, ArtifactRecord], store: ArtifactStore) -> dict[int, str] | None:
+    """Return the sha256 of the policy of each seed that a store has whole; None where it lacks one.
+
+    Args:
+        config: The run's configuration.
+        inputs: As of `training_key`.
+        store: Where policies may be.
+    """
+    made_from = {role: record.sha256 for role, record in inputs.items()}
+    found: dict[int, str] = {}
+    for policy in store.records("policy"):
+        for seed in training_seeds(config):
+            same = policy.config_digest == _what_decides(config, seed) and policy.code_version == source_digest(
+                *SOURCES
+            )
+            if seed not in found and same and made_from.items() <= policy.inputs.items():
+                found[seed] = policy.sha256
+    try:
+        for sha256 in found.values():
+            store.verify(sha256)
+    except ArtifactDamaged:
+        return None
+    return found if found.keys() == set(training_seeds(config)) else None
 
 
 def best_seed(policies: Mapping[int, StageResult]) -> int:

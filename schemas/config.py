@@ -346,6 +346,24 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
+    def _another_machine_reaches_all_of_the_state(self) -> "Config":
+        """With a bucket the other machine is another one, whose disk and MLflow store would go with it."""
+        state = self.state
+        if self.workers.training is None or not (state.artifacts or "").startswith("gs://"):
+            return self
+        if not (state.mirror or "").startswith("gs://"):
+            raise ValueError(
+                "state.artifacts is a bucket, and state.mirror is none, so that checkpoints would be lost with the "
+                "machine that trains; set it to gs://bucket/prefix"
+            )
+        if not (state.mlflow or "").startswith("http"):
+            raise ValueError(
+                "state.artifacts is a bucket, and state.mlflow is no server, which the machine that trains would not "
+                "reach; set it to the server's address"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _the_stand_in_learns_something(self) -> "Config":
         if self.policy.stand_in and not self.warm_start.steps:
             raise ValueError("warm_start.steps is 0, and the stand-in knows only what it learns there; set 1 or more")

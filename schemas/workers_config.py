@@ -1,8 +1,15 @@
 """The configuration of who does what: the deployments that a run hands work to, and where it tells of its lineage."""
 
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
 from pydantic import Field, field_validator
 
 from schemas.section import Section
+
+_HOST: Final = re.compile(r"([\w.-]+|\[[\da-fA-F:.]+\])(:\d*)?")
+_WRONG: Final = "openlineage is neither a file nor http(s)://HOST; correct the address"
 
 
 class WorkersConfig(Section):
@@ -24,7 +31,19 @@ class LineageConfig(Section):
 
     @field_validator("openlineage")
     @classmethod
-    def _holds_no_secret(cls, address: str | None) -> str | None:
-        if address is not None and "://" in address and "@" in address.split("://", 1)[1].split("/", 1)[0]:
-            raise ValueError("openlineage holds a password; leave it out, and set OPENLINEAGE_API_KEY instead")
+    def _is_a_file_or_an_endpoint_without_a_password(cls, address: str | None) -> str | None:
+        if address is None:
+            return None
+        try:
+            parts = urlsplit(address)
+            port = parts.port
+        except ValueError:
+            raise ValueError(_WRONG) from None
+        if parts.scheme in {"http", "https"}:
+            if "@" in parts.netloc:
+                raise ValueError("openlineage holds a password; leave it out, and set OPENLINEAGE_API_KEY instead")
+            if not _HOST.fullmatch(parts.netloc) or port == 0:
+                raise ValueError(_WRONG)
+        elif not parts.path or ("://" in address and parts.scheme != "file"):
+            raise ValueError(_WRONG)
         return address

@@ -1,9 +1,9 @@
 """A real PostgreSQL for tests, where one is installed: on loopback, without a password, gone at the end."""
 
 import os
-import pwd
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,17 +17,15 @@ USER = "postgres"
 
 
 @contextmanager
-def postgresql(home: Path, databases: tuple[str, ...]) -> Iterator[str]:
+def postgresql(databases: tuple[str, ...]) -> Iterator[str]:
     """Start a cluster with some databases, and give its address, `USER@HOST:PORT`, as every driver's begins."""
     if shutil.which("initdb") is None or shutil.which("pg_ctl") is None:
         pytest.skip("PostgreSQL is not installed")
     as_root = os.geteuid() == 0
-    home.mkdir()
+    # Not where the tests' own files are: another user could not reach it there.
+    home = Path(tempfile.mkdtemp(prefix="postgresql-"))
     if as_root:
-        account = pwd.getpwnam(USER)
-        os.chown(home, account.pw_uid, account.pw_gid)
-        for folder in home.parents[:-1]:
-            folder.chmod(folder.stat().st_mode | 0o011)
+        shutil.chown(home, USER)
 
     def run(*command: str) -> None:
         subprocess.run(command, check=True, cwd=home, stdout=subprocess.DEVNULL, user=USER if as_root else None)
@@ -42,3 +40,4 @@ def postgresql(home: Path, databases: tuple[str, ...]) -> Iterator[str]:
         yield f"{USER}@127.0.0.1:{port}"
     finally:
         run("pg_ctl", "--pgdata", str(home / "data"), "--mode", "immediate", "--wait", "stop")
+        shutil.rmtree(home)

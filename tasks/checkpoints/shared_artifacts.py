@@ -7,10 +7,10 @@
 An artifact's record is written last, so an artifact is there as a whole or not at all.
 """
 
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -22,10 +22,16 @@ from schemas.errors import InputError
 from tasks.checkpoints.address import open_store
 from tasks.checkpoints.catalog import BLOBS
 from tasks.checkpoints.files import crc32c
-from tasks.checkpoints.object_store import REQUESTS, ObjectMissing, ObjectStore, StoredObject, create, store_time
+from tasks.checkpoints.object_store import REQUESTS, ObjectMissing, store_time
 
 _RECORDS: Final = "records/"
 _NOTES: Final = "notes/"
+
+
+KEPT_FOR: Final = timedelta(days=30)
+"""How long an artifact stays there: longer than any training that waits for its machine."""
+RENEWED_AFTER: Final = KEPT_FOR / 2
+"""What is older is sent again where it is needed again, so that whoever is told of an artifact has time to fetch it."""
 
 
 class NotShared(InputError):
@@ -58,7 +64,7 @@ class SharedArtifacts:
         self._store, self._prefix = open_store(address)
 
     def push(self, record: ArtifactRecord, content: Path) -> None:
-        """Leave an artifact; only bytes that the place does not have are sent.
+        """Leave an artifact; only bytes are sent that the place does not have, or has had for so long that they may go.
 
         Args:
             record: Its record.
@@ -67,17 +73,22 @@ class SharedArtifacts:
         Raises:
             InputError: The place cannot be written.
         """
-        stored = {blob.key: blob for blob in self._store.list(f"{self._prefix}{BLOBS}")}
+        oldest = store_time(self._store, self._prefix) - RENEWED_AFTER
+        stored = {blob.key: blob for blob in self._store.list(f"{self._prefix}{BLOBS}") if blob.created_at > oldest}
 
         def put(file: tuple[str, str]) -> None:
             name, digest = file
-            _put(self._store, f"{self._prefix}{BLOBS}{digest}", content / name, stored)
+            key = f"{self._prefix}{BLOBS}{digest}"
+            there = stored.get(key)
+            whole = there and (there.size, there.crc32c) == ((content / name).stat().st_size, crc32c(content / name))
+            if not whole:
+                self._replace(key, content / name)
 
         # Two files of the same bytes are one blob.
         names = {digest: name for name, digest in record.files.items()}
         with ThreadPoolExecutor(REQUESTS) as pool:
             list(pool.map(put, [(name, digest) for digest, name in names.items()]))
-        _replace(self._store, f"{self._prefix}{_RECORDS}{record.sha256}.json", record.model_dump_json().encode())
+        self._renew(f"{self._prefix}{_RECORDS}{record.sha256}.json", record.model_dump_json().encode(), oldest)
 
     def pull(self, sha256: str, draft: Path) -> ArtifactRecord:
         """Copy an artifact into an empty folder, and return its record.
@@ -105,7 +116,8 @@ class SharedArtifacts:
 
     def leave(self, name: str, note: bytes) -> None:
         """Leave a note, in place of one of that name."""
-        _replace(self._store, f"{self._prefix}{_NOTES}{name}", note)
+        oldest = store_time(self._store, self._prefix) - RENEWED_AFTER
+        self._renew(f"{self._prefix}{_NOTES}{name}", note, oldest)
 
     def note(self, name: str) -> bytes | None:
         """Return a note; None where nobody left it."""
@@ -114,33 +126,37 @@ class SharedArtifacts:
         except ObjectMissing:
             return None
 
-    def prune(self, older_than: timedelta) -> Pruned:
-        """Remove what was left long ago: records, notes, and bytes that no artifact is made of any more.
+    def prune(self) -> Pruned:
+        """Remove what was left longer ago than `KEPT_FOR`, by the place's clock.
 
-        Args:
-            older_than: By the place's own clock; far longer than a training takes.
+        What is pushed meanwhile stays whole: a push takes no bytes for granted that are nearly so old.
 
         Raises:
             InputError: The place cannot be read or written.
         """
-        oldest = store_time(self._store, self._prefix) - older_than
-        records = self._store.list(f"{self._prefix}{_RECORDS}")
-        old = [stored for stored in records if stored.created_at < oldest]
-        named = {
-            digest
-            for stored in records
-            if stored not in old
-            for digest in self._record(PurePosixPath(stored.key).stem).files.values()
+        oldest = store_time(self._store, self._prefix) - KEPT_FOR
+        old = {
+            folder: [stored for stored in self._store.list(f"{self._prefix}{folder}") if stored.created_at < oldest]
+            for folder in (_NOTES, _RECORDS, BLOBS)
         }
-        notes = [stored for stored in self._store.list(f"{self._prefix}{_NOTES}") if stored.created_at < oldest]
-        blobs = [
-            blob
-            for blob in self._store.list(f"{self._prefix}{BLOBS}")
-            if blob.created_at < oldest and PurePosixPath(blob.key).name not in named
-        ]
         # The notes and records first: what is named is whole.
-        removed = [stored for stored in (*notes, *old, *blobs) if self._store.delete(stored)]
-        return Pruned(artifacts=len(old), bytes=sum(stored.size for stored in removed))
+        removed = [stored for folder in old.values() for stored in folder if self._store.delete(stored)]
+        return Pruned(artifacts=len(old[_RECORDS]), bytes=sum(stored.size for stored in removed))
+
+    def _renew(self, key: str, content: bytes, oldest: datetime) -> None:
+        """Write a small object in place of another of its name, unless it is there already and young."""
+        there = next((stored for stored in self._store.list(key) if stored.key == key), None)
+        if there is not None and there.created_at > oldest:
+            with suppress(ObjectMissing):
+                if self._store.read(key) == content:
+                    return
+        self._replace(key, content)
+
+    def _replace(self, key: str, content: Path | bytes) -> None:
+        for stored in self._store.list(key):
+            if stored.key == key:
+                self._store.delete(stored)
+        self._store.put_new(key, content)
 
     def _record(self, sha256: str) -> ArtifactRecord:
         try:
@@ -154,22 +170,3 @@ class SharedArtifacts:
         if record.sha256 != sha256 or any(name.is_absolute() or ".." in name.parts for name in names):
             raise NotShared(f"the record of {sha256} in {self._address} was altered")
         return record
-
-
-def _put(store: ObjectStore, key: str, path: Path, stored: Mapping[str, StoredObject]) -> None:
-    present = stored.get(key)
-    if present is not None:
-        if (present.size, present.crc32c) == (path.stat().st_size, crc32c(path)):
-            return
-        store.delete(present)
-    store.put_new(key, path)
-
-
-def _replace(store: ObjectStore, key: str, content: bytes) -> None:
-    """Write a small object in place of another of its name."""
-    if create(store, key, content):
-        return
-    for stored in store.list(key):
-        if stored.key == key:
-            store.delete(stored)
-    create(store, key, content)

@@ -1,19 +1,25 @@
 """What is handed to another machine arrives, is trained there once, and is refused where it would be another thing."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+from prefect.client.schemas.objects import FlowRun, State
 from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Cancelled, Completed, Crashed, Failed, Running
 
-from flows.handed_training import DECIDING, Given, answer_for, fetch, open_shared, train_elsewhere
+from flows.handed_training import DECIDING, Given, _has_ended, answer_for, fetch, open_shared, train_elsewhere
 from flows.stage import StageResult, open_store
-from flows.train import training_key
+from flows.train import SOURCES, training_key
+from flows.train import _what_decides as decided_by
 from flows.training import training
 from schemas.artifact import ArtifactKind
 from schemas.config import Config
 from schemas.errors import InputError
 from schemas.profiles import load_config
+from tasks.lineage.source import source_digest
 from tests.small_pipeline import PROFILE
 
 pytestmark = pytest.mark.integration
@@ -80,7 +86,53 @@ def test_policies_that_were_trained_for_a_run_are_fetched_and_not_trained_again(
     assert (fetched[7].path / "file").read_text(encoding="utf-8") == "trained"
 
 
-@pytest.mark.parametrize("lost", ["note", "policy", "altered policy"])
+def test_policies_that_this_machine_still_has_need_no_note(config: Config, tmp_path: Path) -> None:
+    given = all_given(config)
+    store = open_store(config)
+    inputs = {role: given[role].record for role in DECIDING}
+    with store.draft() as draft:
+        (draft / "file").write_text("trained", encoding="utf-8")
+        policy = store.commit(
+            draft,
+            kind="policy",
+            stage="train",
+            code_version=source_digest(*SOURCES),
+            config_digest=decided_by(config, config.seed),
+            inputs={role: record.sha256 for role, record in inputs.items()},
+        )
+    assert train_elsewhere(config, "0" * 32, given, fresh=None)[config.seed].record == policy
+    other = config.model_copy(update={"train": config.train.model_copy(update={"learning_rate": 1e-6})})
+    with pytest.raises(InputError, match="no deployment"):
+        train_elsewhere(other, "0" * 32, given, fresh=None)
+
+
+def test_a_training_that_was_answered_before_is_not_done_again(config: Config, tmp_path: Path) -> None:
+    given = all_given(config)
+    there = elsewhere(config, tmp_path / "there")
+    answer_for(asked_for(config, given), {7: made(there, "policy", "trained")}, open_shared(there))
+    # Without the inputs in the shared place nothing could be trained.
+    training(there, asked_for(config, given))
+
+
+def test_a_run_of_the_deployment_by_hand_is_told_what_to_start(config: Config) -> None:
+    with pytest.raises(InputError, match="retrain/retrain"):
+        training(config)
+
+
+def test_a_crashed_training_has_ended_once_nobody_brought_it_back() -> None:
+    def ended(state: State[None], minutes_ago: float) -> bool:
+        when = datetime.now(UTC) - timedelta(minutes=minutes_ago)
+        return _has_ended(FlowRun(flow_id=uuid4(), state=state.model_copy(update={"timestamp": when})))
+
+    assert ended(Completed(), 0)
+    assert ended(Failed(), 0)
+    assert ended(Cancelled(), 0)
+    assert not ended(Crashed(), 0)
+    assert ended(Crashed(), 10)
+    assert not ended(Running(), 10)
+
+
+@pytest.mark.parametrize("lost", ["note", "policy", "altered policy", "torn note", "altered record"])
 def test_where_they_are_not_whole_the_training_is_asked_for(config: Config, tmp_path: Path, lost: str) -> None:
     given = all_given(config)
     there = elsewhere(config, tmp_path / "there")
@@ -88,9 +140,19 @@ def test_where_they_are_not_whole_the_training_is_asked_for(config: Config, tmp_
     if lost != "note":
         answer_for(asked_for(config, given), {7: policy}, open_shared(there))
         blob = tmp_path / "place" / "blobs" / "sha256" / policy.record.files["file"]
-        blob.unlink()
+        note = next((tmp_path / "place").glob("notes/*.json"))
+        record = tmp_path / "place" / "records" / f"{policy.record.sha256}.json"
+        if "note" not in lost and "record" not in lost:
+            blob.unlink()
         if lost == "altered policy":
             blob.write_text("altered", encoding="utf-8")
+        if lost == "torn note":
+            note.unlink()
+            note.write_text('{"7": "01', encoding="utf-8")
+        if lost == "altered record":
+            record.unlink()
+            text = policy.record.model_copy(update={"files": {"another": policy.record.files["file"]}})
+            record.write_text(text.model_dump_json(), encoding="utf-8")
     with pytest.raises(InputError, match=r"no deployment training/nowhere.*tucano infra apply"):
         train_elsewhere(config, "0" * 32, given, fresh=None)
 

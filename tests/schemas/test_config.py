@@ -77,6 +77,28 @@ def test_a_wrong_override_is_refused_in_one_sentence_that_names_it(override: str
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ([], "state.artifacts does not say where"),
+        (["state.artifacts=gs://bucket/artifacts"], "checkpoints would be lost"),
+        (["state.artifacts=gs://bucket/artifacts", "state.mirror=gs://bucket/mirror"], "state.mlflow is no server"),
+    ],
+)
+def test_training_elsewhere_is_refused_where_the_other_machine_would_lose_or_miss_something(
+    settings: list[str], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        load_config("local", ["workers.training=training/train", *settings])
+
+
+@pytest.mark.parametrize("address", ["http://ana:segredo@host:5000", "ftp://host", "segredo"])
+def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_config("local", [f"state.mlflow={address}"])
+    assert "segredo" not in str(caught.value)
+
+
 ENDPOINT = ["synthesize.paraphrase.url=http://127.0.0.1:8000/v1/", "synthesize.paraphrase.model=tucano"]
 
 

@@ -1,5 +1,5 @@
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -96,20 +96,20 @@ def test_a_note_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
         assert shared.note("trained.json") == text
 
 
-def test_pruning_removes_what_is_old_and_keeps_the_bytes_of_what_is_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("days", [20, 40])
+def test_pruning_removes_what_is_old_and_keeps_the_bytes_of_what_is_not(tmp_path: Path, days: int) -> None:
     place = tmp_path / "place"
     shared = SharedArtifacts(str(place))
     old, old_content = made(tmp_path / "one", {"a": b"of both", "b": b"of the old one"})
     shared.push(old, old_content)
     shared.leave("old.json", b"{}")
-    long_ago = (datetime.now(UTC) - timedelta(days=40)).timestamp()
-    for path in place.rglob("*"):
-        if path.is_file():
-            os.utime(path, (long_ago, long_ago))
+    age(place, days)
     new, new_content = made(tmp_path / "one", {"a": b"of both"})
     shared.push(new, new_content)
+    # What the new one shares with the old one is as young as it.
+    age(place, 40 - days)
 
-    pruned = shared.prune(timedelta(days=30))
+    pruned = shared.prune()
 
     assert pruned.artifacts == 1
     assert [blob.read_bytes() for blob in blobs(place)] == [b"of both"]
@@ -117,6 +117,13 @@ def test_pruning_removes_what_is_old_and_keeps_the_bytes_of_what_is_not(tmp_path
     shared.pull(new.sha256, _folder(tmp_path / "draft"))
     with pytest.raises(NotShared):
         shared.pull(old.sha256, _folder(tmp_path / "other"))
+
+
+def age(place: Path, days: int) -> None:
+    for path in place.rglob("*"):
+        if path.is_file():
+            then = path.stat().st_mtime - timedelta(days=days).total_seconds()
+            os.utime(path, (then, then))
 
 
 def _folder(path: Path) -> Path:
