@@ -89,6 +89,7 @@ def _as_markdown(record: AuditRecord) -> str:
         "Training may start." if record.verdict == "passed" else "**Training may not start.**",
         "",
         *(f"- {reason}" for reason in record.reasons),
+        *([] if "human" in record.raters.values() else ["- No person scored this sheet."]),
         "",
         "| task | scores | rho | lower bound | verdict |",
         "|---|---|---|---|---|",

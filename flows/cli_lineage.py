@@ -92,7 +92,7 @@ def _verify(config: "Config", text: str) -> dict[str, Any]:
     from tasks.lineage.verify import verify
 
     walker = open_walker(config)
-    artifacts = walker.walk(walker.find(text)).artifacts
+    artifacts = walker.artifacts(walker.find(text))
     with stage_progress("verify") as progress:
         findings = verify(artifact_store(config), artifacts, progress)
     print_findings(text, len(artifacts), findings)
@@ -117,10 +117,10 @@ def _diff(config: "Config", one: str, other: str) -> dict[str, Any]:
 
 
 def _forget(config: "Config", identifier: str) -> dict[str, Any]:
-    from flows.lineage import artifact_store
+    from flows.lineage import open_inventory
     from flows.print_lineage import print_reached
     from tasks.lineage.forget import reached
 
-    found = reached(artifact_store(config), identifier)
+    found = reached(open_inventory(config), identifier)
     print_reached(found)
     return found.document()

@@ -37,9 +37,10 @@ def monitor(
     if given is None:
         raise InputError("no logs are given; name a file or folder of them, or add --set monitor.logs=PATH")
     files = log_files(given)
-    say(f"monitoring {len(files)} file{'' if len(files) == 1 else 's'} of logs, state in {config.state.root}")
+    count = len(files.files)
+    say(f"monitoring {count} file{'' if count == 1 else 's'} of logs, state in {config.state.root}")
     # What is kept of logs is smaller than they are: it is compressed.
-    needed = BYTES_NEEDED + sum(file.stat().st_size for file in files)
+    needed = BYTES_NEEDED + files.bytes
     with session(config, bytes_needed=needed):
         from flows.monitor import monitor as flow
 

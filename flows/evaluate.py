@@ -106,6 +106,7 @@ def evaluate(
             progress=progress,
             output=output,
         )
+        mlflow_run.log_figures(metrics_of_report(read_report(output)))
 
     stage = Stage(
         name=STAGE,
@@ -209,4 +210,4 @@ def _figures(folder: Path) -> Mapping[str, Any]:
         for name, block in (("overall", report["overall"]), *report["tasks"].items())
     }
     look = report["looks"]["number"]
-    return {**figures, **metrics_of_report(report), "look": look, "verdict": report["gate"]["verdict"]}
+    return {**figures, "look": look, "verdict": report["gate"]["verdict"]}

@@ -30,7 +30,8 @@ class ScoresDone(RunInput):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     scored_by: str = Field(pattern=f"^{PSEUDONYM.pattern}$")
-    """The pseudonym of whoever says so, no name or e-mail: lower-case letters without accents, digits and hyphens."""
+    """The pseudonym of whoever says so, no name or e-mail, such as `ana-2`: lower-case letters without accents, digits
+    and hyphens, up to 31 in all."""
 
 
 def wait_for_scores(sheet: Path, unscored: int, days: float, state: StateConfig) -> None:
@@ -69,7 +70,9 @@ def wait_for_scores(sheet: Path, unscored: int, days: float, state: StateConfig)
         f"Then press *Resume* on the run's page and fill in its form, before {until:%Y-%m-%d %H:%M} UTC. Later the run "
         "has failed: press *Retry*, or run it again with the same parameters, and it goes on from here.",
     )
-    form = ScoresDone.with_initial_data(description=f"{told}. Is it scored now? If not, the run asks again.")
+    form = ScoresDone.with_initial_data(
+        description=f"{told}; how, is in the artifact `{SHEET_ARTIFACT}`. Is it scored now? If not, the run asks again."
+    )
     try:
         suspend_flow_run(wait_for_input=form, timeout=math.ceil(days * _SECONDS_A_DAY), key=_key(asked + 1))
     except Pause as pause:
@@ -107,7 +110,7 @@ def _key(number: int) -> str:
 def _show(sheet: Path, state: StateConfig, unscored: int, go_on: str) -> None:
     """Say on the run's page where the sheet is, how it is scored and what comes then."""
     where = ["--mlflow", state.mlflow] if state.mlflow else ["--state", str(state.root.resolve())]
-    published = shlex.join([str(sheet), *where])
+    published = " \\\n  ".join([shlex.quote(str(sheet)), shlex.join(where)])
     create_markdown_artifact(
         key=SHEET_ARTIFACT,
         markdown=f"""\

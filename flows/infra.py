@@ -5,6 +5,7 @@ from pathlib import Path
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient
+from prefect.exceptions import PrefectException
 
 from flows.infra_automations import found_automations, wanted_automation
 from flows.infra_deployments import found_deployments, paused_warnings, wanted_deployment
@@ -67,18 +68,19 @@ def apply(client: SyncPrefectClient, planned: Plan, address: str, progress: Call
         progress: Is told of each thing once it is written.
 
     Raises:
-        InputError: The server refused one of them; what was written before it is named, and stays.
+        InputError: The server refused one of them, or somebody else changed it since it was read; what was written
+            before it is named, and stays.
     """
     written: list[str] = []
     for change in planned.due:
         thing = change.wanted
         try:
             thing.write(client, change.id)
-        except (httpx.HTTPError, ValueError) as error:
+        except (httpx.HTTPError, PrefectException, ValueError) as error:
             done = f"written before it: {', '.join(written)}" if written else "nothing was written before it"
             raise InputError(
-                f"the {thing.kind} {thing.name} was not written: {refusal(error, address)}; {done}; mend that, and the "
-                "same command writes the rest"
+                f"the {thing.kind} {thing.name} was not written: {refusal(error, address, read_before=True)}; {done}; "
+                "run again, the same command writes the rest"
             ) from None
         written.append(f"{thing.kind} {thing.name}")
         progress(change)
@@ -119,6 +121,7 @@ def _idle(config: Config, names: set[str]) -> list[str]:
     if "training/train" in names and config.workers.training is None:
         warnings.append(
             "deployment training/train is handed nothing: runs train on their own machine; hand training over with "
-            "--set workers.training=training/train and --set state.artifacts=gs://BUCKET/PREFIX"
+            "--set workers.training=training/train and --set state.artifacts=gs://BUCKET/artifacts, which ask for a "
+            "state.mirror in a bucket and for a server as state.mlflow too"
         )
     return warnings

@@ -77,28 +77,42 @@ def connected(address: str) -> Iterator["SyncPrefectClient"]:
     """Talk to a server.
 
     Raises:
-        InputError: It does not take our key, fails, or answers as no Prefect server does.
+        InputError: It does not take our key, fails, is changed by somebody else while it is read, or answers as no
+            Prefect server does.
     """
     import httpx
     from prefect.client.orchestration import get_client
+    from prefect.exceptions import PrefectException
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     try:
         with temporary_settings({PREFECT_API_URL: address}), get_client(sync_client=True) as client:
             yield client
-    except (httpx.HTTPError, ValueError) as error:
+    except (httpx.HTTPError, PrefectException, ValueError) as error:
         raise InputError(refusal(error, address)) from None
 
 
-def refusal(error: Exception, address: str) -> str:
-    """Say in a sentence what a failed request means."""
+def refusal(error: Exception, address: str, *, read_before: bool = False) -> str:
+    """Say in a sentence what a failed request means.
+
+    Args:
+        error: Of the request.
+        address: The server's.
+        read_before: The server has answered already, so that what it does not know has gone since.
+    """
     import httpx
+    from prefect.exceptions import PrefectException
 
     where = f"the Prefect server at {shown(address)}"
+    # For some codes Prefect has exceptions of its own, around the one that says what happened.
+    read_before = read_before or isinstance(error, PrefectException)
+    error = getattr(error, "http_exc", error)
     if not isinstance(error, httpx.HTTPStatusError):
         what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return f"{where} cannot be talked to ({what}); correct PREFECT_API_URL, or try again"
     code = error.response.status_code
+    if read_before and code in {httpx.codes.NOT_FOUND, httpx.codes.CONFLICT}:
+        return f"{where} was changed by somebody else meanwhile ({code}: {error.response.text[:MOST_SHOWN]})"
     if code == httpx.codes.UNAUTHORIZED:
         given = [name for name in ("PREFECT_API_AUTH_STRING", "PREFECT_API_KEY") if name in os.environ]
         why = f"does not take what {' and '.join(given)} says" if given else "asks for a key, and none is set"
@@ -113,10 +127,13 @@ def refusal(error: Exception, address: str) -> str:
 def read_server(client: "SyncPrefectClient") -> Server:
     """Read all that the files could be about."""
     blocks = _every(lambda offset: client.read_block_documents(limit=PAGE, offset=offset, include_secrets=False))
+    deployments = _every(lambda offset: client.read_deployments(limit=PAGE, offset=offset))
+    flows = {flow.id: flow.name for flow in _every(lambda offset: client.read_flows(limit=PAGE, offset=offset))}
     return Server(
         pools=_every(lambda offset: client.read_work_pools(limit=PAGE, offset=offset)),
-        deployments=_every(lambda offset: client.read_deployments(limit=PAGE, offset=offset)),
-        flows={flow.id: flow.name for flow in _every(lambda offset: client.read_flows(limit=PAGE, offset=offset))},
+        # With its flow, a deployment that was there a moment ago is deleted too.
+        deployments=tuple(each for each in deployments if each.flow_id in flows),
+        flows=flows,
         automations=_every(lambda offset: client.read_automations(limit=PAGE, offset=offset)),
         blocks={
             str(block.name): block.id

@@ -1,13 +1,14 @@
 """Opens the lineage of a state folder: its artifacts, its mirror and its registry."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from flows.console import say
 from flows.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
 from schemas.config import Config
 from schemas.errors import InputError
 from tasks.lineage.artifacts import ArtifactStore
-from tasks.lineage.inventory import read_inventory
+from tasks.lineage.inventory import Inventory, read_inventory
 from tasks.lineage.models import local_aliases, read_versions
 from tasks.lineage.references import Registered
 from tasks.lineage.trainings import MirroredTraining
@@ -29,14 +30,26 @@ def artifact_store(config: Config) -> ArtifactStore:
     return ArtifactStore(root)
 
 
-def open_walker(config: Config) -> Walker:
-    """Read what a state folder has; MLflow is only imported where a reference names what nothing else knows.
+def open_inventory(config: Config) -> Inventory:
+    """Read every record of the artifact store.
 
     Raises:
         InputError: The state folder has no artifacts.
     """
     artifact_store(config)
-    inventory = read_inventory(artifacts_folder(config))
+    return read_inventory(artifacts_folder(config))
+
+
+def open_walker(config: Config) -> Walker:
+    """Read what a state folder has.
+
+    The mirror is only read where a walk shows what is in it, and MLflow only imported where a reference names what
+    nothing else knows.
+
+    Raises:
+        InputError: The state folder has no artifacts.
+    """
+    inventory = open_inventory(config)
     uri, local = mlflow_store(config.state)
     model = config.promote.model_name
 
@@ -56,7 +69,7 @@ def open_walker(config: Config) -> Walker:
         return artifacts_of_run(uri, EXPERIMENT, run_id)
 
     known = Registered(model, local_aliases(uri, model), ask_alias, ask_run)
-    return Walker(inventory, read_versions(inventory), _trainings(config), known)
+    return Walker(inventory, read_versions(inventory), partial(_trainings, config), known)
 
 
 def _trainings(config: Config) -> tuple[MirroredTraining, ...]:

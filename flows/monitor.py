@@ -1,7 +1,5 @@
 """The monitor flow: what the champion answered in production, held against what its evaluation promised."""
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,11 +31,11 @@ from tasks.evaluate.compare import read_report
 from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.lineage.recorder import StageRun
 from tasks.lineage.registry import PolicyVersion
-from tasks.lineage.source import file_digests
 from tasks.monitor import stage as monitor_stage
-from tasks.monitor.logs import log_files
+from tasks.monitor.logs import LogFiles, log_files
 from tasks.monitor.report import REPORT_PAGE
 from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, Champion, last_days, read_monitoring
+from tasks.monitor.told import Told, alarms_of
 
 STAGE: Final = "monitor"
 SECONDS_TO_REST: Final = 60.0
@@ -101,13 +99,15 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
             return _monitor(config, run, files)
 
 
-def _monitor(config: Config, pipeline_run: str, files: Sequence[Path]) -> Monitored:
+def _monitor(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
     champion, inputs, permits = _champion(config)
     seconds: dict[str, float] = {}
+    digests = files.digests()
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         found = monitor_stage.run(
             files,
+            digests,
             config.monitor,
             config.evaluate.cost,
             champion,
@@ -127,7 +127,8 @@ def _monitor(config: Config, pipeline_run: str, files: Sequence[Path]) -> Monito
             config.monitor.model_dump(mode="json", exclude={"logs", "workers"}),
             config.evaluate.cost.model_dump(mode="json"),
             champion.names,
-            file_digests(files),
+            champion.promoted_at and champion.promoted_at.isoformat(),
+            digests,
         ),
         inputs=inputs,
         permits=permits,
@@ -138,8 +139,7 @@ def _monitor(config: Config, pipeline_run: str, files: Sequence[Path]) -> Monito
     result = run_stage(stage, config, pipeline_run, fresh=False)
     found = read_monitoring(result.path)
     _show(config, result)
-    if found["drift"]["found"]:
-        _tell(config, champion, result, found["drift"])
+    _tell(config, champion, result, found["drift"])
     return Monitored(result, found, seconds)
 
 
@@ -249,17 +249,16 @@ def _show(config: Config, result: StageResult) -> None:
 
 
 def _tell(config: Config, champion: Champion, result: StageResult, drift: Mapping[str, Any]) -> None:
-    """Send the event that starts a retraining, once for each alarm of each champion.
+    """Send the event that starts a retraining, once for each alarm of each champion until it is over.
 
     It is marked as sent after it was: killed in between, it is sent twice, and never not at all.
     """
-    alarms = [f"{each['name']} {each['alarm']}" for each in drift["series"] if each["alarm"]]
-    alarms += [f"{each['task']} floor {each['day']}" for each in drift["floor"]]
-    folder = config.state.root / TOLD_FOLDER
-    marks = {alarm: folder / _mark(champion, result.record, alarm) for alarm in alarms}
-    new = [alarm for alarm, mark in marks.items() if not mark.exists()]
+    told = Told(config.state.root / TOLD_FOLDER, champion.names[0], result.record.inputs["evaluation"])
+    alarms = alarms_of(drift)
+    new = told.new(alarms)
     if not new:
-        say("drift: these alarms were told before; no event is sent")
+        if alarms:
+            say("drift: these alarms were told before; no event is sent")
         return
     emit_event(
         DRIFT_EVENT,
@@ -271,12 +270,5 @@ def _tell(config: Config, champion: Champion, result: StageResult, drift: Mappin
             "artifact": result.record.sha256,
         },
     )
-    folder.mkdir(exist_ok=True)
-    for alarm in new:
-        marks[alarm].touch()
+    told.keep(new)
     say(f"drift: the event {DRIFT_EVENT} is sent, for which the server's automation starts a retraining")
-
-
-def _mark(champion: Champion, record: ArtifactRecord, alarm: str) -> str:
-    told = [champion.names[0], record.inputs["evaluation"], alarm]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()

@@ -9,10 +9,16 @@ LOCAL_PAGES: Final = "http://127.0.0.1:5000"
 """Where `tucano ui` serves MLflow's pages unless told otherwise."""
 
 
-def linked_to_mlflow(text: str, record: ArtifactRecord, config: Config) -> str:
-    """Return a Markdown text with a link to the MLflow run that describes an artifact, where there is one."""
+def mlflow_page(record: ArtifactRecord, config: Config) -> str | None:
+    """Return the address of the page of the MLflow run that describes an artifact; None where there is none."""
     if record.mlflow_run_id is None:
-        return text
+        return None
     server = config.state.mlflow or ""
     base = server.rstrip("/") if server.startswith("http") else LOCAL_PAGES
-    return f"{text}\n\n[{record.stage} in MLflow]({base}/#/runs/{record.mlflow_run_id}): its files, metrics and inputs."
+    return f"{base}/#/runs/{record.mlflow_run_id}"
+
+
+def linked_to_mlflow(text: str, record: ArtifactRecord, config: Config) -> str:
+    """Return a Markdown text with a link to the MLflow run that describes an artifact, where there is one."""
+    page = mlflow_page(record, config)
+    return f"{text}\n\n[{record.stage} in MLflow]({page}): its files, metrics and inputs." if page else text

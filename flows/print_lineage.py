@@ -92,7 +92,7 @@ def print_reached(reached: Reached) -> None:
     """Print where a person's data is, and what to do about each place."""
     say(
         f"{reached.identifier}: {len(reached.orders)} orders, {len(reached.reviews)} reviews, {len(reached.prompts)} "
-        f"prompts, {len(reached.models)} models"
+        f"prompts, {len(reached.models)} models, {len(reached.possible_models)} more possibly"
     )
     print_table(
         "Where it is",
@@ -106,6 +106,8 @@ def print_reached(reached: Reached) -> None:
     )
     if reached.models:
         say(f"models: {', '.join(reached.models)}")
+    if reached.possible_models:
+        say(f"models that it possibly reached: {', '.join(reached.possible_models)}")
     for note in reached.notes:
         say(note)
 

@@ -16,6 +16,7 @@ from flows.deployed import dated, deployed
 from flows.evaluate import evaluate
 from flows.promote import promote, read_decision
 from flows.registry import open_registry
+from flows.retraining_page import show_retraining
 from flows.scores import known_scores, people_scores
 from flows.stage import FRESH_FOLDER, StageResult, open_recorder, open_store
 from flows.synthesize import synthesize
@@ -45,7 +46,13 @@ class Retraining:
     """The version that holds the alias now; a later run than the one that decided may have moved it."""
 
 
-@flow(name="retrain", flow_run_name=lambda: dated("retrain"))
+def run_name() -> str:
+    """Name a run by how far it goes, the day and the seed."""
+    until = flow_run.parameters.get("until", "promote")
+    return dated("retrain" if until == "promote" else until)
+
+
+@flow(name="retrain", flow_run_name=run_name)
 def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") -> Retraining:
     """Retrain a model: synthesize, curate, audit, base, train, evaluate, promote, or up to one of these.
 
@@ -71,7 +78,7 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
         "prefect_run_id": str(flow_run.id),
     }
     stages: dict[str, StageResult] = {}
-    with recorder.pipeline(dated("retrain"), tags) as run:
+    with recorder.pipeline(run_name(), tags) as run:
         stages["synthesize"] = prompts = synthesize(config, run, fresh=fresh)
         stages["curate"] = dataset = curate(config, run, prompts, fresh=fresh)
         scored = known_scores(config)
@@ -97,6 +104,7 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
             stages["promote"] = promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
             decision = read_decision(promotion.path)
     champion = open_registry(config).holder(config.promote.model_name, config.promote.alias)
+    show_retraining(config, stages, decision, champion.version if champion else None)
     shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
     get_run_logger().info("done: %s", decision["verdict"] if decision else f"until {until}")
     return Retraining(

@@ -180,6 +180,9 @@ def _watched(name: str) -> Iterator[Progress]:
             nonlocal shown
             terminal(done, total, text)
             percent = 100.0 * done / total if total else 0.0
+            if percent < shown:
+                # Another part of the work, which counts anew: the preflight's checks, then the steps.
+                shown = 0.0
             if percent - shown >= PERCENT_BETWEEN_UPDATES or (done == total and percent > shown):
                 shown = percent
                 update_progress_artifact(page, percent, description=f"{name}: {done}/{total} {text}")
@@ -246,6 +249,15 @@ def _announce(stage: Stage, result: StageResult, config: Config, pipeline_run: s
     get_run_logger().info(text)
     create_table_artifact(
         key=f"{stage.name}-figures",
-        table=[{"figure": name, "value": str(value)} for name, value in figures.items()],
-        description=linked_to_mlflow(f"{stage.name}: {record.kind} {record.sha256}", record, config),
+        table=[{"figure": name, "value": _shown(value)} for name, value in figures.items()],
+        description=linked_to_mlflow(f"{stage.name}: {record.kind} {record.sha256[:12]}", record, config),
     )
+
+
+def _shown(value: object) -> str:
+    """Write a figure as a person reads it."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list | tuple):
+        return "; ".join(map(str, value))
+    return "none" if value is None else str(value)

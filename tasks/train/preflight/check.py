@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any, Final
 
 from schemas.errors import GateRefused
@@ -50,7 +51,8 @@ def as_table(checks: Sequence[Check]) -> str:
     for check in checks:
         verdict, remedy = ("passed", "") if check.passed else ("FAILED", check.remedy)
         cells = [check.name, verdict, check.measured, check.limit, f"{check.seconds:.1f}", remedy]
-        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        # A page would take `<think>` for HTML, and leave it out.
+        lines.append(f"| {' | '.join(escape(cell, quote=False).replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join(lines)
 
 
