@@ -1,4 +1,4 @@
-"""The lineage of a local retraining: complete both ways, quick, and every flipped byte found.
+"""The lineage of a local retraining: complete both ways, quick, and every flipped byte and lost file found.
 
     make bench NAME=lineage                                       retrains at a small size first, some minutes
     .venv/bin/python -m benchmarks.lineage STATE [PROFILE]        of a state folder that is there; STATE is copied
@@ -25,7 +25,8 @@ import polars as pl
 
 from flows.console import print_table, say
 from schemas.progress import silent
-from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.artifacts import RECORD_FILE, ArtifactStore
+from tasks.lineage.models import DECISION_FILE
 from tasks.lineage.verify import verify
 
 SMALL = Path(__file__).parent.parent / "tests" / "e2e" / "small.toml"
@@ -60,9 +61,8 @@ def _retrain(root: Path, profile: str) -> None:
 def _complete(root: Path, profile: str) -> Iterator[str]:
     """Walk from the newest version to everything, and back from random rows; yields what is missed."""
     artifacts = {home.name for home in (root / "artifacts").glob("*/*") if home.parent.name != "drafts"}
-    decision = max(
-        (root / "artifacts").glob("promotion/*/content/decision.json"), key=lambda file: file.stat().st_mtime
-    )
+    decisions = (root / "artifacts").glob(f"promotion/*/content/{DECISION_FILE}")
+    decision = max(decisions, key=lambda file: file.stat().st_mtime)
     version = str(json.loads(decision.read_bytes())["version"])
     queries = [_query(root, profile, version)]
     document = queries[0].document
@@ -129,10 +129,11 @@ def _query(root: Path, profile: str, reference: str) -> _Query:
 
 
 def _flipped(root: Path) -> Iterator[str]:
-    """Flip a bit of each file of each artifact in turn; yields the files in which nothing was found."""
+    """Flip a bit of each file of each artifact in turn, and delete it; yields the files of which nothing was found."""
     store, generator = ArtifactStore(root / "artifacts"), random.Random(SEED)
-    started, files, found = time.perf_counter(), 0, 0
-    for record in sorted((root / "artifacts").glob("*/*/record.json")):
+    started, files, found, missed = time.perf_counter(), 0, 0, 0
+    records = sorted((root / "artifacts").glob(f"*/*/{RECORD_FILE}"))
+    for record in records:
         sha256 = record.parent.name
         for file in sorted(path for path in record.parent.rglob("*") if path.is_file()):
             files += 1
@@ -141,8 +142,14 @@ def _flipped(root: Path) -> Iterator[str]:
                     found += 1
                 else:
                     yield f"a bit flipped in {file} is not found"
-    say(f"flipped bits found: {found} of {files} files, in {time.perf_counter() - started:.1f} s")
-    if verify(store, [record.parent.name for record in (root / "artifacts").glob("*/*/record.json")], silent):
+            with _moved(file, root / "aside"):
+                if verify(store, [sha256], silent):
+                    missed += 1
+                else:
+                    yield f"that {file} is gone is not found"
+    seconds = time.perf_counter() - started
+    say(f"flipped bits found: {found} of {files} files; deleted files: {missed} of {files}; in {seconds:.1f} s")
+    if verify(store, [record.parent.name for record in records], silent):
         yield "a whole artifact is said to be damaged"
 
 
@@ -157,6 +164,15 @@ def _one_flipped_bit(file: Path, generator: random.Random) -> Iterator[None]:
         yield
     finally:
         file.write_bytes(before)
+
+
+@contextmanager
+def _moved(file: Path, aside: Path) -> Iterator[None]:
+    file.rename(aside)
+    try:
+        yield
+    finally:
+        aside.rename(file)
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def print_synthesis(summary: Mapping[str, Any]) -> None:
 
 def print_curation(summary: Mapping[str, Any]) -> None:
     """Print the splits by task, what was replaced, and why rows were dropped."""
-    from tasks.curate.split import SPLITS
+    from schemas.prompts import SPLITS
 
     print_table(
         f"{sum(summary[split] for split in SPLITS)} prompts kept, {summary['quarantined']} in quarantine",

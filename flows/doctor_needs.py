@@ -44,7 +44,7 @@ def check_endpoints(config: Config) -> Outcome:
     if (dask := config.curate.dask_address) is not None:
         findings.append(_connect("curate.dask_address", dask, "fault", "start the scheduler, or correct the address"))
     lineage = config.lineage.openlineage
-    if lineage is not None and "://" in lineage:
+    if lineage is not None and lineage.lower().startswith(("http://", "https://")):
         remedy = "start the collector, or correct the address; stages run without it"
         findings.append(_connect("lineage.openlineage", lineage, "warning", remedy))
     return Outcome(tuple(findings or [Finding("endpoints", "ok", "the profile names none")]), tuple(clocks))

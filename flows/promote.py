@@ -19,6 +19,7 @@ from tasks.evaluate.compare import read_report
 from tasks.evaluate.model_card import CardFacts, model_card
 from tasks.evaluate.report_metrics import metrics_of_report
 from tasks.evaluate.report_text import REPORT_TEXT
+from tasks.lineage.models import DECISION_FILE
 from tasks.lineage.recorder import StageRun
 from tasks.lineage.registry import PolicyVersion
 from tasks.policy.adapters import ADAPTER_FOLDER
@@ -27,7 +28,6 @@ from tasks.policy.merge import MergeCheck
 from tasks.policy.merge_child import MergeRequest
 from tasks.train.summaries import read_summary
 
-DECISION_FILE = "decision.json"
 CARD_FILE = "README.md"
 
 

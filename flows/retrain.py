@@ -78,7 +78,7 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
         "prefect_run_id": str(flow_run.id),
     }
     stages: dict[str, StageResult] = {}
-    with recorder.pipeline(run_name(), tags) as run:
+    with recorder.pipeline(run_name(), tags, config=config.model_dump(mode="json", exclude={"state"})) as run:
         stages["synthesize"] = prompts = synthesize(config, run, fresh=fresh)
         stages["curate"] = dataset = curate(config, run, prompts, fresh=fresh)
         scored = known_scores(config)

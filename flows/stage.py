@@ -59,6 +59,8 @@ class Stage:
     they decide nothing of what it makes."""
     identity: str | None = None
     """What the stage is called in its key, where the same one goes by several names; its name where not set."""
+    pipeline: str = "retrain"
+    """The pipeline that it is a stage of, as catalogues of lineage know it."""
 
     @property
     def code_version(self) -> str:
@@ -120,7 +122,7 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
         store.draft() as draft,
         open_recorder(config).stage(pipeline_run, stage.name, inputs, _tags(stage)) as mlflow_run,
         _told_to_catalogues(
-            config, LineageRun(stage.name, mlflow_run.run_id, pipeline_run, tuple(inputs.values()))
+            config, LineageRun(stage.name, mlflow_run.run_id, pipeline_run, tuple(inputs.values()), stage.pipeline)
         ) as made,
         _watched(stage.name) as progress,
     ):

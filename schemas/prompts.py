@@ -29,6 +29,8 @@ COLUMNS: Final = {
 }
 """The table's columns and their types, in order; `reference` is JSON with sorted keys."""
 
+SPLITS: Final = ("train", "validation", "test")
+"""Of a dataset: its tables, `data/<split>.parquet`."""
 VALIDATION_FILE: Final = "data/validation.parquet"
 """Of a dataset: the prompts that choose a checkpoint."""
 TEST_FILE: Final = "data/test.parquet"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The L4 comes when a training waits for it, and goes when none does.
 #
-#   l4.sh wake   on the machine that is always there: sets the size of the L4's instance group to 1 while runs wait
+#   l4.sh wake   on the machine that is always there: sets the size of the L4's instance group to 1 while runs wait, and
+#                to 0 where the L4 did not do so itself: no run waits or runs for long, or one waits beside it for long
 #   l4.sh work   on the L4: runs the worker, and sets the size to 0 once no run has waited or run for a while
 #
 # Both only look at what is: a machine that Google took back, a look that failed, or a run that came in the very second in
@@ -15,6 +16,11 @@ source "$(dirname "$0")/tending.sh"
 POOL=${L4_POOL:-l4-spot}
 PAUSE=${L4_SECONDS_BETWEEN_LOOKS:-30}
 LOOKS_WITHOUT_RUNS=${L4_LOOKS_WITHOUT_RUNS:-20}
+# The waker gives the L4 twice that: it goes by itself but where its start has failed.
+LOOKS_TO_GO=${L4_LOOKS_TO_GO:-40}
+# A start takes some ten minutes, most of them for the image. After 40 in vain the waker rests for six hours.
+LOOKS_TO_START=${L4_LOOKS_TO_START:-80}
+LOOKS_OF_REST=${L4_LOOKS_OF_REST:-720}
 # A server that is away, for an update or for good, says nothing of its runs; the machine costs money all the same.
 LOOKS_WITHOUT_ANSWER=${L4_LOOKS_WITHOUT_ANSWER:-120}
 METADATA=${GCE_METADATA_HOST:-metadata.google.internal}
@@ -38,24 +44,54 @@ JSON
     ) "$PREFECT_API_URL/flow_runs/count" <<<"$credentials"
 }
 
-resize() { # sets the size of the group
-    local answer token
-    answer=$(curl --fail --silent --show-error --max-time 10 --header 'Metadata-Flavor: Google' \
-        "http://$METADATA/computeMetadata/v1/instance/service-accounts/default/token") || return 1
-    token=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["access_token"])' <<<"$answer") || return 1
-    curl --fail --silent --show-error --max-time 30 --output /dev/null --request POST --config - \
-        "$COMPUTE/$L4_GROUP/resize?size=$1" <<<"header = \"Authorization: Bearer $token\"
+field() { # of the JSON object on stdin
+    python3 -c 'import json, sys
+value = json.load(sys.stdin)
+for name in sys.argv[1:]:
+    value = value[name]
+print(value)' "$@"
+}
+
+group() { # asks the group, or tells it with "POST /resize?size=N"
+    local token
+    token=$(curl --fail --silent --show-error --max-time 10 --header 'Metadata-Flavor: Google' \
+        "http://$METADATA/computeMetadata/v1/instance/service-accounts/default/token" | field access_token) || return 1
+    curl --fail --silent --show-error --max-time 30 --request "$1" --config - \
+        "$COMPUTE/$L4_GROUP${2:-}" <<<"header = \"Authorization: Bearer $token\"
 header = \"Content-Length: 0\""
 }
 
+resize() { # sets the size of the group
+    group POST "/resize?size=$1" >/dev/null || { say "the group could not be resized to $1; trying again"; return 1; }
+}
+
+machines() { # how many are there: while Google has no L4 to give, none is, however long a run waits
+    group GET | field currentActions none
+}
+
 wake() {
-    local waiting
+    local waiting under_way there idle=0 vain=0 rest=0
     say "watching the pool $POOL for $L4_GROUP"
     while true; do
-        if ! waiting=$(runs "$WAITING"); then
+        if ! waiting=$(runs "$WAITING") || ! under_way=$(runs "$UNDER_WAY"); then
             say "the Prefect server at $PREFECT_API_URL gave no answer; asking again"
-        elif [[ $waiting -gt 0 ]]; then
-            resize 1 || say "$waiting runs wait, and the group could not be resized; trying again"
+        elif [[ $waiting -eq 0 && $under_way -eq 0 ]]; then
+            idle=$((idle + 1)) vain=0 rest=0
+            # Whether a machine is there or not: this one may have been started again since it brought one.
+            if [[ $idle -ge $LOOKS_TO_GO ]] && resize 0; then idle=0; fi
+        elif [[ $under_way -gt 0 ]]; then
+            idle=0 vain=0 rest=0
+            if [[ $waiting -gt 0 ]]; then resize 1 || true; fi
+        elif [[ $rest -gt 0 ]]; then
+            idle=0 rest=$((rest - 1))
+        elif [[ $vain -ge $LOOKS_TO_START ]]; then
+            say "$waiting runs wait, and the L4 takes none: see its log; it comes again after $LOOKS_OF_REST looks, or" \
+                "at once where this service is started again"
+            if resize 0; then vain=0 rest=$LOOKS_OF_REST; fi
+        else
+            idle=0
+            resize 1 || true
+            if there=$(machines) && [[ $there -gt 0 ]]; then vain=$((vain + 1)); fi
         fi
         pause "$PAUSE"
     done
@@ -83,10 +119,7 @@ work() {
     say "the machine goes: no run for the last $empty looks, no answer for the last $silent"
     # The worker first, so that it takes no run any more.
     end_worker
-    until resize 0; do
-        say "the group could not be resized; trying again"
-        pause "$PAUSE"
-    done
+    until resize 0; do pause "$PAUSE"; done
 }
 
 case ${1:-} in

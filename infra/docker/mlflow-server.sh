@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# MLflow's server with basic authentication; its users are in the same database as its runs.
+# MLflow's server with basic authentication; its users are in the same database as its runs. Two are made here: `admin`,
+# for people, whose password is changed on the page from then on, and `worker`, for machines, whose password is the one
+# given at each start. `worker` may change what it has made, read what others have made, and make no user.
 set -euo pipefail
 : "${MLFLOW_BACKEND_STORE_URI:?is not set: where MLflow keeps its runs}"
 : "${MLFLOW_AUTH_ADMIN_PASSWORD:?is not set: the first password of the user admin}"
+: "${MLFLOW_WORKER_PASSWORD:?is not set: the password of the user worker}"
 : "${MLFLOW_FLASK_SERVER_SECRET_KEY:?is not set: what signs the forms of the page}"
 
 # The address holds the database's password, so that it stands in a file of this user's own and in no command line.
@@ -17,5 +20,17 @@ database_uri = ${MLFLOW_BACKEND_STORE_URI//%/%%}
 admin_username = admin
 authorization_function = mlflow.server.auth:authenticate_request_basic_auth
 INI
+
+python - <<'PYTHON'
+import os
+
+from mlflow.server.auth.sqlalchemy_store import SqlAlchemyStore
+
+store = SqlAlchemyStore()
+store.init_db(os.environ["MLFLOW_BACKEND_STORE_URI"])
+keep = store.update_user if store.has_user("worker") else store.create_user
+keep("worker", password=os.environ["MLFLOW_WORKER_PASSWORD"])
+PYTHON
+unset MLFLOW_WORKER_PASSWORD
 
 exec mlflow server --app-name basic-auth --host 0.0.0.0 --port "${MLFLOW_PORT:-5000}" --workers 1

@@ -1,4 +1,5 @@
-# The worker of the pool `cpu`: all but training. Built from the root of the repository.
+# The worker of the pool `cpu`: all but training. Built from the root of the repository. All that outlives a container is
+# in the volume /state: models, artifacts, and what stages returned, which is where commands look for it too.
 FROM python:3.11-slim-bookworm
 
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
@@ -7,6 +8,7 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
     DO_NOT_TRACK=1 \
     HF_HOME=/state/huggingface \
     MPLCONFIGDIR=/tmp/matplotlib \
+    PREFECT_LOCAL_STORAGE_PATH=/state/prefect/storage \
     PATH=/opt/worker/bin:$PATH
 
 # hadolint ignore=DL3008

@@ -9,6 +9,7 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
     DO_NOT_TRACK=1 \
     HF_HOME=/state/huggingface \
     MPLCONFIGDIR=/tmp/matplotlib \
+    PREFECT_LOCAL_STORAGE_PATH=/state/prefect/storage \
     LD_LIBRARY_PATH=/usr/local/nvidia/lib64 \
     PATH=/opt/worker/bin:/usr/local/nvidia/bin:$PATH
 

@@ -2,11 +2,15 @@
 resource "google_service_account" "server" {
   account_id   = "tucano-server"
   display_name = "Prefect, MLflow and the CPU worker"
+
+  depends_on = [google_project_service.used]
 }
 
 resource "google_service_account" "l4" {
   account_id   = "tucano-l4"
   display_name = "The L4 worker"
+
+  depends_on = [google_project_service.used]
 }
 
 # The small machine wakes the L4, and the L4 sends itself away. Google has no such role for one group, nor a condition
@@ -15,6 +19,8 @@ resource "google_project_iam_custom_role" "resize" {
   role_id     = "tucanoResize"
   title       = "Resize instance groups"
   permissions = ["compute.instanceGroupManagers.get", "compute.instanceGroupManagers.update"]
+
+  depends_on = [google_project_service.used]
 }
 
 resource "google_project_iam_member" "resize" {
@@ -51,6 +57,8 @@ resource "google_project_iam_member" "operators" {
   project = var.project
   role    = each.value.role
   member  = each.value.member
+
+  depends_on = [google_project_service.used]
 }
 
 resource "google_service_account_iam_member" "operators_log_in" {

@@ -2,8 +2,11 @@ resource "google_project_service" "used" {
   for_each = toset(concat(
     [
       "artifactregistry.googleapis.com",
+      "cloudresourcemanager.googleapis.com",
       "compute.googleapis.com",
+      "iam.googleapis.com",
       "iap.googleapis.com",
+      "logging.googleapis.com",
       "secretmanager.googleapis.com",
       "storage.googleapis.com",
     ],

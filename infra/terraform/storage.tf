@@ -41,6 +41,8 @@ resource "google_storage_bucket" "state" {
   lifecycle {
     prevent_destroy = true
   }
+
+  depends_on = [google_project_service.used]
 }
 
 # To read, create, list and delete objects, and nothing of the bucket itself.

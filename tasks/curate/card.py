@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from schemas.digests import file_sha256
 from schemas.instructions import GENERAL_FILE
+from schemas.prompts import SPLITS
 from tasks.curate.files import QUARANTINE_FILE, split_file
-from tasks.curate.split import SPLITS
 
 LICENCES: Final = {
     "simulated": "made by this project from a seed; no real shop, person or review is in it",

@@ -9,11 +9,10 @@ from pathlib import Path
 import polars as pl
 
 from schemas.parquet import open_parquet
-from schemas.prompts import COLUMNS
+from schemas.prompts import COLUMNS, SPLITS
 from schemas.tasks import TASK_NAMES
 from tasks.curate.scrub_table import with_renamed_parents
 from tasks.curate.shards import ROW, Shard
-from tasks.curate.split import SPLITS
 
 QUARANTINE_FILE = "quarantine.parquet"
 UNKNOWN_TASK = "unknown"

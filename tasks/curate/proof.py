@@ -6,11 +6,11 @@ from pathlib import Path
 
 import polars as pl
 
+from schemas.prompts import SPLITS
 from tasks.curate.files import split_file
 from tasks.curate.fingerprint import fingerprint
 from tasks.curate.leakage import prove_apart
 from tasks.curate.processes import MapShards
-from tasks.curate.split import SPLITS
 
 
 @dataclass(frozen=True)

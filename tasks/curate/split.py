@@ -19,7 +19,6 @@ from schemas.tasks import TASK_NAMES, TaskName
 
 TRAIN: Final = "train"
 DRAWN: Final = ("test", "validation")
-SPLITS: Final = ("train", "validation", "test")
 
 
 def assign(index: pl.DataFrame, config: CurateConfig) -> pl.Series:

@@ -16,6 +16,7 @@ import polars as pl
 from schemas.config import CurateConfig, PolicyConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
+from schemas.prompts import SPLITS
 from schemas.tasks import TASK_NAMES
 from tasks.curate.card import data_card
 from tasks.curate.decide import decide
@@ -27,7 +28,6 @@ from tasks.curate.proof import prove
 from tasks.curate.quarantine import REASONS, TOO_LONG
 from tasks.curate.scrub import KINDS
 from tasks.curate.shards import Shard, ShardResult, curate_shard
-from tasks.curate.split import SPLITS
 from tasks.policy.length import PromptLengths
 
 WORK: Final = ".work"

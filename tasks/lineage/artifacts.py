@@ -34,6 +34,8 @@ CONTENT_FOLDER: Final = "content"
 RECORD_FILE: Final = "record.json"
 RECORD_DIGEST_FILE: Final = "record.sha256"
 DRAFTS_FOLDER: Final = "drafts"
+WRITTEN_WITH_DIGESTS: Final = frozenset({"columns", "sources"})
+"""Fields that no record had before records had digests."""
 DISK_IS_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 DISK_IS_FULL_TEXTS: Final = ("No space left on device", "database or disk is full")
 REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
@@ -178,8 +180,8 @@ class ArtifactStore:
         except (OSError, ValidationError):
             raise ArtifactDamaged(f"the record {file} cannot be read") from None
         is_own = record.sha256 == sha256 and record.kind == file.parent.parent.name
-        if not is_own or _content_digest(record.files) != sha256 or not _is_sealed(file, written):
-            raise ArtifactDamaged(f"the record {file} was altered")
+        if not is_own or _content_digest(record.files) != sha256 or not _is_sealed(file, written, record):
+            raise ArtifactDamaged(f"the record {file} was altered, or its {RECORD_DIGEST_FILE} altered or removed")
         return record
 
     def records(self, kind: ArtifactKind) -> tuple[ArtifactRecord, ...]:
@@ -348,12 +350,12 @@ def _seal(draft: Path, record: ArtifactRecord) -> None:
     synchronize(draft.parent)
 
 
-def _is_sealed(file: Path, written: bytes) -> bool:
-    """Tell whether a record is the one that was sealed; older ones have no digest beside them."""
+def _is_sealed(file: Path, written: bytes, record: ArtifactRecord) -> bool:
+    """Tell whether a record is the one that was sealed; only what older code wrote has no digest beside it."""
     try:
         digest = file.with_name(RECORD_DIGEST_FILE).read_text(encoding="utf-8")
     except FileNotFoundError:
-        return True
+        return WRITTEN_WITH_DIGESTS.isdisjoint(record.model_fields_set)
     except (OSError, UnicodeDecodeError):
         return False
     return digest.split() == [hashlib.sha256(written).hexdigest(), RECORD_FILE]

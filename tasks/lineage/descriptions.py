@@ -12,9 +12,10 @@ from polars.exceptions import PolarsError
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.audit_record import read_audit_record
 from schemas.errors import InputError
+from schemas.prompts import SPLITS
 from tasks.lineage.inventory import short
+from tasks.lineage.models import DECISION_FILE
 
-SPLITS: Final = ("train", "validation", "test")
 PROMPTS_FILE: Final = "prompts.parquet"
 QUARANTINE_FILE: Final = "quarantine.parquet"
 UNREADABLE: Final = "unreadable"
@@ -126,7 +127,7 @@ def _evaluation(folder: Path) -> Facts:
 
 
 def _promotion(folder: Path) -> Facts:
-    decision = _json(folder / "decision.json")
+    decision = _json(folder / DECISION_FILE)
     facts = {"decision": str(decision["verdict"]), "why": "; ".join(decision["reasons"])}
     if decision["forced"]:
         facts["forced"] = str(decision["forced"])

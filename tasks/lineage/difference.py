@@ -8,10 +8,12 @@ from typing import Any, Final, get_args
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
+from schemas.prompts import SPLITS
 from schemas.tasks import TASK_NAMES
 from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.descriptions import split_file
+from tasks.lineage.settings import dotted
 
-SPLITS: Final = ("train", "validation", "test")
 TRAINING_FILE: Final = "training.json"
 AFTER_TRAINING: Final = frozenset({"promote", "workers", "monitor", "lineage"})
 """Sections of the configuration that nothing of a policy depends on."""
@@ -140,7 +142,7 @@ class _Made:
             return {}
         found: dict[tuple[str, str], set[str]] = {}
         for split in SPLITS:
-            file = self._store.path(dataset.sha256) / "data" / f"{split}.parquet"
+            file = self._store.path(dataset.sha256) / split_file(split)
             try:
                 table = pl.read_parquet(file, columns=["task", "prompt_id"])
             except (OSError, pl.exceptions.PolarsError):
@@ -158,11 +160,11 @@ class _Made:
     def configuration(self) -> dict[str, Any]:
         """Return the run's configuration by dotted keys, without what comes after training and without seeds."""
         before = {name: value for name, value in self.policy.config.items() if name not in AFTER_TRAINING}
-        return {key: value for key, value in _dotted(before).items() if not _is_seed(key)}
+        return {key: value for key, value in dotted(before).items() if not _is_seed(key)}
 
     def seeds(self) -> dict[str, Any]:
         """Return the run's seeds, and the one that this policy was trained with."""
-        told = {key: value for key, value in _dotted(self.policy.config).items() if _is_seed(key)}
+        told = {key: value for key, value in dotted(self.policy.config).items() if _is_seed(key)}
         return {"training": self.training.get("seed"), **told}
 
     def _training(self) -> dict[str, Any]:
@@ -212,16 +214,6 @@ def _code(first: _Made, second: _Made) -> tuple[CodeChange, ...]:
 def _changes(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[Change, ...]:
     names = dict.fromkeys((*one, *other))
     return tuple(Change(name, one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name))
-
-
-def _dotted(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping) and value:
-            found |= _dotted(value, f"{prefix}{name}.")
-        else:
-            found[f"{prefix}{name}"] = value
-    return found
 
 
 def _is_seed(key: str) -> bool:

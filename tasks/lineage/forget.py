@@ -1,14 +1,15 @@
 """Whom a person's data reached: every artifact and model that holds it or was made from it."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.artifacts import ArtifactStore
-from tasks.lineage.identified_tables import PEOPLE, PROMPTS, IdentifiedTable, all_records, read_identified_tables
+from tasks.lineage.identified_tables import PEOPLE, PROMPTS, IdentifiedTable, read_identified_tables
+from tasks.lineage.inventory import Inventory, short
+from tasks.lineage.models import ModelVersion, read_versions
+from tasks.lineage.reach import doubts_of, learned_from, possibly_reached
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,29 +17,27 @@ if TYPE_CHECKING:
 IdentifierKind = Literal["customer_unique_id", "customer_id", "order_id", "review_id"]
 
 STORE_FOLDER: Final = "store/"
-TRAIN_FILE: Final = "data/train.parquet"
-WARM_START_FILE: Final = "warm_start.json"
-DECISION_FILE: Final = "decision.json"
 STORE_ACTION: Final = "take these rows out of the shop's tables that synthesis reads, and make the prompts again"
 ROW_ACTIONS: Final[Mapping[ArtifactKind, str]] = {
     "prompts": "remove this artifact once prompts are made from the shop's tables without the rows",
-    "dataset": "remove this artifact once a dataset is made without the rows",
     "sheet": "remove this artifact, and take the rows out of the sheet that people score",
     "audit": "take the rows out of the sheet and its rollouts, audit again, and remove this artifact",
-    "base": "remove this artifact once a base is made without the rows",
-    "policy": "remove this artifact once a policy is trained without the rows",
-    "plan": "remove this artifact with the evaluation that it planned",
     "answers": "remove this artifact with the evaluations that read it",
     "evaluation": "evaluate again without the rows, and remove this artifact",
-    "promotion": "remove this artifact once another model is promoted",
-    "monitoring": "take the rows out of the logs, and remove this artifact",
 }
+ROW_ACTION: Final = "remove this artifact once another is made without the rows"
 LEARNED_ACTIONS: Final[Mapping[ArtifactKind, str]] = {
     "base": "its warm start learned from the rows: make it again from a dataset without them",
     "policy": "its weights learned from the rows: train again without them",
     "promotion": "its model learned from the rows: serve one that did not, and delete this version and artifact",
 }
 ANSWERED_ACTION: Final = "it tells what a model answered that learned from the rows: remove it with that model"
+POSSIBLE_ACTIONS: Final[Mapping[ArtifactKind, str]] = {
+    "base": "its warm start may have learned from the rows: make it again unless you know better",
+    "policy": "its weights may have learned from the rows: train again unless you know better",
+    "promotion": "its model may have learned from the rows: serve another unless you know better",
+}
+POSSIBLE_ACTION: Final = "it may hold the rows, or what a model answered that learned from them: remove it"
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,8 @@ class Place:
     """Rows of the file that are theirs; 0 where there are no rows, as in a model's weights."""
     action: str
     """What to do about it."""
+    possibly: bool = False
+    """Whether it only may be one, because what it was made from is lost or cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ class Reached:
     """Where it is."""
     models: tuple[str, ...]
     """The versions of registered models that were trained on it, as NAME/VERSION."""
+    possible_models: tuple[str, ...]
+    """Those that may have been: what they were made from is lost or cannot be read."""
     notes: tuple[str, ...]
     """What could not be read and why, each one sentence."""
 
@@ -85,33 +88,38 @@ class Reached:
         return asdict(self)
 
 
-def reached(store: ArtifactStore, identifier: str) -> Reached:
+def reached(inventory: Inventory, identifier: str) -> Reached:
     """Find all that a customer's, order's or review's data reached.
 
     A person has all their orders, an order its customer_id and its reviews, a review only itself.
 
     Args:
-        store: The artifact store, which is read whole.
+        inventory: The artifact store, whose tables are all read.
         identifier: A customer_id, customer_unique_id, order_id or review_id.
 
     Raises:
-        InputError: No artifact knows the identifier.
+        InputError: No artifact that can be read knows the identifier.
     """
-    records = all_records(store)
-    tables, unread = read_identified_tables(store, records)
+    identifier = identifier.strip()
+    records = list(inventory.records.values())
+    tables, unread_files = read_identified_tables(inventory)
+    doubts = doubts_of(inventory, unread_files)
     kinds = _kinds(tables, identifier)
     if not kinds:
+        blind = f"; besides, {len(doubts)} artifacts are lost or cannot be read whole, which `--verify` names"
         raise InputError(
             f"no table of the {len(records)} artifacts has {identifier!r} as {', '.join(PEOPLE[:-1])} or {PEOPLE[-1]}; "
-            "check it, and that the state folder is the one that the models were made in"
+            "check it, and that the state folder is the one that the models were made in" + (blind if doubts else "")
         )
     known = _with_orders_and_reviews(tables, kinds, identifier)
     of_person = _matches(tables, {column: known[column] for column in PEOPLE})
     prompts = _with_paraphrases(tables, of_person)
     theirs = _matches(tables, known | dict.fromkeys(PROMPTS, prompts))
     rows = {(table.record.sha256, table.file): found.height for table, found in theirs}
-    learned = _learned(records, rows)
-    models, without_version = _models(store, records, learned)
+    learned = learned_from(records, rows)
+    possible = possibly_reached(records, doubts) - learned
+    versions = read_versions(inventory)
+    models = _models(versions, learned)
     return Reached(
         identifier=identifier,
         kinds=kinds,
@@ -119,9 +127,15 @@ def reached(store: ArtifactStore, identifier: str) -> Reached:
         orders=tuple(sorted(known["order_id"])),
         reviews=tuple(sorted(known["review_id"])),
         prompts=tuple(sorted(prompts)),
-        places=tuple(_places(records, rows, learned)),
+        places=(*_places(records, rows, learned, possible), *_unreadable_places(inventory)),
         models=models,
-        notes=(*_notes(tables, kinds, known, learned), *unread, *without_version),
+        possible_models=tuple(name for name in _models(versions, possible) if name not in models),
+        notes=(
+            *_notes(tables, kinds, known, learned | possible),
+            *_monitoring_notes(inventory),
+            *doubts.values(),
+            *_unnamed_versions(inventory, versions, learned | possible),
+        ),
     )
 
 
@@ -200,58 +214,56 @@ def _is_in(column: str, values: set[str]) -> "pl.Expr":
     return pl.col(column).is_in(sorted(values))
 
 
-def _learned(records: Sequence[ArtifactRecord], rows: Mapping[tuple[str, str], int]) -> set[str]:
-    """Return the artifacts whose weights learned from these rows, and those that hold what such weights answered.
-
-    Records come in the order of their making.
-    """
-    learned: set[str] = set()
-    for record in records:
-        in_training = rows.get((record.inputs.get("dataset", ""), TRAIN_FILE), 0) > 0
-        rollouts = [name for name in record.files if name.endswith(".parquet")]
-        if record.kind == "base":
-            has_learned = in_training and WARM_START_FILE in record.files
-        elif record.kind == "policy":
-            # Every rollout is kept: a row that was never drawn taught nothing.
-            drawn = any((record.sha256, name) in rows for name in rollouts)
-            has_learned = drawn or (in_training and not rollouts) or record.inputs.get("base") in learned
-        elif record.kind == "promotion":
-            has_learned = record.inputs.get("policy") in learned
-        else:
-            has_learned = not learned.isdisjoint(record.inputs.values())
-        if has_learned:
-            learned.add(record.sha256)
-    return learned
-
-
 def _places(
-    records: Sequence[ArtifactRecord], rows: Mapping[tuple[str, str], int], learned: set[str]
+    records: Sequence[ArtifactRecord], rows: Mapping[tuple[str, str], int], learned: set[str], possible: set[str]
 ) -> Iterator[Place]:
     for record in records:
         for name in record.files:
             if count := rows.get((record.sha256, name)):
                 is_store = name.startswith(STORE_FOLDER)
-                action = STORE_ACTION if is_store else ROW_ACTIONS[record.kind]
+                action = STORE_ACTION if is_store else ROW_ACTIONS.get(record.kind, ROW_ACTION)
                 yield Place(record.sha256, record.kind, name, count, action)
         if record.sha256 in learned:
             yield Place(record.sha256, record.kind, None, 0, LEARNED_ACTIONS.get(record.kind, ANSWERED_ACTION))
+        elif record.sha256 in possible:
+            yield _possible_place(record.sha256, record.kind)
 
 
-def _models(
-    store: ArtifactStore, records: Sequence[ArtifactRecord], learned: set[str]
-) -> tuple[tuple[str, ...], list[str]]:
-    """Return the versions of registered models that learned from the rows, and what cannot be read."""
-    versions: dict[str, None] = {}
-    unread: list[str] = []
-    for record in records:
-        if record.kind == "promotion" and record.sha256 in learned:
-            file = store.path(record.sha256) / DECISION_FILE
-            try:
-                decision = json.loads(file.read_text(encoding="utf-8"))
-                versions[f"{decision['model']}/{decision['version']}"] = None
-            except (OSError, ValueError, KeyError):
-                unread.append(f"{file} cannot be read, so the model's version that it registered is not among these")
-    return tuple(versions), unread
+def _unreadable_places(inventory: Inventory) -> Iterator[Place]:
+    for sha256, (kind, _) in inventory.unreadable.items():
+        yield _possible_place(sha256, kind)
+
+
+def _possible_place(sha256: str, kind: ArtifactKind) -> Place:
+    return Place(sha256, kind, None, 0, POSSIBLE_ACTIONS.get(kind, POSSIBLE_ACTION), possibly=True)
+
+
+def _models(versions: Iterable[ModelVersion], promotions: set[str]) -> tuple[str, ...]:
+    """Return the versions of registered models that some promotions registered."""
+    named = (each.name for each in versions if any(record.sha256 in promotions for record in each.promotions))
+    return tuple(dict.fromkeys(named))
+
+
+def _unnamed_versions(inventory: Inventory, versions: Iterable[ModelVersion], reached: set[str]) -> Iterator[str]:
+    """Say of which promotions nobody knows the version that they registered."""
+    named = {record.sha256 for version in versions for record in version.promotions}
+    lost = [sha256 for sha256, (kind, _) in inventory.unreadable.items() if kind == "promotion"]
+    lost += [each.sha256 for each in inventory.of_kind("promotion") if each.sha256 in reached - named]
+    for sha256 in lost:
+        yield (
+            f"what promotion {short(sha256)} decided cannot be read, so the model's version that it registered is not "
+            "among these"
+        )
+
+
+def _monitoring_notes(inventory: Inventory) -> Iterator[str]:
+    """Say which artifacts keep what people wrote in production, where no id tells whose it is."""
+    for record in inventory.of_kind("monitoring"):
+        yield (
+            f"monitoring {short(record.sha256)} keeps prompts and answers of production without ids, so nobody can be "
+            "found in it: look in its answers.parquet for what this person wrote, take that out of the logs, and "
+            "remove the artifact"
+        )
 
 
 def _notes(

@@ -1,12 +1,11 @@
 """The tables of all artifacts whose rows say whom they are of: by customer, order or review, or by prompt."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Final
 
-from schemas.artifact import ArtifactKind, ArtifactRecord
-from tasks.lineage.artifacts import ArtifactStore
+from schemas.artifact import ArtifactRecord
+from tasks.lineage.inventory import Inventory
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,39 +27,31 @@ class IdentifiedTable:
     """Of its columns those of `PEOPLE` and `PROMPTS` that it has: text, null where a row has none."""
 
 
-def all_records(store: ArtifactStore) -> tuple[ArtifactRecord, ...]:
-    """Return the records of all artifacts that can be read, the oldest first."""
-    records = (record for kind in get_args(ArtifactKind) for record in store.records(kind))
-    return tuple(sorted(records, key=lambda record: record.created_at))
-
-
-def read_identified_tables(
-    store: ArtifactStore, records: Iterable[ArtifactRecord]
-) -> tuple[list[IdentifiedTable], list[str]]:
-    """Read the identifiers of all tables of some artifacts; a content that several hold is read once.
+def read_identified_tables(inventory: Inventory) -> tuple[list[IdentifiedTable], list[tuple[str, Path]]]:
+    """Read the identifiers of all tables of all artifacts that have a record; a content that several hold is read once.
 
     Returns:
-        The tables that have any, and a sentence for each file that cannot be read.
+        The tables that have any, and each file that cannot be read, after the sha256 of its artifact.
     """
     from polars.exceptions import PolarsError
 
     read: dict[str, pl.DataFrame] = {}
     tables: list[IdentifiedTable] = []
-    notes: list[str] = []
-    for record in records:
+    unread: list[tuple[str, Path]] = []
+    for record in inventory.records.values():
         for name, digest in record.files.items():
-            path = store.path(record.sha256) / name
+            path = inventory.folder(record.sha256) / name
             if path.suffix not in SUFFIXES:
                 continue
             if digest not in read:
                 try:
                     read[digest] = _identifiers(path)
                 except (OSError, PolarsError):
-                    notes.append(f"{path} cannot be read, so nobody is looked for in it")
+                    unread.append((record.sha256, path))
                     continue
             if read[digest].width:
                 tables.append(IdentifiedTable(record, name, read[digest]))
-    return tables, notes
+    return tables, unread
 
 
 def _identifiers(path: Path) -> "pl.DataFrame":

@@ -19,7 +19,7 @@ class Inventory:
     root: Path
     records: Mapping[str, ArtifactRecord]
     """By sha256, the oldest first."""
-    unreadable: Mapping[str, tuple[str, str]]
+    unreadable: Mapping[str, tuple[ArtifactKind, str]]
     """The kind of each artifact whose record is lost or damaged, and why it cannot be read, by sha256."""
 
     def folder(self, sha256: str) -> Path:
@@ -35,7 +35,7 @@ def read_inventory(root: Path) -> Inventory:
     """Read every record of the store in a folder."""
     store = ArtifactStore(root)
     found: list[ArtifactRecord] = []
-    unreadable: dict[str, tuple[str, str]] = {}
+    unreadable: dict[str, tuple[ArtifactKind, str]] = {}
     for kind in get_args(ArtifactKind):
         for home in sorted((root / kind).glob("*")):
             try:

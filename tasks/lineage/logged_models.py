@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from tasks.lineage.artifacts import RECORD_FILE
+from tasks.lineage.mlflow_client import ARTIFACT_TAG
 
 MODEL_KINDS: Final[frozenset[ArtifactKind]] = frozenset({"base", "policy"})
-_ARTIFACT: Final = "artifact_sha256"
 
 
 def find_logged_model(client: Any, experiment_id: str, sha256: str) -> str | None:
     """Return the id of the logged model that an artifact is in an experiment; None where it is none there."""
-    found = client.search_logged_models([experiment_id], filter_string=f"tags.{_ARTIFACT} = '{sha256}'")
+    found = client.search_logged_models([experiment_id], filter_string=f"tags.{ARTIFACT_TAG} = '{sha256}'")
     # One that a kill left half made is not ready; MLflow's search does not find a status by its name.
     return next((str(model.model_id) for model in found if model.status == "READY"), None)
 
@@ -36,7 +36,7 @@ def log_model(client: Any, run_id: str, record: ArtifactRecord) -> str:
         experiment_id,
         name=record.kind,
         source_run_id=run_id,
-        tags={_ARTIFACT: record.sha256},
+        tags={ARTIFACT_TAG: record.sha256},
         model_type=record.kind,
     )
     with tempfile.TemporaryDirectory() as folder:

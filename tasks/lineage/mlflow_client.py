@@ -19,6 +19,10 @@ os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
 SQLITE_PREFIX: Final = "sqlite:///"
+ARTIFACT_TAG: Final = "artifact_sha256"
+"""Of a stage's run and of a logged model: the artifact that it made or is."""
+REUSED_PREFIX: Final = "reused."
+"""Of the tags of a pipeline's run that name, by stage, the earlier artifact that stood for it."""
 USER_VARIABLE: Final = "MLFLOW_TRACKING_USERNAME"
 PASSWORD_VARIABLE: Final = "MLFLOW_TRACKING_PASSWORD"  # noqa: S105 - a name, and no password
 RETRIES: Final = 2

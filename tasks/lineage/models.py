@@ -14,6 +14,7 @@ from tasks.lineage.inventory import Inventory, short
 from tasks.lineage.mlflow_client import SQLITE_PREFIX
 
 DECISION_FILE: Final = "decision.json"
+"""Of a promotion: the model, the version, and what was decided of it."""
 _ALIASES: Final = "SELECT alias, version FROM registered_model_aliases WHERE name = ?"
 
 
@@ -84,11 +85,12 @@ def local_aliases(tracking_uri: str, model: str) -> Mapping[str, str]:
     file = Path(tracking_uri.removeprefix(SQLITE_PREFIX))
     if not tracking_uri.startswith(SQLITE_PREFIX) or not file.is_file():
         return {}
-    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
-        try:
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
             return {alias: str(version) for alias, version in database.execute(_ALIASES, (model,))}
-        except sqlite3.Error:  # Of another version, locked or damaged: a version is shown without its alias.
-            return {}
+    except sqlite3.Error:
+        # Of another version, locked, damaged or not ours to read: a version is shown without its alias.
+        return {}
 
 
 def _decision(inventory: Inventory, record: ArtifactRecord) -> Mapping[str, object] | None:

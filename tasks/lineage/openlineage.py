@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE: Final = "OPENLINEAGE_API_KEY"
 PRODUCER: Final = "urn:tucano2-commerce"
-PIPELINE: Final = "retrain"
-"""The job that stages are parts of."""
 ENDPOINT: Final = "api/v1/lineage"
 """Where an address without a path is asked: the path of the specification."""
 SECONDS_TO_ANSWER: Final = 2.0
@@ -43,6 +41,8 @@ class LineageRun:
     """MLflow's run of the pipeline."""
     inputs: tuple[ArtifactRecord, ...]
     """What the stage reads."""
+    pipeline: str
+    """The pipeline's name: the job that the stage is a part of."""
 
 
 @cache
@@ -54,7 +54,7 @@ def open_emitter(config: LineageConfig, warn: Callable[[str], None]) -> "Emitter
         warn: Told, once, that events cannot be delivered.
 
     Raises:
-        InputError: The address is of another kind, or the folder of the file cannot be made.
+        InputError: The folder of the file cannot be made.
     """
     if config.openlineage is None:
         return None
@@ -62,7 +62,7 @@ def open_emitter(config: LineageConfig, warn: Callable[[str], None]) -> "Emitter
 
 
 class Emitter:
-    """Sends events; one that cannot be delivered is lost, and fails nothing."""
+    """Sends events until one cannot be delivered: that and all later ones are lost, and fail nothing."""
 
     def __init__(self, transport: "Transport", namespace: str, address: str, warn: Callable[[str], None]) -> None:
         """Send by a transport; `open_emitter` makes these."""
@@ -70,7 +70,7 @@ class Emitter:
         self._namespace = namespace
         self._address = address
         self._warn = warn
-        self._warned = False
+        self._is_lost = False
         # Trainings of several seeds are told by threads.
         self._lock = threading.Lock()
 
@@ -112,7 +112,7 @@ class Emitter:
         from openlineage.client.facet_v2 import parent_run
 
         parent = parent_run.ParentRunFacet(
-            run=parent_run.Run(str(UUID(run.pipeline_run))), job=parent_run.Job(self._namespace, PIPELINE)
+            run=parent_run.Run(str(UUID(run.pipeline_run))), job=parent_run.Job(self._namespace, run.pipeline)
         )
         event = RunEvent(
             eventTime=datetime.now(UTC).isoformat(),
@@ -134,16 +134,18 @@ class Emitter:
         from requests import RequestException
 
         with self._lock:
+            if self._is_lost:
+                return
             try:
                 self._transport.emit(event)
             except (RequestException, RuntimeError, OSError) as error:
-                if not self._warned:
-                    self._warn(
-                        f"warning: OpenLineage events cannot be delivered to {self._address} ({_reason(error)}) and "
-                        f"are lost; see that it can be written, set {KEY_VARIABLE} if it asks for a key, or unset "
-                        "lineage.openlineage"
-                    )
-                self._warned = True
+                # Each further one might wait as long.
+                self._is_lost = True
+                self._warn(
+                    f"warning: OpenLineage events cannot be delivered to {self._address} ({_reason(error)}), and this "
+                    f"process sends no more of them; see that it can be written, set {KEY_VARIABLE} if it asks for a "
+                    "key, or unset lineage.openlineage"
+                )
 
 
 def _open_transport(address: str) -> "Transport":
@@ -164,10 +166,6 @@ def _open_transport(address: str) -> "Transport":
                 # An endpoint that is down must cost a stage no more than this once.
                 retry={"total": 0},
             )
-        )
-    if "://" in address and parts.scheme != "file":
-        raise InputError(
-            f"lineage.openlineage={address!r} is no file and no address of http or https; give one of these"
         )
     file = Path(parts.path if parts.scheme == "file" else address).absolute()
     try:

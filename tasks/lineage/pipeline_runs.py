@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from tasks.lineage.mlflow_client import open_client
+from tasks.lineage.mlflow_client import ARTIFACT_TAG, REUSED_PREFIX, open_client
 
 PREFECT_RUN: Final = "prefect_run_id"
 """Tag of a pipeline's run: the id of its Prefect flow run."""
-_REUSED: Final = "reused."
-_ARTIFACT: Final = "artifact_sha256"
 
 
 def artifacts_of_run(tracking_uri: str, experiment: str, run_id: str) -> Sequence[str]:
@@ -32,6 +30,6 @@ def artifacts_of_run(tracking_uri: str, experiment: str, run_id: str) -> Sequenc
     found: list[str] = []
     for pipeline in client.search_runs([known.experiment_id], own):
         stages = client.search_runs([known.experiment_id], f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{pipeline.info.run_id}'")
-        found += [sha256 for tag, sha256 in pipeline.data.tags.items() if tag.startswith(_REUSED)]
-        found += [stage.data.tags[_ARTIFACT] for stage in stages if _ARTIFACT in stage.data.tags]
+        found += [sha256 for tag, sha256 in pipeline.data.tags.items() if tag.startswith(REUSED_PREFIX)]
+        found += [stage.data.tags[ARTIFACT_TAG] for stage in stages if ARTIFACT_TAG in stage.data.tags]
     return tuple(dict.fromkeys(found))

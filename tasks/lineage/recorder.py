@@ -12,12 +12,16 @@ from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError, Interrupted, TucanoError
 from tasks.lineage.artifacts import RECORD_FILE
 from tasks.lineage.logged_models import MODEL_KINDS, find_logged_model, log_model
-from tasks.lineage.mlflow_client import answered, milliseconds_now, open_client
+from tasks.lineage.mlflow_client import ARTIFACT_TAG, REUSED_PREFIX, answered, milliseconds_now, open_client
+from tasks.lineage.settings import dotted
 
 # MLflow takes no longer digest of a dataset, and no more metrics at once.
 DIGEST_CHARACTERS: Final = 36
 METRICS_AT_ONCE: Final = 1000
+PARAMETERS_AT_ONCE: Final = 100
 STATE_TAG: Final = "state"
+ALONE_TAG: Final = "alone"
+"""Of a pipeline's run: whether it holds the state folder's lock."""
 
 Steps = Iterable[tuple[int, Mapping[str, float]]]
 
@@ -56,9 +60,7 @@ class StageRun:
         self._client.log_text(self.run_id, record.model_dump_json(indent=1), RECORD_FILE)
         for report in reports:
             self.log_file(report)
-        self._client.log_batch(
-            self.run_id, tags=_as_tags({"artifact_kind": record.kind, "artifact_sha256": record.sha256})
-        )
+        self._client.log_batch(self.run_id, tags=_as_tags({"artifact_kind": record.kind, ARTIFACT_TAG: record.sha256}))
         if record.kind in MODEL_KINDS:
             from mlflow.entities import LoggedModelOutput
 
@@ -89,14 +91,26 @@ class Recorder:
         self._experiment_id = self._open_experiment(experiment, artifact_root)
 
     @contextmanager
-    def pipeline(self, name: str, tags: Mapping[str, str]) -> Iterator[str]:
+    def pipeline(
+        self, name: str, tags: Mapping[str, str], *, config: Mapping[str, Any] | None = None, alone: bool = True
+    ) -> Iterator[str]:
         """Record a run of the whole pipeline while the block runs; gives the run's id.
 
         It ends as finished, as killed where it was interrupted or suspended, or as failed, with the reason in the tag
         `ended_by`.
+
+        Args:
+            name: The run's name.
+            tags: What it is of.
+            config: Its configuration, whose values become the run's parameters, by dotted keys.
+            alone: Whether it holds the state folder's lock. `end_abandoned` leaves the runs of one that does not: that
+                may be under way beside whoever holds it.
         """
-        run_id = self._start(name, tags)
+        run_id = self._start(name, {**tags, ALONE_TAG: str(alone)})
         with self._ended(run_id):
+            parameters = iter(_as_parameters(config or {}))
+            while batch := list(islice(parameters, PARAMETERS_AT_ONCE)):
+                self._client.log_batch(run_id, params=batch)
             yield run_id
 
     @contextmanager
@@ -124,12 +138,17 @@ class Recorder:
 
     def note_reuse(self, pipeline_run: str, stage: str, record: ArtifactRecord) -> None:
         """Note on the pipeline's run that a stage was skipped, and which earlier artifact stands for it."""
-        self._client.set_tag(pipeline_run, f"reused.{stage}", record.sha256)
+        self._client.set_tag(pipeline_run, f"{REUSED_PREFIX}{stage}", record.sha256)
 
     def end_abandoned(self) -> None:
-        """Mark as killed what a killed process of this state left running; for who holds the state folder's lock."""
-        for run in self._client.search_runs([self._experiment_id], "attributes.status = 'RUNNING'"):
-            if run.data.tags.get(STATE_TAG) == self._state:
+        """Mark as killed what a killed process left running that held this state folder's lock; for its next holder."""
+        from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+
+        running = self._client.search_runs([self._experiment_id], "attributes.status = 'RUNNING'")
+        beside = {run.info.run_id for run in running if run.data.tags.get(ALONE_TAG) == str(False)}
+        for run in running:
+            of_one_beside = not beside.isdisjoint({run.info.run_id, run.data.tags.get(MLFLOW_PARENT_RUN_ID)})
+            if run.data.tags.get(STATE_TAG) == self._state and not of_one_beside:
                 self._client.set_terminated(run.info.run_id, "KILLED")
 
     def _open_experiment(self, name: str, artifact_root: Path | None) -> str:
@@ -193,6 +212,14 @@ def _as_metrics(steps: Steps) -> Iterator[Any]:
     for step, values in steps:
         for name, value in values.items():
             yield Metric(name, value, now, step)
+
+
+def _as_parameters(config: Mapping[str, Any]) -> Iterator[Any]:
+    from mlflow.entities import Param
+
+    for key, value in dotted(config).items():
+        if value is not None:
+            yield Param(key, str(value))
 
 
 def _as_tags(texts: Mapping[str, str]) -> list[Any]:

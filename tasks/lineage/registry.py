@@ -6,7 +6,7 @@ it gets another version, and is the same policy: what happened to one of its ver
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -47,7 +47,7 @@ class PolicyVersion:
     forced: str | None
     """Why a person promoted it against the gate's word; None where nobody did."""
     promoted_at: str | None
-    """When it last became the champion, in ISO 8601; None: never."""
+    """When it last became the champion, by a promotion or by a rollback to it, in ISO 8601; None: never."""
     rolled_back_at: str | None
     """When a person took that back, in ISO 8601; None where nobody did since."""
 
@@ -221,6 +221,7 @@ class Registry:
         """Give the alias back to the version before, which then has no version before it.
 
         The version that held it is marked: no rerun and no new evaluation of its policy promotes that again by itself.
+        The other is marked as champion from now on: what was answered until then is not its own.
 
         Raises:
             InputError: There is nothing to go back to.
@@ -233,10 +234,12 @@ class Registry:
                 f"`{alias}` of {name} is version {left.version}, and no other policy before it is known; promote "
                 "another with `tucano promote VERSION`"
             )
-        self._tag(name, left.version, _ROLLED_BACK_AT, _now())
+        now = _now()
+        self._tag(name, left.version, _ROLLED_BACK_AT, now)
+        self._tag(name, back.version, _PROMOTED_AT, now)
         self._client.set_registered_model_alias(name, alias, back.version)
         self._client.delete_registered_model_alias(name, previous_alias)
-        return Rollback(left, back)
+        return Rollback(replace(left, rolled_back_at=now), replace(back, promoted_at=now))
 
     def _listed(self, name: str) -> list[Any]:
         """Return all versions, the newest first."""

@@ -15,7 +15,7 @@ from tasks.lineage.inventory import Inventory, short
 from tasks.lineage.rollouts import part_without_rollouts, read_rollouts
 from tasks.lineage.rows import PROMPTS, PlacedRow, with_kin
 from tasks.lineage.stores import Origin
-from tasks.lineage.trainings import MirroredTraining, training_graph
+from tasks.lineage.trainings import ReadTrainings, training_graph
 
 READERS: Final[Mapping[str, tuple[ArtifactKind, ...]]] = {
     "train": ("base", "policy"),
@@ -28,7 +28,7 @@ SHEETS: Final[tuple[ArtifactKind, ...]] = ("sheet", "audit")
 
 
 def row_graph(
-    inventory: Inventory, artifacts: Graph, rows: Sequence[PlacedRow], trainings: Sequence[MirroredTraining]
+    inventory: Inventory, artifacts: Graph, rows: Sequence[PlacedRow], read_trainings: ReadTrainings
 ) -> Graph:
     """Return what came of some prompts.
 
@@ -36,7 +36,7 @@ def row_graph(
         inventory: The store.
         artifacts: All artifacts and model versions.
         rows: The rows of the prompts that were asked for.
-        trainings: What the mirror has.
+        read_trainings: Returns what the mirror has.
     """
     asked = {row.prompt_id for row in rows}
     kin, scrubbed = with_kin(inventory, list(rows))
@@ -55,7 +55,7 @@ def row_graph(
     made = artifacts.part(reached)
     holders = artifacts.part(tables | sources)
     walked = prompts.joined(Graph({}, tuple(edges))).joined(holders).joined(made)
-    return walked.joined(_sampled(inventory, below, reached, trainings)).joined(_judged(inventory, made, below))
+    return walked.joined(_sampled(inventory, below, reached, read_trainings)).joined(_judged(inventory, made, below))
 
 
 def origins_of(rows: Iterable[PlacedRow]) -> list[Origin]:
@@ -120,7 +120,7 @@ def _scored(inventory: Inventory, prompt_ids: set[str]) -> list[Edge]:
 
 
 def _sampled(
-    inventory: Inventory, rows: Sequence[PlacedRow], reached: Iterable[str], trainings: Sequence[MirroredTraining]
+    inventory: Inventory, rows: Sequence[PlacedRow], reached: Iterable[str], read_trainings: ReadTrainings
 ) -> Graph:
     """Return what each training sampled of its training rows, and its checkpoints since then."""
     graph = Graph({}, ())
@@ -133,7 +133,7 @@ def _sampled(
         others = sorted(in_training - {each.prompt_id for each in sampled})
         parts = part_without_rollouts(inventory, policy, others)
         edges = [Edge(f"prompt:{each}", policy.sha256, part) for each, part in parts.items()]
-        since = training_graph(policy, trainings, min((each.steps[0].step for each in sampled), default=0))
+        since = training_graph(policy, read_trainings(), min((each.steps[0].step for each in sampled), default=0))
         nodes = {each.node.key: each.node for each in sampled}
         for each in sampled:
             edges.append(Edge(f"prompt:{each.prompt_id}", each.node.key, "sampled"))

@@ -9,7 +9,8 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from schemas.artifact import ArtifactRecord
-from tasks.lineage.descriptions import PROMPTS_FILE, QUARANTINE_FILE, SPLITS, split_file
+from schemas.prompts import SPLITS
+from tasks.lineage.descriptions import PROMPTS_FILE, QUARANTINE_FILE, split_file
 from tasks.lineage.inventory import Inventory
 
 ORIGIN: Final = ("task", "source", "customer_id", "order_id", "review_id")

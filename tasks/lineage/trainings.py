@@ -4,7 +4,7 @@ The mirror is read elsewhere and handed in. A policy's record names its training
 its bytes: one of its checkpoints has the very weights of the policy's adapter.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -38,6 +38,10 @@ class MirroredTraining:
     name: str
     stretches: tuple[TrainingStretch, ...]
     checkpoints: tuple[TrainingCheckpoint, ...]
+
+
+ReadTrainings = Callable[[], Sequence[MirroredTraining]]
+"""Returns what a mirror has: far away and slow perhaps, and asked only where it is shown."""
 
 
 def trainings_of(policy: ArtifactRecord, trainings: Iterable[MirroredTraining]) -> list[MirroredTraining]:

@@ -3,21 +3,23 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import polars as pl
 from polars.exceptions import PolarsError
 
 from schemas.errors import InputError
+from schemas.prompts import SPLITS
 from tasks.lineage.artifact_graph import DAMAGED, DELETED, artifact_graph, described, what_is_wrong
-from tasks.lineage.descriptions import SPLITS, split_file
+from tasks.lineage.descriptions import split_file
 from tasks.lineage.graph import Graph
 from tasks.lineage.inventory import Inventory, short
 from tasks.lineage.models import ModelVersion, version_graph
 from tasks.lineage.references import Reference, ReferenceKind, Registered, find_reference
 from tasks.lineage.row_walk import origins_of, row_graph
 from tasks.lineage.stores import origin_graph
-from tasks.lineage.trainings import MirroredTraining, training_graph
+from tasks.lineage.trainings import ReadTrainings, training_graph
 
 _WITHOUT_A_DATASET: Final = frozenset({"prompts", "sheet", "audit", "monitoring"})
 """Artifacts of which no dataset is said to be the one that they are made of."""
@@ -36,11 +38,6 @@ class Lineage:
     """The prompt_id of every row of the dataset that a model or an artifact was made of, by split."""
     warnings: tuple[str, ...]
     """What is deleted or damaged, each one sentence."""
-
-    @property
-    def artifacts(self) -> tuple[str, ...]:
-        """The sha256 of every artifact in it, deleted ones too."""
-        return tuple(key for key in self.graph.nodes if ":" not in key)
 
     def document(self) -> dict[str, Any]:
         """Return it as one JSON document."""
@@ -67,7 +64,7 @@ class Walker:
         self,
         inventory: Inventory,
         versions: Sequence[ModelVersion],
-        trainings: Sequence[MirroredTraining],
+        read_trainings: ReadTrainings,
         known: Registered,
     ) -> None:
         """Use what was read.
@@ -75,12 +72,12 @@ class Walker:
         Args:
             inventory: The store.
             versions: The model versions that its promotions name.
-            trainings: What the mirror has.
+            read_trainings: Returns what the mirror has; called once, where a walk comes to a policy.
             known: What the registry knows.
         """
         self._inventory = inventory
         self._versions = versions
-        self._trainings = trainings
+        self._read_trainings = cache(read_trainings)
         self._known = known
         self._artifacts = artifact_graph(inventory)
         self._all = self._artifacts.joined(version_graph(versions, {known.model: known.aliases}))
@@ -96,12 +93,16 @@ class Walker:
 
     def walk(self, reference: Reference) -> Lineage:
         """Return what a reference came from and led to."""
-        graph = self._from_rows(reference) if reference.kind in {"prompt", "origin"} else self._around(reference)
-        graph = described(graph, self._inventory)
+        graph = described(self._graph(reference, self._read_trainings), self._inventory)
         wrong = [node for node in graph.nodes.values() if {DELETED, DAMAGED} & node.facts.keys()]
         gone = [f"artifact {short(key)}: the store has it no more" for key in reference.keys if key not in graph.nodes]
         warnings = (*what_is_wrong(wrong), *gone)
         return Lineage(reference.text, reference.kind, reference.keys, graph, self._rows_of(reference.keys), warnings)
+
+    def artifacts(self, reference: Reference) -> tuple[str, ...]:
+        """Return the sha256 of every artifact of a walk, deleted ones too, without asking the mirror."""
+        keys = dict.fromkeys((*self._graph(reference, lambda: ()).nodes, *reference.keys))
+        return tuple(key for key in keys if ":" not in key)
 
     def policy(self, reference: Reference) -> str:
         """Return the sha256 of the policy that a reference names.
@@ -122,16 +123,15 @@ class Walker:
             )
         return policies.pop()
 
-    def _around(self, reference: Reference) -> Graph:
+    def _graph(self, reference: Reference, read_trainings: ReadTrainings) -> Graph:
+        if reference.kind in {"prompt", "origin"}:
+            rows = row_graph(self._inventory, self._all, reference.rows, read_trainings)
+            return origin_graph(self._inventory, [*reference.origins, *origins_of(reference.rows)]).joined(rows)
         graph = self._all.around(*reference.keys)
         for record in self._inventory.of_kind("policy"):
             if record.sha256 in graph.nodes:
-                graph = graph.joined(training_graph(record, self._trainings))
+                graph = graph.joined(training_graph(record, read_trainings()))
         return graph.part(graph.nodes)
-
-    def _from_rows(self, reference: Reference) -> Graph:
-        rows = row_graph(self._inventory, self._all, reference.rows, self._trainings)
-        return origin_graph(self._inventory, [*reference.origins, *origins_of(reference.rows)]).joined(rows)
 
     def _rows_of(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
         rows: dict[str, tuple[str, ...]] = {}

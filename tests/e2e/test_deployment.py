@@ -84,13 +84,13 @@ def team(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Team]:
                 "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"postgresql+asyncpg://{address}/prefect",
                 "PREFECT_SERVER_API_AUTH_STRING": f"admin:{PASSWORD}",
                 "PREFECT_API_AUTH_STRING": f"admin:{PASSWORD}",
-                "MLFLOW_TRACKING_USERNAME": "admin",
+                "MLFLOW_TRACKING_USERNAME": "worker",
                 "MLFLOW_TRACKING_PASSWORD": PASSWORD,
             },
         ) as house,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setenv("MLFLOW_TRACKING_USERNAME", "admin")
+        patch.setenv("MLFLOW_TRACKING_USERNAME", "worker")
         patch.setenv("MLFLOW_TRACKING_PASSWORD", PASSWORD)
         yield Team(house, (*settings, f"state.mlflow={tracking}"))
 
@@ -111,7 +111,8 @@ def mlflow_server(home: Path, address: str) -> Iterator[str]:
                 "MLFLOW_BACKEND_STORE_URI": f"postgresql+psycopg2://{address}/mlflow",
                 "MLFLOW_SERVE_ARTIFACTS": "true",
                 "MLFLOW_ARTIFACTS_DESTINATION": str(home / "artifacts"),
-                "MLFLOW_AUTH_ADMIN_PASSWORD": PASSWORD,
+                "MLFLOW_AUTH_ADMIN_PASSWORD": f"{PASSWORD}, for people",
+                "MLFLOW_WORKER_PASSWORD": PASSWORD,
                 "MLFLOW_FLASK_SERVER_SECRET_KEY": PASSWORD,
                 "MLFLOW_DISABLE_TELEMETRY": "true",
             },

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,8 +17,11 @@ from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.events.schemas.automations import AutomationCore
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows import cli_infra
+from flows import cli_infra, infra
 from flows.infra_files import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE
+from flows.infra_server import connected
+from schemas.errors import InputError
+from schemas.profiles import load_config
 from tests.flows.command import Ended, in_this_process
 from tests.flows.infra_folder import copied, replace
 
@@ -225,10 +228,63 @@ def test_where_the_server_refuses_one_thing_what_was_written_before_is_named_and
     told = last(ended)
     assert "the work pool prefect-l4 was not written: the Prefect server at http://127.0.0.1" in told
     assert "forbids it (403: " in told
-    assert told.endswith("written before it: work pool cpu; mend that, and the same command writes the rest")
+    assert told.endswith("written before it: work pool cpu; run again, the same command writes the rest")
     for file in (POOLS_FILE, DEPLOYMENTS_FILE):
         replace(team.folder / file, "name: prefect-l4", "name: l4-spot")
     assert {name for name, what in team.applied().items() if what == "same"} == {"cpu"}
+
+
+def without_pool(client: SyncPrefectClient) -> None:
+    client.delete_work_pool("cpu")
+
+
+def without_deployment(client: SyncPrefectClient) -> None:
+    client.delete_deployment(client.read_deployment_by_name("retrain/retrain").id)
+
+
+def without_automation(client: SyncPrefectClient) -> None:
+    client.delete_automation(next(each.id for each in client.read_automations() if each.name == "model-drifted"))
+
+
+def with_another_limit(client: SyncPrefectClient) -> None:
+    client.update_work_pool("cpu", WorkPoolUpdate(concurrency_limit=9))
+
+
+@pytest.mark.parametrize(
+    ("before", "meanwhile", "thing", "code"),
+    [
+        (without_pool, lambda client: client.create_work_pool(WorkPoolCreate(name="cpu")), "work pool cpu", 409),
+        (with_another_limit, without_pool, "work pool cpu", 404),
+        (without_deployment, without_pool, "deployment retrain/retrain", 404),
+        (without_automation, without_deployment, "automation model-drifted", 404),
+    ],
+)
+def test_what_somebody_else_makes_or_deletes_between_the_plan_and_the_write_is_one_sentence(
+    team: Team,
+    before: Callable[[SyncPrefectClient], None],
+    meanwhile: Callable[[SyncPrefectClient], None],
+    thing: str,
+    code: int,
+) -> None:
+    team.applied()
+    before(team.client)
+    config = load_config("local", [f"state.root={team.folder / 'state'}"])
+    planned = infra.plan(team.client, team.folder, config)
+    meanwhile(team.client)
+    with pytest.raises(InputError) as refused:
+        infra.apply(team.client, planned, team.server, lambda change: None)
+    told = str(refused.value)
+    assert told.startswith(f"the {thing} was not written: the Prefect server at {team.server} was changed by somebody")
+    assert f"meanwhile ({code}: " in told
+    assert told.endswith("; nothing was written before it; run again, the same command writes the rest")
+
+
+def test_what_is_deleted_while_it_is_read_is_one_sentence(team: Team) -> None:
+    with (
+        pytest.raises(InputError, match=r"was changed by somebody else meanwhile \(404: "),
+        connected(team.server) as client,
+    ):
+        client.read_work_pool("gone")
 
 
 @contextmanager

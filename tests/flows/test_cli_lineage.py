@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas.errors import InputError
 from tasks.lineage.artifacts import ArtifactStore
 from tasks.lineage.page import render
 from tests.flows.command import Ended, in_this_process
@@ -181,6 +182,38 @@ def test_a_mirror_that_cannot_be_read_hides_no_artifact(world: World, tmp_path: 
     ended = tucano(world, "1", "--set", f"state.mirror={tmp_path / 'nowhere'}")
     assert ended.returncode == 0, ended.stderr
     assert f"{MODEL}/1" in ended.stderr
+
+
+def test_verify_and_diff_never_ask_the_mirror(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    mirror = f"state.mirror={world.root.parent / 'mirror'}"
+
+    def unreachable(address: str) -> None:
+        asked.append(address)
+        raise InputError("the mirror cannot be read")
+
+    monkeypatch.setattr("flows.mirrored_trainings.read_trainings", unreachable)
+    for arguments in (
+        ["1", "--verify"],
+        ["rev1", "--verify"],
+        ["1", "--diff", "1"],
+        [world.made["curate"].sha256[:8], "--verify"],
+    ):
+        ended = tucano(world, *arguments, "--set", mirror)
+        assert (ended.returncode, "warning" in ended.stderr) == (0, False), ended.stderr
+    assert asked == []
+    assert "the checkpoints and machines of trainings are not shown" in tucano(world, "1", "--set", mirror).stderr
+    assert len(asked) == 1
+
+
+def test_forgetting_tells_of_models_that_a_damaged_record_may_hide(own: World) -> None:
+    record = own.root / "policy" / own.made["train"].sha256 / "record.json"
+    record.chmod(0o644)
+    record.write_bytes(b" " + record.read_bytes())
+    ended = tucano(own, f" {ANA} ", "--forget", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["possible_models"] == [f"{MODEL}/1"]
+    assert f"models that it possibly reached: {MODEL}/1" in ended.stderr
 
 
 def test_nothing_is_written_by_looking(world: World) -> None:

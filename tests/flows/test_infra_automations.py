@@ -1,10 +1,13 @@
 """Automations name deployments and notification blocks, and what Prefect would pass over is refused."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from prefect.server.events.schemas.automations import EventTrigger
+from prefect.server.events.schemas.events import ReceivedEvent
 
 from flows.infra_automations import wanted_automation
 from flows.infra_files import read_declared
@@ -58,3 +61,69 @@ def test_a_slip_that_prefect_would_pass_over_or_trip_on_is_one_sentence(trigger:
     path, automation = changed("retrain-crashed", **trigger)
     with pytest.raises(InputError, match=rf"rescheduling\.yaml, automation retrain-crashed: .*{told}"):
         wanted_automation(path, automation, DEPLOYMENTS, {})
+
+
+def ended(flow: str, error: str, state: str = "Failed") -> ReceivedEvent:
+    """Return what the server emits where a run of a flow ends by an exception."""
+    message = f"Flow run encountered an exception: {error}"
+    return ReceivedEvent.model_validate(
+        {
+            "occurred": datetime.now(UTC),
+            "event": f"prefect.flow-run.{state}",
+            "id": uuid4(),
+            "resource": {
+                "prefect.resource.id": f"prefect.flow-run.{uuid4()}",
+                "prefect.resource.name": f"{flow}-2026-06-06-seed42",
+                "prefect.state-message": message,
+                "prefect.state-name": state,
+                "prefect.state-type": state.upper(),
+            },
+            "related": [
+                {
+                    "prefect.resource.id": f"prefect.flow.{uuid4()}",
+                    "prefect.resource.role": "flow",
+                    "prefect.resource.name": flow,
+                },
+                {
+                    "prefect.resource.id": f"prefect.deployment.{uuid4()}",
+                    "prefect.resource.role": "deployment",
+                    "prefect.resource.name": "train" if flow == "training" else flow,
+                },
+                {"prefect.resource.id": "prefect.tag.retrain", "prefect.resource.role": "tag"},
+            ],
+        }
+    )
+
+
+WAITED = "TucanoError: the training that was handed to training/train ended as Failed: {refusal}; see the run train-1"
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [ended("retrain", "GateRefused: the reward audit says no")],
+        [
+            ended("training", "GateRefused: the preflight says no"),
+            ended("retrain", WAITED.format(refusal="Flow run encountered an exception: GateRefused: the preflight")),
+        ],
+    ],
+    ids=["of the chain", "of a training that was handed over"],
+)
+def test_a_refusal_is_told_once_wherever_it_was_said(events: list[ReceivedEvent]) -> None:
+    _, automation = SHIPPED["gate-refused"]
+    trigger = EventTrigger.model_validate(automation["trigger"])
+    assert trigger.immediate
+    assert [trigger.covers(event) for event in events] == [True, *[False] * (len(events) - 1)]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ended("monitor", "GateRefused: not of a retraining"),
+        ended("training", "InputError: this worker would not train what is asked for"),
+        ended("retrain", "GateRefused: not yet", state="AwaitingRetry"),
+    ],
+    ids=["another flow", "another error", "another state"],
+)
+def test_what_is_no_refusal_of_a_retraining_is_told_to_nobody(event: ReceivedEvent) -> None:
+    assert not EventTrigger.model_validate(SHIPPED["gate-refused"][1]["trigger"]).covers(event)

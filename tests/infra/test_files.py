@@ -1,6 +1,7 @@
 """What starts a team's servers and machines is well-formed, and holds what a team relies on."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -14,7 +15,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+from flows.session import configure_prefect
 from schemas.config import REPOSITORY
+from schemas.profiles import load_config
 
 INFRA = REPOSITORY / "infra"
 SCRIPTS = sorted(INFRA.rglob("*.sh"))
@@ -54,6 +57,16 @@ def compose() -> dict[str, Any]:
     document = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
     assert isinstance(document, dict)
     return document
+
+
+def test_the_commands_that_people_are_told_to_apply_with_are_configurations() -> None:
+    text = (INFRA / "README.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    commands = re.findall(r"tucano infra apply --profile (\S+)(.*)", text)
+    assert [profile for profile, _ in commands] == ["local", "l4"]
+    handed = [
+        load_config(profile, re.findall(r"--set (\S+)", settings)).workers.training for profile, settings in commands
+    ]
+    assert handed == [None, "training/train"]
 
 
 def test_shell_scripts_pass_shellcheck_and_can_be_started() -> None:
@@ -136,6 +149,35 @@ def test_the_servers_listen_on_loopback_unless_told_otherwise_and_only_when_thei
     assert services["mlflow"]["environment"]["MLFLOW_BACKEND_STORE_URI"].startswith("postgresql+psycopg2://")
 
 
+def test_no_service_has_a_secret_that_it_does_not_use() -> None:
+    services = compose()["services"]
+    secret = {
+        name: {key for key in service.get("environment", {}) if re.search("PASSWORD|SECRET|AUTH", key)}
+        for name, service in services.items()
+    }
+    assert secret["waker"] == secret["vertex"] == {"PREFECT_API_AUTH_STRING"}
+    # MLflow's administrator may do anything, also to its users; a worker needs no such right.
+    assert services["worker"]["environment"]["MLFLOW_TRACKING_USERNAME"] == "worker"
+    holders = [name for name, service in services.items() if "MLFLOW_ADMIN_PASSWORD" in str(service)]
+    assert holders == ["mlflow"]
+
+
+@pytest.mark.parametrize("worker", ["worker-cpu", "worker-l4"])
+def test_what_stages_returned_outlives_a_container_where_commands_look_for_it(
+    worker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("PREFECT_")] + ["PREFECT_LOCAL_STORAGE_PATH"]:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DO_NOT_TRACK", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "environ", dict(os.environ))
+        configure_prefect(tmp_path)
+        of_commands = Path(os.environ["PREFECT_LOCAL_STORAGE_PATH"]).relative_to(tmp_path.resolve())
+    text = (INFRA / "docker" / f"{worker}.Dockerfile").read_text(encoding="utf-8")
+    assert re.findall(r"PREFECT_LOCAL_STORAGE_PATH=(\S+)", text) == [f"/state/{of_commands}"]
+    assert "state:/state" in compose()["services"]["worker"]["volumes"]
+
+
 def test_every_volume_file_and_image_of_compose_is_there() -> None:
     document = compose()
     for name, service in document["services"].items():
@@ -203,6 +245,46 @@ def test_start_up_scripts_read_only_what_terraform_sets() -> None:
     metadata = blocks("resource", "google_compute_instance_template")["l4"]["metadata"]
     read = set(re.findall(r"attribute (tucano-[\w-]+)", script))
     assert read == {unquoted(name) for name in metadata if unquoted(name).startswith("tucano-")}
+
+
+APIS = {
+    "google_artifact_registry_repository": "artifactregistry",
+    "google_compute": "compute",
+    "google_project_iam_custom_role": "iam",
+    "google_project_iam_member": "cloudresourcemanager",
+    "google_secret_manager": "secretmanager",
+    "google_service_account": "iam",
+    "google_storage": "storage",
+}
+
+
+def test_every_api_that_is_used_is_enabled_before() -> None:
+    text = "\n".join(file.read_text(encoding="utf-8") for file in TERRAFORM)
+    resources = dict(re.findall(r'^resource "(\w+)" "\w+" \{$()', text, re.MULTILINE))
+    enabled = set(re.findall(r'"(\w+)\.googleapis\.com"', text))
+    del resources["google_project_service"]
+    for kind in resources:
+        needed = [api for prefix, api in APIS.items() if kind.startswith(prefix)]
+        assert needed, kind
+        assert set(needed) <= enabled, kind
+    # To write logs, and to reach a machine through the tunnel, is in a role only.
+    assert {"logging", "iap"} <= enabled
+
+
+def test_every_resource_waits_until_the_apis_are_enabled() -> None:
+    text = "\n".join(file.read_text(encoding="utf-8") for file in TERRAFORM)
+    bodies = {
+        f"{kind}.{name}": body
+        for kind, name, body in re.findall(r'^resource "(\w+)" "(\w+)" \{\n(.*?)^\}', text, re.MULTILINE | re.DOTALL)
+    }
+    assert len(bodies) == len(re.findall(r'^resource "', text, re.MULTILINE))
+    waiting = {"google_project_service.used"}
+    while True:
+        more = {name for name, body in bodies.items() if any(re.search(rf"\b{other}\b", body) for other in waiting)}
+        if more <= waiting:
+            break
+        waiting |= more
+    assert set(bodies) == waiting
 
 
 def test_every_variable_of_terraform_is_used_and_told() -> None:

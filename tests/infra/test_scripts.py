@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mlflow.server.auth.sqlalchemy_store import SqlAlchemyStore
 
 from schemas.config import REPOSITORY
 
@@ -52,6 +53,11 @@ class Cloud:
     log: Path
     runs: list[int | None]
     """How many runs are counted, look by look; None: no answer. The last is the answer from then on."""
+    under_way: list[int] = field(default_factory=lambda: [0])
+    """The same where only those under way are asked for."""
+    machines: int = 0
+    """How many the instance group has."""
+    preempted: str = "FALSE"
     refusals: int = 0
     """Resizes that fail first."""
     asked: list[dict[str, Any]] = field(default_factory=list)
@@ -63,16 +69,28 @@ class Cloud:
         return self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, object]:
-        if path.startswith("/computeMetadata/"):
-            return 200, {"access_token": "token"}
+        if path.startswith("/computeMetadata/v1/instance/"):
+            return 200, self.metadata(path.removeprefix("/computeMetadata/v1/instance/"))
+        if (method, path) == ("GET", f"/compute/{GROUP}"):
+            return 200, {"currentActions": {"none": self.machines}}
         if path.endswith(":access"):
             return self.secret(path.removeprefix("/secrets/").removesuffix(":access"))
         if path == "/api/flow_runs/count":
             self.asked.append(json.loads(body))
-            count = self.runs.pop(0) if len(self.runs) > 1 else self.runs[0]
+            states = self.asked[-1]["flow_runs"]["state"]["type"]["any_"]
+            counts = self.runs if "SCHEDULED" in states else self.under_way
+            count = counts.pop(0) if len(counts) > 1 else counts[0]
             return (503, {}) if count is None else (200, count)
         assert (method, path.rpartition("=")[0]) == ("POST", f"/compute/{GROUP}/resize?size")
         return self.resize(path.rpartition("=")[2])
+
+    def metadata(self, name: str) -> object:
+        known = {
+            "preempted": self.preempted,
+            "service-accounts/default/token": {"access_token": "token"},
+            "attributes/tucano-group": GROUP,
+        }
+        return known.get(name, f"registry/{name}")
 
     def secret(self, name: str) -> tuple[int, object]:
         if "missing" in name:
@@ -104,7 +122,8 @@ def cloud(tmp_path: Path) -> Iterator[Cloud]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             cloud.authorization.append(self.headers.get("Authorization"))
             status, answer = cloud.answer(method, self.path, body)
-            content = json.dumps(answer).encode()
+            # The metadata server's values are plain text.
+            content = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -142,6 +161,9 @@ def environment(cloud: Cloud, worker: str = WORKER) -> dict[str, str]:
         "L4_SECONDS_BETWEEN_LOOKS": "0.05",
         "L4_LOOKS_WITHOUT_RUNS": "3",
         "L4_LOOKS_WITHOUT_ANSWER": "4",
+        "L4_LOOKS_TO_GO": "3",
+        "L4_LOOKS_TO_START": "3",
+        "L4_LOOKS_OF_REST": "4",
     }
 
 
@@ -202,7 +224,7 @@ def test_the_l4_keeps_asking_to_go_until_google_agrees(cloud: Cloud) -> None:
     code, _, told = finish(start("l4.sh", "work", variables=environment(cloud)))
     assert code == 0
     assert cloud.lines()[-1] == "size 0"
-    assert told.count("could not be resized; trying again") == 2
+    assert told.count("could not be resized to 0; trying again") == 2
 
 
 def test_a_worker_that_ends_by_itself_is_started_again(cloud: Cloud) -> None:
@@ -223,6 +245,119 @@ def test_the_small_machine_wakes_the_l4_when_a_run_waits_and_only_then(cloud: Cl
     assert set(cloud.lines()) == {"size 1"}
     assert "gave no answer; asking again" in told
     assert set(cloud.asked[0]["flow_runs"]["state"]["type"]["any_"]) == {"SCHEDULED", "PENDING"}
+
+
+def watched(cloud: Cloud, sizes: int) -> tuple[list[str], str]:
+    """Let the small machine watch until the group has been resized so often, and give the sizes and what it told."""
+    process = start("l4.sh", "wake", variables=environment(cloud))
+    while len(cloud.lines()) < sizes:
+        assert process.poll() is None
+        cloud.resized.wait(timeout=60)
+        cloud.resized.clear()
+    process.terminate()
+    _, _, told = finish(process)
+    return cloud.lines()[:sizes], told
+
+
+def test_the_small_machine_sends_an_l4_away_that_did_not_go_by_itself(cloud: Cloud) -> None:
+    # Two looks without a run do not count any more once one is under way.
+    cloud.runs, cloud.under_way, cloud.refusals = [0], [0, 0, 1, 0, 0, 0, 0], 1
+    sizes, told = watched(cloud, 1)
+    assert sizes == ["size 0"]
+    assert len(cloud.asked) >= 2 * 7
+    assert told.count("could not be resized to 0; trying again") == 1
+
+
+def test_the_small_machine_leaves_an_l4_alone_that_trains(cloud: Cloud) -> None:
+    cloud.runs, cloud.under_way = [0], [1, 1, 1, 1, 1, 1, 0, 0, 0]
+    watched(cloud, 1)
+    assert len(cloud.asked) >= 2 * 9
+
+
+def test_an_l4_that_takes_no_run_goes_and_comes_again_after_a_rest(cloud: Cloud) -> None:
+    cloud.runs, cloud.machines = [1], 1
+    sizes, told = watched(cloud, 5)
+    assert sizes == ["size 1", "size 1", "size 1", "size 0", "size 1"]
+    assert "1 runs wait, and the L4 takes none: see its log" in told
+    # Three looks, the one that sends it away, four of rest, and the next: each asks for two counts.
+    assert len(cloud.asked) >= 2 * 9
+
+
+def test_while_google_has_no_l4_to_give_the_small_machine_goes_on_asking_for_one(cloud: Cloud) -> None:
+    cloud.runs, cloud.machines = [1], 0
+    sizes, _ = watched(cloud, 6)
+    assert set(sizes) == {"size 1"}
+
+
+# What Container-Optimized OS has, as far as the script asks for it; the command that STUB_FAILS names never succeeds.
+COMMANDS = """#!/usr/bin/env bash
+name=${0##*/}
+echo "$name $1" >>"$LOG"
+if [[ "$name $1" == "$STUB_FAILS" ]]; then exit 1; fi
+case "$name $1" in
+    nvidia-smi*) echo "$STUB_DRIVER" ;;
+    "docker wait") echo "$STUB_EXIT" ;;
+esac
+"""
+
+
+def started(
+    cloud: Cloud, fails: str = "", driver: str = "580.95.05", ends_with: str = "0"
+) -> tuple[int, list[str], str]:
+    """Start the L4's machine, and give the exit code, the commands that it ran, and what it told."""
+    variables = environment(cloud)
+    folder, home = Path(variables["PATH"].partition(":")[0]), cloud.log.parent / "home"
+    (home / "bin").mkdir(parents=True)
+    stubs = [folder / name for name in ("cos-extensions", "docker", "docker-credential-gcr", "mount", "sleep")]
+    for stub in (*stubs, home / "bin" / "nvidia-smi"):
+        stub.write_text(COMMANDS, encoding="utf-8")
+        stub.chmod(0o755)
+    variables |= {"L4_DRIVER": str(home), "L4_HOME": str(home), "STUB_FAILS": fails}
+    variables |= {"STUB_DRIVER": driver, "STUB_EXIT": ends_with}
+    script = REPOSITORY / "infra" / "terraform" / "scripts" / "l4-startup.sh"
+    code, _, told = finish(start(str(script), variables=variables))
+    return code, cloud.lines(), told
+
+
+def test_a_machine_whose_container_has_ended_well_leaves_the_groups_size_to_it(cloud: Cloud) -> None:
+    code, lines, _ = started(cloud)
+    assert code == 0
+    assert [line for line in lines if line.startswith("docker ")] == [
+        "docker pull",
+        "docker rm",
+        "docker run",
+        "docker wait",
+    ]
+    assert "size 0" not in lines
+
+
+@pytest.mark.parametrize("step", ["cos-extensions install", "docker pull", "docker run"])
+def test_a_start_that_fails_is_tried_again_and_then_the_machine_goes(cloud: Cloud, step: str) -> None:
+    cloud.refusals = 1
+    code, lines, told = started(cloud, fails=step)
+    assert code != 0
+    assert lines.count(step) == 4
+    assert lines[-1] == "size 0"
+    assert "the L4 could not be started" in told
+
+
+def test_a_container_that_always_fails_is_not_started_for_ever(cloud: Cloud) -> None:
+    code, lines, _ = started(cloud, ends_with="2")
+    assert code != 0
+    assert lines.count("docker run") == 4
+    assert lines[-1] == "size 0"
+
+
+def test_a_driver_that_is_too_old_is_told_and_the_machine_goes(cloud: Cloud) -> None:
+    code, lines, told = started(cloud, driver="570.10")
+    assert (code, lines[-1]) == (1, "size 0")
+    assert "the driver is 570.10, and CUDA 13 needs 580 or newer" in told
+
+
+def test_a_machine_that_google_takes_back_leaves_the_groups_size_so_that_another_comes(cloud: Cloud) -> None:
+    cloud.preempted = "TRUE"
+    _, lines, _ = started(cloud, ends_with="137")
+    assert "size 0" not in lines
 
 
 @pytest.mark.parametrize("script", [("worker.sh", "l4-spot"), ("l4.sh", "work")], ids=["cpu", "l4"])
@@ -257,6 +392,32 @@ def test_a_secret_that_cannot_be_read_is_named_and_the_command_does_not_run(clou
     code, out, told = finish(start("with-secrets.sh", "echo", "ran", variables=variables))
     assert (code, out) == (2, "")
     assert "the secret missing/versions/latest cannot be read; give the machine's service account access" in told
+
+
+def test_mlflows_worker_is_no_administrator_and_has_the_password_of_the_last_start(tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    server = folder / "mlflow"
+    server.write_text('#!/usr/bin/env bash\necho "${MLFLOW_WORKER_PASSWORD-none} $*"\n', encoding="utf-8")
+    server.chmod(0o755)
+    address = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    store = SqlAlchemyStore()
+    store.init_db(address)
+    store.create_user("worker", "the first password")
+    variables = {
+        "PATH": f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "MLFLOW_BACKEND_STORE_URI": address,
+        "MLFLOW_AUTH_ADMIN_PASSWORD": "a password of people",
+        "MLFLOW_FLASK_SERVER_SECRET_KEY": "key",
+        "MLFLOW_WORKER_PASSWORD": "the second password",
+    }
+    code, out, told = finish(start("mlflow-server.sh", variables=variables))
+    assert code == 0, told
+    # The server itself has no use for it.
+    assert out.startswith("none server --app-name basic-auth")
+    assert not store.authenticate_user("worker", "the first password")
+    assert store.authenticate_user("worker", "the second password")
+    assert not store.get_user("worker").is_admin
 
 
 @pytest.mark.parametrize("missing", ["L4_GROUP", "PREFECT_API_URL"])

@@ -10,11 +10,10 @@ import polars as pl
 import pytest
 
 from schemas.config import PolicyConfig
-from schemas.prompts import COLUMNS, PromptRow, read_prompt_table
+from schemas.prompts import COLUMNS, SPLITS, PromptRow, read_prompt_table
 from tasks.curate.files import Counts, split_file, write_splits
 from tasks.curate.quarantine import HELD_OUT, SCHEMA, quarantined
 from tasks.curate.shards import Shard
-from tasks.curate.split import SPLITS
 from tasks.policy.length import PromptLengths
 from tests.prompt_tables import prompt_table
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row

@@ -59,7 +59,7 @@ class World:
     def walker(self, *trainings: MirroredTraining, **known: Any) -> Walker:
         inventory = self.inventory
         asked: dict[str, Any] = {"aliases": {}, "ask_alias": lambda _: None, "ask_run": lambda _: (), **known}
-        return Walker(inventory, read_versions(inventory), trainings, Registered(model=MODEL, **asked))
+        return Walker(inventory, read_versions(inventory), lambda: trainings, Registered(model=MODEL, **asked))
 
     def walk(self, reference: str) -> Lineage:
         walker = self.walker(self.training)

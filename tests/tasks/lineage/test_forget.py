@@ -1,6 +1,9 @@
 """Whom a person's data reached: every row of theirs, every model that learned from one, and nobody else's."""
 
 import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -8,8 +11,9 @@ import pytest
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.artifacts import RECORD_FILE, ArtifactStore
 from tasks.lineage.forget import Reached, reached
+from tasks.lineage.inventory import Inventory, read_inventory
 from tests.tasks.lineage.made import commit
 
 COLUMNS = ("prompt_id", "customer_id", "order_id", "review_id", "parent_id")
@@ -39,6 +43,7 @@ class World:
     """A store of two customers, and a model that was trained on the train split."""
 
     def __init__(self, root: Path, *, train: tuple[str, ...], test: tuple[str, ...], drawn: tuple[str, ...]) -> None:
+        self.root = root
         self.store = store = ArtifactStore(root)
         own = [("oc-1", "ana"), ("oc-2", "ana"), ("oc-3", "rui")]
         customers = pl.DataFrame(own, schema=["customer_id", "customer_unique_id"], orient="row")
@@ -87,6 +92,19 @@ class World:
             {"policy": self.policy, "evaluation": self.evaluation},
         )
 
+    @property
+    def inventory(self) -> Inventory:
+        return read_inventory(self.root)
+
+    def made_at(self, record: ArtifactRecord, moment: datetime) -> None:
+        """Let an artifact have been made then, as after an adoption from another machine."""
+        home = self.store.path(record.sha256).parent
+        moved = record.model_copy(update={"created_at": moment})
+        with self.store.draft() as draft:
+            shutil.copytree(home / "content", draft, dirs_exist_ok=True)
+            shutil.rmtree(home)
+            self.store.adopt(draft, moved)
+
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
@@ -98,8 +116,22 @@ def rows(found: Reached, record: ArtifactRecord) -> dict[str | None, int]:
     return {place.file: place.rows for place in found.places if place.sha256 == record.sha256}
 
 
+def possible(found: Reached) -> set[str]:
+    return {place.kind for place in found.places if place.possibly}
+
+
+def damage_record(world: World, record: ArtifactRecord) -> None:
+    file = world.store.path(record.sha256).parent / RECORD_FILE
+    file.chmod(0o644)
+    file.write_bytes(b" " + file.read_bytes())
+
+
+def delete(world: World, record: ArtifactRecord) -> None:
+    shutil.rmtree(world.store.path(record.sha256).parent)
+
+
 def test_a_person_is_found_in_every_table_and_in_every_model(world: World) -> None:
-    found = reached(world.store, "ana")
+    found = reached(world.inventory, "ana")
     assert found.kinds == ("customer_unique_id",)
     assert (found.customers, found.orders, found.reviews) == (("oc-1", "oc-2"), ("o-1", "o-2"), ("r-1", "r-2"))
     assert found.prompts == ("p-churn", "p-first", "p-second", "q-q-second", "q-second")
@@ -119,7 +151,7 @@ def test_a_person_is_found_in_every_table_and_in_every_model(world: World) -> No
 
 
 def test_an_order_is_its_review_and_its_own_customer_but_not_the_persons_other_orders(world: World) -> None:
-    found = reached(world.store, "o-2")
+    found = reached(world.inventory, "o-2")
     assert (found.kinds, found.customers, found.orders, found.reviews) == (("order_id",), ("oc-2",), ("o-2",), ("r-2",))
     assert found.prompts == ("p-second", "q-q-second", "q-second")
     assert rows(found, world.dataset) == {"data/train.parquet": 1}
@@ -127,13 +159,13 @@ def test_an_order_is_its_review_and_its_own_customer_but_not_the_persons_other_o
 
 
 def test_the_customer_of_one_order_is_that_order(world: World) -> None:
-    found = reached(world.store, "oc-2")
+    found = reached(world.inventory, "oc-2")
     assert (found.kinds, found.orders, found.reviews) == (("customer_id",), ("o-2",), ("r-2",))
     assert any("the person ana" in note for note in found.notes)
 
 
 def test_a_review_is_itself_alone(world: World) -> None:
-    found = reached(world.store, "r-1")
+    found = reached(world.inventory, "r-1")
     assert (found.kinds, found.customers, found.orders, found.reviews) == (("review_id",), (), (), ("r-1",))
     assert rows(found, world.prompts) == {"prompts.parquet": 1, "store/reviews.csv": 1}
     assert found.prompts == ("p-first",)
@@ -141,7 +173,7 @@ def test_a_review_is_itself_alone(world: World) -> None:
 
 def test_what_was_only_tested_with_taught_no_model(tmp_path: Path) -> None:
     world = World(tmp_path, train=("p-first",), test=("p-other", "p-aggregate"), drawn=("p-first",))
-    found = reached(world.store, "rui")
+    found = reached(world.inventory, "rui")
     assert rows(found, world.dataset) == {"data/test.parquet": 1}
     assert rows(found, world.answers) == {"rollouts.jsonl": 1}
     assert rows(found, world.evaluation) == {"tuned.scores.jsonl": 1}
@@ -150,7 +182,7 @@ def test_what_was_only_tested_with_taught_no_model(tmp_path: Path) -> None:
 
 
 def test_a_policy_that_drew_nothing_of_a_person_learned_by_its_base(world: World) -> None:
-    found = reached(world.store, "r-2")
+    found = reached(world.inventory, "r-2")
     assert rows(found, world.policy) == {None: 0}
     assert found.models == ("loja/3",)
 
@@ -163,14 +195,14 @@ def test_a_base_that_is_only_fetched_learned_from_nobody(world: World) -> None:
         {"rollouts/s.parquet": pl.DataFrame({"prompt_id": ["p-other"]})},
         {"base": fetched, "dataset": world.dataset},
     )
-    found = reached(world.store, "ana")
+    found = reached(world.inventory, "ana")
     assert (rows(found, fetched), rows(found, policy)) == ({}, {})
 
 
 def test_a_shop_that_brings_prompts_and_no_store_is_searched_too(tmp_path: Path) -> None:
     store = ArtifactStore(tmp_path)
     own = commit(store, "prompts", {"prompts.parquet": prompt_table("p-first", "p-churn", "p-other")})
-    found = reached(store, "ana")
+    found = reached(read_inventory(tmp_path), "ana")
     assert (found.kinds, found.prompts) == (("customer_id",), ("p-churn", "p-first"))
     assert rows(found, own) == {"prompts.parquet": 2}
 
@@ -178,14 +210,80 @@ def test_a_shop_that_brings_prompts_and_no_store_is_searched_too(tmp_path: Path)
 def test_what_cannot_be_read_is_noted(world: World) -> None:
     for record, name in ((world.answers, "rollouts.jsonl"), (world.promotion, "decision.json")):
         (world.store.path(record.sha256) / name).unlink()
-    found = reached(world.store, "ana")
+    found = reached(world.inventory, "ana")
     assert found.models == ()
     assert [note for note in found.notes if "rollouts.jsonl cannot be read" in note]
-    assert [note for note in found.notes if "decision.json cannot be read" in note]
+    assert [note for note in found.notes if f"promotion {world.promotion.sha256[:12]} decided cannot be read" in note]
+
+
+def test_a_damaged_record_hides_no_model(world: World) -> None:
+    damage_record(world, world.policy)
+    found = reached(world.inventory, "ana")
+    assert (found.models, found.possible_models) == ((), ("loja/3",))
+    assert possible(found) == {"policy", "answers", "evaluation", "promotion"}
+    (told,) = [note for note in found.notes if f"policy {world.policy.sha256[:12]} cannot be read" in note]
+    assert "counts as possibly reached" in told
+    assert rows(found, world.base) == {None: 0}
+
+
+@pytest.mark.parametrize("lose", [damage_record, delete])
+def test_what_was_made_of_a_lost_dataset_may_have_learned(
+    world: World, lose: Callable[[World, ArtifactRecord], None]
+) -> None:
+    fetched = commit(world.store, "base", {"weights": b"hub"}, {"dataset": world.dataset})
+    lose(world, world.dataset)
+    found = reached(world.inventory, "r-2")
+    told = {place.sha256 for place in found.places if place.possibly}
+    assert {world.base.sha256, world.policy.sha256, world.promotion.sha256} <= told
+    assert fetched.sha256 not in told
+    assert (found.models, found.possible_models) == ((), ("loja/3",))
+    assert any(f"{world.dataset.sha256[:12]}" in note for note in found.notes)
+
+
+def test_a_table_that_cannot_be_read_leaves_a_doubt(world: World) -> None:
+    file = world.store.path(world.dataset.sha256) / "data" / "train.parquet"
+    file.chmod(0o644)
+    file.write_bytes(b"PAR1")
+    found = reached(world.inventory, "r-2")
+    assert found.possible_models == ("loja/3",)
+    assert {"dataset", "base", "policy"} <= possible(found)
+
+
+def test_a_promotion_whose_record_is_damaged_says_that_its_version_is_not_told(world: World) -> None:
+    damage_record(world, world.promotion)
+    found = reached(world.inventory, "ana")
+    assert possible(found) == {"promotion"}
+    assert any(f"what promotion {world.promotion.sha256[:12]} decided cannot be read" in note for note in found.notes)
+
+
+def test_nothing_is_possible_where_all_can_be_read(world: World) -> None:
+    found = reached(world.inventory, "ana")
+    assert (possible(found), found.possible_models) == (set(), ())
+
+
+@pytest.mark.parametrize("late", ["base", "policy", "answers"])
+def test_clocks_that_differ_hide_no_model(world: World, late: str) -> None:
+    expected = {(place.sha256, place.file) for place in reached(world.inventory, "r-2").places}
+    world.made_at(getattr(world, late), datetime(2099, 1, 1, tzinfo=UTC))
+    found = reached(world.inventory, "r-2")
+    assert {(place.sha256, place.file) for place in found.places} == expected
+    assert found.models == ("loja/3",)
+
+
+def test_monitoring_is_named_since_nobody_can_be_found_in_it(world: World) -> None:
+    answers = pl.DataFrame({"prompt": ["avaliação"], "completion": ["{}"]})
+    monitoring = commit(world.store, "monitoring", {"answers.parquet": answers}, {"answers": world.answers})
+    for identifier in ("ana", "rui"):
+        notes = reached(world.inventory, identifier).notes
+        assert any(f"monitoring {monitoring.sha256[:12]} keeps prompts and answers" in note for note in notes)
+
+
+def test_spaces_around_an_identifier_are_no_part_of_it(world: World) -> None:
+    assert reached(world.inventory, " ana ") == reached(world.inventory, "ana")
 
 
 def test_each_place_says_what_to_do_and_the_document_is_json(world: World) -> None:
-    found = reached(world.store, "ana")
+    found = reached(world.inventory, "ana")
     assert all(place.action for place in found.places)
     document = json.loads(json.dumps(found.document()))
     assert len(document["places"]) == len(found.places)
@@ -196,6 +294,9 @@ def test_each_place_says_what_to_do_and_the_document_is_json(world: World) -> No
 
 def test_an_unknown_person_is_told(world: World) -> None:
     with pytest.raises(InputError, match=r"no table of the 7 artifacts has 'nobody' as customer_unique_id"):
-        reached(world.store, "nobody")
+        reached(world.inventory, "nobody")
+    damage_record(world, world.policy)
+    with pytest.raises(InputError, match=r"besides, 1 artifacts are lost or cannot be read whole"):
+        reached(world.inventory, "nobody")
     with pytest.raises(InputError, match="has 'p-first' as"):
-        reached(world.store, "p-first")
+        reached(world.inventory, "p-first")

@@ -1,5 +1,6 @@
 """Versions and aliases without MLflow, held against what MLflow says itself."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,15 @@ def test_no_registry_is_no_alias(tmp_path: Path, content: bytes | None) -> None:
     assert local_aliases(f"sqlite:///{file}", MODEL) == {}
     assert local_aliases("http://127.0.0.1:1", MODEL) == {}
     assert file.exists() == (content is not None)
+
+
+def test_a_registry_that_cannot_be_opened_is_no_alias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("unable to open database file")
+
+    (tmp_path / "mlflow.db").touch()
+    monkeypatch.setattr(sqlite3, "connect", refuse)
+    assert local_aliases(f"sqlite:///{tmp_path / 'mlflow.db'}", MODEL) == {}
 
 
 @pytest.mark.integration

@@ -191,6 +191,21 @@ def test_what_another_state_left_running_is_not_ended(recorder: Recorder, client
     assert client.get_run(run_id).info.status == "KILLED"
 
 
+def test_what_runs_beside_whoever_holds_the_state_folder_is_not_ended(recorder: Recorder, client: Any) -> None:
+    """A monitoring may be under way while a retraining begins."""
+    left = recorder.pipeline("retrain", {})
+    left_run = left.__enter__()
+    with (
+        recorder.pipeline("monitor", {}, alone=False) as pipeline,
+        recorder.stage(pipeline, "monitor", {}, {}) as stage,
+    ):
+        recorder.end_abandoned()
+        assert client.get_run(pipeline).info.status == "RUNNING"
+        assert client.get_run(stage.run_id).info.status == "RUNNING"
+    assert client.get_run(left_run).info.status == "KILLED"
+    assert client.get_run(pipeline).info.status == "FINISHED"
+
+
 def models_of(client: Any, run_id: str) -> tuple[list[str], list[str]]:
     """Return the logged models that a run read, and those that it made."""
     run = client.get_run(run_id)

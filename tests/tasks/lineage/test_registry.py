@@ -275,8 +275,13 @@ def test_a_rollback_gives_the_alias_back_and_marks_what_it_left(
     first, second = several(register, "back", 2)
     move(registry, "back", first)
     move(registry, "back", second)
+    before = registry.version("back", first).promoted_at
     done = registry.roll_back("back", CHAMPION, PREVIOUS)
     assert (done.left.version, done.back.version) == (second, first)
+    assert (done.left, done.back) == (registry.version("back", second), registry.version("back", first))
+    assert before is not None
+    assert done.back.promoted_at is not None
+    assert done.back.promoted_at > before
     assert aliases(client, "back") == {CHAMPION: first}
     assert registry.version("back", second).rolled_back_at is not None
     assert registry.version("back", first).rolled_back_at is None
@@ -344,7 +349,7 @@ def test_a_promotion_killed_at_any_write_leaves_a_champion_and_the_same_call_fin
     assert registry.version(name, new).promoted_at is not None
 
 
-@pytest.mark.parametrize("writes", range(3))
+@pytest.mark.parametrize("writes", range(4))
 def test_a_rollback_killed_at_any_write_leaves_a_champion_and_is_never_half_believed(
     registry: Registry, register: Register, client: Any, writes: int
 ) -> None:
@@ -355,7 +360,7 @@ def test_a_rollback_killed_at_any_write_leaves_a_champion_and_is_never_half_beli
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         dying(registry._client, patch, writes)
         registry.roll_back(name, CHAMPION, PREVIOUS)
-    if writes < 2:
+    if writes < 3:
         assert aliases(client, name)[CHAMPION] == new
         assert registry.roll_back(name, CHAMPION, PREVIOUS).back.version == old
     else:

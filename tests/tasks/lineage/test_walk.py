@@ -50,7 +50,8 @@ def test_a_version_came_from_every_artifact_and_every_row_of_its_dataset(world: 
     assert walked.subjects == (VERSION,)
     for record in world.made.values():
         assert side(walked, record.sha256) == "before", record.stage
-    assert set(walked.artifacts) == {record.sha256 for record in world.made.values()}
+    walker = world.walker()
+    assert set(walker.artifacts(walker.find("1"))) == {record.sha256 for record in world.made.values()}
     assert set(walked.rows["train"]) == {TRAINED.prompt_id, PARAPHRASE.prompt_id, NOBODYS.prompt_id}
     assert (walked.rows["validation"], walked.rows["test"]) == ((VALIDATED.prompt_id,), (SCRUBBED.prompt_id,))
     assert not walked.warnings
@@ -183,7 +184,8 @@ def test_a_deleted_artifact_is_named_with_what_is_still_known(own: World) -> Non
         (warning,) = walked.warnings
         assert f"artifact {dataset[:12]}: the store has it no more" in warning
         assert f"dataset of base {base[:12]}" in warning
-        assert dataset in walked.artifacts
+        walker = own.walker()
+        assert dataset in walker.artifacts(walker.find(reference))
 
 
 def test_a_run_whose_artifact_is_gone_says_so(world: World) -> None:
@@ -192,6 +194,7 @@ def test_a_run_whose_artifact_is_gone_says_so(world: World) -> None:
     walked = walker.walk(walker.find("1" * 32))
     assert walked.subjects == (kept, gone)
     assert walked.warnings == ("artifact 000000000000: the store has it no more",)
+    assert gone in walker.artifacts(walker.find("1" * 32))
 
 
 def test_a_damaged_record_is_named_and_the_rest_is_told(own: World) -> None:

@@ -1,0 +1,97 @@
+"""What a person's rows reached by way of what was made from what: surely, or possibly where something is lost."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from tasks.lineage.descriptions import split_file
+from tasks.lineage.inventory import Inventory, short
+
+TRAIN_FILE: Final = split_file("train")
+WARM_START_FILE: Final = "warm_start.json"
+LEARNS_BY: Final[Mapping[ArtifactKind, Collection[str]]] = {
+    "base": (),
+    "policy": ("base",),
+    "promotion": ("policy",),
+}
+"""The roles of the inputs by which an artifact learned what these did; all roles where its kind is not among them."""
+READS: Final[Mapping[ArtifactKind, Collection[str]]] = {
+    "base": ("dataset",),
+    "policy": ("dataset", "base"),
+    "promotion": ("policy",),
+}
+"""The roles of the inputs of which an artifact may hold rows, or have learned from them; as above."""
+
+
+def learned_from(records: Collection[ArtifactRecord], rows: Mapping[tuple[str, str], int]) -> set[str]:
+    """Return the artifacts whose weights learned from some rows, and those that hold what such weights answered.
+
+    Args:
+        records: All artifacts.
+        rows: How many of the rows each table has, by its artifact's sha256 and its file.
+    """
+    return _spread(_taught(records, rows), records, LEARNS_BY)
+
+
+def possibly_reached(records: Iterable[ArtifactRecord], doubts: Iterable[str]) -> set[str]:
+    """Return the artifacts in which nobody can be looked for, and all that may hold or have learned what they held.
+
+    Args:
+        records: All artifacts.
+        doubts: The keys of `doubts_of`.
+    """
+    readers = [record for record in records if record.kind != "base" or WARM_START_FILE in record.files]
+    return _spread(doubts, readers, READS)
+
+
+def doubts_of(inventory: Inventory, unread_files: Iterable[tuple[str, Path]]) -> dict[str, str]:
+    """Return a sentence for each artifact in which nobody can be looked for: lost, damaged, or with such a file."""
+    so = "so nobody is looked for in it, and what was made of its rows counts as possibly reached"
+    doubts = {
+        sha256: f"{kind} {short(sha256)} cannot be read ({why}), {so}"
+        for sha256, (kind, why) in inventory.unreadable.items()
+    }
+    for sha256, path in unread_files:
+        doubts[sha256] = (
+            f"{doubts[sha256]}; so it is with {path}" if sha256 in doubts else f"{path} cannot be read, {so}"
+        )
+    for record in inventory.records.values():
+        for role, sha256 in record.inputs.items():
+            if sha256 not in inventory.records and sha256 not in doubts:
+                doubts[sha256] = (
+                    f"the store has the {role} {short(sha256)} of {record.kind} {short(record.sha256)} no more, {so}"
+                )
+    return doubts
+
+
+def _taught(records: Iterable[ArtifactRecord], rows: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    """Return the artifacts whose weights learned from these rows themselves."""
+    for record in records:
+        in_training = rows.get((record.inputs.get("dataset", ""), TRAIN_FILE), 0) > 0
+        if record.kind == "base" and in_training and WARM_START_FILE in record.files:
+            yield record.sha256
+        elif record.kind == "policy":
+            # Every rollout is kept: a row that was never drawn taught nothing.
+            rollouts = [name for name in record.files if name.endswith(".parquet")]
+            if any((record.sha256, name) in rows for name in rollouts) or (in_training and not rollouts):
+                yield record.sha256
+
+
+def _spread(
+    start: Iterable[str], records: Iterable[ArtifactRecord], roles: Mapping[ArtifactKind, Collection[str]]
+) -> set[str]:
+    """Return some artifacts with all that was made from them, by the roles that count for each kind.
+
+    The times of their making say nothing: what was made again, or on another machine, is newer than what came of it.
+    """
+    found = set(start)
+    inputs = {
+        record.sha256: {
+            sha256 for role, sha256 in record.inputs.items() if role in roles.get(record.kind, record.inputs)
+        }
+        for record in records
+    }
+    while more := {sha256 for sha256, sources in inputs.items() if not found.isdisjoint(sources)} - found:
+        found |= more
+    return found

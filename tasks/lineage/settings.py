@@ -1,0 +1,15 @@
+"""A configuration as flat settings: what MLflow shows of a run, and what two models are compared by."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def dotted(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the values of nested sections by their dotted keys, such as `train.lora.rank`."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value:
+            found |= dotted(value, f"{prefix}{name}.")
+        else:
+            found[f"{prefix}{name}"] = value
+    return found
