@@ -1,7 +1,8 @@
 """What monitoring claims while nothing drifts, how soon it finds a drop, and how long a million answers take.
 
-Simulated months of 1,000 requests a day go through the functions that decide, by the default configuration (one false
-alarm in ten years). Limits: without drift at most one month in 20 has an alarm; a drop of .10 in the mean reward a
+Simulated months of 1,000 requests a day go through the function that decides, by the default configuration (one false
+alarm in ten years), the fixed floor included. Limits: without drift at most one month in 20 has an alarm, seen at once
+and daily through a window that moves (the first alarm of each year); a drop of .10 in the mean reward a
 week after a promotion, and on its very day, is found within 3 days in 95 % of the simulations, where the evaluation had
 240 prompts a task. Of 17 prompts a task, as the source project had them, the shares are shown without a limit. The
 daily intervals' coverage has a limit of 94 %, of each task by itself. A million rows through `tucano monitor` take
@@ -39,6 +40,13 @@ FALSE: Final[Mapping[str, tuple[Month, int]]] = {
     "240, 30,000 requests a day": (Month(240, requests=30_000), 8),
 }
 """Months without drift; of the last two, so many times fewer are simulated."""
+YEAR: Final = 365
+YEARS: Final[Mapping[str, Month]] = {
+    "240 prompts a task": Month(240, days=YEAR),
+    "17 prompts a task": Month(17, days=YEAR),
+    "240, each day's means differ by .02": Month(240, wander=0.02, days=YEAR),
+}
+"""Years without drift, in which each day's run looks at the last 35 days."""
 DROPS: Final[Mapping[str, tuple[Month, bool]]] = {
     "240 prompts, after a week": (Month(240, drop=0.10, drop_day=7, days=12), True),
     "240 prompts, on the first day": (Month(240, drop=0.10, days=5), True),
@@ -57,13 +65,15 @@ def main() -> int:
     """Run the benchmark; the exit code says whether every limit was met."""
     parts: Mapping[str, Callable[[argparse.Namespace], list[str]]] = {
         "false": _false_alarms,
+        "runs": _daily_runs,
         "drop": _drops,
         "intervals": _intervals,
         "time": _time,
     }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=list(parts), action="append", help="run this part (default: all)")
-    parser.add_argument("--months", type=int, default=4_000, help="without drift, of each kind (default: %(default)s)")
+    parser.add_argument("--months", type=int, default=2_000, help="without drift, of each kind (default: %(default)s)")
+    parser.add_argument("--years", type=int, default=3, help="of daily runs, of each kind (default: %(default)s)")
     parser.add_argument("--drops", type=int, default=500, help="of each kind (default: %(default)s)")
     parser.add_argument("--rows", type=int, default=ROWS, help="of the logs (default: %(default)s)")
     parser.add_argument(
@@ -91,6 +101,28 @@ def _false_alarms(arguments: argparse.Namespace) -> list[str]:
         table.add_row(name, f"{months:,}", str(alarms), between, f"{1 / highest:,.0f}")
         if alarms > MAX_FALSE * months:
             misses.append(f"{name}: {alarms} of {months} months have a false alarm, limit 1 in 20")
+    _print(table)
+    return misses
+
+
+def _daily_runs(arguments: argparse.Namespace) -> list[str]:
+    """Ask whether looking anew each day, at other days each time, makes alarms that one look does not."""
+    table = _table("Years without drift, each day's run over its last 35 days", "evaluation")
+    for column in ("months", "years with an alarm", "months between two, at least (95 %)", "highest evidence"):
+        table.add_column(column, justify="right")
+    misses = []
+    for number, (name, year) in enumerate(YEARS.items()):
+        streams = [(SEED, 200 + number, each) for each in range(arguments.years)]
+        with ProcessPoolExecutor(arguments.processes) as pool:
+            runs = pool.map(year.daily_runs, streams)
+            years = list(track(runs, description=name, total=arguments.years, console=Console(stderr=True)))
+        alarms = sum(each.alarm is not None for each in years)
+        months = arguments.years * YEAR // DAYS
+        highest = float(beta.ppf(0.95, alarms + 1, months - alarms))
+        evidence = max(each.highest for each in years)
+        table.add_row(name, f"{months:,}", str(alarms), f"{1 / highest:,.0f}", f"{evidence:.1g}")
+        if alarms > MAX_FALSE * months:
+            misses.append(f"{name}: {alarms} false alarms in {months} months of daily runs, limit 1 in 20")
     _print(table)
     return misses
 

@@ -97,6 +97,7 @@ def _promote(root: Path) -> None:
     from tasks.commerce.registry import reward_version
     from tasks.evaluate.answers_file import ROLLOUTS_FILE
     from tasks.evaluate.compare import write_report
+    from tasks.lineage.mlflow_client import open_client
     from tasks.lineage.recorder import Recorder
     from tasks.lineage.registry import Registry
     from tests.flows.promotable import BLOCK, commit
@@ -130,3 +131,5 @@ def _promote(root: Path) -> None:
         {"policy": policy.sha256, "evaluation": evaluation.sha256},
     )
     registry.promote(MODEL, "champion", "previous", version.version, promotion=promotion.sha256)
+    since = datetime.now(UTC) - timedelta(days=DAYS + 1)
+    open_client(uri).set_model_version_tag(MODEL, version.version, "promoted_at", since.isoformat())

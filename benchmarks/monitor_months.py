@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from schemas.monitor_config import MonitorConfig
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.monitor.baseline import Baseline
-from tasks.monitor.drift import drift_series
+from tasks.monitor.drift import find_drift
 from tasks.monitor.mean_error import Numbers, standard_error
 from tasks.monitor.reward_counts import RewardCounts
 
@@ -41,6 +41,16 @@ _OFFSET_STEP: Final = 0.005
 
 
 @dataclass(frozen=True)
+class Runs:
+    """What daily runs found, one after another."""
+
+    alarm: int | None
+    """The day of the first run with an alarm, from 0; None where none had any."""
+    highest: float
+    """The highest evidence that any of them saw: from 1 on it is an alarm."""
+
+
+@dataclass(frozen=True)
 class Month:
     """A champion's month."""
 
@@ -57,13 +67,33 @@ class Month:
     days: int = DAYS
 
     def alarm(self, stream: Sequence[int]) -> int | None:
-        """Draw such a month; return the first day, from 0, on which there is an alarm."""
+        """Draw such a month; return the first day, from 0, on which there is an alarm, of drift or of the floor."""
+        baselines, rewards = self._drawn(stream)
+        drift = find_drift(rewards, baselines, MonitorConfig())
+        alarms = [each.alarm for each in drift.series if each.alarm] + [each.day for each in drift.floor]
+        return min((rewards.days.index(day) for day in alarms), default=None)
+
+    def daily_runs(self, stream: Sequence[int]) -> Runs:
+        """Draw such days; look each day at those that the configuration looks at, as the deployment does."""
+        config = MonitorConfig()
+        baselines, drawn = self._drawn(stream)
+        found, highest = None, 0.0
+        # What the runs before see is part of what this first one sees: no day's evidence is of later days.
+        for last in range(min(config.days, self.days) - 1, self.days):
+            seen = slice(last + 1 - min(config.days, self.days), last + 1)
+            rewards = RewardCounts(drawn.tasks, drawn.days[seen], drawn.rewards, drawn.counts[:, seen])
+            drift = find_drift(rewards, baselines, config)
+            highest = max(highest, *(max(each.evidence) for each in drift.series))
+            if found is None and drift.found:
+                found = last
+        return Runs(found, highest)
+
+    def _drawn(self, stream: Sequence[int]) -> tuple[dict[str, Baseline], RewardCounts]:
         rng = np.random.default_rng(stream)
-        baselines = [self._baseline(task, rng) for task in TASK_NAMES]
+        baselines: dict[str, Baseline] = {task: self._baseline(task, rng) for task in TASK_NAMES}
         days = tuple(_FIRST_DAY + timedelta(day) for day in range(self.days))
         counts = np.stack([self._day(day, rng) for day in range(self.days)], axis=1)
-        series = drift_series(RewardCounts(TASK_NAMES, days, GRID, counts), baselines, MonitorConfig())
-        return min((days.index(each.alarm) for each in series if each.alarm), default=None)
+        return baselines, RewardCounts(TASK_NAMES, days, GRID, counts)
 
     def _baseline(self, task: TaskName, rng: np.random.Generator) -> Baseline:
         rewards = rng.choice(GRID, self.prompts, p=shares(task, 0.0))

@@ -3,7 +3,9 @@
 What must hold from row to row is in `schemas.rollout_tables`, `schemas.sheet_table` and `schemas.log_table`.
 """
 
+import json
 import re
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -17,6 +19,8 @@ RaterKind = Literal["human", "rubric", "model"]
 _PSEUDONYM: Final = re.compile(r"\w[\w.\- ]{0,39}")
 _LARGEST: Final = 2**63 - 1
 """Of the whole numbers that a table's column holds."""
+FIRST_YEAR: Final = 1970
+"""No answer was logged before."""
 
 
 class Rollout(BaseModel):
@@ -156,9 +160,24 @@ class LoggedAnswer(BaseModel):
     rating: Stars | None = None
     """What the person who asked gave the answer, from 1 to 5."""
 
+    @field_validator("time")
+    @classmethod
+    def _time_is_of_our_days(cls, time: datetime) -> datetime:
+        try:
+            in_utc = time.astimezone(UTC)
+        except OverflowError:
+            raise ValueError("must be a time that UTC has too") from None
+        if in_utc.year < FIRST_YEAR:
+            raise ValueError(f"must not be before {FIRST_YEAR}")
+        return in_utc
+
     @model_validator(mode="after")
     def _reference_fits_its_task(self) -> Self:
         _check_reference(self.task, self.reference)
+        try:
+            json.dumps(self.reference, allow_nan=False)
+        except ValueError:
+            raise ValueError(f"reference of {self.task}: a number in it is not finite") from None
         return self
 
 

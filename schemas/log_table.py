@@ -3,19 +3,21 @@
 Import it inside the function that reads a log: pandera takes a second to load.
 """
 
-import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import MAXYEAR
 from itertools import islice
-from pathlib import Path
-from typing import Annotated, Any, Final
+from pathlib import Path, PosixPath
+from typing import Annotated, Any, BinaryIO, Final
 
+import orjson
 import pandera.polars as pa
 import polars as pl
 from pandera.polars import PolarsData
 from polars.exceptions import PolarsError
 from pydantic import ValidationError
 
-from schemas.documents import LoggedAnswer
+from schemas.documents import FIRST_YEAR, LoggedAnswer
 from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.json_lines import stream_json_lines
@@ -64,21 +66,47 @@ class ProductionLogs(pa.DataFrameModel):  # type: ignore[misc]
         return verdict
 
 
-def read_production_logs(path: Path) -> pl.DataFrame:
+class _Beginning(PosixPath):
+    """A file of which only the first bytes are there, for a reader of whole files: somebody is still appending."""
+
+    size: int
+
+    @contextmanager
+    def open(self, *_: Any, **__: Any) -> Iterator[Iterator[bytes]]:  # type: ignore[override]
+        """Give the lines of these bytes."""
+        with super().open("rb") as file:
+            yield self._lines(file)
+
+    def _lines(self, file: BinaryIO) -> Iterator[bytes]:
+        left = self.size
+        while left and (line := file.readline(left)):
+            left -= len(line)
+            yield line
+
+
+def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
     """Read a file of logged answers, JSON Lines or parquet, in the order of the file.
 
     A parquet file has the same names for its columns; its times know their zone, and its references are JSON.
+
+    Args:
+        path: The file.
+        size: Bytes that are read of JSON Lines; all where None.
 
     Raises:
         InputError: The file cannot be read or is empty, rows are no logged answers, or one `prompt_id` has several
             prompts.
     """
     what = f"production log {path}"
-    table = _parquet(path, what) if path.suffix == ".parquet" else _json_lines(path)
+    table = _parquet(path, what) if path.suffix == ".parquet" else _json_lines(path, size)
     return validate_table(table, ProductionLogs, what)
 
 
-def _json_lines(path: Path) -> pl.DataFrame:
+def _json_lines(path: Path, size: int | None) -> pl.DataFrame:
+    if size is not None:
+        beginning = _Beginning(path)
+        beginning.size = size
+        path = beginning
     documents = iter(stream_json_lines(path, LoggedAnswer, "production log"))
     return pl.concat([as_table(each, ProductionLogs) for each in _batches(documents)])
 
@@ -104,6 +132,8 @@ def _parquet(path: Path, what: str) -> pl.DataFrame:
     kind = given.schema["time"]
     if not isinstance(kind, pl.Datetime) or kind.time_zone is None:
         raise InputError(f"{what}: column time is {kind}; write times with their zone, such as UTC")
+    if not given["time"].dt.year().is_between(FIRST_YEAR, MAXYEAR).all():
+        raise InputError(f"{what}: column time holds years before {FIRST_YEAR} or after {MAXYEAR}; correct them")
     table = given.with_columns(pl.col("time").dt.convert_time_zone("UTC").dt.cast_time_unit("us"))
     for name, wanted in schema.items():
         if name not in table.columns:
@@ -131,7 +161,7 @@ def _check_references(table: pl.DataFrame, what: str) -> None:
         rows.unique(["task", "reference"], keep="first").sort("row").select("row", "task", "reference").iter_rows()
     ):
         try:
-            document = json.loads(reference)
+            document = orjson.loads(reference)
             if task in TASK_NAMES:
                 check_reference(task, document)
         except ValidationError as error:

@@ -7,18 +7,19 @@ from datetime import date
 from typing import Any, Final
 
 import numpy as np
-import polars as pl
+from scipy.stats import t as student
 
 from schemas.monitor_config import MonitorConfig
-from schemas.tasks import TASK_NAMES
 from tasks.monitor.baseline import Baseline
 from tasks.monitor.evidence import evidence_against
-from tasks.monitor.mean_error import freedom
+from tasks.monitor.mean_error import freedom, interval
 from tasks.monitor.reference import Promise
-from tasks.monitor.reward_counts import RewardCounts, count_rewards
+from tasks.monitor.reward_counts import RewardCounts
 
 ALL: Final = "all"
 """The series of all tasks together."""
+_LOG_MOST: Final = math.log(1e9)
+"""Evidence above that is shown as that."""
 
 
 @dataclass(frozen=True)
@@ -96,25 +97,25 @@ class Drift:
         return {"found": self.found, "reasons": self.reasons(), **written}
 
 
-def find_drift(scored: pl.DataFrame, baselines: Mapping[str, Baseline], config: MonitorConfig) -> Drift:
+def find_drift(rewards: RewardCounts, baselines: Mapping[str, Baseline], config: MonitorConfig) -> Drift:
     """Ask of each task, and of all together, whether its rewards fell short of the promise.
 
     How, and why that keeps the rate of false alarms, is in `tasks.monitor.evidence`.
 
     Args:
-        scored: Scored answers of the champion alone: `day`, `task` and `reward`; one row or more.
+        rewards: Of the champion alone; each task and each day has an answer.
         baselines: What its evaluation promised, by task.
         config: The rate of false alarms, the tolerance and the floor.
     """
-    answered = set(scored["task"].unique())
-    tasks = [task for task in TASK_NAMES if task in answered and task in baselines]
+    promised = [number for number, task in enumerate(rewards.tasks) if task in baselines]
+    known = [baselines[rewards.tasks[number]] for number in promised]
     return Drift(
-        series=drift_series(count_rewards(scored, tasks), [baselines[task] for task in tasks], config) if tasks else (),
-        floor=_below_floor(scored, config),
+        series=drift_series(rewards.of(promised), known, config) if promised else (),
+        floor=below_floor(rewards, baselines, config),
         floor_below=config.floor,
         days_between_false_alarms=config.days_between_false_alarms,
         tolerance=config.tolerance,
-        without_baseline=tuple(task for task in TASK_NAMES if task in answered and task not in baselines),
+        without_baseline=tuple(task for task in rewards.tasks if task not in baselines),
     )
 
 
@@ -164,7 +165,7 @@ def _one_series(name: str, promise: Promise, rewards: RewardCounts, tolerance: f
     return DriftSeries(
         name=name,
         days=rewards.days,
-        evidence=tuple(np.exp(shares).tolist()),
+        evidence=tuple(np.exp(np.minimum(shares, _LOG_MOST)).tolist()),
         mean=tuple((total.sum(axis=0) / answers.sum(axis=0)).tolist()),
         promised=tuple((promised / answers.sum(axis=0)).tolist()),
         alarm=rewards.days[alarm] if alarm is not None else None,
@@ -173,13 +174,32 @@ def _one_series(name: str, promise: Promise, rewards: RewardCounts, tolerance: f
     )
 
 
-def _below_floor(scored: pl.DataFrame, config: MonitorConfig) -> tuple[FloorAlarm, ...]:
-    days = (
-        scored.lazy()
-        .group_by("task", "day")
-        .agg(pl.col("reward").mean().alias("mean"), pl.len().alias("answers"))
-        .filter(pl.col("mean") < config.floor, pl.col("answers") >= config.floor_answers)
-        .sort("day", pl.col("task").cast(pl.Enum(TASK_NAMES)))
-        .collect()
-    )
-    return tuple(FloorAlarm(**row) for row in days.iter_rows(named=True))
+def below_floor(
+    rewards: RewardCounts, baselines: Mapping[str, Baseline], config: MonitorConfig
+) -> tuple[FloorAlarm, ...]:
+    """Ask for the floor where the evaluation was above it for certain, or says nothing.
+
+    A task whose promise is about the floor, or below it, would be an alarm every other day while it keeps its promise,
+    and a task that is somewhat above it would be one by a day's luck. So the promise must be above the floor by its
+    95 % interval, and the day below it by an interval as wide as the stated rate asks for: while the true means are the
+    floor or more, days of all tasks together are that low once in `days_between_false_alarms` days, at most.
+    """
+    asked = [
+        number
+        for number, task in enumerate(rewards.tasks)
+        if task not in baselines or _lowest(baselines[task]) > config.floor
+    ]
+    level = 1 - 2 / (config.days_between_false_alarms * len(rewards.tasks))
+    found = []
+    for number in asked:
+        answers, total, squares = (each[number] for each in (rewards.answers, rewards.total, rewards.squares))
+        for day in np.flatnonzero(answers >= config.floor_answers):
+            _, high = interval(answers[day], total[day], squares[day], level)
+            if high < config.floor:
+                mean, count = float(total[day] / answers[day]), int(answers[day])
+                found.append(FloorAlarm(rewards.tasks[number], rewards.days[day], mean, count))
+    return tuple(sorted(found, key=lambda alarm: alarm.day))
+
+
+def _lowest(promise: Baseline) -> float:
+    return promise.mean - float(student.ppf(0.975, freedom(np.array(promise.prompts)))) * promise.standard_error

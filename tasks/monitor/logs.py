@@ -1,5 +1,6 @@
 """The production logs: one file or a folder of them, read as one table of the days that are looked at."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 from schemas.errors import InputError
 from schemas.monitor_config import MonitorConfig
@@ -15,13 +17,54 @@ KINDS: Final = (".jsonl", ".parquet")
 """Files that are logs, by their suffixes."""
 CLOCK_SKEW: Final = timedelta(minutes=5)
 """How far another machine's clock may be ahead of this one's before its times are wrong."""
+MOST_NAMES: Final = 20
+"""Models that the logs name, of which each is counted by itself."""
 
 TWICE: Final = "delivered twice"
 TOO_OLD: Final = "older than the days that are looked at"
+EARLIER: Final = "from before the champion was promoted"
 OF_OTHERS: Final = "of another model than the champion"
+HALF_WRITTEN: Final = "written only in part when the logs were read"
 
 _FILE: Final = "file"
 _ROW: Final = "row"
+_BLOCK: Final = 1 << 16
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A file of logs, as far as it was written when it was found."""
+
+    path: Path
+    size: int
+    """Bytes of it that count: what is appended later does not."""
+    half_written: bool = False
+    """Whether a line follows that had no end yet."""
+
+
+@dataclass(frozen=True)
+class LogFiles:
+    """The logs as they were found."""
+
+    path: Path
+    """The file or the folder that was given."""
+    files: tuple[LogFile, ...]
+    """In the order of their names."""
+    empty: int = 0
+    """Files of the folder that hold nothing."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that are read."""
+        return sum(file.size for file in self.files)
+
+    def digests(self) -> dict[str, str]:
+        """Return the sha256 of what counts of each file, by its name.
+
+        Raises:
+            InputError: A file cannot be read.
+        """
+        return {file.path.name: _digest(file) for file in self.files}
 
 
 @dataclass(frozen=True)
@@ -35,65 +78,147 @@ class Logs:
     """Files that were read."""
     rows: int
     """Rows of all of them."""
+    models: Mapping[str | None, int]
+    """Answers of these days by the model that they name, also of others than the champion: the commonest names."""
+    models_beside: int = 0
+    """Answers that name yet another model."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Rows that are not in the table, by why."""
 
 
-def log_files(path: Path) -> tuple[Path, ...]:
-    """Return the files of the logs, in the order of their names.
+def log_files(path: Path) -> LogFiles:
+    """Find the files of the logs; in a folder, those that somebody is still writing are read as far as they go.
 
     Raises:
         InputError: There is no such file, or the folder holds no log.
     """
     if path.is_dir():
-        files = tuple(sorted(file for file in path.iterdir() if file.suffix in KINDS and file.is_file()))
-        if not files:
+        # A name that begins with a dot is a writer's own, until it is renamed.
+        logs = (file for file in path.iterdir() if file.suffix in KINDS and not file.name.startswith("."))
+        found = [_as_found(file) for file in sorted(logs) if file.is_file()]
+        if not found:
             raise InputError(f"the folder of logs {path} holds no {' and no '.join(KINDS)} file; give another")
-        return files
+        filled = tuple(file for file in found if file.size or file.half_written)
+        if not any(file.size for file in filled):
+            raise InputError(f"all {len(found)} files of the folder of logs {path} are empty; give another")
+        return LogFiles(path, filled, len(found) - len(filled))
     if not path.is_file():
         raise InputError(f"the logs {path} do not exist; give a file of logs, or a folder of them")
     if path.suffix not in KINDS:
         raise InputError(f"the logs {path} are neither {' nor '.join(KINDS)}; name the file for what it holds")
-    return (path,)
+    return LogFiles(path, (LogFile(path, path.stat().st_size),))
 
 
-def read_logs(files: Sequence[Path], config: MonitorConfig, champion: Sequence[str], now: datetime) -> Logs:
+def _as_found(path: Path) -> LogFile:
+    size = path.stat().st_size
+    if path.suffix == ".parquet":
+        return LogFile(path, 0 if size and _has_no_row(path) else size)
+    try:
+        whole = _end_of_last_line(path, size)
+    except OSError as error:
+        raise InputError(f"the log {path} cannot be read: {error.strerror}") from None
+    return LogFile(path, whole, half_written=whole < size)
+
+
+def _has_no_row(path: Path) -> bool:
+    try:
+        return not pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+    except (OSError, PolarsError):
+        # Whoever reads it says what is wrong with it.
+        return False
+
+
+def _end_of_last_line(path: Path, size: int) -> int:
+    with path.open("rb") as file:
+        end = size
+        while end:
+            begin = max(0, end - _BLOCK)
+            file.seek(begin)
+            last = file.read(end - begin).rfind(b"\n")
+            if last >= 0:
+                return begin + last + 1
+            end = begin
+    return 0
+
+
+def _digest(log: LogFile) -> str:
+    digest, left = hashlib.sha256(), log.size
+    try:
+        with log.path.open("rb") as file:
+            while left and (block := file.read(min(left, _BLOCK))):
+                digest.update(block)
+                left -= len(block)
+    except OSError as error:
+        raise InputError(f"the log {log.path} cannot be read: {error.strerror}") from None
+    return digest.hexdigest()
+
+
+def read_logs(
+    found: LogFiles,
+    digests: Mapping[str, str],
+    config: MonitorConfig,
+    champion: Sequence[str],
+    promoted_at: datetime | None,
+    now: datetime,
+) -> Logs:
     """Read logs, check them against the clock and one another, and leave out what is not to be looked at.
 
-    A request that is there twice, equal in all else, was delivered twice, and counts once. Where any row names the
-    champion, the rows of other models are left out; where none does, all are taken for its own.
+    A request that is there twice, equal in all else, was delivered twice, and counts once. What was answered before the
+    champion was promoted is not its own. Nor is what names another model; and where any row names the champion, those
+    that name none are left out too.
 
     Args:
-        files: The files of `log_files`.
+        found: The logs as they were found.
+        digests: What they were known by then.
         config: How many days, and whose midnight divides them.
         champion: What the champion is called in `model_version`.
+        promoted_at: Since when it serves, with its zone; None where that is not known.
         now: The present, with its zone.
 
     Raises:
-        InputError: A file is no log, a row's time is yet to come, or two different rows have one `request_id`.
+        InputError: A file is no log or was changed meanwhile, a row's time is yet to come, or two different rows have
+            one `request_id`.
     """
     # Imports pandera.
     from schemas.log_table import read_production_logs
 
     parts = []
-    for number, path in enumerate(files):
-        part = read_production_logs(path).drop("reward", "rating", "prompt_id")
-        parts.append(part.with_columns(pl.lit(number).alias(_FILE)).with_row_index(_ROW, offset=1))
+    for number, file in enumerate(found.files):
+        if file.size:
+            part = read_production_logs(file.path, file.size).drop("reward", "rating", "prompt_id")
+            parts.append(part.with_columns(pl.lit(number).alias(_FILE)).with_row_index(_ROW, offset=1))
+    if found.digests() != digests:
+        raise InputError(
+            f"the logs {found.path} were changed while they were read; run the same command again when nobody writes "
+            "anew what was written before"
+        )
+    files = [file.path for file in found.files]
     table = pl.concat(parts)
-    rows = table.height
+    half_written = sum(file.half_written for file in found.files)
+    rows = table.height + half_written
     _refuse_the_future(table, files, now)
+    every = table.height
     table = _once(table, files)
-    left_out = {TWICE: rows - table.height}
+    left_out = {HALF_WRITTEN: half_written, TWICE: every - table.height}
     day = pl.col("time").dt.convert_time_zone(config.time_zone).dt.date()
     table = table.with_columns(day.alias("day")).drop("request_id", _FILE, _ROW)
     recent = table.filter(pl.col("day") > pl.col("day").max() - timedelta(days=config.days))
     left_out[TOO_OLD] = table.height - recent.height
-    if recent["model_version"].is_in(list(champion)).any():
-        of_all = recent.height
-        recent = recent.filter(pl.col("model_version").is_in(list(champion)))
-        left_out[OF_OTHERS] = of_all - recent.height
-    named = {why: count for why, count in left_out.items() if count}
-    return Logs(recent.sort("time", maintain_order=True), len(files), rows, named)
+    own = recent if promoted_at is None else recent.filter(pl.col("time") >= promoted_at)
+    left_out[EARLIER] = recent.height - own.height
+    models = own["model_version"].value_counts(sort=True).sort("count", "model_version", descending=[True, False])
+    is_named = pl.col("model_version").is_in(list(champion))
+    counts = is_named if own.select(is_named.any()).item() else pl.col("model_version").is_null()
+    kept = own.filter(counts)
+    left_out[OF_OTHERS] = own.height - kept.height
+    return Logs(
+        kept.sort("time", maintain_order=True),
+        len(parts),
+        rows,
+        dict(models.head(MOST_NAMES).rows()),
+        int(models["count"].slice(MOST_NAMES).sum()),
+        {why: count for why, count in left_out.items() if count},
+    )
 
 
 def _refuse_the_future(table: pl.DataFrame, files: Sequence[Path], now: datetime) -> None:

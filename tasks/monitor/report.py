@@ -137,18 +137,20 @@ def rate_sentence(page: Page) -> str:
     drift, config = page.drift, page.config
     return (
         f"An alarm of drift comes once in {drift.days_between_false_alarms:,.0f} days or more rarely while nothing "
-        f"drifts, over all tasks together; a loss of {drift.tolerance:g} is no drift. Whatever was promised, a task's "
-        f"day of {config.floor_answers} answers or more whose mean reward is below {config.floor:g} is an alarm too."
+        f"drifts, over all tasks together; a loss of {drift.tolerance:g} is no drift. Where the promise is "
+        f"above {config.floor:g} for certain, or none is known, a task's day of {config.floor_answers} answers or more "
+        "whose mean reward is below that by more than such a rate lets luck do is an alarm too."
     )
 
 
 def read_sentence(page: Page) -> str:
     """Say what was read, and what was left out."""
     logs = page.document["logs"]
+    empty = f" ({logs['empty_files']} more are empty)" if logs["empty_files"] else ""
     left_out = "".join(f"; {count:,} left out, {why}" for why, count in logs["left_out"].items())
     return (
         f"{logs['answers']:,} answers of {logs['first_day']} to {logs['last_day']}, from {logs['rows']:,} rows of "
-        f"{logs['files']} file{'' if logs['files'] == 1 else 's'}{left_out}."
+        f"{logs['files']} file{'' if logs['files'] == 1 else 's'}{empty}{left_out}."
     )
 
 

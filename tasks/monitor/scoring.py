@@ -81,9 +81,6 @@ def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progr
         rewards: How they are scored; without a store there is no answer of `sql_qa` among them.
         map_chunks: Who works.
         progress: Told of the answers that are scored, of those that differ.
-
-    Raises:
-        InputError: A reference query does not run.
     """
     counted = pl.when(pl.col("task").is_in(list(rewards.referenced))).then(pl.col("reference"))
     answers = answers.with_columns(counted.alias("reference"))
@@ -110,11 +107,7 @@ def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progr
 def score_piece(
     spec: SpecName, store: Path | None, rows: Sequence[tuple[TaskName, str, str, str | None]]
 ) -> list[Verdict]:
-    """Score some answers: each a task, a prompt, a completion and a reference as JSON.
-
-    Raises:
-        InputError: A reference query does not run.
-    """
+    """Score some answers: each a task, a prompt, a completion and a reference as JSON, whose query runs."""
     databases = _databases(store) if store else None
     return [_verdict(spec, databases, *row) for row in rows]
 
@@ -156,6 +149,34 @@ def champion_answers(file: Path) -> pl.DataFrame:
     from schemas.table_check import as_table
 
     return as_table(read_rollouts(file), Rollouts)
+
+
+def without_broken_queries(
+    answers: pl.DataFrame, spec: SpecName, store: Path | None, map_chunks: MapChunks
+) -> tuple[pl.DataFrame, int]:
+    """Return answers without the reference queries that do not run, and how many answers had such a one.
+
+    A query may name a person, so that none is ever told.
+    """
+    if store is None or spec == "v4.2":
+        return answers, 0
+    of_sql = answers.filter(pl.col("task") == SQL_TASK)["reference"].drop_nulls().unique(maintain_order=True).to_list()
+    pieces = [of_sql[begin : begin + ANSWERS_AT_ONCE] for begin in range(0, len(of_sql), ANSWERS_AT_ONCE)]
+    run = [runs for found in map_chunks(partial(queries_run, store), pieces) for runs in found]
+    broken = pl.Series([text for text, runs in zip(of_sql, run, strict=True) if not runs], dtype=pl.String)
+    is_broken = (pl.col("task") == SQL_TASK) & pl.col("reference").is_in(broken.implode())
+    counted = pl.when(is_broken.fill_null(value=False)).then(None).otherwise(pl.col("reference")).alias("reference")
+    return answers.with_columns(counted), answers.filter(is_broken).height
+
+
+def queries_run(store: Path, references: Sequence[str]) -> list[bool]:
+    """Tell of each reference of `sql_qa`, as JSON, whether its query runs on every copy of the store, or is unknown."""
+    databases = _databases(store)
+    queries = [orjson.loads(reference)["sql"] for reference in references]
+    return [
+        query is None or all(execution.refusal is None for execution in databases.run_reference(query))
+        for query in queries
+    ]
 
 
 def kept_where(answers: pl.DataFrame, rewards: Rewards) -> tuple[pl.DataFrame, Mapping[str, int]]:

@@ -6,7 +6,8 @@ What tells requests apart, as whoever serves chose it, is not kept at all.
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,15 +20,17 @@ from schemas.evaluate_config import CostConfig
 from schemas.monitor_config import MonitorConfig
 from schemas.parquet import open_parquet
 from schemas.progress import Progress, silent
-from schemas.tasks import SpecName
+from schemas.tasks import TASK_NAMES, SpecName
 from tasks.commerce.registry import reward_version
 from tasks.monitor.baseline import Baseline
 from tasks.monitor.daily import daily_figures
 from tasks.monitor.drift import Drift, find_drift
 from tasks.monitor.figures import draw, write_figures
-from tasks.monitor.logs import Logs, read_logs
+from tasks.monitor.logs import LogFiles, Logs, read_logs
 from tasks.monitor.report import Page, markdown, write_page
+from tasks.monitor.reward_counts import count_rewards
 from tasks.monitor.scoring import (
+    SQL_TASK,
     MapChunks,
     Rewards,
     baselines_of,
@@ -35,8 +38,10 @@ from tasks.monitor.scoring import (
     kept_where,
     referenced_tasks,
     scored,
+    without_broken_queries,
 )
-from tasks.monitor.serving_cost import ServingCost, serving_cost
+from tasks.monitor.scrubbing import Scrub, scrubbed
+from tasks.monitor.serving_cost import serving_cost
 
 ANSWERS_FILE: Final = "answers.parquet"
 """Of the artifact: the scrubbed answers with their rewards."""
@@ -58,10 +63,8 @@ COLUMNS: Final[Mapping[str, type[pl.DataType]]] = {
     "cost": pl.Float64,
 }
 """The columns of the answers that are kept; times are in UTC."""
-_TEXTS: Final = ("prompt", "completion", "reference", "model_version")
-
-Scrub = Callable[[pl.Series], pl.Series]
-"""Replaces the personal data in texts; what is null stays so."""
+_LONGEST_NAME: Final = 80
+"""Characters of a model's name that the report shows."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class Champion:
     store: Path | None
     """The store that its prompts were made of; None where it is gone."""
     promoted_at: datetime | None
+    """Since when it serves; None where that is not known."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,7 +102,8 @@ class Monitoring:
 
 
 def run(
-    files: Sequence[Path],
+    files: LogFiles,
+    digests: Mapping[str, str],
     config: MonitorConfig,
     prices: CostConfig,
     champion: Champion,
@@ -113,6 +118,7 @@ def run(
 
     Args:
         files: The logs (`tasks.monitor.logs.log_files`).
+        digests: What they were known by when they were found; others may not be read.
         config: What counts as drift.
         prices: Of the machine that serves, and of the API that it is held against.
         champion: The model that serves.
@@ -123,31 +129,45 @@ def run(
         progress: Told of the answers that are scored.
 
     Raises:
-        InputError: The logs cannot be read, or hold nothing that can be scored.
+        InputError: The logs cannot be read, were changed meanwhile, or hold nothing that can be scored.
     """
     clock = _Clock()
-    logs = read_logs(files, config, champion.names, now)
+    logs = read_logs(files, digests, config, champion.names, champion.promoted_at, now)
     clock.lap("read and check")
-    answers, broken = _scrubbed(logs.table, scrub)
+    answers = scrubbed(logs.table, scrub)
     clock.lap("scrub")
+    answers, broken = without_broken_queries(answers, champion.spec, champion.store, map_chunks)
     rewards = Rewards(champion.spec, champion.store, referenced_tasks(answers))
     answers, lost = kept_where(answers, rewards)
+    left_out = {**logs.left_out, **lost}
     if not answers.height:
         raise InputError(
-            f"the logs {files[0].parent} hold no answer that can be scored: {_said({**logs.left_out, **lost})}"
+            f"the logs {files.path} hold no answer that can be scored: {_said(left_out)}; the champion's own name it "
+            f"{' or '.join(champion.names)} in model_version, or name none"
         )
     answers = scored(answers, rewards, map_chunks, progress)
     clock.lap("score")
-    tested, _ = kept_where(champion_answers(champion.answers), rewards)
-    baselines = baselines_of(scored(tested, rewards, map_chunks))
+    baselines = _baselines(champion, rewards, scrub, map_chunks)
     clock.lap("score the test answers again")
     daily = daily_figures(answers)
-    drift = find_drift(answers, baselines, config)
+    answered = set(answers["task"].unique())
+    drift = find_drift(count_rewards(answers, [task for task in TASK_NAMES if task in answered]), baselines, config)
     cost = serving_cost(answers, prices)
     clock.lap("figures and drift")
-    document = _document(logs, answers, champion, rewards, baselines, drift, cost)
-    document["logs"]["left_out"] |= lost
-    document["notes"] = _notes(answers, champion, rewards, broken)
+    document = {
+        "champion": {"model": champion.model, "version": champion.version, "alias": champion.alias},
+        "rewards": {
+            "spec": champion.spec,
+            "version": reward_version(),
+            "evaluated_with": champion.reward_version,
+            "with_references": sorted(rewards.referenced),
+        },
+        "logs": _of_logs(files, logs, answers, left_out, scrub),
+        "baselines": {task: asdict(each) for task, each in baselines.items()},
+        "drift": drift.document(),
+        "serving": asdict(cost),
+        "notes": _notes(answers, champion, rewards, broken),
+    }
     _write(answers, daily, drift, document, config, output)
     clock.lap("write and draw")
     return Monitoring(drift, clock.laps)
@@ -166,59 +186,33 @@ class _Clock:
         self._since = now
 
 
-def _scrubbed(answers: pl.DataFrame, scrub: Scrub) -> tuple[pl.DataFrame, int]:
-    """Return answers without personal data, and how many references are no JSON any more and so are left out."""
-    for column in _TEXTS:
-        texts = answers[column].drop_nulls().unique(maintain_order=True)
-        clean = scrub(texts)
-        changed = (texts != clean).arg_true()
-        if len(changed):
-            old, new = texts.gather(changed), clean.gather(changed)
-            answers = answers.with_columns(pl.col(column).replace(old, new))
-    known = answers["reference"].drop_nulls().unique()
-    broken = [text for text in known if not _is_json(text)]
-    lost = answers.filter(pl.col("reference").is_in(broken)).height
-    return answers.with_columns(pl.col("reference").replace(broken, [None] * len(broken))), lost
+def _baselines(champion: Champion, rewards: Rewards, scrub: Scrub, map_chunks: MapChunks) -> dict[str, Baseline]:
+    """Score what the champion answered to the test split as the logs are scored, scrubbed as these are."""
+    tested, _ = kept_where(scrubbed(champion_answers(champion.answers), scrub), rewards)
+    tested, broken = without_broken_queries(tested, champion.spec, champion.store, map_chunks)
+    if broken and SQL_TASK in rewards.referenced:
+        # Without a reference an answer is worth another number than those that have one.
+        tested = tested.filter((pl.col("task") != SQL_TASK) | pl.col("reference").is_not_null())
+    return baselines_of(scored(tested, rewards, map_chunks))
 
 
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _document(
-    logs: Logs,
-    answers: pl.DataFrame,
-    champion: Champion,
-    rewards: Rewards,
-    baselines: Mapping[str, Baseline],
-    drift: Drift,
-    cost: ServingCost,
+def _of_logs(
+    files: LogFiles, logs: Logs, answers: pl.DataFrame, left_out: Mapping[str, int], scrub: Scrub
 ) -> dict[str, Any]:
-    versions = answers["model_version"].fill_null("not logged").value_counts(sort=True)
+    names = pl.Series([name or "not logged" for name in logs.models], dtype=pl.String)
+    models: Counter[str] = Counter()
+    for name, count in zip(scrub(names), logs.models.values(), strict=True):
+        models[name[:_LONGEST_NAME]] += count
     return {
-        "champion": {"model": champion.model, "version": champion.version, "alias": champion.alias},
-        "rewards": {
-            "spec": champion.spec,
-            "version": reward_version(),
-            "evaluated_with": champion.reward_version,
-            "with_references": sorted(rewards.referenced),
-        },
-        "logs": {
-            "files": logs.files,
-            "rows": logs.rows,
-            "answers": answers.height,
-            "left_out": dict(logs.left_out),
-            "first_day": str(answers["day"].min()),
-            "last_day": str(answers["day"].max()),
-            "model_versions": dict(versions.rows()),
-        },
-        "baselines": {task: asdict(each) for task, each in baselines.items()},
-        "drift": drift.document(),
-        "serving": asdict(cost),
+        "files": logs.files,
+        "empty_files": files.empty,
+        "rows": logs.rows,
+        "answers": answers.height,
+        "left_out": dict(left_out),
+        "first_day": str(answers["day"].min()),
+        "last_day": str(answers["day"].max()),
+        "model_versions": dict(models),
+        "of_other_model_versions": logs.models_beside,
     }
 
 
@@ -238,17 +232,11 @@ def _notes(answers: pl.DataFrame, champion: Champion, rewards: Rewards, broken: 
             "the prompt itself tells, and held against the champion's test answers scored in the same way; what only a "
             "reference shows, such as a wrong sentiment, is not seen"
         )
-    named = answers["model_version"].is_in(list(champion.names)).any()
-    older = 0 if champion.promoted_at is None else answers.filter(pl.col("time") < champion.promoted_at).height
-    if older and not named:
-        notes.append(
-            f"{older:,} answers are older than the promotion of version {champion.version}, and no answer names its "
-            f"model: log {champion.names[0]} as model_version, and only the champion's answers count"
-        )
-    if not named and answers["model_version"].n_unique() > 1:
-        notes.append("the logs name several models and none of them the champion; all count as if they were one")
     if broken:
-        notes.append(f"{broken:,} references were no JSON once personal data was taken out of them, and do not count")
+        notes.append(
+            f"the reference queries of {broken:,} answers to {SQL_TASK} do not run, and count as if none were known; "
+            "correct them where the references come from"
+        )
     return notes
 
 

@@ -3,6 +3,8 @@
 import json
 import shutil
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 from flows.session import EXPERIMENT, mlflow_store
@@ -12,6 +14,7 @@ from schemas.profiles import load_config
 from tasks.commerce.registry import reward_version
 from tasks.evaluate.answers_file import ROLLOUTS_FILE
 from tasks.evaluate.compare import write_report
+from tasks.lineage.mlflow_client import open_client
 from tasks.lineage.recorder import Recorder
 from tasks.lineage.registry import Registry
 from tests.flows.promotable import BLOCK, commit
@@ -35,6 +38,23 @@ class World:
     @property
     def registry(self) -> Registry:
         return Registry(mlflow_store(StateConfig(root=self.root))[0])
+
+    def serves_since(self, time: datetime) -> None:
+        """Date the champion's promotion back: tests have no months."""
+        client = open_client(mlflow_store(StateConfig(root=self.root))[0])
+        champion = self.registry.holder(MODEL, "champion")
+        assert champion is not None
+        client.set_model_version_tag(MODEL, champion.version, "promoted_at", time.isoformat())
+
+
+@cache
+def shared_world(session: Path) -> World:
+    """Return the world of a session of tests, which is made once: MLflow takes seconds to begin.
+
+    Args:
+        session: The folder of the session (`tmp_path_factory.getbasetemp()`).
+    """
+    return make_world(session / "monitored")
 
 
 def make_world(root: Path) -> World:
@@ -64,6 +84,7 @@ def make_world(root: Path) -> World:
         {"policy": policy.sha256, "evaluation": evaluation.sha256},
     )
     world.registry.promote(MODEL, "champion", "previous", version.version, promotion=promotion.sha256)
+    world.serves_since(datetime.now(UTC) - timedelta(days=60))
     return world
 
 

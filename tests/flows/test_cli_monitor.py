@@ -6,22 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows.command import in_a_process, in_this_process
-from tests.flows.monitored import make_world
+from tests.flows.command import in_this_process
+from tests.flows.monitored import shared_world
+from tests.flows.prefect_state import prefect_state
 from tests.tasks.monitor.logged import answer, write_log
 
 GARBAGE = "Prezado cliente, segue em anexo a proposta comercial."
 
 
 @pytest.mark.integration
-def test_drift_ends_with_3_and_leaves_a_report_without_the_answers(tmp_path: Path, prefect_server: str) -> None:
-    make_world(tmp_path / "state")
+def test_drift_ends_with_3_and_leaves_a_report_without_the_answers(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, prefect_server: str
+) -> None:
+    root = shared_world(tmp_path_factory.getbasetemp()).root
     now = datetime.now(UTC)
     lines = [answer(time=(now - timedelta(hours=hour)).isoformat(), completion=GARBAGE) for hour in range(200)]
     logs = write_log(tmp_path / "log.jsonl", lines)
     report = tmp_path / "report"
-    place = ("--set", f"state.root={tmp_path / 'state'}", "--set", "monitor.workers=1")
-    ended = in_a_process("monitor", logs, "--report", report, "--json", *place, server=prefect_server)
+    place = ("--set", f"state.root={root}", "--set", "monitor.workers=1")
+    with prefect_state(prefect_server, root):
+        ended = in_this_process("monitor", logs, "--report", report, "--json", *place)
     assert ended.returncode == 3, ended.stderr
     document = json.loads(ended.stdout)
     assert document["drift"]["found"]

@@ -14,7 +14,8 @@ from flows.monitor import Monitored, monitor
 from schemas.config import Config
 from schemas.errors import InputError
 from tasks.lineage.artifacts import ArtifactStore
-from tests.flows.monitored import MODEL, World, make_world
+from tasks.monitor import stage as monitor_stage
+from tests.flows.monitored import MODEL, World, shared_world
 from tests.flows.prefect_state import prefect_state
 from tests.tasks.monitor.logged import PUSH, answer, write_log
 
@@ -26,14 +27,15 @@ GARBAGE = "Prezado cliente, segue em anexo a proposta comercial para a sua aprec
 
 @pytest.fixture(scope="module")
 def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    root = tmp_path_factory.mktemp("state")
-    with prefect_state(prefect_server, root):
-        yield make_world(root)
+    shared = shared_world(tmp_path_factory.getbasetemp())
+    with prefect_state(prefect_server, shared.root):
+        yield shared
 
 
 @pytest.fixture(autouse=True)
-def events(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Keep what would be sent: a server's answer to it is Prefect's."""
+def events(world: World, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Keep what would be sent: a server's answer to it is Prefect's. Nothing was told before."""
+    shutil.rmtree(world.root / "alarms", ignore_errors=True)
     sent: list[dict[str, Any]] = []
     monkeypatch.setattr(flow, "emit_event", lambda name, **event: sent.append({"event": name, **event}))
     return sent
@@ -87,11 +89,27 @@ def test_drift_is_told_once_for_each_alarm(world: World, tmp_path: Path, events:
     assert len(events) == 1
 
 
+def test_logs_that_are_changed_between_hashing_and_reading_are_not_kept(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = write_log(tmp_path / "log.jsonl", lines(range(2)))
+    read = monitor_stage.run
+
+    def change_and_run(*arguments: Any, **options: Any) -> Any:
+        logs.write_bytes(logs.read_bytes().replace(b"800.0", b"900.0"))
+        return read(*arguments, **options)
+
+    before = {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")}
+    monkeypatch.setattr(monitor_stage, "run", change_and_run)
+    with pytest.raises(InputError, match="were changed while they were read"):
+        run(world, logs)
+    assert {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")} == before
+
+
 def test_an_event_that_could_not_be_sent_is_sent_by_the_next_run(
     world: World, tmp_path: Path, events: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad = write_log(tmp_path / "log.jsonl", lines(range(5), completion=f"{GARBAGE} Atenciosamente."))
-    shutil.rmtree(world.root / "alarms", ignore_errors=True)
     with monkeypatch.context() as patch:
         patch.setattr(flow, "emit_event", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):

@@ -57,6 +57,10 @@ def test_a_prompt_may_be_asked_again(tmp_path: Path) -> None:
         ({"time": "2026-01-31T23:59:59"}, "line 2: time"),
         ({"time": 1_770_000_000}, "line 2: time"),
         ({"time": "ontem"}, "line 2: time"),
+        ({"time": "0001-01-01T00:00:00+14:00"}, "line 2: time: must be a time that UTC has too"),
+        ({"time": "9999-12-31T23:59:59-12:00"}, "line 2: time: must be a time that UTC has too"),
+        ({"time": "0001-01-01T00:00:00Z"}, "line 2: time: must not be before 1970"),
+        ({"reference": {"product": None, "offer": None, "n": float("nan")}}, "line 2: reference of push: a number"),
         ({"latency_ms": -1}, "line 2: latency_ms"),
         ({"latency_ms": "812"}, "line 2: latency_ms"),
         ({"reward": 1.5}, "line 2: reward"),
@@ -117,6 +121,10 @@ def test_a_parquet_file_holds_the_same_as_json_lines(tmp_path: Path) -> None:
         (pl.lit(float("inf")).alias("cost"), "cost fails finite"),
         (pl.lit("{").alias("reference"), "row 1: reference is no JSON"),
         (pl.lit("[1]").alias("reference"), "row 1: reference of push"),
+        (pl.lit('{"product": null, "offer": null, "n": NaN}').alias("reference"), "row 1: reference is no JSON"),
+        (pl.lit("[" * 100_000).alias("reference"), "row 1: reference is no JSON"),
+        (pl.col("time").dt.offset_by("20000y"), "column time holds years before 1970 or after 9999"),
+        (pl.col("time").dt.offset_by("-1000y"), "column time holds years before 1970 or after 9999"),
         (pl.lit("poesia").alias("task"), "task fails isin"),
         (pl.lit(None, pl.String).alias("completion"), "completion is empty"),
     ],
@@ -140,6 +148,16 @@ def test_no_message_repeats_what_a_shopper_wrote(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", *lines)
     assert "529" not in message(path)
     assert "529" not in message(write(path, *lines[:2]))
+
+
+def test_the_first_bytes_of_a_log_are_read_as_far_as_they_go(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.jsonl", line(1), line(2), line(3))
+    size = len(path.read_bytes().splitlines(keepends=True)[0])
+    assert read_production_logs(path, size)["request_id"].to_list() == ["r1"]
+    broken = write(path, line(1, task="poesia"), line(2))
+    size = len(path.read_bytes().splitlines(keepends=True)[0])
+    with pytest.raises(InputError, match=f"^production log {path}: line 1: task"):
+        read_production_logs(broken, size)
 
 
 def test_files_that_are_no_log_are_told(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import polars as pl
 import pytest
 
 from schemas.monitor_config import MonitorConfig
-from tasks.monitor.drift import ALL, Drift, DriftSeries, find_drift
-from tests.tasks.monitor.reward_days import baseline, day, scored
+from tasks.monitor.drift import ALL, Drift, DriftSeries, below_floor, find_drift
+from tasks.monitor.reward_counts import RewardCounts, count_rewards
+from tests.tasks.monitor.reward_days import baseline, counts, day, scored
 
 CONFIG = MonitorConfig()
 TASKS = ("extraction", "sql_qa", "push")
@@ -19,7 +21,7 @@ def found(
     means: Mapping[str, Sequence[float | None]], error: float = 0.01, prompts: int = 240, answers: int = 120
 ) -> Drift:
     baselines = {task: baseline(task, error=error, prompts=prompts) for task in TASKS}
-    return find_drift(scored(means, answers), baselines, CONFIG)
+    return find_drift(counts(means, answers), baselines, CONFIG)
 
 
 def series(drift: Drift, name: str) -> DriftSeries:
@@ -79,13 +81,17 @@ def test_another_mix_of_tasks_is_no_drift() -> None:
     baselines = {"extraction": baseline("extraction", 0.7), "push": baseline("push", 0.45)}
     easy = scored({"extraction": [0.7] * 5, "push": [0.45] * 5}, answers=120)
     hard = scored({"push": [None] * 5 + [0.45] * 5}, answers=600)
-    drift = find_drift(pl.concat([easy, hard]), baselines, CONFIG.model_copy(update={"floor": 0.0}))
+    drift = find_drift(
+        count_rewards(pl.concat([easy, hard]), ("extraction", "push")),
+        baselines,
+        CONFIG.model_copy(update={"floor": 0.0}),
+    )
     assert series(drift, ALL).mean[-1] == pytest.approx(0.45, abs=0.001)
     assert not drift.found
 
 
 def test_fewer_false_alarms_take_more_evidence() -> None:
-    means = scored({"push": [0.6, 0.55, 0.55]})
+    means = counts({"push": [0.6, 0.55, 0.55]})
     often, seldom = (
         find_drift(means, {"push": baseline("push")}, MonitorConfig(days_between_false_alarms=days)).series[0]
         for days in (100, 10_000)
@@ -98,19 +104,44 @@ def test_a_single_task_is_one_series() -> None:
     assert [each.name for each in drift.series] == ["push"]
 
 
-def test_the_floor_is_asked_of_days_with_enough_answers_whatever_was_promised() -> None:
-    baselines = {"push": baseline("push", 0.45)}
-    few, enough = scored({"push": [0.45]}, answers=29), scored({"push": [None, 0.45]}, answers=30)
-    drift = find_drift(pl.concat([few, enough]), baselines, CONFIG)
+def pushes(*rewards: Sequence[float]) -> RewardCounts:
+    """Return days of these rewards."""
+    rows = [("push", day(number), reward) for number, each in enumerate(rewards) for reward in each]
+    return count_rewards(pl.DataFrame(rows, ["task", "day", "reward"], orient="row"), ["push"])
+
+
+def test_the_floor_is_asked_of_days_with_enough_answers_where_the_promise_is_above_it() -> None:
+    drift = find_drift(pushes([0.2] * 29, [0.2] * 30), {"push": baseline("push", 0.6)}, CONFIG)
     (alarm,) = drift.floor
     assert (alarm.task, alarm.day, alarm.answers) == ("push", day(1), 30)
-    assert alarm.mean == pytest.approx(0.45)
+    assert alarm.mean == pytest.approx(0.2)
     assert drift.found
-    assert drift.reasons() == [f"push: mean reward 0.450 of 30 answers on {day(1)} is below the floor 0.5"]
+    assert f"push: mean reward 0.200 of 30 answers on {day(1)} is below the floor 0.5" in drift.reasons()
+
+
+@pytest.mark.parametrize(("mean", "error", "prompts"), [(0.44, 0.01, 240), (0.51, 0.02, 240), (0.6, 0.07, 17)])
+def test_a_promise_that_may_be_below_the_floor_itself_is_kept_there_without_an_alarm(
+    mean: float, error: float, prompts: int
+) -> None:
+    promised = baseline("push", mean, error, prompts)
+    drift = find_drift(pushes(*[[0.44] * 200] * 30), {"push": promised}, CONFIG)
+    assert drift.floor == ()
+
+
+def test_a_day_that_is_below_the_floor_by_luck_is_no_alarm() -> None:
+    # Of 30 answers 10 are good: one day in 30 is as bad where half of all are.
+    lucky, sure = [0.0] * 20 + [1.0] * 10, [0.0] * 28 + [1.0] * 2
+    drift = find_drift(pushes(lucky, sure), {"push": baseline("push", 0.6)}, CONFIG)
+    assert [alarm.day for alarm in drift.floor] == [day(1)]
+
+
+def test_a_task_that_is_a_little_above_the_floor_is_no_alarm_in_three_years() -> None:
+    days = np.random.default_rng(4).binomial(1, 0.52, (1000, 150)).astype(float).tolist()
+    assert below_floor(pushes(*days), {"push": baseline("push", 0.55, 0.01)}, CONFIG) == ()
 
 
 def test_a_task_that_the_evaluation_says_nothing_of_has_the_floor_alone() -> None:
-    drift = find_drift(scored({"push": [0.6], "churn": [0.45]}), {"push": baseline("push")}, CONFIG)
+    drift = find_drift(counts({"push": [0.6], "churn": [0.42]}, 2000), {"push": baseline("push")}, CONFIG)
     assert drift.without_baseline == ("churn",)
     assert [each.name for each in drift.series] == ["push"]
     assert [each.task for each in drift.floor] == ["churn"]
@@ -130,3 +161,8 @@ def test_the_document_is_json_and_says_all() -> None:
     assert document["days_between_false_alarms"] == 3650
     assert [each["name"] for each in document["series"]] == [ALL, *TASKS]
     assert document["series"][0]["days"][0] == "2026-11-01"
+
+
+def test_evidence_of_months_is_still_a_number() -> None:
+    drift = find_drift(pushes(*[[0.0] * 1000] * 35), {"push": baseline("push")}, CONFIG)
+    json.dumps(drift.document(), allow_nan=False)

@@ -9,6 +9,7 @@ from tasks.monitor.baseline import Baseline
 from tasks.monitor.daily import daily_figures
 from tasks.monitor.drift import find_drift
 from tasks.monitor.figures import draw, write_figures
+from tasks.monitor.reward_counts import count_rewards
 
 FIRST = date(2026, 1, 1)
 
@@ -30,7 +31,7 @@ def drawn(days: int, *, tasks: tuple[str, ...] = ("push", "churn"), falls: bool 
     ]
     scored = pl.DataFrame(rows, schema_overrides={"valid": pl.Boolean, "cost": pl.Float64})
     baselines = {task: Baseline(task, 0.85, 0.01, 200, 200) for task in tasks}
-    drift = find_drift(scored, baselines, MonitorConfig())
+    drift = find_drift(count_rewards(scored, tasks), baselines, MonitorConfig())
     assert drift.found is falls
     return draw(daily_figures(scored), drift, 0.5)
 

@@ -1,5 +1,6 @@
+import json
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,31 @@ from hypothesis import strategies as st
 from schemas.errors import InputError
 from schemas.log_table import read_production_logs
 from schemas.monitor_config import MonitorConfig
-from tasks.monitor.logs import OF_OTHERS, TOO_OLD, TWICE, Logs, log_files, read_logs
+from tasks.monitor.logs import (
+    EARLIER,
+    HALF_WRITTEN,
+    MOST_NAMES,
+    OF_OTHERS,
+    TOO_OLD,
+    TWICE,
+    LogFile,
+    LogFiles,
+    Logs,
+    log_files,
+    read_logs,
+)
 from tests.tasks.monitor.logged import NOW, answer, write_log
 
 CHAMPION = ("tucano2-commerce/3", "tucano2-commerce@champion")
 
 
-def read(*files: Path, **config: Any) -> Logs:
-    return read_logs(files, MonitorConfig(**config), CHAMPION, NOW)
+def read(*files: Path, promoted_at: datetime | None = None, **config: Any) -> Logs:
+    found = LogFiles(files[0], tuple(LogFile(file, file.stat().st_size) for file in files))
+    return look(found, promoted_at, **config)
+
+
+def look(found: LogFiles, promoted_at: datetime | None = None, **config: Any) -> Logs:
+    return read_logs(found, found.digests(), MonitorConfig(**config), CHAMPION, promoted_at, NOW)
 
 
 def message(*files: Path) -> str:
@@ -31,9 +49,9 @@ def test_a_folder_is_all_its_logs(tmp_path: Path) -> None:
     write_log(tmp_path / "b.jsonl", [answer(), answer(days_ago=1)])
     read_production_logs(tmp_path / "b.jsonl").write_parquet(tmp_path / "a.parquet")
     (tmp_path / "notes.txt").write_text("no log", encoding="utf-8")
-    files = log_files(tmp_path)
-    assert [file.name for file in files] == ["a.parquet", "b.jsonl"]
-    logs = read(*files)
+    found = log_files(tmp_path)
+    assert [file.path.name for file in found.files] == ["a.parquet", "b.jsonl"]
+    logs = look(found)
     assert (logs.files, logs.rows, logs.table.height) == (2, 4, 4)
     assert logs.table["time"].is_sorted()
 
@@ -92,8 +110,73 @@ def test_where_the_champion_is_named_only_its_answers_count(tmp_path: Path) -> N
     lines = [answer(model_version=name) for name in ("tucano2-commerce/3", "tucano2-commerce/2")] + [answer()]
     assert read(write_log(tmp_path / "log.jsonl", lines)).left_out == {OF_OTHERS: 2}
     unnamed = read(write_log(tmp_path / "log.jsonl", lines[1:]))
-    assert unnamed.table.height == 2
-    assert not unnamed.left_out
+    assert unnamed.table["model_version"].to_list() == [None]
+    assert unnamed.left_out == {OF_OTHERS: 1}
+
+
+def test_answers_from_before_the_promotion_are_not_the_champions(tmp_path: Path) -> None:
+    # The alias named another model then.
+    names = (None, "tucano2-commerce@champion", "tucano2-commerce/3")
+    lines = [answer(days_ago=days, model_version=name) for days in range(6) for name in names]
+    path = write_log(tmp_path / "log.jsonl", lines)
+    logs = read(path, promoted_at=NOW - timedelta(days=2))
+    assert logs.left_out == {EARLIER: 9, OF_OTHERS: 3}
+    assert logs.table["time"].min() == NOW - timedelta(days=2)
+    assert read(path, promoted_at=NOW).left_out[EARLIER] == 15
+    assert not read(path, promoted_at=NOW + timedelta(hours=1)).table.height
+
+
+def test_the_commonest_models_are_named_and_the_rest_counted(tmp_path: Path) -> None:
+    lines = [answer(model_version=f"m{number:02}") for number in range(30)] + [answer(model_version="m29"), answer()]
+    logs = read(write_log(tmp_path / "log.jsonl", lines))
+    assert len(logs.models) == MOST_NAMES
+    assert next(iter(logs.models.items())) == ("m29", 2)
+    assert sum(logs.models.values()) + logs.models_beside == 32
+
+
+def test_files_that_somebody_still_writes_stop_nothing(tmp_path: Path) -> None:
+    live = write_log(tmp_path / "live.jsonl", [answer(), answer(days_ago=1)])
+    whole = live.read_bytes()
+    live.write_bytes(whole + b'{"task": "pu')
+    (tmp_path / "rotated.jsonl").touch()
+    write_log(tmp_path / ".draft.jsonl", [{"task": "push"}])
+    read_production_logs(live, len(whole)).clear().write_parquet(tmp_path / "quiet.parquet")
+    found = log_files(tmp_path)
+    assert (len(found.files), found.empty, found.bytes) == (1, 2, len(whole))
+    logs = look(found)
+    assert (logs.rows, logs.table.height, logs.left_out) == (3, 2, {HALF_WRITTEN: 1})
+    # Whole in itself, but for the end of its line, it may yet go on.
+    live.write_bytes(whole + json.dumps(answer()).encode())
+    assert look(log_files(tmp_path)).table.height == 2
+    # Given by itself, a file is read to its end.
+    assert look(log_files(live)).table.height == 3
+
+
+def test_a_long_half_written_line_is_held_back_too(tmp_path: Path) -> None:
+    live = write_log(tmp_path / "live.jsonl", [answer()])
+    live.write_bytes(live.read_bytes() + b'{"prompt": "' + b"a" * 200_000)
+    assert look(log_files(tmp_path)).left_out == {HALF_WRITTEN: 1}
+    live.write_bytes(b'{"prompt": "')
+    with pytest.raises(InputError, match=r"all 1 files .* are empty"):
+        log_files(tmp_path)
+
+
+def test_a_folder_of_empty_files_is_refused(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "b.parquet"):
+        (tmp_path / name).touch()
+    with pytest.raises(InputError, match=r"all 2 files of the folder of logs .* are empty"):
+        log_files(tmp_path)
+
+
+def test_what_is_appended_while_it_is_read_does_not_count_and_what_is_changed_is_refused(tmp_path: Path) -> None:
+    path = write_log(tmp_path / "log.jsonl", [answer(), answer()])
+    found = log_files(tmp_path)
+    digests, before = found.digests(), path.read_bytes()
+    path.write_bytes(before + before)
+    assert read_logs(found, digests, MonitorConfig(), CHAMPION, None, NOW).rows == 2
+    path.write_bytes(before.replace(b"800.0", b"900.0"))
+    with pytest.raises(InputError, match="were changed while they were read"):
+        read_logs(found, digests, MonitorConfig(), CHAMPION, None, NOW)
 
 
 @settings(deadline=None, max_examples=30)

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from schemas.documents import Rollout
-from schemas.errors import InputError
 from schemas.store_files import read_store
 from schemas.tasks import SPEC_NAMES
 from tasks.commerce.registry import score_rollout
@@ -23,6 +22,7 @@ from tasks.monitor.scoring import (
     referenced_tasks,
     score_piece,
     scored,
+    without_broken_queries,
 )
 
 AUDIT = Path(__file__).parents[3] / "data" / "audit"
@@ -115,9 +115,19 @@ def test_a_query_that_runs_is_valid_also_where_its_result_is_wrong() -> None:
     assert wrong.reward < 0.5
 
 
-def test_a_reference_query_that_does_not_run_is_told() -> None:
-    with pytest.raises(InputError, match="reference query 'SELECT 1 FROM nowhere' does not run"):
-        score_piece("grounded", STORE, [("sql_qa", "?", "SELECT 1", '{"sql": "SELECT 1 FROM nowhere"}')])
+def test_reference_queries_that_do_not_run_are_taken_out_and_counted() -> None:
+    queries = ["SELECT 1 FROM nowhere", "SELECT COUNT(*) FROM orders", None, "SELECT 1 FROM nowhere"]
+    references = [json.dumps({"sql": query}) for query in queries]
+    table = pl.DataFrame({"task": ["sql_qa"] * 4 + ["push"], "reference": [*references, references[0]]})
+    kept, broken = without_broken_queries(table, "grounded", STORE, here)
+    assert kept["reference"].to_list() == [None, references[1], references[2], None, references[0]]
+    assert broken == 2
+    # v4.2 runs none, and without a store nothing runs.
+    assert (
+        without_broken_queries(table, "v4.2", STORE, here)[1]
+        == without_broken_queries(table, "grounded", None, here)[1]
+        == 0
+    )
 
 
 def test_without_a_store_queries_are_left_out_and_counted(answers: pl.DataFrame) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 import polars as pl
 import pytest
 
+from flows.monitor import _scrubbed
 from schemas.errors import InputError
 from schemas.evaluate_config import CostConfig
 from schemas.monitor_config import MonitorConfig
 from tasks.commerce.registry import reward_version
+from tasks.monitor.logs import EARLIER, OF_OTHERS, log_files
 from tasks.monitor.stage import (
     ANSWERS_FILE,
     COLUMNS,
@@ -29,10 +31,6 @@ from tests.tasks.monitor.logged import NOW, PUSH, PUSH_PROMPT, answer, write_log
 CPF = "529.982.247-25"
 GARBAGE = "Prezado cliente, segue em anexo a proposta comercial para a sua apreciação."
 REFERENCE = {"product": "vaso de cerâmica", "offer": "20% de desconto"}
-
-
-def scrub(texts: pl.Series) -> pl.Series:
-    return texts.str.replace_all(CPF, "[CPF]", literal=True).str.replace_all("52998224725", "[CPF]", literal=True)
 
 
 def here(function: Any, things: Sequence[Any]) -> Any:
@@ -84,12 +82,14 @@ def champion(folder: Path) -> Champion:
 def look(folder: Path, lines: Sequence[dict[str, Any]], who: Champion | None = None, **config: Any) -> Looked:
     output = folder / "out"
     output.mkdir()
+    files = log_files(write_log(folder / "log.jsonl", lines))
     monitoring = run(
-        [write_log(folder / "log.jsonl", lines)],
+        files,
+        files.digests(),
         MonitorConfig(**config),
         CostConfig(),
         who or champion(folder),
-        scrub=scrub,
+        scrub=_scrubbed,
         map_chunks=here,
         now=NOW,
         output=output,
@@ -148,10 +148,12 @@ def test_what_is_written_was_scrubbed_and_names_no_request(tmp_path: Path) -> No
     telling: dict[str, Any] = {
         "prompt": f"{PUSH_PROMPT} para {CPF}",
         "completion": f"Oferta para {CPF}!",
-        "model_version": f"de {CPF}",
-        "reference": {**REFERENCE, "note": CPF, "number": 52998224725},
+        "model_version": "tucano2-commerce/3",
+        "reference": {**REFERENCE, "note": CPF.replace("-", "\u2011"), "number": 52998224725},
     }
-    lines = [answer(request_id=f"pedido-{CPF}", prompt_id=CPF, **telling), answer(reference=REFERENCE)]
+    others = [answer(model_version=f"de {CPF}")] * 2
+    own = answer(model_version="tucano2-commerce/3", reference=REFERENCE)
+    lines = [answer(request_id=f"pedido-{CPF}", prompt_id=CPF, **telling), own, *others]
     looked = look(tmp_path, lines)
     for file in looked.folder.rglob("*"):
         content = file.read_bytes() if file.is_file() else b""
@@ -161,18 +163,23 @@ def test_what_is_written_was_scrubbed_and_names_no_request(tmp_path: Path) -> No
     assert CPF not in repr(answers.to_dicts())
     assert dict(answers.schema).keys() == COLUMNS.keys()
     assert "[CPF]" in answers["prompt"][0] + answers["prompt"][1]
-    # The number was replaced in JSON, so that the reference is none any more; then none of the task's counts.
-    assert answers["reference"].null_count() == 2
-    assert any("1 references were no JSON" in note for note in looked.found["notes"])
+    assert looked.found["logs"]["model_versions"] == {"de [CPF]": 2, "tucano2-commerce/3": 2}
+    # The number is a text now, and the reference still one.
+    assert answers["reference"].null_count() == 0
+    assert looked.found["rewards"]["with_references"] == ["push"]
 
 
 def test_the_page_shows_hostile_names_as_text_and_no_answer(tmp_path: Path) -> None:
-    lines = [answer(model_version="<script>alert(1)</script>\u202e"), answer(completion="<b>segredo do cliente</b>")]
+    lines = [
+        answer(model_version="<script>alert(1)</script>\u202e" + "x" * 999),
+        answer(completion="<b>segredo do cliente</b>"),
+    ]
     page = (look(tmp_path, lines).folder / "report.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert "\u202e" not in page
     assert "segredo" not in page
+    assert "x" * 100 not in page
     assert not re.search(r"(?:src|href)=.(?!#)", page)
 
 
@@ -184,11 +191,54 @@ def test_other_rewards_than_the_champions_are_said_and_spoil_nothing(tmp_path: P
     assert not looked.monitoring.drift.found
 
 
-def test_answers_from_before_the_promotion_are_said(tmp_path: Path) -> None:
-    new = replace(champion(tmp_path), promoted_at=NOW - timedelta(days=2))
-    (note,) = [n for n in look(tmp_path, days_of(6, each=10), new).found["notes"] if "older than the promotion" in n]
-    assert note.startswith("39 answers")
-    assert "log tucano2-commerce/3 as model_version" in note
+def test_a_champions_predecessor_is_not_held_against_it(tmp_path: Path) -> None:
+    since = NOW - timedelta(days=2)
+    new = replace(champion(tmp_path), promoted_at=since)
+    lines = [
+        *days_of(2),
+        *(line for line in days_of(9, completion=GARBAGE) if line["time"] < since.isoformat()),
+    ]
+    looked = look(tmp_path, lines, new)
+    assert not looked.monitoring.drift.found
+    assert looked.found["logs"]["left_out"] == {EARLIER: len(lines) - 120}
+    text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
+    assert f"{len(lines) - 120:,} left out, {EARLIER}" in text
+
+
+def test_a_query_that_does_not_run_refuses_nothing_and_is_told_nowhere(tmp_path: Path) -> None:
+    store = Path(__file__).parents[3] / "data" / "audit" / "store"
+    who = replace(champion(tmp_path), store=store)
+    query = {"sql": "SELECT 1 FROM clientes WHERE nome = 'Fulana de Tal'"}
+    asked: dict[str, Any] = {"task": "sql_qa", "prompt": "Quantos?", "completion": "SELECT COUNT(*) FROM orders"}
+    lines = [answer(**asked, reference=query), answer(**asked, reference={"sql": "SELECT COUNT(*) FROM orders"})]
+    looked = look(tmp_path, lines, who)
+    assert looked.found["logs"]["answers"] == 2
+    assert any("queries of 1 answers to sql_qa do not run" in note for note in looked.found["notes"])
+    assert looked.found["rewards"]["with_references"] == []
+    for file in looked.folder.rglob("*"):
+        assert not file.is_file() or b"Fulana" not in file.read_bytes()
+    assert "Fulana" not in repr(looked.answers.to_dicts())
+
+
+def test_the_test_answers_are_scrubbed_as_the_logs_are(tmp_path: Path) -> None:
+    # A notification is worth less with a long text: with placeholders the two are of one length again.
+    who = champion(tmp_path)
+    telling = f" Fale: {CPF}"
+    lines = [json.loads(line) for line in who.answers.read_text(encoding="utf-8").splitlines()]
+    told = [{**line, "completion": line["completion"] + telling} for line in lines]
+    who.answers.write_text("".join(json.dumps(line) + "\n" for line in told), encoding="utf-8")
+    own = [answer(days_ago=0.1, prompt=line["prompt"], completion=line["completion"] + telling) for line in lines]
+    looked = look(tmp_path, own, who)
+    assert looked.found["baselines"]["push"]["mean"] == pytest.approx(looked.answers["reward"].mean())
+
+
+def test_the_commonest_models_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
+    lines = [answer(), *(answer(model_version=f"m{number}") for number in range(30))]
+    looked = look(tmp_path, lines)
+    logs = looked.found["logs"]
+    assert (len(logs["model_versions"]), logs["of_other_model_versions"]) == (20, 11)
+    assert logs["left_out"] == {OF_OTHERS: 30}
+    assert "all others" in (looked.folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_same_logs_give_the_same_bytes(tmp_path: Path) -> None:
@@ -200,8 +250,8 @@ def test_the_same_logs_give_the_same_bytes(tmp_path: Path) -> None:
     assert written[0] == written[1]
 
 
-def test_logs_that_nothing_can_be_scored_of_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="hold no answer that can be scored: 1 sql_qa"):
+def test_logs_that_nothing_can_be_scored_of_are_refused_by_their_name(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"the logs .*/log\.jsonl hold no answer that can be scored: 1 sql_qa"):
         look(tmp_path, [answer(task="sql_qa")])
 
 
