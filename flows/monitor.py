@@ -12,12 +12,14 @@ import polars as pl
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.events import emit_event
+from prefect.events.worker import EventsWorker
 from prefect.runtime import flow_run
 
 from flows.console import say
 from flows.pages import linked_to_mlflow
 from flows.registry import open_registry
 from flows.rescheduling import rescheduled
+from flows.session import SECONDS_TO_DRAIN
 from flows.stage import Stage, StageResult, config_digest, open_recorder, open_store, run_stage
 from schemas.artifact import ArtifactRecord
 from schemas.config import Config
@@ -95,7 +97,7 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
             raise InputError("no logs are given; name a file or folder of them, or set monitor.logs")
         files = log_files(given)
         recorder, tags = open_recorder(config), {"model": config.promote.model_name, "config_digest": config.digest()}
-        with recorder.pipeline(run_name(), tags) as run:
+        with recorder.pipeline(run_name(), tags, alone=False) as run:
             return _monitor(config, run, files)
 
 
@@ -122,6 +124,7 @@ def _monitor(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
     stage = Stage(
         name=STAGE,
         kind="monitoring",
+        pipeline=STAGE,
         sources=SOURCES,
         config_digest=config_digest(
             config.monitor.model_dump(mode="json", exclude={"logs", "workers"}),
@@ -270,5 +273,7 @@ def _tell(config: Config, champion: Champion, result: StageResult, drift: Mappin
             "artifact": result.record.sha256,
         },
     )
+    # The event is only queued until then.
+    EventsWorker.drain_all(timeout=SECONDS_TO_DRAIN)
     told.keep(new)
     say(f"drift: the event {DRIFT_EVENT} is sent, for which the server's automation starts a retraining")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -29,7 +29,7 @@ def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Docum
     return tuple(stream_json_lines(path, model, what))
 
 
-def stream_json_lines(path: Path, model: type[Document], what: str) -> Iterator[Document]:
+def stream_json_lines(path: Path, model: type[Document], what: str, size: int | None = None) -> Iterator[Document]:
     """Yield the documents of a file in its order, one line in memory at a time.
 
     Lines that are no such documents are passed over and named all together at the end.
@@ -38,6 +38,7 @@ def stream_json_lines(path: Path, model: type[Document], what: str) -> Iterator[
         path: The file, in UTF-8.
         model: What each line must be.
         what: What the file holds, in words for error messages, such as `rollouts`.
+        size: Only so many bytes from its beginning, where somebody is still appending to it; all of them where None.
 
     Raises:
         InputError: The file cannot be read or is empty, or, once all lines were read, some are not such documents.
@@ -47,7 +48,7 @@ def stream_json_lines(path: Path, model: type[Document], what: str) -> Iterator[
     try:
         # Read as bytes, because only a line feed ends a JSON line: text mode would also split at a carriage return.
         with path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
+            for number, line in enumerate(lines if size is None else _beginning(lines, size), start=1):
                 try:
                     yield _read(line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, model)
                 except ValueError as error:
@@ -74,3 +75,10 @@ def _explain(error: ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start + 1} is not UTF-8 ({error.reason}); save the file as UTF-8"
     return first_fault(error) if isinstance(error, ValidationError) else str(error)
+
+
+def _beginning(lines: BinaryIO, size: int) -> Iterator[bytes]:
+    left = size
+    while left and (line := lines.readline(left)):
+        left -= len(line)
+        yield line

@@ -4,11 +4,10 @@ Import it inside the function that reads a log: pandera takes a second to load.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from datetime import MAXYEAR
 from itertools import islice
-from pathlib import Path, PosixPath
-from typing import Annotated, Any, BinaryIO, Final
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import orjson
 import pandera.polars as pa
@@ -66,24 +65,6 @@ class ProductionLogs(pa.DataFrameModel):  # type: ignore[misc]
         return verdict
 
 
-class _Beginning(PosixPath):
-    """A file of which only the first bytes are there, for a reader of whole files: somebody is still appending."""
-
-    size: int
-
-    @contextmanager
-    def open(self, *_: Any, **__: Any) -> Iterator[Iterator[bytes]]:  # type: ignore[override]
-        """Give the lines of these bytes."""
-        with super().open("rb") as file:
-            yield self._lines(file)
-
-    def _lines(self, file: BinaryIO) -> Iterator[bytes]:
-        left = self.size
-        while left and (line := file.readline(left)):
-            left -= len(line)
-            yield line
-
-
 def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
     """Read a file of logged answers, JSON Lines or parquet, in the order of the file.
 
@@ -103,11 +84,7 @@ def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
 
 
 def _json_lines(path: Path, size: int | None) -> pl.DataFrame:
-    if size is not None:
-        beginning = _Beginning(path)
-        beginning.size = size
-        path = beginning
-    documents = iter(stream_json_lines(path, LoggedAnswer, "production log"))
+    documents = iter(stream_json_lines(path, LoggedAnswer, "production log", size))
     return pl.concat([as_table(each, ProductionLogs) for each in _batches(documents)])
 
 

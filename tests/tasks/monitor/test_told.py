@@ -1,0 +1,50 @@
+"""One drift is one event: the alarm's day moves with the window, and what it is of does not."""
+
+from pathlib import Path
+
+import pytest
+
+from schemas.monitor_config import MonitorConfig
+from tasks.monitor.drift import find_drift
+from tasks.monitor.told import Told, alarms_of
+from tests.tasks.monitor.reward_days import baseline, counts
+
+CONFIG = MonitorConfig()
+
+
+def told(folder: Path, champion: str = "m/1", evaluation: str = "e" * 64) -> Told:
+    return Told(folder / "alarms", champion, evaluation)
+
+
+def daily(folder: Path, means: list[float]) -> list[int]:
+    """Look daily at the last 35 days; return the runs, from 0, that sent an event."""
+    sent = []
+    for run in range(35, len(means) + 1):
+        drift = find_drift(counts({"push": means[run - 35 : run]}), {"push": baseline("push")}, CONFIG)
+        alarms = alarms_of(drift.document())
+        if new := told(folder).new(alarms):
+            sent.append(run - 35)
+            told(folder).keep(new)
+    return sent
+
+
+@pytest.mark.parametrize("low", [0.5, 0.1])
+def test_sixty_runs_over_one_drop_that_stays_send_one_event(tmp_path: Path, low: float) -> None:
+    # Of .1 the floor is alarmed too, and by another day each time.
+    assert len(daily(tmp_path, [0.6] * 34 + [low] * 60)) == 1
+
+
+def test_a_drop_that_comes_back_after_its_alarm_has_ended_is_told_again(tmp_path: Path) -> None:
+    first, second = daily(tmp_path, [0.6] * 34 + [0.5] * 3 + [0.6] * 37 + [0.5] * 3)
+    assert first < 3
+    assert second >= 40
+
+
+def test_another_champion_or_evaluation_has_alarms_of_its_own(tmp_path: Path) -> None:
+    told(tmp_path).keep(["push", "push floor"])
+    assert told(tmp_path).new(["push", "push floor", "all"]) == ["all"]
+    assert told(tmp_path, champion="m/2").new(["push"]) == ["push"]
+    assert told(tmp_path, evaluation="f" * 64).new(["push"]) == ["push"]
+    # Nor do they end its alarms.
+    assert told(tmp_path).new(["push"]) == []
+    assert told(tmp_path).new(["push floor"]) == ["push floor"]
