@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mlflow.server.auth.sqlalchemy_store import SqlAlchemyStore
 
 from schemas.config import REPOSITORY
 
@@ -401,6 +400,9 @@ def test_mlflows_worker_is_no_administrator_and_has_the_password_of_the_last_sta
     server.write_text('#!/usr/bin/env bash\necho "${MLFLOW_WORKER_PASSWORD-none} $*"\n', encoding="utf-8")
     server.chmod(0o755)
     address = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    # Late: every process that collects tests would wait for it.
+    from mlflow.server.auth.sqlalchemy_store import SqlAlchemyStore
+
     store = SqlAlchemyStore()
     store.init_db(address)
     store.create_user("worker", "the first password")
