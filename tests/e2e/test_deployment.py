@@ -16,7 +16,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName
 from prefect.client.schemas.objects import FlowRun
 
 from flows.handed_training import TRAINER_FOLDER
@@ -144,8 +143,7 @@ class Deployed(Run):
     patience: float = PATIENCE
 
     def trainings(self) -> list[FlowRun]:
-        filters = FlowRunFilter(name=FlowRunFilterName(like_="train-20"))
-        return self.house.client.read_flow_runs(flow_run_filter=filters)
+        return [run for run in self.house.client.read_flow_runs() if str(run.name).startswith("train-20")]
 
 
 def kill(house: House, *workers: psutil.Process) -> None:
