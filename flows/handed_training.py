@@ -7,6 +7,7 @@ interrupted and goes on attaches to its training again.
 import hashlib
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, cast
@@ -24,6 +25,7 @@ from flows.console import say
 from flows.session import mirror_address, mlflow_store
 from flows.stage import StageResult, open_store
 from flows.train import trained_before, training_key
+from schemas.artifact import ArtifactRecord
 from schemas.config import Config
 from schemas.errors import InputError, TucanoError
 from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
@@ -88,24 +90,23 @@ def train_elsewhere(
         artifacts={role: result.record.sha256 for role, result in given.items()},
         fresh=fresh,
     )
-    fetched = (trained_before(config, inputs, store) if fresh is None else None) or _fetch(handed, shared, store)
-    reused = fetched is not None
-    if fetched is None:
+    policies = _trained_before(config, inputs, store) if fresh is None else None
+    policies = policies or fetch_answer(handed, shared, store)
+    if policies is None:
         for result in given.values():
             shared.push(result.record, result.path)
         _run(config, handed)
-        fetched = _fetch(handed, shared, store)
-    if fetched is None:
-        raise TucanoError(
-            f"the training {handed.name[:12]} is completed, and its policies are not in {config.state.artifacts}; see "
-            "that both machines use the same place, and run the same command again"
-        )
-    seconds = time.monotonic() - started
-    policies = {}
-    for seed, sha256 in fetched.items():
-        record = store.record(sha256)
-        policies[seed] = StageResult(record, store.path(sha256), seconds, reused)
-        say(f"train: policy {sha256[:12]} of seed {seed}, trained by {config.workers.training} on {record.machine}")
+        policies = fetch_answer(handed, shared, store)
+        if policies is None:
+            raise TucanoError(
+                f"the training {handed.name[:12]} is completed, and its policies are not in {config.state.artifacts}; "
+                "see that both machines use the same place, and run the same command again"
+            )
+        seconds = time.monotonic() - started
+        policies = {seed: replace(policy, seconds=seconds, reused=False) for seed, policy in policies.items()}
+    for seed, policy in policies.items():
+        made = "trained before" if policy.reused else f"trained by {config.workers.training}"
+        say(f"train: policy {policy.record.sha256[:12]} of seed {seed}, {made} on {policy.record.machine}")
     return policies
 
 
@@ -122,11 +123,6 @@ def answer_for(given: Given, policies: Mapping[int, StageResult], shared: Shared
     shared.leave(_note(given), _ANSWER.dump_json(answer))
 
 
-def is_answered(given: Given, shared: SharedArtifacts) -> bool:
-    """Tell whether the policies that are asked for were left already: by a run before that was taken for lost."""
-    return shared.note(_note(given)) is not None
-
-
 def fetch(sha256: str, shared: SharedArtifacts, store: ArtifactStore) -> StageResult:
     """Return an artifact of another machine, copied into the store where it is not there whole.
 
@@ -141,22 +137,27 @@ def fetch(sha256: str, shared: SharedArtifacts, store: ArtifactStore) -> StageRe
     return StageResult(store.record(sha256), store.path(sha256), 0.0, reused=True)
 
 
-def _fetch(given: Given, shared: SharedArtifacts, store: ArtifactStore) -> dict[int, str] | None:
-    """Fetch the policies that a training left, and return their sha256 by seed; None where it is still to be done."""
+def fetch_answer(given: Given, shared: SharedArtifacts, store: ArtifactStore) -> dict[int, StageResult] | None:
+    """Fetch the policies that a training left, by seed; None where it is still to be done."""
     note = shared.note(_note(given))
     if note is None:
         return None
     try:
-        answer = _ANSWER.validate_json(note)
-        for sha256 in answer.values():
-            fetch(sha256, shared, store)
+        return {seed: fetch(sha256, shared, store) for seed, sha256 in _ANSWER.validate_json(note).items()}
     except (NotShared, ArtifactDamaged) as error:
         say(f"{error}; training again")
-        return None
     except ValidationError:
         say(f"what was left of the training {given.name[:12]} cannot be read; training again")
+    return None
+
+
+def _trained_before(
+    config: Config, inputs: Mapping[str, ArtifactRecord], store: ArtifactStore
+) -> dict[int, StageResult] | None:
+    found = trained_before(config, inputs, store)
+    if found is None:
         return None
-    return answer
+    return {seed: StageResult(record, store.path(record.sha256), 0.0, reused=True) for seed, record in found.items()}
 
 
 def _run(config: Config, given: Given) -> None:

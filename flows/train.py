@@ -170,29 +170,29 @@ def training_key(config: Config, inputs: Mapping[str, ArtifactRecord]) -> str:
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()
 
 
-def trained_before(config: Config, inputs: Mapping[str, ArtifactRecord], store: ArtifactStore) -> dict[int, str] | None:
-    """Return the sha256 of the policy of each seed that a store has whole; None where it lacks one.
+def trained_before(
+    config: Config, inputs: Mapping[str, ArtifactRecord], store: ArtifactStore
+) -> dict[int, ArtifactRecord] | None:
+    """Return the policy of each seed, in the configuration's order; None where a store does not have them all whole.
 
     Args:
         config: The run's configuration.
         inputs: As of `training_key`.
         store: Where policies may be.
     """
-    made_from = {role: record.sha256 for role, record in inputs.items()}
-    found: dict[int, str] = {}
-    for policy in store.records("policy"):
-        for seed in training_seeds(config):
-            same = policy.config_digest == _what_decides(config, seed) and policy.code_version == source_digest(
-                *SOURCES
-            )
-            if seed not in found and same and made_from.items() <= policy.inputs.items():
-                found[seed] = policy.sha256
+    code, made_from = source_digest(*SOURCES), {role: record.sha256 for role, record in inputs.items()}
+    known = {
+        policy.config_digest: policy
+        for policy in store.records("policy")
+        if policy.code_version == code and made_from.items() <= policy.inputs.items()
+    }
+    found = {seed: known[key] for seed in training_seeds(config) if (key := _what_decides(config, seed)) in known}
     try:
-        for sha256 in found.values():
-            store.verify(sha256)
+        for policy in found.values():
+            store.verify(policy.sha256)
     except ArtifactDamaged:
         return None
-    return found if found.keys() == set(training_seeds(config)) else None
+    return found if len(found) == len(training_seeds(config)) else None
 
 
 def best_seed(policies: Mapping[int, StageResult]) -> int:

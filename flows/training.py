@@ -6,7 +6,7 @@ from prefect import flow
 
 from flows.console import say
 from flows.deployed import dated, deployed
-from flows.handed_training import DECIDING, Given, answer_for, fetch, is_answered, open_shared
+from flows.handed_training import DECIDING, Given, answer_for, fetch, fetch_answer, open_shared
 from flows.stage import FRESH_FOLDER, StageResult, open_recorder, open_store
 from flows.train import train, training_key
 from schemas.config import Config
@@ -37,10 +37,12 @@ def training(config: Config, given: Given | None = None) -> None:
 
 def _train(config: Config, given: Given) -> None:
     shared, store = open_shared(config), open_store(config)
-    if is_answered(given, shared):
-        say(f"train: the policies of the training {given.name[:12]} are there already")
-        return
     store.clean_drafts()
+    before = fetch_answer(given, shared, store)
+    if before is not None:
+        say(f"train: the policies of the training {given.name[:12]} are there already")
+        answer_for(given, before, shared)
+        return
     stages: dict[str, StageResult] = {role: fetch(sha256, shared, store) for role, sha256 in given.artifacts.items()}
     if training_key(config, {role: stages[role].record for role in DECIDING}) != given.key:
         raise InputError(

@@ -7,6 +7,8 @@ from uuid import uuid4
 
 import pytest
 from prefect.client.schemas.objects import FlowRun, State
+from prefect.events.worker import EventsWorker
+from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelled, Completed, Crashed, Failed, Running
 
@@ -29,6 +31,9 @@ pytestmark = pytest.mark.integration
 def _server(prefect_server: str) -> Iterator[None]:
     with temporary_settings({PREFECT_API_URL: prefect_server}):
         yield
+        # At the interpreter's end Prefect would try for a minute to reach an ended server.
+        APILogWorker.drain_all(timeout=5)
+        EventsWorker.drain_all(timeout=5)
 
 
 @pytest.fixture
@@ -112,6 +117,11 @@ def test_a_training_that_was_answered_before_is_not_done_again(config: Config, t
     answer_for(asked_for(config, given), {7: made(there, "policy", "trained")}, open_shared(there))
     # Without the inputs in the shared place nothing could be trained.
     training(there, asked_for(config, given))
+    # What was lost of them on the way is there again, by the worker's own copy.
+    blob = tmp_path / "place" / "blobs" / "sha256" / open_store(there).records("policy")[0].files["file"]
+    blob.unlink()
+    training(there, asked_for(config, given))
+    assert blob.read_text(encoding="utf-8") == "trained"
 
 
 def test_a_run_of_the_deployment_by_hand_is_told_what_to_start(config: Config) -> None:
