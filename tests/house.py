@@ -13,6 +13,7 @@ from uuid import UUID
 
 import psutil
 from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.client.schemas.objects import FlowRun
 
 from flows.server import reachable
@@ -58,6 +59,13 @@ class House:
         team = [worker, *worker.children(recursive=True)]
         self.started += team
         return team
+
+    def planned(self, deployment: UUID) -> int:
+        """Count the runs that the server has planned by a deployment's schedule."""
+        runs = self.client.read_flow_runs(
+            deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=[deployment])),
+        )
+        return sum(run.auto_scheduled for run in runs)
 
     def end(self) -> None:
         for process in list(self.started):

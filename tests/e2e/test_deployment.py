@@ -167,6 +167,7 @@ def test_a_deployed_retraining_comes_back_from_sigkill_by_itself_and_is_promoted
     cpu, gpu = house.worker("cpu"), house.worker("l4-spot")
     deployment = house.client.read_deployment_by_name("retrain/retrain")
     run = Deployed(house, house.client.create_flow_run_from_deployment(deployment.id).id, team.config)
+    run.wait_for("the server has planned the weeks to come", lambda: house.planned(deployment.id) > 1)
     run.wait_for("the training saves something", lambda: run.mirrored_by(1))
     kill(house, cpu, gpu)
 

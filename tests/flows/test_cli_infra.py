@@ -9,11 +9,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from prefect.blocks.notifications import CustomWebhookNotificationBlock
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
+from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.events.schemas.automations import AutomationCore
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
@@ -123,6 +125,17 @@ def test_what_is_applied_is_all_there_and_applied_again_it_is_left_alone(team: T
     assert team.state() == before
     assert team.client.read_flow_run(run.id).deployment_id == deployment.id
     assert team.checked() == (0, {})
+
+
+def test_the_server_plans_the_runs_of_a_schedule(team: Team) -> None:
+    # With SQLAlchemy 2.1, which Prefect lets in, it cannot, and says so in its own log alone.
+    team.applied()
+    deployment = team.client.read_deployment_by_name("retrain/retrain")
+    team.client.request("POST", "/deployments/{id}/schedule", path_params={"id": deployment.id}, json={})
+    runs = team.client.read_flow_runs(deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=[deployment.id])))
+    starts = [run.expected_start_time for run in runs if run.auto_scheduled and run.expected_start_time]
+    assert len(starts) > 1
+    assert {start.astimezone(ZoneInfo("America/Sao_Paulo")).strftime("%a %H:%M") for start in starts} == {"Sat 02:00"}
 
 
 def test_what_somebody_has_changed_is_told_field_by_field_and_mended_in_place(team: Team) -> None:
