@@ -65,13 +65,14 @@ def retrain(
 ) -> None:
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
     from flows.console import print_retraining, say
+    from flows.get_ready import get_ready
     from flows.interruption import told_about_fresh
     from flows.session import BYTES_NEEDED, session
     from schemas.profiles import load_config
 
     config = load_config(profile, overrides)
     say(f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}")
-    with told_about_fresh(fresh), session(config, bytes_needed=BYTES_NEEDED):
+    with told_about_fresh(fresh), session(config, bytes_needed=BYTES_NEEDED, meanwhile=lambda: get_ready(config)):
         from flows.retrain import retrain as flow
 
         result = flow(config, fresh=fresh)

@@ -64,11 +64,12 @@ def evaluate(
 
 def _run(config: "Config", profile: str, *, until: "Until", fresh: bool) -> "Retraining":
     from flows.console import say
+    from flows.get_ready import get_ready
     from flows.interruption import told_about_fresh
     from flows.session import BYTES_NEEDED, session
 
     say(f"{until} with profile {profile}, state in {config.state.root}")
-    with told_about_fresh(fresh), session(config, bytes_needed=BYTES_NEEDED):
+    with told_about_fresh(fresh), session(config, bytes_needed=BYTES_NEEDED, meanwhile=lambda: get_ready(config)):
         from flows.retrain import retrain
 
         return retrain(config, fresh=fresh, until=until)

@@ -13,7 +13,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,8 +26,12 @@ SECONDS_TO_END = 5
 
 
 @contextmanager
-def session_server(log_file: Path) -> Iterator[str]:
+def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
     """Start the server, give its API address once it answers, and end it with the block.
+
+    Args:
+        log_file: Where the server's log goes.
+        meanwhile: What this process does while the server starts, which takes ten seconds.
 
     Raises:
         TucanoError: The server did not start.
@@ -47,6 +51,8 @@ def session_server(log_file: Path) -> Iterator[str]:
     try:
         # The session needs Prefect itself, whose import takes as long as half of the server's start.
         importlib.import_module("prefect.flows")
+        if meanwhile is not None:
+            meanwhile()
         _wait_for(address, server, log_file)
         yield address
     finally:

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -56,8 +56,13 @@ def prefect_folder(root: Path) -> Path:
 
 
 @contextmanager
-def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
+def session(config: Config, *, bytes_needed: int, meanwhile: Callable[[], object] | None = None) -> Iterator[None]:
     """Hold the state folder for one run and point Prefect at it.
+
+    Args:
+        config: Where the folder is.
+        bytes_needed: What its disk must have free.
+        meanwhile: What this process does while a server of the session's own starts.
 
     Raises:
         InputError: The folder cannot be written, its disk is nearly full, or another run holds it.
@@ -71,7 +76,7 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
             if "PREFECT_API_URL" in os.environ:
                 _prove_reachable(os.environ["PREFECT_API_URL"])
             else:
-                os.environ["PREFECT_API_URL"] = stack.enter_context(session_server(root / "prefect.log"))
+                os.environ["PREFECT_API_URL"] = stack.enter_context(session_server(root / "prefect.log", meanwhile))
                 stack.callback(os.environ.pop, "PREFECT_API_URL")
                 stack.enter_context(_without_heartbeats())
                 _crash_abandoned_runs()
