@@ -55,14 +55,10 @@ def rescheduled(seconds: float) -> Iterator[None]:
     if deployment.id is None:
         yield
         return
-    left = threading.Event()
-    _end_with_supervisor(left)
     with _asked_once():
         try:
-            try:
+            with _ended_with_supervisor():
                 yield
-            finally:
-                left.set()
         except Interrupted as interrupted:
             _reschedule(interrupted, str(interrupted), timedelta(seconds=seconds), at_most=INTERRUPTIONS_ALIKE)
         except StateFolderHeld as held:
@@ -74,15 +70,14 @@ def rescheduled(seconds: float) -> Iterator[None]:
 @contextmanager
 def _asked_once() -> Iterator[None]:
     """Take the first SIGTERM only: the end of who sent it is another, which must not cut the saving short."""
-    if threading.current_thread() is not threading.main_thread():
+    asked = signal.getsignal(signal.SIGTERM)
+    if threading.current_thread() is not threading.main_thread() or not callable(asked):
         yield
         return
-    asked = signal.getsignal(signal.SIGTERM)
 
     def once(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, lambda *_: None)
-        if callable(asked):
-            asked(number, frame)
+        asked(number, frame)
 
     signal.signal(signal.SIGTERM, once)
     try:
@@ -112,16 +107,22 @@ def _times_alike(client: SyncPrefectClient, why: str) -> int:
     return len(list(takewhile(lambda reason: reason == why, reversed(reasons))))
 
 
-def _end_with_supervisor(left: threading.Event) -> None:
+@contextmanager
+def _ended_with_supervisor() -> Iterator[None]:
     """Take the end of whoever started this process as a SIGTERM, until there is nothing left to save.
 
     A worker that is asked to end kills what it has started. Where that is `prefect flow-run execute`, the run itself,
     which is in a process group of its own, lives on and has time to save its work.
     """
+    left = threading.Event()
     # Prefect starts runs with a pipe that nobody writes to; by hand, stdin is a terminal or a file.
     kind = os.fstat(sys.__stdin__.fileno()).st_mode if sys.__stdin__ is not None else 0
     if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
         threading.Thread(target=_terminate_at_end_of_stdin, args=[left], daemon=True).start()
+    try:
+        yield
+    finally:
+        left.set()
 
 
 def _terminate_at_end_of_stdin(left: threading.Event) -> None:

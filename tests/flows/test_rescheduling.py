@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,22 +18,19 @@ from prefect import Flow, flow
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import State
 from prefect.events.schemas.automations import AutomationCore
-from prefect.events.worker import EventsWorker
 from prefect.exceptions import Abort
 from prefect.flow_engine import run_flow
-from prefect.logging.handlers import APILogWorker
 from prefect.runtime import flow_run
-from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.states import AwaitingRetry, Cancelling
 
 from flows import rescheduling
 from flows.rescheduling import INTERRUPTIONS_ALIKE, rescheduled
 from schemas.config import REPOSITORY
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
+from tests.flows.prefect_state import prefect_state
 
 AUTOMATIONS = REPOSITORY / "infra" / "automations" / "rescheduling.yaml"
 REST = 50.0
-SECONDS_TO_END = 5
 SECONDS_OF_SAVING = 0.5
 """Long enough for who asked a run to end, and ended, to be noticed while it saves."""
 
@@ -89,19 +87,15 @@ class Server:
 
 
 @pytest.fixture
-def server(prefect_server: str) -> Iterator[Server]:
-    settings = {PREFECT_API_URL: prefect_server, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
-    with SyncPrefectClient(prefect_server) as client, temporary_settings(settings):
+def server(prefect_server: str, tmp_path: Path) -> Iterator[Server]:
+    with SyncPrefectClient(prefect_server) as client, prefect_state(prefect_server, tmp_path):
         yield Server(prefect_server, client)
-        # At the interpreter's end Prefect would try for a minute to reach an ended server.
-        APILogWorker.drain_all(timeout=SECONDS_TO_END)
-        EventsWorker.drain_all(timeout=SECONDS_TO_END)
 
 
 @pytest.fixture
 def unsupervised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run work in this process, whose stdin is the terminal's or a pipe of whoever runs the tests."""
-    monkeypatch.setattr(rescheduling, "_end_with_supervisor", lambda _: None)
+    monkeypatch.setattr(rescheduling, "_ended_with_supervisor", nullcontext)
 
 
 @pytest.mark.integration
