@@ -1,5 +1,6 @@
 """An object store in a bucket of Google Cloud Storage."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,10 @@ from tasks.checkpoints.object_store import ObjectMissing, StoredObject
 
 if TYPE_CHECKING:
     from google.cloud.storage import Blob, Client
+
+# Else Google's client asks for the bucket itself, in a thread of its own and though nothing is traced: a request that
+# Storage Object User is refused.
+os.environ.setdefault("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
 
 ABSENT: Final = 0
 """The generation of an object that does not exist: with it as the condition, an upload only creates."""

@@ -92,6 +92,13 @@ def test_a_deletion_whose_answer_is_lost_deletes_nothing_newer(service: StorageS
     assert store.list("") == [newer]
 
 
+def test_nothing_is_asked_of_the_service_but_what_the_store_is_asked(service: StorageServer) -> None:
+    service.faults = Faults(rate=1, kinds=("delay",), seconds_of_delay=0)
+    for _ in range(20):
+        GcsStore(service.bucket, service.client()).list("")
+    assert service.faults.injected == {"delay": 20}
+
+
 def test_the_stores_clock_counts_and_not_this_machines(service: StorageServer, store: GcsStore) -> None:
     service.clock_ahead = timedelta(hours=1)
     assert abs(store_time(store, "") - datetime.now(UTC) - timedelta(hours=1)) < timedelta(minutes=10)
