@@ -29,7 +29,9 @@ def apply(
 ) -> None:
     """Make what the server lacks and change what differs; applied again, it changes nothing."""
     from flows.console import say
-    from flows.infra_server import connected, server_address, shown
+    from flows.infra_server import server_address
+    from flows.prefect_connection import connected
+    from flows.server import shown
     from schemas.profiles import load_config
 
     config = load_config(profile, overrides)
@@ -52,7 +54,9 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Say what is missing on the server, differs or is there besides; exit code 3 where applying would change it."""
-    from flows.infra_server import connected, server_address, shown
+    from flows.infra_server import server_address
+    from flows.prefect_connection import connected
+    from flows.server import shown
     from schemas.profiles import load_config
 
     config = load_config(profile, overrides)

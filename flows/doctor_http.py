@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from flows.doctor_finding import ClockReading
 from schemas.errors import TucanoError
@@ -75,12 +74,6 @@ def ask(
         raise Unreachable(str(error) or type(error).__name__) from None
     here = (before + time.time()) / 2
     return Answer(response.status_code, response.text, _clocks(name, response.headers.get("date"), here))
-
-
-def shown(address: str) -> str:
-    """Return an address without the user and password that it may have."""
-    parts = urlsplit(address)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _clocks(name: str, date: str | None, here: float) -> tuple[ClockReading, ...]:

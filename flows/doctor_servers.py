@@ -13,7 +13,9 @@ from packaging.version import Version
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from flows.doctor_finding import Finding, Outcome, single
-from flows.doctor_http import Answer, Unreachable, ask, shown
+from flows.doctor_http import Answer, Unreachable, ask
+from flows.prefect_connection import KEYS
+from flows.server import shown
 from flows.session import mlflow_store, running_server
 from schemas.config import Config
 
@@ -59,8 +61,8 @@ def check_prefect(config: Config) -> Outcome:
         return single(PREFECT, "fault", f"no server answers at {shown(address)} ({error})", remedy)
     if answer.refuses_credentials:
         given = "refuses the credentials" if headers else "asks for credentials"
-        remedy = "set PREFECT_API_AUTH_STRING=USER:PASSWORD, or PREFECT_API_KEY"
-        return single(PREFECT, "fault", f"{shown(address)} {given} (HTTP {answer.status})", remedy, *answer.clocks)
+        found = f"{shown(address)} {given} (HTTP {answer.status})"
+        return single(PREFECT, "fault", found, f"set {KEYS}", *answer.clocks)
     findings = [_version_finding(PREFECT, "prefect", address, answer)]
     if findings[0].verdict != "fault":
         findings += _work(address, headers, config)

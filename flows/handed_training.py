@@ -9,29 +9,34 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Final, cast
 from uuid import UUID
 
+import httpx
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterTags
 from prefect.client.schemas.objects import FlowRun
 from prefect.deployments import run_deployment
-from prefect.exceptions import ObjectNotFound
+from prefect.exceptions import ObjectNotFound, PrefectException, TerminationSignal
 from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
+from prefect.states import Cancelling
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from flows.absolute_config import absolute_address, absolute_config
 from flows.console import say
 from flows.session import mirror_address, mlflow_store
-from flows.stage import StageResult, open_store
-from flows.train import trained_before, training_key
+from flows.stage import StageResult, open_recorder, open_store
+from flows.train import stage_name, trained_before, training_key
 from schemas.artifact import ArtifactRecord
 from schemas.config import Config
-from schemas.errors import InputError, TucanoError
+from schemas.errors import InputError, Interrupted, TucanoError
 from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
 from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
 
 SECONDS_BETWEEN_LOOKS: Final = 5.0
+SECONDS_OF_SILENCE: Final = 900.0
+"""How long Prefect's server may be away while a training is waited for: long enough to be upgraded."""
 TIME_TO_COME_BACK: Final = timedelta(minutes=5)
 """Of a run that has crashed: the automations need seconds, and the server may be busy."""
 TRAINER_FOLDER: Final = "trainer"
@@ -79,6 +84,7 @@ def train_elsewhere(
 
     Raises:
         InputError: There is no such deployment, or machines cannot hand artifacts over.
+        Interrupted: Prefect's server went away.
         TucanoError: The training failed.
     """
     started = time.monotonic()
@@ -104,7 +110,10 @@ def train_elsewhere(
             )
         seconds = time.monotonic() - started
         policies = {seed: replace(policy, seconds=seconds, reused=False) for seed, policy in policies.items()}
+    recorder = open_recorder(config)
     for seed, policy in policies.items():
+        # Its stage is noted on the run that handed the training over first, which may have been another.
+        recorder.note_reuse(pipeline_run, stage_name(seed, policies), policy.record)
         made = "trained before" if policy.reused else f"trained by {config.workers.training}"
         say(f"train: policy {policy.record.sha256[:12]} of seed {seed}, {made} on {policy.record.machine}")
     return policies
@@ -112,7 +121,7 @@ def train_elsewhere(
 
 def open_shared(config: Config) -> SharedArtifacts:
     """Open the place where machines hand artifacts over."""
-    return SharedArtifacts(_absolute(str(config.state.artifacts)))
+    return SharedArtifacts(str(absolute_address(config.state.artifacts)))
 
 
 def answer_for(given: Given, policies: Mapping[int, StageResult], shared: SharedArtifacts) -> None:
@@ -166,16 +175,13 @@ def _run(config: Config, given: Given) -> None:
     tag = f"training-{given.name[:16]}"
     _warn_of_no_worker(name)
     uri, _ = mlflow_store(config.state)
-    elsewhere = {
-        "root": config.state.root.resolve() / TRAINER_FOLDER,
-        "mirror": _absolute(mirror_address(config)),
-        "artifacts": _absolute(str(config.state.artifacts)),
-        "mlflow": uri,
-    }
-    handed = config.model_copy(
+    mirror = absolute_address(mirror_address(config))
+    elsewhere = {"root": config.state.root.resolve() / TRAINER_FOLDER, "mirror": mirror, "mlflow": uri}
+    handed = absolute_config(config)
+    handed = handed.model_copy(
         update={
-            "state": config.state.model_copy(update=elsewhere),
-            "workers": config.workers.model_copy(update={"training": None}),
+            "state": handed.state.model_copy(update=elsewhere),
+            "workers": handed.workers.model_copy(update={"training": None}),
         }
     )
     say(f"train: handed to {name}")
@@ -203,12 +209,39 @@ def _ended_before(tag: str) -> int:
 
 
 def _wait_for(run_id: UUID) -> FlowRun:
-    while True:
-        with get_client(sync_client=True) as client:
-            run = client.read_flow_run(run_id)
-        if _has_ended(run):
-            return run
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+    answered = time.monotonic()
+    try:
+        while True:
+            try:
+                with get_client(sync_client=True) as client:
+                    run = client.read_flow_run(run_id)
+            except ObjectNotFound:
+                raise InputError(
+                    f"the training's run {run_id} was deleted on Prefect's server; run the same command again, and "
+                    "training goes on from its newest checkpoint"
+                ) from None
+            except (httpx.HTTPError, PrefectException) as error:
+                if time.monotonic() - answered > SECONDS_OF_SILENCE:
+                    raise Interrupted(
+                        f"Prefect's server does not answer ({type(error).__name__}) while a training is waited for; "
+                        "start it, and run the same command again: the training is attached to"
+                    ) from None
+            else:
+                answered = time.monotonic()
+                if _has_ended(run):
+                    return run
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+    except TerminationSignal:
+        _cancel_with_us(run_id)
+        raise
+
+
+def _cancel_with_us(run_id: UUID) -> None:
+    """Cancel the training where somebody cancels the run that waits for it; an interrupted one attaches to it again."""
+    with get_client(sync_client=True) as client:
+        ours = client.read_flow_run(flow_run.id).state
+        if ours is not None and (ours.is_cancelling() or ours.is_cancelled()):
+            client.set_flow_run_state(run_id, Cancelling(message="the run that waits for it was cancelled"))
 
 
 def _has_ended(run: FlowRun) -> bool:
@@ -227,16 +260,19 @@ def _warn_of_no_worker(name: str) -> None:
                 f"Prefect has no deployment {name}, which workers.training names; make it with `tucano infra apply`, "
                 "or leave workers.training out to train here"
             ) from None
-        online = [] if pool is None else [w for w in client.read_workers_for_work_pool(pool) if w.status == "ONLINE"]
-    if not online:
-        told = f"the work pool {pool} has no worker online; the training waits until one is there"
+        if pool is None:
+            raise InputError(
+                f"the deployment {name}, which workers.training names, has no work pool any more; bring it back with "
+                "`tucano infra apply`"
+            )
+        online = [worker for worker in client.read_workers_for_work_pool(pool) if worker.status == "ONLINE"]
+        is_paused = client.read_work_pool(pool).is_paused
+    if is_paused or not online:
+        why = "is paused" if is_paused else "has no worker online"
+        told = f"the work pool {pool} {why}; the training waits until that is mended"
         say(f"train: {told}")
         get_run_logger().warning(told)
 
 
 def _note(given: Given) -> str:
     return f"trained-{given.name}.json"
-
-
-def _absolute(address: str) -> str:
-    return address if "://" in address else str(Path(address).resolve())

@@ -12,7 +12,8 @@ from flows.infra_deployments import found_deployments, paused_warnings, wanted_d
 from flows.infra_files import DEPLOYMENTS_FILE, POOLS_FILE, Declared, read_declared
 from flows.infra_plan import Change, Found, Plan, Wanted, compare
 from flows.infra_pools import found_pools, pool_warnings, template_of, wanted_pools
-from flows.infra_server import Server, read_server, refusal
+from flows.infra_server import Server, read_server
+from flows.prefect_connection import refusal
 from schemas.config import Config
 from schemas.errors import InputError
 

@@ -5,7 +5,6 @@ import importlib
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +20,7 @@ from prefect.utilities.schema_tools.validation import ValidationError as SchemaF
 from prefect.utilities.schema_tools.validation import validate
 from pydantic import ValidationError
 
+from flows.absolute_config import absolute_config
 from flows.infra_files import DEPLOYMENTS_FILE, Deployment, Schedule
 from flows.infra_plan import Found, Wanted
 from schemas.config import Config
@@ -103,27 +103,6 @@ def paused_warnings(there: Sequence[DeploymentResponse], flows: Mapping[UUID, st
     return [f"deployment {name} is paused, and its schedules rest; resume it on its page" for name in sorted(names)]
 
 
-def absolute_config(config: Config) -> Config:
-    """Return the configuration with absolute paths: a worker stands in a folder of its own."""
-    values = _absolute(config.model_dump())
-    state = values["state"]
-    for name in ("mirror", "artifacts"):
-        if state[name] and "://" not in state[name]:
-            state[name] = str(Path(state[name]).absolute())
-    if state["mlflow"] and state["mlflow"].startswith("sqlite:///"):
-        state["mlflow"] = f"sqlite:///{Path(state['mlflow'].removeprefix('sqlite:///')).absolute()}"
-    return Config.model_validate(values)
-
-
-def _absolute(value: Any) -> Any:
-    if isinstance(value, Path):
-        # Not resolved: the interpreter of a virtual environment is a link.
-        return value.absolute()
-    if isinstance(value, dict):
-        return {key: _absolute(each) for key, each in value.items()}
-    return value
-
-
 def _flow(declared: Deployment) -> Flow[..., Any]:
     module, _, name = declared.entrypoint.rpartition(".")
     try:
@@ -159,7 +138,7 @@ def _require_variables(declared: Deployment, template: Mapping[str, Any]) -> Non
     variables, pool = declared.work_pool.job_variables, declared.work_pool.name
     if "variables" not in template:
         return
-    known = template["variables"]["properties"]
+    known = template["variables"].get("properties", {})
     unknown = sorted(set(variables) - set(known))
     if unknown:
         raise _fault(declared, f"the pool {pool} has no job variable {unknown[0]}; it has {', '.join(sorted(known))}")

@@ -1,5 +1,6 @@
 """Where a run's page in MLflow is, for the links on Prefect's pages."""
 
+import os
 from typing import Final
 
 from schemas.artifact import ArtifactRecord
@@ -7,13 +8,15 @@ from schemas.config import Config
 
 LOCAL_PAGES: Final = "http://127.0.0.1:5000"
 """Where `tucano ui` serves MLflow's pages unless told otherwise."""
+PAGES_VARIABLE: Final = "MLFLOW_PAGES"
+"""Names the environment variable with MLflow's address in people's browsers, where machines know it by another."""
 
 
 def mlflow_page(record: ArtifactRecord, config: Config) -> str | None:
     """Return the address of the page of the MLflow run that describes an artifact; None where there is none."""
     if record.mlflow_run_id is None:
         return None
-    server = config.state.mlflow or ""
+    server = os.environ.get(PAGES_VARIABLE) or config.state.mlflow or ""
     base = server.rstrip("/") if server.startswith("http") else LOCAL_PAGES
     return f"{base}/#/runs/{record.mlflow_run_id}"
 

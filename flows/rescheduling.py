@@ -27,8 +27,9 @@ INTERRUPTIONS_ALIKE: Final = 3
 """An interruption that is told in the same words so often, one after the other, is none that another try mends: the
 sentence of a training names the step that is saved."""
 
-UNTIL_A_FOLDER_IS_FREE: Final = timedelta(minutes=5)
-"""How long a run rests that finds its state folder held, and how often it may: a training takes a day."""
+UNTIL_A_FOLDER_IS_FREE: Final = timedelta(hours=1)
+"""How long a run rests that finds its state folder held. Each try counts in the cap of infra/automations, and another
+run may hold it for a day of training."""
 
 AWAITING: Final = "AwaitingRetry"
 

@@ -4,13 +4,15 @@ import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from prefect import flow, get_run_logger
+from prefect.events import emit_event
 from prefect.runtime import flow_run
 
 from flows.audit import audit
 from flows.base import base
+from flows.console import say
 from flows.curate import curate
 from flows.deployed import dated, deployed
 from flows.evaluate import evaluate
@@ -26,6 +28,8 @@ from tasks.commerce.registry import reward_version
 from tasks.evaluate.compare import read_report
 
 Until = Literal["audit", "train", "evaluate", "promote"]
+HELD_EVENT: Final = "tucano.held"
+"""The gate holds a new version back; an automation of infra/automations tells people."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +107,15 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
             policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
             stages["promote"] = promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
             decision = read_decision(promotion.path)
+            if decision["verdict"] != "promote" and not promotion.reused:
+                _tell_held(decision)
     champion = open_registry(config).holder(config.promote.model_name, config.promote.alias)
     show_retraining(config, stages, decision, champion.version if champion else None)
     shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
+    if all(stage.reused for stage in stages.values()):
+        why = "no data, configuration or code has changed since an earlier run, so nothing was made anew"
+        say(why)
+        get_run_logger().info(why)
     get_run_logger().info("done: %s", decision["verdict"] if decision else f"until {until}")
     return Retraining(
         stages=stages,
@@ -115,6 +125,12 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
         decision=decision,
         champion=champion.version if champion else None,
     )
+
+
+def _tell_held(decision: Mapping[str, Any]) -> None:
+    model = f"{decision['model']} version {decision['version']}"
+    resource = {"prefect.resource.id": f"tucano.promotion.{decision['version']}", "prefect.resource.name": model}
+    emit_event(HELD_EVENT, resource=resource, payload={"reason": "; ".join(decision["reasons"])})
 
 
 def _train(

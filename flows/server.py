@@ -4,8 +4,10 @@ Prefect starts a temporary server by itself where none is configured, but that o
 one ends with its parent, however the parent ends.
 """
 
+import http.client
 import importlib
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -62,12 +64,19 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
 def reachable(address: str) -> bool:
     """Say whether a server answers at an API address; one that asks for a key answers too."""
     try:
-        with urllib.request.urlopen(f"{address}/health", timeout=5) as answer:  # noqa: S310 - the address is the user's
+        # A user and a password in it would be taken for the host's name.
+        health = f"{shown(address)}/health"
+        with urllib.request.urlopen(health, timeout=5) as answer:  # noqa: S310 - the address is the user's
             return bool(answer.status == 200)
     except urllib.error.HTTPError:
         return True
-    except (OSError, ValueError):
+    except (OSError, ValueError, http.client.HTTPException):
         return False
+
+
+def shown(address: str) -> str:
+    """Return an address without the user and the password that it may have."""
+    return re.sub(r"//[^/]*@", "//", address)
 
 
 def _free_port() -> int:

@@ -181,18 +181,24 @@ def trained_before(
         store: Where policies may be.
     """
     code, made_from = source_digest(*SOURCES), {role: record.sha256 for role, record in inputs.items()}
-    known = {
-        policy.config_digest: policy
-        for policy in store.records("policy")
-        if policy.code_version == code and made_from.items() <= policy.inputs.items()
-    }
-    found = {seed: known[key] for seed in training_seeds(config) if (key := _what_decides(config, seed)) in known}
+    seeds = {_what_decides(config, seed): seed for seed in training_seeds(config)}
+    found: dict[int, ArtifactRecord] = {}
+    # The newest first: what was trained anew stands for what was trained before it.
+    for policy in store.records("policy"):
+        seed = seeds.get(policy.config_digest)
+        if seed in found or policy.code_version != code or not made_from.items() <= policy.inputs.items():
+            continue
+        if seed is not None and _is_whole(policy, store):
+            found[seed] = policy
+    return {seed: found[seed] for seed in seeds.values()} if len(found) == len(seeds) else None
+
+
+def _is_whole(policy: ArtifactRecord, store: ArtifactStore) -> bool:
     try:
-        for policy in found.values():
-            store.verify(policy.sha256)
+        store.verify(policy.sha256)
     except ArtifactDamaged:
-        return None
-    return found if len(found) == len(training_seeds(config)) else None
+        return False
+    return True
 
 
 def best_seed(policies: Mapping[int, StageResult]) -> int:

@@ -129,19 +129,36 @@ class SharedArtifacts:
     def prune(self) -> Pruned:
         """Remove what was left longer ago than `KEPT_FOR`, by the place's clock.
 
-        What is pushed meanwhile stays whole: a push takes no bytes for granted that are nearly so old.
+        Bytes stay as long as a record names them. What is pushed meanwhile stays whole: a push takes no bytes for
+        granted that are nearly so old.
 
         Raises:
             InputError: The place cannot be read or written.
         """
         oldest = store_time(self._store, self._prefix) - KEPT_FOR
+        named = self._named_after(oldest)
         old = {
-            folder: [stored for stored in self._store.list(f"{self._prefix}{folder}") if stored.created_at < oldest]
+            folder: [
+                stored
+                for stored in self._store.list(f"{self._prefix}{folder}")
+                if stored.created_at < oldest and stored.key not in named
+            ]
             for folder in (_NOTES, _RECORDS, BLOBS)
         }
         # The notes and records first: what is named is whole.
         removed = [stored for folder in old.values() for stored in folder if self._store.delete(stored)]
         return Pruned(artifacts=len(old[_RECORDS]), bytes=sum(stored.size for stored in removed))
+
+    def _named_after(self, oldest: datetime) -> set[str]:
+        """Return the keys of the files of all artifacts whose records stay."""
+        named: set[str] = set()
+        for stored in self._store.list(f"{self._prefix}{_RECORDS}"):
+            if stored.created_at >= oldest:
+                # One that was removed or altered meanwhile keeps nothing.
+                with suppress(NotShared):
+                    record = self._record(PurePosixPath(stored.key).stem)
+                    named |= {f"{self._prefix}{BLOBS}{digest}" for digest in record.files.values()}
+        return named
 
     def _renew(self, key: str, content: bytes, oldest: datetime) -> None:
         """Write a small object in place of another of its name, unless it is there already and young."""
@@ -153,6 +170,7 @@ class SharedArtifacts:
         self._replace(key, content)
 
     def _replace(self, key: str, content: Path | bytes) -> None:
+        """Write an object in place of another of its name; whoever writes it at the same time may have the last word."""
         for stored in self._store.list(key):
             if stored.key == key:
                 self._store.delete(stored)

@@ -21,7 +21,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows import cli_infra, infra
 from flows.infra_files import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE
-from flows.infra_server import connected
+from flows.prefect_connection import connected
 from schemas.errors import InputError
 from schemas.profiles import load_config
 from tests.flows.command import Ended, in_this_process
@@ -38,7 +38,8 @@ DEPLOYMENTS = [
     "monitor/monitor",
     "prune/prune",
 ]
-AUTOMATIONS = ["model-drifted", "gate-refused", "retrain-lost", "retrain-crashed"]
+TELLING = ["gate-refused", "promotion-held", "scores-awaited"]
+AUTOMATIONS = ["model-drifted", *TELLING, "retrain-lost", "retrain-crashed"]
 
 
 @dataclass(frozen=True)
@@ -168,12 +169,13 @@ def test_what_somebody_has_changed_is_told_field_by_field_and_mended_in_place(te
 
 
 def test_a_notification_block_of_the_name_is_used_from_the_next_time_on(team: Team) -> None:
-    assert "gate-refused tells nobody" in team.infra("apply").stderr
+    told = team.infra("apply").stderr
+    assert [name for name in TELLING if f"{name} tells nobody" not in told] == []
     webhook = CustomWebhookNotificationBlock(name="tucano", url="http://127.0.0.1:9/hook")
     with temporary_settings({PREFECT_API_URL: team.server}):
         block = cast("UUID", webhook.save("tucano", overwrite=True))
     try:
-        assert {name for name, what in team.applied().items() if what != "same"} == {"gate-refused"}
+        assert {name for name, what in team.applied().items() if what != "same"} == set(TELLING)
         automation = next(each for each in team.client.read_automations() if each.name == "gate-refused")
         assert automation.actions[0].model_dump()["block_document_id"] == block
     finally:

@@ -1,27 +1,46 @@
 """What is handed to another machine arrives, is trained there once, and is refused where it would be another thing."""
 
+import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.events.worker import EventsWorker
+from prefect.exceptions import TerminationSignal
 from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from prefect.states import Cancelled, Completed, Crashed, Failed, Running
+from prefect.states import Cancelled, Cancelling, Completed, Crashed, Failed, Running
 
-from flows.handed_training import DECIDING, Given, _has_ended, answer_for, fetch, open_shared, train_elsewhere
-from flows.stage import StageResult, open_store
+from flows import handed_training
+from flows.handed_training import (
+    DECIDING,
+    Given,
+    _has_ended,
+    _wait_for,
+    answer_for,
+    fetch,
+    open_shared,
+    train_elsewhere,
+)
+from flows.session import EXPERIMENT, mlflow_store
+from flows.stage import StageResult, open_recorder, open_store
 from flows.train import SOURCES, training_key
 from flows.train import _what_decides as decided_by
 from flows.training import training
-from schemas.artifact import ArtifactKind
+from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config import Config
-from schemas.errors import InputError
+from schemas.errors import InputError, Interrupted
 from schemas.profiles import load_config
+from schemas.workers_config import WorkersConfig
+from tasks.lineage.pipeline_runs import artifacts_of_run
 from tasks.lineage.source import source_digest
+from tests.answering_server import answering
 from tests.small_pipeline import PROFILE
 
 pytestmark = pytest.mark.integration
@@ -36,6 +55,11 @@ def _server(prefect_server: str) -> Iterator[None]:
         EventsWorker.drain_all(timeout=5)
 
 
+@flow
+def empty() -> None:
+    """Do nothing."""
+
+
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
     settings = [
@@ -44,6 +68,12 @@ def config(tmp_path: Path) -> Config:
         "workers.training=training/nowhere",
     ]
     return load_config(str(PROFILE), settings)
+
+
+@pytest.fixture
+def pipeline_run(config: Config) -> Iterator[str]:
+    with open_recorder(config).pipeline("retrain", {}, config={}) as run:
+        yield run
 
 
 def made(config: Config, kind: ArtifactKind, text: str) -> StageResult:
@@ -66,6 +96,20 @@ def all_given(config: Config) -> dict[str, StageResult]:
     return {kind: made(config, kind, kind) for kind in kinds}
 
 
+def trained_here(config: Config, given: dict[str, StageResult], text: str) -> ArtifactRecord:
+    store = open_store(config)
+    with store.draft() as draft:
+        (draft / "file").write_text(text, encoding="utf-8")
+        return store.commit(
+            draft,
+            kind="policy",
+            stage="train",
+            code_version=source_digest(*SOURCES),
+            config_digest=decided_by(config, config.seed),
+            inputs={role: given[role].record.sha256 for role in DECIDING},
+        )
+
+
 def asked_for(config: Config, given: dict[str, StageResult]) -> Given:
     return Given(
         key=training_key(config, {role: given[role].record for role in DECIDING}),
@@ -78,37 +122,44 @@ def elsewhere(config: Config, root: Path) -> Config:
     return config.model_copy(update={"state": config.state.model_copy(update={"root": root})})
 
 
-def test_policies_that_were_trained_for_a_run_are_fetched_and_not_trained_again(config: Config, tmp_path: Path) -> None:
+def test_policies_that_were_trained_for_a_run_are_fetched_and_not_trained_again(
+    config: Config, pipeline_run: str, tmp_path: Path
+) -> None:
     given = all_given(config)
     there = elsewhere(config, tmp_path / "there")
     policy = made(there, "policy", "trained")
     answer_for(asked_for(config, given), {7: policy}, open_shared(there))
 
-    fetched = train_elsewhere(config, "0" * 32, given, fresh=None)
+    fetched = train_elsewhere(config, pipeline_run, given, fresh=None)
 
     assert {seed: result.record for seed, result in fetched.items()} == {7: policy.record}
     assert fetched[7].reused
+    uri, _ = mlflow_store(config.state)
+    assert artifacts_of_run(uri, EXPERIMENT, pipeline_run) == (policy.record.sha256,)
     assert (fetched[7].path / "file").read_text(encoding="utf-8") == "trained"
 
 
-def test_policies_that_this_machine_still_has_need_no_note(config: Config, tmp_path: Path) -> None:
+def test_policies_that_this_machine_still_has_need_no_note(config: Config, pipeline_run: str, tmp_path: Path) -> None:
     given = all_given(config)
-    store = open_store(config)
-    inputs = {role: given[role].record for role in DECIDING}
-    with store.draft() as draft:
-        (draft / "file").write_text("trained", encoding="utf-8")
-        policy = store.commit(
-            draft,
-            kind="policy",
-            stage="train",
-            code_version=source_digest(*SOURCES),
-            config_digest=decided_by(config, config.seed),
-            inputs={role: record.sha256 for role, record in inputs.items()},
-        )
-    assert train_elsewhere(config, "0" * 32, given, fresh=None)[config.seed].record == policy
+    policy = trained_here(config, given, "trained")
+    assert train_elsewhere(config, pipeline_run, given, fresh=None)[config.seed].record == policy
     other = config.model_copy(update={"train": config.train.model_copy(update={"learning_rate": 1e-6})})
     with pytest.raises(InputError, match="no deployment"):
-        train_elsewhere(other, "0" * 32, given, fresh=None)
+        train_elsewhere(other, pipeline_run, given, fresh=None)
+
+
+def test_of_two_policies_of_one_recipe_the_newer_one_that_is_whole_counts(config: Config, pipeline_run: str) -> None:
+    given = all_given(config)
+    older, newer = (trained_here(config, given, text) for text in ("before", "anew"))
+
+    def found() -> ArtifactRecord:
+        return train_elsewhere(config, pipeline_run, given, fresh=None)[config.seed].record
+
+    assert found() == newer
+    file = open_store(config).path(newer.sha256) / "file"
+    file.chmod(0o644)
+    file.write_text("altered", encoding="utf-8")
+    assert found() == older
 
 
 def test_a_training_that_was_answered_before_is_not_done_again(config: Config, tmp_path: Path) -> None:
@@ -142,8 +193,65 @@ def test_a_crashed_training_has_ended_once_nobody_brought_it_back() -> None:
     assert not ended(Running(), 10)
 
 
+def test_a_server_that_is_away_is_waited_for_and_then_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = uuid4()
+    looks: list[None] = []
+
+    def rest(_: float) -> None:
+        looks.append(None)
+        if len(looks) == 3:
+            monkeypatch.setattr(handed_training, "SECONDS_OF_SILENCE", -1.0)
+
+    monkeypatch.setattr("flows.handed_training.time.sleep", rest)
+    with (
+        answering({f"/api/flow_runs/{run}": (500, "")}) as server,
+        temporary_settings({PREFECT_API_URL: f"{server.url}/api"}),
+        pytest.raises(Interrupted, match="the training is attached to"),
+    ):
+        _wait_for(run)
+    assert len(looks) == 3
+
+
+def test_a_training_whose_run_was_deleted_is_one_sentence() -> None:
+    with pytest.raises(InputError, match="was deleted on Prefect's server; run the same command again"):
+        _wait_for(uuid4())
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_who_cancels_a_retraining_cancels_its_training_and_an_interruption_does_not(
+    cancelled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(_: float) -> None:
+        raise TerminationSignal(signal.SIGTERM)
+
+    monkeypatch.setattr("flows.handed_training.time.sleep", end)
+    with get_client(sync_client=True) as client:
+        waiting, trains = (client.create_flow_run(empty, state=Running()).id for _ in range(2))
+        if cancelled:
+            client.set_flow_run_state(waiting, Cancelling(), force=True)
+        monkeypatch.setenv("PREFECT__FLOW_RUN_ID", str(waiting))
+        with pytest.raises(TerminationSignal):
+            _wait_for(trains)
+        state = client.read_flow_run(trains).state
+    assert state is not None
+    assert state.is_cancelling() == cancelled
+
+
+def test_a_deployment_whose_pool_was_deleted_is_not_waited_for(config: Config, pipeline_run: str) -> None:
+    with get_client(sync_client=True) as client:
+        client.create_work_pool(WorkPoolCreate(name="gone", type="process"))
+        made_here = client.create_deployment(client.create_flow(empty), "nowhere", work_pool_name="gone")
+        client.delete_work_pool("gone")
+        without = config.model_copy(update={"workers": WorkersConfig(training=f"{empty.name}/nowhere")})
+        with pytest.raises(InputError, match="has no work pool any more; bring it back with `tucano infra apply`"):
+            train_elsewhere(without, pipeline_run, all_given(config), fresh=None)
+        client.delete_deployment(made_here)
+
+
 @pytest.mark.parametrize("lost", ["note", "policy", "altered policy", "torn note", "altered record"])
-def test_where_they_are_not_whole_the_training_is_asked_for(config: Config, tmp_path: Path, lost: str) -> None:
+def test_where_they_are_not_whole_the_training_is_asked_for(
+    config: Config, pipeline_run: str, tmp_path: Path, lost: str
+) -> None:
     given = all_given(config)
     there = elsewhere(config, tmp_path / "there")
     policy = made(there, "policy", "trained")
@@ -164,15 +272,17 @@ def test_where_they_are_not_whole_the_training_is_asked_for(config: Config, tmp_
             text = policy.record.model_copy(update={"files": {"another": policy.record.files["file"]}})
             record.write_text(text.model_dump_json(), encoding="utf-8")
     with pytest.raises(InputError, match=r"no deployment training/nowhere.*tucano infra apply"):
-        train_elsewhere(config, "0" * 32, given, fresh=None)
+        train_elsewhere(config, pipeline_run, given, fresh=None)
 
 
-def test_a_run_that_wants_all_made_anew_does_not_take_what_was_trained_before(config: Config, tmp_path: Path) -> None:
+def test_a_run_that_wants_all_made_anew_does_not_take_what_was_trained_before(
+    config: Config, pipeline_run: str, tmp_path: Path
+) -> None:
     given = all_given(config)
     there = elsewhere(config, tmp_path / "there")
     answer_for(asked_for(config, given), {7: made(there, "policy", "trained")}, open_shared(there))
     with pytest.raises(InputError, match="no deployment"):
-        train_elsewhere(config, "0" * 32, given, fresh="a run")
+        train_elsewhere(config, pipeline_run, given, fresh="a run")
 
 
 def test_a_worker_with_other_code_or_configuration_refuses_the_training(config: Config, tmp_path: Path) -> None:

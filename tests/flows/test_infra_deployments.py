@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from prefect.workers.process import ProcessWorker
 
-from flows.infra_deployments import absolute_config, wanted_deployment
+from flows.absolute_config import absolute_config
+from flows.infra_deployments import wanted_deployment
 from flows.infra_files import Deployment, read_declared
 from schemas.config import REPOSITORY, Config
 from schemas.errors import InputError
@@ -55,24 +56,8 @@ def test_a_slip_is_one_sentence_with_the_deployments_name(config: Config, change
     assert "\n" not in str(caught.value)
 
 
-def test_no_path_of_the_configuration_depends_on_where_a_worker_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    overrides = [
-        "state.root=state",
-        "state.mirror=mirror",
-        "state.artifacts=gs://bucket/prefix",
-        "state.mlflow=sqlite:///mlflow.db",
-        "audit.sheet=sheet.csv",
-        "audit.rollouts=rollouts.jsonl",
-        "monitor.logs=logs",
-    ]
-    config = absolute_config(load_config("local", overrides))
-    assert config.state.root == tmp_path / "state"
-    assert config.state.mirror == str(tmp_path / "mirror")
-    assert config.state.artifacts == "gs://bucket/prefix"
-    assert config.state.mlflow == f"sqlite:///{tmp_path / 'mlflow.db'}"
-    assert (config.audit.sheet, config.audit.rollouts) == (tmp_path / "sheet.csv", tmp_path / "rollouts.jsonl")
-    assert config.monitor.logs == tmp_path / "logs"
-    assert absolute_config(config) == config
+def test_a_template_without_variables_takes_none(config: Config) -> None:
+    thing = wanted_deployment(declared(work_pool={"name": "cpu"}), config, {"variables": {}})
+    assert thing.document["job_variables"] == {}
+    with pytest.raises(InputError, match="the pool cpu has no job variable command"):
+        wanted_deployment(declared(), config, {"variables": {}})

@@ -24,6 +24,7 @@ from prefect.runtime import flow_run
 from prefect.states import AwaitingRetry, Cancelling
 
 from flows import rescheduling
+from flows.infra_files import read_declared
 from flows.rescheduling import INTERRUPTIONS_ALIKE, rescheduled
 from schemas.config import REPOSITORY
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
@@ -191,6 +192,14 @@ def test_the_automations_are_prefects_and_speak_to_one_another() -> None:
     attempts = crashed["trigger"]["match"]["prefect.run-count"]
     assert attempts == [str(number) for number in range(1, len(attempts) + 1)]
     assert lost["trigger"]["match_related"] == crashed["trigger"]["match_related"]
+
+
+def test_no_deployments_run_is_lost_for_good() -> None:
+    document = yaml.safe_load(AUTOMATIONS.read_text(encoding="utf-8"))
+    for automation in document["automations"]:
+        looked_at = automation["trigger"]["match_related"]["prefect.resource.id"]
+        for deployment in read_declared(REPOSITORY).deployments:
+            assert {f"prefect.tag.{tag}" for tag in deployment.tags} & set(looked_at), deployment.name
 
 
 def _wait(engine: "subprocess.Popen[bytes]", condition: Callable[[], bool]) -> None:

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -11,11 +13,12 @@ import psutil
 import pytest
 from filelock import FileLock
 
-from flows.server import session_server
+from flows.server import reachable, session_server
 from flows.session import LOCK_FILE, session
 from schemas.config import Config
 from schemas.errors import InputError
 from schemas.profiles import load_config
+from tests.answering_server import answering
 
 
 def _config(root: Path) -> Config:
@@ -44,6 +47,43 @@ def test_a_nearly_full_disk_is_refused_before_work_starts(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="GB free and the run needs"), session(_config(tmp_path), bytes_needed=10**18):
         pass
     assert not (tmp_path / "prefect").exists()
+
+
+def refusal(root: Path) -> str:
+    with pytest.raises(InputError) as refused, session(_config(root), bytes_needed=0):
+        pass
+    return str(refused.value)
+
+
+@pytest.mark.integration
+def test_a_server_that_does_not_take_the_key_is_told_before_work_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with answering({"/api/health": (200, "true"), "/api/flows/filter": (401, "")}) as server:
+        monkeypatch.setenv("PREFECT_API_URL", f"{server.url}/api")
+        assert "asks for a key, and none is set (401)" in refusal(tmp_path)
+
+
+def test_a_server_that_is_not_there_is_told_without_its_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://admin:se@cret@127.0.0.1:9/api")
+    assert refusal(tmp_path).startswith("no Prefect server answers at PREFECT_API_URL=http://127.0.0.1:9/api;")
+
+
+def test_what_speaks_another_language_is_no_server() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def greet() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(b"SSH-2.0-OpenSSH_9\r\n")
+
+        greeter = threading.Thread(target=greet)
+        greeter.start()
+        assert not reachable(f"http://127.0.0.1:{listener.getsockname()[1]}/api")
+        greeter.join()
 
 
 @pytest.mark.integration

@@ -1,0 +1,68 @@
+"""A connection to a Prefect server, and what its refusals mean to a person."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from flows.server import shown
+from schemas.errors import InputError
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
+
+KEYS = "PREFECT_API_AUTH_STRING=USER:PASSWORD for a server of your own, or PREFECT_API_KEY for Prefect Cloud"
+MOST_SHOWN = 300
+"""Characters of the server's own words."""
+
+
+@contextmanager
+def connected(address: str) -> Iterator["SyncPrefectClient"]:
+    """Talk to a server.
+
+    Raises:
+        InputError: It does not take our key, fails, is changed by somebody else while it is read, or answers as no
+            Prefect server does.
+    """
+    import httpx
+    from prefect.client.orchestration import get_client
+    from prefect.exceptions import PrefectException
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    try:
+        with temporary_settings({PREFECT_API_URL: address}), get_client(sync_client=True) as client:
+            yield client
+    except (httpx.HTTPError, PrefectException, ValueError) as error:
+        raise InputError(refusal(error, address)) from None
+
+
+def refusal(error: Exception, address: str, *, read_before: bool = False) -> str:
+    """Say in a sentence what a failed request means.
+
+    Args:
+        error: Of the request.
+        address: The server's.
+        read_before: The server has answered already, so that what it does not know has gone since.
+    """
+    import httpx
+    from prefect.exceptions import PrefectException
+
+    where = f"the Prefect server at {shown(address)}"
+    # For some codes Prefect has exceptions of its own, around the one that says what happened.
+    read_before = read_before or isinstance(error, PrefectException)
+    error = getattr(error, "http_exc", error)
+    if not isinstance(error, httpx.HTTPStatusError):
+        what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        return f"{where} cannot be talked to ({what}); correct PREFECT_API_URL, or try again"
+    code = error.response.status_code
+    if read_before and code in {httpx.codes.NOT_FOUND, httpx.codes.CONFLICT}:
+        return f"{where} was changed by somebody else meanwhile ({code}: {error.response.text[:MOST_SHOWN]})"
+    if code == httpx.codes.UNAUTHORIZED:
+        given = [name for name in ("PREFECT_API_AUTH_STRING", "PREFECT_API_KEY") if name in os.environ]
+        why = f"does not take what {' and '.join(given)} says" if given else "asks for a key, and none is set"
+        return f"{where} {why} ({code}); set {KEYS}"
+    if code == httpx.codes.FORBIDDEN:
+        return f"{where} forbids it ({code}: {error.response.text[:MOST_SHOWN]}); a key that may is set by {KEYS}"
+    if code == httpx.codes.NOT_FOUND:
+        return f"{where} is none, or too old ({code} for {error.request.url.path}); correct PREFECT_API_URL"
+    return f"{where} answers {code}: {error.response.text[:MOST_SHOWN]}"
