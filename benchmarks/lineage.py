@@ -64,11 +64,12 @@ def _complete(root: Path, profile: str) -> Iterator[str]:
     decisions = (root / "artifacts").glob(f"promotion/*/content/{DECISION_FILE}")
     decision = max(decisions, key=lambda file: file.stat().st_mtime)
     version = str(json.loads(decision.read_bytes())["version"])
+    store = ArtifactStore(root / "artifacts")
+    policy = store.record(store.record(decision.parents[1].name).inputs["policy"])
     queries = [_query(root, profile, version)]
     document = queries[0].document
     found = {node["key"] for node in document["nodes"]} & artifacts
-    dataset = next(node["key"] for node in document["nodes"] if node["kind"] == "dataset")
-    table = pl.read_parquet(root / "artifacts" / "dataset" / dataset / "content" / "data" / "train.parquet")
+    table = pl.read_parquet(store.path(policy.inputs["dataset"]) / "data" / "train.parquet")
     rows = set(table["prompt_id"])
     reached = rows & set(document["rows"]["train"])
     chosen = random.Random(SEED).sample(table.to_dicts(), min(ROWS, table.height))
@@ -156,7 +157,8 @@ def _flipped(root: Path) -> Iterator[str]:
 @contextmanager
 def _one_flipped_bit(file: Path, generator: random.Random) -> Iterator[None]:
     before = file.read_bytes()
-    content = bytearray(before)
+    # An empty file has no bit to flip: it gets one.
+    content = bytearray(before or b"\0")
     content[generator.randrange(len(content))] ^= 1 << generator.randrange(8)
     file.chmod(0o644)
     file.write_bytes(content)

@@ -123,12 +123,14 @@ class _Made:
         self.notes: list[str] = []
         self.training = self._training()
         self.records: dict[ArtifactKind, ArtifactRecord] = {}
-        waiting = [sha256]
+        waiting, roles = [sha256], set[str]()
         while waiting:
             record = self._record(waiting.pop())
             if record is not None and record.kind not in self.records:
                 self.records[record.kind] = record
-                waiting += record.inputs.values()
+                # What the policy was made of itself: its audit's sheet may be of another dataset, base and prompts.
+                waiting += [source for role, source in record.inputs.items() if role not in roles]
+                roles |= record.inputs.keys()
         for kind, record in self.records.items():
             if not record.sources or not record.config:
                 self._note(f"{kind} {record.sha256[:12]} is too old to tell its sources and configuration")

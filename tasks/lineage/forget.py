@@ -9,7 +9,7 @@ from schemas.errors import InputError
 from tasks.lineage.identified_tables import PEOPLE, PROMPTS, IdentifiedTable, read_identified_tables
 from tasks.lineage.inventory import Inventory, short
 from tasks.lineage.models import ModelVersion, read_versions
-from tasks.lineage.reach import doubts_of, learned_from, possibly_reached
+from tasks.lineage.reach import TRAIN_FILE, doubts_of, learned_from, possibly_reached
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,6 +38,25 @@ POSSIBLE_ACTIONS: Final[Mapping[ArtifactKind, str]] = {
     "promotion": "its model may have learned from the rows: serve another unless you know better",
 }
 POSSIBLE_ACTION: Final = "it may hold the rows, or what a model answered that learned from them: remove it"
+CHECKPOINTS_NOTE: Final = (
+    "the mirror keeps checkpoints of the trainings on these rows, also of those that never ended and left no policy; "
+    "remove the folders of those trainings there too"
+)
+MLFLOW_NOTE: Final = (
+    "MLflow keeps copies of reports, and of completions that people score, with the runs of these artifacts"
+)
+WORK_NOTE: Final = (
+    "work and artifacts/drafts in the state folder keep what interrupted answers, sheets and trainings had sampled; "
+    "run them to their end, or empty both folders while nothing runs"
+)
+SHARED_NOTE: Final = (
+    "where state.artifacts is set, that place keeps copies of prompts, datasets and policies until prune finds them "
+    "old; empty it while no training is under way"
+)
+TRAINER_NOTE: Final = (
+    "where workers.training is set, the machine that trains keeps such copies in a state folder of its own; run this "
+    "command there too, with --set state.root=FOLDER/trainer"
+)
 
 
 @dataclass(frozen=True)
@@ -116,6 +135,7 @@ def reached(inventory: Inventory, identifier: str) -> Reached:
     prompts = _with_paraphrases(tables, of_person)
     theirs = _matches(tables, known | dict.fromkeys(PROMPTS, prompts))
     rows = {(table.record.sha256, table.file): found.height for table, found in theirs}
+    in_training = any(file == TRAIN_FILE for _, file in rows)
     learned = learned_from(records, rows)
     possible = possibly_reached(records, doubts) - learned
     versions = read_versions(inventory)
@@ -131,7 +151,7 @@ def reached(inventory: Inventory, identifier: str) -> Reached:
         models=models,
         possible_models=tuple(name for name in _models(versions, possible) if name not in models),
         notes=(
-            *_notes(tables, kinds, known, learned | possible),
+            *_notes(tables, kinds, known, in_checkpoints=in_training or bool(learned | possible)),
             *_monitoring_notes(inventory),
             *doubts.values(),
             *_unnamed_versions(inventory, versions, learned | possible),
@@ -270,7 +290,8 @@ def _notes(
     tables: Sequence[IdentifiedTable],
     kinds: Sequence[IdentifierKind],
     known: Mapping[str, set[str]],
-    learned: set[str],
+    *,
+    in_checkpoints: bool,
 ) -> list[str]:
     notes = []
     if "customer_unique_id" not in kinds:
@@ -281,12 +302,6 @@ def _notes(
             "sql_qa, insights and push prompts name nobody, and some count over a whole store: they change with it, "
             "and are not listed"
         )
-    if learned:
-        notes.append(
-            "the mirror keeps checkpoints of these policies, and of trainings that never ended; remove the folders of "
-            "those trainings there too"
-        )
-    notes.append(
-        "MLflow keeps copies of reports, and of completions that people score, with the runs of these artifacts"
-    )
-    return notes
+    if in_checkpoints:
+        notes.append(CHECKPOINTS_NOTE)
+    return [*notes, MLFLOW_NOTE, WORK_NOTE, SHARED_NOTE, TRAINER_NOTE]

@@ -78,8 +78,9 @@ class Recorder:
             tracking_uri: `sqlite:///FILE`, or the address of an MLflow server.
             artifact_root: Folder of the runs' files, for an experiment that is new; None where a server has its own.
             experiment: Name of the experiment.
-            state: Who records, where several write to one store: a machine and its state folder. Only whoever has the
-                same ends the runs that a killed process left running.
+            state: Who records, where several write to one store: the path of the state folder, which no two machines
+                that share a store may both use. Only whoever has the same ends the runs that a killed process left
+                running.
 
         Raises:
             InputError: The store cannot be opened or written, its server refuses or does not answer, or the experiment

@@ -7,7 +7,11 @@ prompt only how models were judged, and one in quarantine nothing.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
+
+import polars as pl
+from polars.exceptions import PolarsError
 
 from schemas.artifact import ArtifactKind
 from tasks.lineage.graph import Edge, Graph, Node
@@ -25,6 +29,12 @@ READERS: Final[Mapping[str, tuple[ArtifactKind, ...]]] = {
 """Which artifacts are made of the rows of a split."""
 SHEETS: Final[tuple[ArtifactKind, ...]] = ("sheet", "audit")
 """Artifacts that hold rollouts for people to score."""
+STORE_COLUMNS: Final[Mapping[str, str]] = {
+    "customer": "customer_unique_id",
+    "order": "order_id",
+    "review": "review_id",
+}
+"""The column of a store's tables that names an origin, by its kind."""
 
 
 def row_graph(
@@ -58,6 +68,40 @@ def row_graph(
     return walked.joined(_sampled(inventory, below, reached, read_trainings)).joined(_judged(inventory, made, below))
 
 
+def store_graph(inventory: Inventory, artifacts: Graph, origins: Sequence[Origin]) -> Graph:
+    """Return the prompts in whose stores some reviews, orders or customers stand, whatever was made of them.
+
+    Args:
+        inventory: The store.
+        artifacts: All artifacts.
+        origins: The reviews, orders and customers.
+    """
+    named: dict[str, list[Origin]] = {}
+    edges: dict[Edge, None] = {}
+    for record in inventory.of_kind("prompts"):
+        for name, digest in record.files.items():
+            if name.startswith("store/") and name.endswith(".csv"):
+                if digest not in named:
+                    named[digest] = _named_in(inventory.folder(record.sha256) / name, origins)
+                edges |= {Edge(origin.key, record.sha256, "in its store"): None for origin in named[digest]}
+    return Graph({}, tuple(edges)).joined(artifacts.part(edge.target for edge in edges))
+
+
+def _named_in(path: Path, origins: Sequence[Origin]) -> list[Origin]:
+    """Return those of some origins that a store's table names; one that cannot be read names none."""
+    try:
+        table = pl.scan_csv(path, infer_schema=False)
+        there = set(table.collect_schema().names())
+        return [
+            origin
+            for origin in origins
+            if (column := STORE_COLUMNS[origin.kind]) in there
+            and origin.identifier in table.select(column).collect()[column]
+        ]
+    except (OSError, PolarsError):
+        return []
+
+
 def origins_of(rows: Iterable[PlacedRow]) -> list[Origin]:
     """Return whom prompts were made of, by what each is made of most nearly: the review, the order or the person."""
     found: dict[Origin, None] = {}
@@ -73,8 +117,7 @@ def _prompt_graph(rows: Sequence[PlacedRow], scrubbed: Sequence[tuple[str, str]]
     """Return prompts with whom they are of, what they paraphrase, and what scrubbing made of them."""
     nodes: dict[str, Node] = {}
     edges: list[Edge] = []
-    became = dict(scrubbed)
-    cleaned = set(became.values())
+    cleaned = {after for _, after in scrubbed}
     for row in rows:
         key = f"prompt:{row.prompt_id}"
         facts = {"task": row.task or "unknown", "source": row.source or "unknown"}

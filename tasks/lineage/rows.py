@@ -1,6 +1,7 @@
 """The rows of prompts and datasets: where a prompt, or what was made of a review, an order or a customer, is kept."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,8 @@ ORIGIN: Final = ("task", "source", "customer_id", "order_id", "review_id")
 PROMPTS: Final = "prompts"
 QUARANTINE: Final = "quarantine"
 _COLUMNS: Final = ("prompt_id", *ORIGIN, "parent_id")
+_TEXTS: Final = ("system", "prompt")
+_PLACEHOLDER: Final = re.compile(r"\[[A-Z]+\]")
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def with_kin(inventory: Inventory, rows: Sequence[PlacedRow]) -> tuple[list[Plac
     """Return rows with those of their paraphrases, of what they paraphrase, and of what scrubbing made of them.
 
     The id of a prompt is its content: scrubbed of personal data, it has another one. The two are known for each other
-    by their origin, the same people's.
+    by their origin, the same people's, and by all of their texts that scrubbing leaves as it is.
 
     Returns:
         The rows, and of each prompt that scrubbing changed the id that it had and the one that it has in a dataset.
@@ -126,19 +129,52 @@ def _of_the_same_people(inventory: Inventory, rows: Sequence[PlacedRow]) -> list
 def _scrubbed(inventory: Inventory, rows: Sequence[PlacedRow]) -> list[tuple[str, str]]:
     """Pair what is in prompts and not in their dataset with what is there instead."""
     placed = _places(rows)
+    pairs = {
+        (before.prompt_id, after.prompt_id)
+        for after in rows
+        if after.place != PROMPTS
+        for before in rows
+        if before.artifact in _beside(inventory, after)
+        and before.origin == after.origin
+        and before.prompt_id not in placed[after.artifact]
+        and after.prompt_id not in placed[before.artifact]
+    }
+    texts = _texts(inventory, {prompt_id for pair in pairs for prompt_id in pair})
     return sorted(
-        {
-            (before.prompt_id, after.prompt_id)
-            for after in rows
-            if after.place != PROMPTS
-            for before in rows
-            if before.artifact in _beside(inventory, after)
-            and before.origin == after.origin
-            and (before.parent_id is None) == (after.parent_id is None)
-            and before.prompt_id not in placed[after.artifact]
-            and after.prompt_id not in placed[before.artifact]
-        }
+        (before, after)
+        for before, after in pairs
+        if {before, after} <= texts.keys() and _may_become(texts[before], texts[after])
     )
+
+
+def _texts(inventory: Inventory, prompt_ids: Collection[str]) -> dict[str, tuple[str | None, ...]]:
+    """Return the texts of some prompts, in the order of `_TEXTS`."""
+    if not prompt_ids:
+        return {}
+    queries = [
+        pl.scan_parquet(path, glob=False)
+        .filter(pl.col("prompt_id").is_in(sorted(prompt_ids)))
+        .select("prompt_id", *_TEXTS)
+        for _, _, path in _tables(inventory)
+    ]
+    return {prompt_id: tuple(texts) for table in _collected(queries) for prompt_id, *texts in table.iter_rows()}
+
+
+def _may_become(before: Iterable[str | None], after: Iterable[str | None]) -> bool:
+    """Tell whether texts are the same but for what scrubbing puts placeholders for."""
+    return all(
+        one == other if one is None or other is None else re.fullmatch(_pattern(other), one, re.DOTALL) is not None
+        for one, other in zip(before, after, strict=True)
+    )
+
+
+def _pattern(scrubbed: str) -> str:
+    """Return an expression of the texts that scrubbing may have made this one of."""
+    first, *others = map(re.escape, _PLACEHOLDER.split(scrubbed))
+    if not others:
+        return first
+    # Without a way back: the first place where a part stands is as good as any other, and the last part ends the text.
+    return first + "".join(f"(?>.+?{part})" for part in others[:-1]) + f".+{others[-1]}"
 
 
 def _places(rows: Sequence[PlacedRow]) -> dict[str, set[str]]:

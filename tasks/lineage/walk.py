@@ -17,7 +17,7 @@ from tasks.lineage.graph import Graph
 from tasks.lineage.inventory import Inventory, short
 from tasks.lineage.models import ModelVersion, version_graph
 from tasks.lineage.references import Reference, ReferenceKind, Registered, find_reference
-from tasks.lineage.row_walk import origins_of, row_graph
+from tasks.lineage.row_walk import origins_of, row_graph, store_graph
 from tasks.lineage.stores import origin_graph
 from tasks.lineage.trainings import ReadTrainings, training_graph
 
@@ -126,7 +126,9 @@ class Walker:
     def _graph(self, reference: Reference, read_trainings: ReadTrainings) -> Graph:
         if reference.kind in {"prompt", "origin"}:
             rows = row_graph(self._inventory, self._all, reference.rows, read_trainings)
-            return origin_graph(self._inventory, [*reference.origins, *origins_of(reference.rows)]).joined(rows)
+            people = origin_graph(self._inventory, [*reference.origins, *origins_of(reference.rows)])
+            stores = store_graph(self._inventory, self._artifacts, reference.origins)
+            return people.joined(rows).joined(stores)
         graph = self._all.around(*reference.keys)
         for record in self._inventory.of_kind("policy"):
             if record.sha256 in graph.nodes:

@@ -124,6 +124,14 @@ def test_a_flipped_byte_is_found_by_verify_with_3(own: World) -> None:
     assert tucano(own, own.made["audit"].sha256[:8], "--verify").returncode == 3
 
 
+@pytest.mark.parametrize("reference", ["rev3", "ord3"])
+def test_verify_hashes_the_store_of_what_no_prompt_was_made_of(own: World, reference: str) -> None:
+    assert "1 artifacts are what their records say" in tucano(own, reference, "--verify").stderr
+    store = ArtifactStore(own.root).path(own.made["synthesize"].sha256) / "store"
+    (store / "olist_customers_dataset.csv").unlink()
+    assert tucano(own, reference, "--verify").returncode == 3
+
+
 def test_a_deleted_artifact_is_told_and_found_by_verify(own: World) -> None:
     shutil.rmtree(own.root / "base" / own.made["base"].sha256)
     ended = tucano(own, "1")

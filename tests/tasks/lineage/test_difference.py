@@ -38,13 +38,15 @@ def train(
     audit: dict[str, Any] | None = None,
     seed: int = 1,
     weights: str = "",
+    sheet: ArtifactRecord | None = None,
 ) -> str:
     """Make a policy and what it was made of; what is the same content is the same artifact, with its first record."""
     tables = {f"data/{name}.parquet": split(tasks) for name, tasks in (rows or ROWS).items()}
     told = {"sources": CODE if code is None else code, "config": CONFIG if config is None else config}
     dataset = commit(store, "dataset", tables, **told)
     summary = json.dumps({"seed": seed, "audit": audit or AUDIT})
-    audited = commit(store, "audit", {"audit.json": json.dumps(audit or AUDIT)}, **told)
+    drawn = {} if sheet is None else {"sheet": sheet}
+    audited = commit(store, "audit", {"audit.json": json.dumps(audit or AUDIT)}, drawn, **told)
     inputs = {"dataset": dataset, "audit": audited}
     learned = f"{weights} {dataset.sha256} {told}"
     return commit(store, "policy", {"training.json": summary, "weights": learned}, inputs, **told).sha256
@@ -70,6 +72,31 @@ def test_rows_are_counted_by_split_and_task(store: ArtifactStore) -> None:
         RowCounts("validation", "extraction", 1, 0, 0),
         RowCounts("test", "churn", 0, 1, 0),
     )
+
+
+@pytest.fixture
+def scored(store: ArtifactStore) -> ArtifactRecord:
+    """A sheet of an earlier retraining, that people scored once for all that follow."""
+    dataset = commit(store, "dataset", {"data/train.parquet": split({"churn": ["old"]})}, sources=CODE, config=CONFIG)
+    return commit(store, "sheet", {"sheet.csv": "s"}, {"dataset": dataset}, sources=CODE, config=CONFIG)
+
+
+def test_policies_are_compared_by_their_own_data_and_not_by_that_of_their_audits_sheet(
+    store: ArtifactStore, scored: ArtifactRecord
+) -> None:
+    one = train(store, rows={"train": {"churn": ["a", "b"]}}, sheet=scored)
+    other = train(store, rows={"train": {"churn": ["c"]}}, sheet=scored)
+    assert differences(store, one, other).data == (RowCounts("train", "churn", 2, 1, 0),)
+
+
+def test_no_other_data_stands_for_that_which_is_gone(store: ArtifactStore, scored: ArtifactRecord) -> None:
+    one = train(store, rows={"train": {"churn": ["a"]}}, sheet=scored)
+    other = train(store, rows={"train": {"churn": ["c"]}}, sheet=scored)
+    gone = store.path(store.record(other).inputs["dataset"]).parent
+    gone.rename(gone.with_name("0" * 64))
+    found = differences(store, one, other)
+    assert found.data == (RowCounts("train", "churn", 1, 0, 0),)
+    assert any("has no artifact" in note for note in found.notes)
 
 
 def test_a_file_that_several_artifacts_were_made_by_is_told_once(store: ArtifactStore) -> None:

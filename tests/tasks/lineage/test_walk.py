@@ -1,17 +1,23 @@
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from schemas.errors import InputError
+from schemas.prompts import SPLITS, PromptRow
 from tasks.lineage.walk import Lineage
+from tests.prompt_tables import prompt_table, write_prompts
+from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.lineage.small_world import (
     ANA,
     BIA,
     HELD_OUT,
     MODEL,
     NOBODYS,
+    OF_ANA,
     PARAPHRASE,
     SCRUBBED,
     TRAINED,
@@ -155,6 +161,53 @@ def test_a_prompt_that_scrubbing_gave_another_id_is_followed(world: World, refer
     assert side(back, f"prompt:{WITH_PHONE.prompt_id}") == side(back, "review:rev2") == "before"
 
 
+def test_what_scrubbing_made_of_each_of_several_prompts_is_told_apart(own: World) -> None:
+    texts = {
+        "Ligue (11) 91234-5678. Chegou (bem) e não quebrou": "Ligue [TELEFONE]. Chegou (bem) e não quebrou",
+        "Escreva a ana@loja.com ou (11) 91234-5678.\nQuebrou": "Escreva a [EMAIL] ou [TELEFONE].\nQuebrou",
+        "Meu CPF 529.982.247-25": "Meu CPF [CPF]",
+    }
+    before = [prompt_row("sentiment", text, **OF_ANA) for text in texts]
+    after = [prompt_row("sentiment", text, **OF_ANA) for text in texts.values()]
+    curated(own, before, after)
+    pairs = {(key_of(one), key_of(other)) for one, other in zip(before, after, strict=True)}
+    assert scrubbed(own.walk("rev1")) == pairs
+    for row in (before[1], after[1]):
+        assert scrubbed(own.walk(row.prompt_id)) == {(key_of(before[1]), key_of(after[1]))}
+
+
+def test_all_that_scrubbing_made_of_a_prompt_was_made_of_that_prompt(own: World) -> None:
+    text = "Ligue (11) 91234-5678, ou escreva a ana@loja.com"
+    before = prompt_row("sentiment", text, **OF_ANA)
+    by_older_code = prompt_row("sentiment", text.replace("(11) 91234-5678", "[TELEFONE]"), **OF_ANA)
+    by_newer_code = prompt_row("sentiment", "Ligue [TELEFONE], ou escreva a [EMAIL]", **OF_ANA)
+    curated(own, [before], [by_older_code], [by_newer_code])
+    walked = own.walk("rev1")
+    for after in (by_older_code, by_newer_code):
+        assert [edge.role for edge in walked.graph.before[key_of(after)]] == ["scrubbed"]
+
+
+def curated(world: World, prompts: list[PromptRow], *train: list[PromptRow]) -> None:
+    """Add prompts, and a dataset of them for each training split."""
+    made = commit(world.root, "prompts", lambda folder: write_prompts(prompts, folder / "prompts.parquet"), "p", {})
+    for rows in train:
+
+        def fill(folder: Path, rows: list[PromptRow] = rows) -> None:
+            for split in SPLITS:
+                write_prompts(rows if split == "train" else [], folder / "data" / f"{split}.parquet")
+            prompt_table([]).with_columns(reason=pl.lit("")).write_parquet(folder / "quarantine.parquet")
+
+        commit(world.root, "dataset", fill, "d", {"prompts": made.sha256})
+
+
+def key_of(row: PromptRow) -> str:
+    return f"prompt:{row.prompt_id}"
+
+
+def scrubbed(lineage: Lineage) -> set[tuple[str, str]]:
+    return {(edge.source, edge.target) for edge in lineage.graph.edges if edge.role == "scrubbed"}
+
+
 def test_a_customer_leads_to_all_orders_reviews_and_prompts(world: World) -> None:
     for reference in (BIA, "cus2"):
         walked = world.walk(reference)
@@ -164,10 +217,31 @@ def test_a_customer_leads_to_all_orders_reviews_and_prompts(world: World) -> Non
         assert f"prompt:{TRAINED.prompt_id}" not in reached
 
 
-def test_a_review_of_which_no_prompt_was_made_leads_to_nothing(world: World) -> None:
-    walked = world.walk("rev3")
-    assert side(walked, "order:ord3") == "before"
-    assert not walked.graph.led_to("review:rev3")
+@pytest.mark.parametrize("reference", ["rev3", "ord3", "cus3"])
+def test_what_no_prompt_was_made_of_leads_to_the_prompts_whose_store_has_it(world: World, reference: str) -> None:
+    walked = world.walk(reference)
+    prompts = world.made["synthesize"].sha256
+    (subject,) = walked.subjects
+    assert role(walked, subject, prompts) == {"in its store"}
+    assert {key for key in walked.graph.led_to(subject) if ":" not in key} == {prompts}
+    assert walked.graph.nodes[prompts].facts["store"] == "3 orders, 3 reviews"
+
+
+def test_only_stores_that_have_a_row_are_said_to_have_it(own: World) -> None:
+    commit(own.root, "prompts", with_orders("ord1", "ord2"), "p", {})
+    same = commit(own.root, "prompts", with_orders("ord3"), "q", {})
+    walker = own.walker()
+    assert set(walker.artifacts(walker.find("ord3"))) == {own.made["synthesize"].sha256, same.sha256}
+
+
+def with_orders(*orders: str) -> Callable[[Path], object]:
+    def fill(folder: Path) -> None:
+        write_prompts([NOBODYS], folder / "prompts.parquet")
+        (folder / "store").mkdir()
+        table = pl.DataFrame({"order_id": orders, "customer_id": ["cus1"] * len(orders)})
+        table.write_csv(folder / "store" / "olist_orders_dataset.csv")
+
+    return fill
 
 
 def test_no_text_of_a_shopper_is_in_what_is_told(world: World) -> None:
