@@ -35,7 +35,7 @@ test: $(READY)  ## Run every test.
 test-fast: $(READY)  ## Run the tests that need no server, child process or whole pipeline.
 	$(BIN)/python -m pytest -m "not integration and not e2e and not deployed" $(IN_PROCESSES)
 
-test-deployed: $(READY)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; 20 minutes.
+test-deployed: $(READY)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; some 15 minutes each.
 	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py
 
 lint: $(READY)  ## Ruff, mypy and import-linter.

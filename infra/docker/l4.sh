@@ -13,6 +13,8 @@ set -euo pipefail
 
 # shellcheck source=infra/docker/tending.sh
 source "$(dirname "$0")/tending.sh"
+# shellcheck source=infra/docker/google.sh
+source "$(dirname "$0")/google.sh"
 POOL=${L4_POOL:-l4-spot}
 PAUSE=${L4_SECONDS_BETWEEN_LOOKS:-30}
 LOOKS_WITHOUT_RUNS=${L4_LOOKS_WITHOUT_RUNS:-20}
@@ -23,7 +25,6 @@ LOOKS_TO_START=${L4_LOOKS_TO_START:-80}
 LOOKS_OF_REST=${L4_LOOKS_OF_REST:-720}
 # A server that is away, for an update or for good, says nothing of its runs; the machine costs money all the same.
 LOOKS_WITHOUT_ANSWER=${L4_LOOKS_WITHOUT_ANSWER:-120}
-METADATA=${GCE_METADATA_HOST:-metadata.google.internal}
 COMPUTE=${L4_COMPUTE_URL:-https://compute.googleapis.com/compute/v1}
 
 say() { echo "$(date --utc +%FT%TZ) l4: $*" >&2; }
@@ -44,20 +45,11 @@ JSON
     ) "$PREFECT_API_URL/flow_runs/count" <<<"$credentials"
 }
 
-field() { # of the JSON object on stdin
-    python3 -c 'import json, sys
-value = json.load(sys.stdin)
-for name in sys.argv[1:]:
-    value = value[name]
-print(value)' "$@"
-}
-
 group() { # asks the group, or tells it with "POST /resize?size=N"
-    local token
-    token=$(curl --fail --silent --show-error --max-time 10 --header 'Metadata-Flavor: Google' \
-        "http://$METADATA/computeMetadata/v1/instance/service-accounts/default/token" | field access_token) || return 1
+    local bearer
+    bearer=$(token) || return 1
     curl --fail --silent --show-error --max-time 30 --request "$1" --config - \
-        "$COMPUTE/$L4_GROUP${2:-}" <<<"header = \"Authorization: Bearer $token\"
+        "$COMPUTE/$L4_GROUP${2:-}" <<<"header = \"Authorization: Bearer $bearer\"
 header = \"Content-Length: 0\""
 }
 

@@ -34,23 +34,25 @@ resource "google_project_iam_member" "resize" {
   member  = each.value
 }
 
-resource "google_project_iam_member" "logs" {
-  for_each = {
-    server = google_service_account.server.member
-    l4     = google_service_account.l4.member
-  }
-
+# The small machine's log is Docker's own.
+resource "google_project_iam_member" "l4_logs" {
   project = var.project
   role    = "roles/logging.logWriter"
-  member  = each.value
+  member  = google_service_account.l4.member
 }
 
-# People reach the machines through Google's tunnel, under their own names.
+# People reach the small machine through Google's tunnel, under their own names. The L4 they need not reach: what it says
+# is in Cloud Logging.
 resource "google_project_iam_member" "operators" {
   for_each = {
     for pair in setproduct(
       var.operators,
-      ["roles/compute.osAdminLogin", "roles/compute.viewer", "roles/iap.tunnelResourceAccessor"],
+      [
+        "roles/compute.osAdminLogin",
+        "roles/compute.viewer",
+        "roles/iap.tunnelResourceAccessor",
+        "roles/logging.viewer",
+      ],
     ) : join(" ", pair) => { member = pair[0], role = pair[1] }
   }
 

@@ -10,7 +10,7 @@ resource "google_project_service" "used" {
       "secretmanager.googleapis.com",
       "storage.googleapis.com",
     ],
-    var.vertex ? ["aiplatform.googleapis.com"] : [],
+    var.vertex ? ["aiplatform.googleapis.com", "servicenetworking.googleapis.com"] : [],
   ))
 
   service            = each.value

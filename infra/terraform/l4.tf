@@ -47,6 +47,7 @@ resource "google_compute_instance_template" "l4" {
     tucano-prefect         = "http://${google_compute_address.server.address}:4200/api"
     tucano-prefect-secret  = "${google_secret_manager_secret.team["tucano-prefect-auth"].id}/versions/latest"
     tucano-mlflow-secret   = "${google_secret_manager_secret.team["tucano-mlflow-password"].id}/versions/latest"
+    tucano-mlflow-pages    = var.mlflow_pages
   }
 
   lifecycle {

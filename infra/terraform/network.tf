@@ -45,7 +45,7 @@ resource "google_compute_firewall" "tunnel" {
   network = google_compute_network.team.id
   # The addresses of Google's Identity-Aware Proxy.
   source_ranges           = ["35.235.240.0/20"]
-  target_service_accounts = [google_service_account.server.email, google_service_account.l4.email]
+  target_service_accounts = [google_service_account.server.email]
 
   allow {
     protocol = "tcp"

@@ -23,14 +23,10 @@ resource "google_artifact_registry_repository" "images" {
   depends_on = [google_project_service.used]
 }
 
-resource "google_artifact_registry_repository_iam_member" "pulls" {
-  for_each = {
-    server = google_service_account.server.member
-    l4     = google_service_account.l4.member
-  }
-
+# The small machine builds its images itself.
+resource "google_artifact_registry_repository_iam_member" "l4_pulls" {
   location   = google_artifact_registry_repository.images.location
   repository = google_artifact_registry_repository.images.name
   role       = "roles/artifactregistry.reader"
-  member     = each.value
+  member     = google_service_account.l4.member
 }

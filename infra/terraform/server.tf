@@ -41,6 +41,9 @@ resource "google_compute_instance" "server" {
     startup-script         = file("${path.module}/scripts/server-startup.sh")
   }
 
+  # Its first start installs packages.
+  depends_on = [google_compute_router_nat.team]
+
   lifecycle {
     # A newer image would mean another machine, and this one holds the databases.
     ignore_changes = [boot_disk[0].initialize_params[0].image]

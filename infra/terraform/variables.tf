@@ -32,6 +32,12 @@ variable "image_tag" {
   default     = "latest"
 }
 
+variable "mlflow_pages" {
+  description = "Where people's browsers find MLflow, for the links on Prefect's pages: MLFLOW_PAGES of compose.env."
+  type        = string
+  default     = "http://localhost:5000"
+}
+
 variable "vertex" {
   description = "Let the small machine run trainings as jobs of Vertex AI, instead of the instance group."
   type        = bool
@@ -39,7 +45,7 @@ variable "vertex" {
 }
 
 variable "operators" {
-  description = "Who may reach the machines through Google's tunnel, such as user:ana@example.com."
+  description = "Who may reach the small machine through Google's tunnel and read logs, such as user:ana@example.com."
   type        = set(string)
   default     = []
 }

@@ -1,6 +1,6 @@
 """A team's set-up, whole: deployed by one command, killed in training, brought back by nobody, and promoted.
 
-It takes some ten minutes, so `make test` leaves it out: `make test-deployed` runs it.
+It takes some 15 minutes on each database, so `make test` leaves it out: `make test-deployed` runs it.
 """
 
 import json

@@ -6,8 +6,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from prefect.server.events.actions import SendNotification
 from prefect.server.events.schemas.automations import EventTrigger
 from prefect.server.events.schemas.events import ReceivedEvent
+from prefect.server.schemas.responses import FlowRunResponse
+from prefect.server.utilities.user_templates import render_user_template_sync
+from prefect.settings import PREFECT_UI_URL, temporary_settings
 
 from flows.infra_automations import wanted_automation
 from flows.infra_files import read_declared
@@ -127,3 +131,75 @@ def test_a_refusal_is_told_once_wherever_it_was_said(events: list[ReceivedEvent]
 )
 def test_what_is_no_refusal_of_a_retraining_is_told_to_nobody(event: ReceivedEvent) -> None:
     assert not EventTrigger.model_validate(SHIPPED["gate-refused"][1]["trigger"]).covers(event)
+
+
+HELD = ReceivedEvent.model_validate(
+    {
+        "occurred": datetime.now(UTC),
+        "event": "tucano.held",
+        "id": uuid4(),
+        "resource": {
+            "prefect.resource.id": "tucano.promotion.7",
+            "prefect.resource.name": "tucano2-commerce version 7",
+        },
+        "payload": {"reason": "sql_qa: worse by 0.08"},
+    }
+)
+
+
+def suspended(state: str, tag: str) -> ReceivedEvent:
+    """Return what the server emits where a run with a tag gets a state."""
+    return ReceivedEvent.model_validate(
+        {
+            "occurred": datetime.now(UTC),
+            "event": f"prefect.flow-run.{state}",
+            "id": uuid4(),
+            "resource": {"prefect.resource.id": f"prefect.flow-run.{uuid4()}", "prefect.state-name": state},
+            "related": [{"prefect.resource.id": f"prefect.tag.{tag}", "prefect.resource.role": "tag"}],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "event", "told"),
+    [
+        ("promotion-held", HELD, True),
+        ("promotion-held", ended("retrain", "GateRefused: the reward audit says no"), False),
+        ("scores-awaited", suspended("Suspended", "retrain"), True),
+        ("scores-awaited", suspended("Suspended", "monitor"), False),
+        ("scores-awaited", suspended("Completed", "retrain"), False),
+        ("gate-refused", HELD, False),
+    ],
+)
+def test_people_are_told_at_once_of_a_model_that_is_held_and_of_a_sheet_that_waits(
+    name: str, event: ReceivedEvent, told: bool
+) -> None:
+    trigger = EventTrigger.model_validate(SHIPPED[name][1]["trigger"])
+    assert trigger.immediate
+    assert trigger.covers(event) is told
+
+
+@pytest.mark.parametrize(
+    ("name", "event", "words"),
+    [
+        ("promotion-held", HELD, ["tucano2-commerce version 7 is held back", "sql_qa: worse by 0.08"]),
+        (
+            "scores-awaited",
+            suspended("Suspended", "retrain"),
+            ["retrain-2026-06-06-seed42 waits for", "artifact audit-sheet"],
+        ),
+    ],
+    ids=["held", "awaited"],
+)
+def test_a_notification_says_what_and_why_and_where_people_see_it(
+    name: str, event: ReceivedEvent, words: list[str]
+) -> None:
+    # As the server does: with the run that the event is of, or came from.
+    run = FlowRunResponse(id=uuid4(), flow_id=uuid4(), name="retrain-2026-06-06-seed42", labels={})
+    action = SHIPPED[name][1]["actions"][0]
+    notification = SendNotification(block_document_id=uuid4(), subject=action["subject"], body=action["body"])
+    with temporary_settings({PREFECT_UI_URL: "http://localhost:4200"}):
+        context = {"event": event, "flow_run": run}
+        text = "\n".join(render_user_template_sync(each, context) for each in (notification.subject, notification.body))
+    assert [word for word in words if word not in text] == []
+    assert text.endswith(f" http://localhost:4200/runs/flow-run/{run.id}")

@@ -40,6 +40,8 @@ def test_the_repository_deploys_what_a_team_leaves_running() -> None:
         "retrain-lost",
         "retrain-crashed",
         "gate-refused",
+        "promotion-held",
+        "scores-awaited",
         "model-drifted",
     }
 

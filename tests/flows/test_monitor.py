@@ -1,16 +1,22 @@
 """The monitor flow: the champion's logs scored and kept, its drift told once, and every want said in a sentence."""
 
+import json
 import shutil
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID, uuid4
 
 import polars as pl
 import pytest
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
+from prefect.events.schemas.automations import AutomationCore
 
-from flows import monitor as flow
-from flows.monitor import Monitored, monitor
+from flows.monitor import DRIFT_EVENT, Monitored, _scrubbed, monitor
 from schemas.config import Config
 from schemas.errors import InputError
 from tasks.lineage.artifacts import ArtifactStore
@@ -32,13 +38,46 @@ def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield shared
 
 
+@dataclass(frozen=True)
+class Retraining:
+    """A deployment that an automation of the server starts for each event, as `model-drifted` does."""
+
+    client: SyncPrefectClient
+    deployment: UUID
+    automation: UUID
+
+    def started(self, least: int) -> list[dict[str, str]]:
+        """Return what the runs that were started were told of, once there are so many."""
+        wanted = DeploymentFilter(id=DeploymentFilterId(any_=[self.deployment]))
+        while len(found := self.client.read_flow_runs(deployment_filter=wanted)) < least:
+            time.sleep(0.05)
+        return [run.parameters for run in found]
+
+    def waits(self, *, enabled: bool) -> None:
+        """Switch the automation on or off."""
+        (self.client.resume_automation if enabled else self.client.pause_automation)(self.automation)
+
+
+@pytest.fixture
+def retraining(prefect_server: str) -> Iterator[Retraining]:
+    with SyncPrefectClient(prefect_server) as client:
+        deployment = client.create_deployment(client.create_flow_from_name("retrain"), f"retrain-{uuid4()}")
+        start = {"type": "run-deployment", "source": "selected", "deployment_id": str(deployment)}
+        told = {"model": "{{ event.resource.id }}", "payload": "{{ event.payload | tojson }}"}
+        trigger = {"type": "event", "posture": "Reactive", "expect": ["tucano.drift"], "threshold": 1, "within": 0}
+        automation = client.create_automation(
+            AutomationCore.model_validate(
+                {"name": "on-drift", "trigger": trigger, "actions": [{**start, "parameters": told}]}
+            )
+        )
+        yield Retraining(client, deployment, automation)
+        client.delete_automation(automation)
+        client.delete_deployment(deployment)
+
+
 @pytest.fixture(autouse=True)
-def events(world: World, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Keep what would be sent: a server's answer to it is Prefect's. Nothing was told before."""
+def _nothing_was_told(world: World) -> None:
     shutil.rmtree(world.root / "alarms", ignore_errors=True)
-    sent: list[dict[str, Any]] = []
-    monkeypatch.setattr(flow, "emit_event", lambda name, **event: sent.append({"event": name, **event}))
-    return sent
 
 
 def lines(days: range, **values: Any) -> list[dict[str, Any]]:
@@ -55,7 +94,7 @@ def run(world: World, path: Path, config: Config | None = None) -> Monitored:
 
 
 def test_logs_are_kept_scrubbed_with_the_lineage_of_their_champion(
-    world: World, tmp_path: Path, events: list[dict[str, Any]]
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     logs = write_log(tmp_path / "log.jsonl", [*lines(range(4)), *lines(range(1), completion=f"{PUSH} CPF {CPF}")])
     monitored = run(world, logs)
@@ -71,22 +110,30 @@ def test_logs_are_kept_scrubbed_with_the_lineage_of_their_champion(
     again = run(world, logs)
     assert again.stage.reused
     assert again.found == monitored.found
-    assert not events
+    assert DRIFT_EVENT not in capsys.readouterr().err
 
 
-def test_drift_is_told_once_for_each_alarm(world: World, tmp_path: Path, events: list[dict[str, Any]]) -> None:
+def test_drift_is_told_once_for_each_alarm(
+    world: World, tmp_path: Path, retraining: Retraining, capsys: pytest.CaptureFixture[str]
+) -> None:
     bad = write_log(tmp_path / "log.jsonl", [*lines(range(3, 8)), *lines(range(3), completion=GARBAGE)])
     monitored = run(world, bad)
     assert monitored.drifted
-    (event,) = events
-    assert event["event"] == "tucano.drift"
-    assert event["resource"]["prefect.resource.id"] == f"tucano.model.{MODEL}"
-    assert event["payload"]["artifact"] == monitored.stage.record.sha256
-    assert event["payload"]["reasons"] == monitored.found["drift"]["reasons"]
+    (event,) = retraining.started(1)
+    assert event["model"] == f"tucano.model.{MODEL}"
+    payload = json.loads(event["payload"])
+    assert payload["artifact"] == monitored.stage.record.sha256
+    assert payload["reasons"] == monitored.found["drift"]["reasons"]
+    assert "for which the server's automation on-drift waits" in capsys.readouterr().err
     run(world, bad)
     # Another day's logs hold the same alarms.
     run(world, write_log(tmp_path / "log.jsonl", [*lines(range(3, 9)), *lines(range(3), completion=GARBAGE)]))
-    assert len(events) == 1
+    assert capsys.readouterr().err.count("told before; no event is sent") == 2
+    assert len(retraining.started(1)) == 1
+    # Rolled back to, it serves anew.
+    world.serves_since(datetime.now(UTC) - timedelta(days=50))
+    run(world, bad)
+    assert len(retraining.started(2)) == 2
 
 
 def test_logs_that_are_changed_between_hashing_and_reading_are_not_kept(
@@ -106,16 +153,44 @@ def test_logs_that_are_changed_between_hashing_and_reading_are_not_kept(
     assert {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")} == before
 
 
-def test_an_event_that_could_not_be_sent_is_sent_by_the_next_run(
-    world: World, tmp_path: Path, events: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+def test_an_event_that_the_server_does_not_take_is_sent_by_the_next_run(
+    world: World,
+    tmp_path: Path,
+    retraining: Retraining,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     bad = write_log(tmp_path / "log.jsonl", lines(range(5), completion=f"{GARBAGE} Atenciosamente."))
+    request = SyncPrefectClient.request
+
+    def elsewhere(client: SyncPrefectClient, method: Any, path: Any, **options: Any) -> Any:
+        where: Any = "/nowhere" if path == "/events" else path
+        return request(client, method, where, **options)
+
     with monkeypatch.context() as patch:
-        patch.setattr(flow, "emit_event", lambda *_, **__: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            run(world, bad)
+        patch.setattr(SyncPrefectClient, "request", elsewhere)
+        assert run(world, bad).drifted
+    said = capsys.readouterr().err
+    assert "the event tucano.drift could not be sent: the Prefect server at http://127.0.0.1" in said
+    assert "the next run sends it again" in said
     assert run(world, bad).stage.reused
-    assert len(events) == 1
+    assert len(retraining.started(1)) == 1
+
+
+def test_an_event_for_which_no_automation_waits_is_sent_again(
+    world: World, tmp_path: Path, retraining: Retraining, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # As on the server of a session's own.
+    retraining.waits(enabled=False)
+    bad = write_log(tmp_path / "log.jsonl", lines(range(5), completion=f"{GARBAGE} Abraços."))
+    for _ in range(2):
+        run(world, bad)
+        assert "no automation of this run's Prefect server waits" in capsys.readouterr().err
+    retraining.waits(enabled=True)
+    run(world, bad)
+    assert len(retraining.started(1)) == 1
+    run(world, bad)
+    assert "told before" in capsys.readouterr().err
 
 
 def test_what_is_wanting_is_said(world: World, tmp_path: Path) -> None:
@@ -144,5 +219,5 @@ def test_a_champion_whose_answers_are_lost_is_named(world: World, tmp_path: Path
 
 def test_scrubbing_leaves_what_it_is_given(world: World) -> None:
     texts = pl.Series("t", [f"meu CPF é {CPF}", "nada"])
-    assert flow._scrubbed(texts).to_list() == ["meu CPF é [CPF]", "nada"]
+    assert _scrubbed(texts).to_list() == ["meu CPF é [CPF]", "nada"]
     assert texts.to_list() == [f"meu CPF é {CPF}", "nada"]

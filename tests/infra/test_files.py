@@ -3,18 +3,17 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
-import hcl2
 import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+from flows.pages import PAGES_VARIABLE
 from flows.session import configure_prefect
 from schemas.config import REPOSITORY
 from schemas.profiles import load_config
@@ -22,7 +21,6 @@ from schemas.profiles import load_config
 INFRA = REPOSITORY / "infra"
 SCRIPTS = sorted(INFRA.rglob("*.sh"))
 DOCKERFILES = sorted(INFRA.glob("docker/*.Dockerfile"))
-TERRAFORM = sorted(INFRA.glob("terraform/*.tf"))
 COMPOSE = INFRA / "compose.yaml"
 YAML = [COMPOSE, INFRA / "work_pools.yaml", REPOSITORY / "prefect.yaml", *sorted(INFRA.glob("automations/*.yaml"))]
 # Lines as long as the code's, and no line that only says that a document begins.
@@ -37,22 +35,6 @@ def lint(*command: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def blocks(sort: str, kind: str) -> dict[str, Any]:
-    """Return the resources of a kind, or all variables, of all Terraform files, by name."""
-    found: dict[str, Any] = {}
-    for file in TERRAFORM:
-        for block in hcl2.loads(file.read_text(encoding="utf-8")).get(sort, []):
-            for label, body in block.items():
-                named = body if sort == "resource" else {label: body}
-                if sort == "variable" or unquoted(label) == kind:
-                    found |= {unquoted(key): value for key, value in named.items()}
-    return found
-
-
-def unquoted(label: str) -> str:
-    return label.strip('"')
-
-
 def compose() -> dict[str, Any]:
     document = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
     assert isinstance(document, dict)
@@ -63,10 +45,11 @@ def test_the_commands_that_people_are_told_to_apply_with_are_configurations() ->
     text = (INFRA / "README.md").read_text(encoding="utf-8").replace("\\\n", " ")
     commands = re.findall(r"tucano infra apply --profile (\S+)(.*)", text)
     assert [profile for profile, _ in commands] == ["local", "l4"]
-    handed = [
-        load_config(profile, re.findall(r"--set (\S+)", settings)).workers.training for profile, settings in commands
-    ]
-    assert handed == [None, "training/train"]
+    configs = [load_config(profile, re.findall(r"--set (\S+)", settings)) for profile, settings in commands]
+    assert [config.workers.training for config in configs] == [None, "training/train"]
+    # The monitoring reads what is outside of the container.
+    assert {config.monitor.logs for config in configs} == {Path("/data/logs")}
+    assert "${DATA:-./data}:/data:ro" in compose()["services"]["worker"]["volumes"]
 
 
 def test_shell_scripts_pass_shellcheck_and_can_be_started() -> None:
@@ -82,17 +65,6 @@ def test_dockerfiles_pass_hadolint() -> None:
 
 def test_yaml_files_pass_yamllint() -> None:
     lint("yamllint", "--strict", "--config-data", YAML_RULES, *map(str, YAML))
-
-
-@pytest.mark.skipif(shutil.which("terraform") is None, reason="no terraform on this machine")
-def test_terraform_files_are_formatted() -> None:
-    done = subprocess.run(
-        ["terraform", f"-chdir={INFRA / 'terraform'}", "fmt", "-check", "-recursive"],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.stem)
@@ -134,6 +106,20 @@ def test_every_secret_of_the_servers_comes_from_the_environment_and_is_asked_for
         for name, value in service.get("environment", {}).items():
             if re.search("PASSWORD|SECRET|AUTH", name):
                 assert re.fullmatch(r"\$\{\w+(:\?[^}]+)?\}", value), name
+
+
+def test_the_links_on_prefects_pages_lead_to_where_peoples_browsers_find_the_servers() -> None:
+    services = compose()["services"]
+    assert services["worker"]["environment"][PAGES_VARIABLE] == "${MLFLOW_PAGES:-http://localhost:5000}"
+    assert services["prefect"]["environment"]["PREFECT_UI_URL"] == "${PREFECT_PAGES:-http://localhost:4200}"
+    template = json.loads((INFRA / "pools" / "vertex.json").read_text(encoding="utf-8"))
+    assert template["job_configuration"]["env"][PAGES_VARIABLE] == "{{ mlflow_pages }}"
+    assert template["variables"]["properties"]["mlflow_pages"]["default"] == "http://localhost:5000"
+
+
+def test_no_log_of_a_service_grows_for_ever() -> None:
+    services = compose()["services"]
+    assert [name for name, service in services.items() if service.get("logging") != {"driver": "local"}] == []
 
 
 def test_the_servers_listen_on_loopback_unless_told_otherwise_and_only_when_their_database_does() -> None:
@@ -180,10 +166,15 @@ def test_what_stages_returned_outlives_a_container_where_commands_look_for_it(
 
 def test_every_volume_file_and_image_of_compose_is_there() -> None:
     document = compose()
+    ignored = (REPOSITORY / ".gitignore").read_text(encoding="utf-8").splitlines()
     for name, service in document["services"].items():
         for volume in service.get("volumes", []):
-            source = volume.split(":")[0]
-            assert source in document["volumes"] or (INFRA / source).is_file(), (name, source)
+            # What people may put elsewhere stands in a folder that they make, and git never keeps.
+            given = re.match(r"\$\{\w+:-(\./\w+)\}:", volume)
+            source = given[1] if given else volume.split(":")[0]
+            is_ignored = f"infra/{source.removeprefix('./')}/" in ignored
+            there = is_ignored if given else (INFRA / source).is_file()
+            assert source in document["volumes"] or there, (name, source)
         if "build" in service:
             assert (REPOSITORY / service["build"]["dockerfile"]).is_file(), name
         for part in service.get("command", []):
@@ -195,103 +186,10 @@ def test_workers_work_on_the_pools_that_prefect_is_given() -> None:
         pool["name"] for pool in yaml.safe_load((INFRA / "work_pools.yaml").read_text(encoding="utf-8"))["work_pools"]
     }
     assert compose()["services"]["worker"]["command"][-1] in pools
-    assert re.search(r"L4_POOL:-([\w-]+)", (INFRA / "docker" / "l4.sh").read_text(encoding="utf-8")) is not None
-    assert "l4-spot" in pools
-
-
-def test_the_bucket_is_closed_versioned_and_never_loses_what_is_live() -> None:
-    bucket = blocks("resource", "google_storage_bucket")["state"]
-    assert bucket["uniform_bucket_level_access"] is True
-    assert unquoted(bucket["public_access_prevention"]) == "enforced"
-    assert bucket["versioning"][0]["enabled"] is True
-    rules = bucket["lifecycle_rule"]
-    deleting = [rule for rule in rules if unquoted(rule["action"][0]["type"]) == "Delete"]
-    assert deleting
-    for rule in deleting:
-        assert "days_since_noncurrent_time" in rule["condition"][0]
-        assert unquoted(rule["condition"][0]["with_state"]) == "ARCHIVED"
-
-
-def test_accounts_have_narrow_roles_and_no_keys() -> None:
-    members = [
-        *blocks("resource", "google_project_iam_member").values(),
-        *blocks("resource", "google_storage_bucket_iam_member").values(),
-    ]
-    roles = {unquoted(str(member["role"])) for member in members}
-    assert not {role for role in roles if re.search(r"roles/(owner|editor|.*[aA]dmin)$", role)}
-    assert blocks("resource", "google_service_account_key") == {}
-    custom = blocks("resource", "google_project_iam_custom_role")["resize"]["permissions"]
-    assert {unquoted(name).rpartition(".")[0] for name in custom} == {"compute.instanceGroupManagers"}
-
-
-def test_terraforms_state_holds_no_secret() -> None:
-    assert blocks("resource", "google_secret_manager_secret")
-    assert blocks("resource", "google_secret_manager_secret_version") == {}
-    assert not [name for name in blocks("variable", "") if re.search("password|secret|auth", name)]
-
-
-def test_the_l4_is_one_spot_machine_that_sizes_itself() -> None:
-    template = blocks("resource", "google_compute_instance_template")["l4"]
-    assert unquoted(template["machine_type"]) == "g2-standard-4"
-    assert unquoted(template["scheduling"][0]["provisioning_model"]) == "SPOT"
-    assert "access_config" not in template["network_interface"][0]
-    group = blocks("resource", "google_compute_instance_group_manager")["l4"]
-    assert group["target_size"] == 0
-    assert "target_size" in str(group["lifecycle"][0]["ignore_changes"])
-
-
-def test_start_up_scripts_read_only_what_terraform_sets() -> None:
-    script = (INFRA / "terraform" / "scripts" / "l4-startup.sh").read_text(encoding="utf-8")
-    metadata = blocks("resource", "google_compute_instance_template")["l4"]["metadata"]
-    read = set(re.findall(r"attribute (tucano-[\w-]+)", script))
-    assert read == {unquoted(name) for name in metadata if unquoted(name).startswith("tucano-")}
-
-
-APIS = {
-    "google_artifact_registry_repository": "artifactregistry",
-    "google_compute": "compute",
-    "google_project_iam_custom_role": "iam",
-    "google_project_iam_member": "cloudresourcemanager",
-    "google_secret_manager": "secretmanager",
-    "google_service_account": "iam",
-    "google_storage": "storage",
-}
-
-
-def test_every_api_that_is_used_is_enabled_before() -> None:
-    text = "\n".join(file.read_text(encoding="utf-8") for file in TERRAFORM)
-    resources = dict(re.findall(r'^resource "(\w+)" "\w+" \{$()', text, re.MULTILINE))
-    enabled = set(re.findall(r'"(\w+)\.googleapis\.com"', text))
-    del resources["google_project_service"]
-    for kind in resources:
-        needed = [api for prefix, api in APIS.items() if kind.startswith(prefix)]
-        assert needed, kind
-        assert set(needed) <= enabled, kind
-    # To write logs, and to reach a machine through the tunnel, is in a role only.
-    assert {"logging", "iap"} <= enabled
-
-
-def test_every_resource_waits_until_the_apis_are_enabled() -> None:
-    text = "\n".join(file.read_text(encoding="utf-8") for file in TERRAFORM)
-    bodies = {
-        f"{kind}.{name}": body
-        for kind, name, body in re.findall(r'^resource "(\w+)" "(\w+)" \{\n(.*?)^\}', text, re.MULTILINE | re.DOTALL)
-    }
-    assert len(bodies) == len(re.findall(r'^resource "', text, re.MULTILINE))
-    waiting = {"google_project_service.used"}
-    while True:
-        more = {name for name, body in bodies.items() if any(re.search(rf"\b{other}\b", body) for other in waiting)}
-        if more <= waiting:
-            break
-        waiting |= more
-    assert set(bodies) == waiting
-
-
-def test_every_variable_of_terraform_is_used_and_told() -> None:
-    text = "\n".join(file.read_text(encoding="utf-8") for file in TERRAFORM)
-    for name, body in blocks("variable", "").items():
-        assert body["description"], name
-        assert f"var.{name}" in text, name
+    texts = {file.name: file.read_text(encoding="utf-8") for file in (INFRA / "docker").iterdir()}
+    assert set(re.findall(r"L4_POOL:-([\w-]+)", texts["l4.sh"])) == {"l4-spot"} <= pools
+    assert set(re.findall(r"L4_POOL=([\w-]+)", texts["worker-cpu.Dockerfile"])) <= pools
+    assert set(re.findall(r'"--pool", "([\w-]+)"', texts["vertex.Dockerfile"])) == {"l4-spot"}
 
 
 def test_a_job_of_vertex_ai_is_one_spot_l4_and_carries_no_secret() -> None:
@@ -307,3 +205,9 @@ def test_a_job_of_vertex_ai_is_one_spot_l4_and_carries_no_secret() -> None:
     # Otherwise the worker's own would stand in the job's description.
     assert configuration["env"]["PREFECT_API_AUTH_STRING"] is None
     assert configuration["env"]["PREFECT_API_KEY"] is None
+    # What people are told to give is all that has no default.
+    told = re.findall(r"```yaml\n(.*?)```", (INFRA / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert [set(yaml.safe_load(text)) for text in told] == [set(variables["required"])]
+    # One after another; the final report's training took that long.
+    hours = 22.6 * len(load_config("l4", []).train.seeds)
+    assert variables["properties"]["maximum_run_time_hours"]["default"] > hours

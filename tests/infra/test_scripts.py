@@ -359,6 +359,20 @@ def test_a_machine_that_google_takes_back_leaves_the_groups_size_so_that_another
     assert "size 0" not in lines
 
 
+@pytest.mark.parametrize("fails", ["", "docker compose"], ids=["there", "missing"])
+def test_the_small_machine_installs_what_compose_needs_where_any_of_it_is_missing(cloud: Cloud, fails: str) -> None:
+    variables = environment(cloud) | {"STUB_FAILS": fails}
+    for name in ("apt-get", "docker"):
+        stub = Path(variables["PATH"].partition(":")[0]) / name
+        stub.write_text(COMMANDS, encoding="utf-8")
+        stub.chmod(0o755)
+    script = REPOSITORY / "infra" / "terraform" / "scripts" / "server-startup.sh"
+    code, _, told = finish(start(str(script), variables=variables))
+    assert code == 0, told
+    installed = [line for line in cloud.lines() if line.startswith("apt-get")]
+    assert installed == (["apt-get update", "apt-get install"] if fails else [])
+
+
 @pytest.mark.parametrize("script", [("worker.sh", "l4-spot"), ("l4.sh", "work")], ids=["cpu", "l4"])
 def test_a_container_that_is_asked_to_end_waits_for_a_run_that_saves_its_work(
     cloud: Cloud, script: tuple[str, ...]

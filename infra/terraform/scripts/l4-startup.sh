@@ -49,6 +49,7 @@ image=$(attribute tucano-image)
 prefect=$(attribute tucano-prefect)
 prefect_secret=$(attribute tucano-prefect-secret)
 mlflow_secret=$(attribute tucano-mlflow-secret)
+mlflow_pages=$(attribute tucano-mlflow-pages)
 group=$(attribute tucano-group)
 mkdir -p "$HOME"
 
@@ -78,6 +79,7 @@ work() { # runs the container until it ends, and says whether it ended well
         --env PREFECT_API_AUTH_STRING_SECRET="$prefect_secret" \
         --env MLFLOW_TRACKING_USERNAME=worker \
         --env MLFLOW_TRACKING_PASSWORD_SECRET="$mlflow_secret" \
+        --env MLFLOW_PAGES="$mlflow_pages" \
         --env L4_GROUP="$group" \
         "$image" &&
         [[ $(docker wait tucano) == 0 ]]
