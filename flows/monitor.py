@@ -11,15 +11,15 @@ from typing import Any, Final
 import polars as pl
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
-from prefect.events import emit_event
-from prefect.events.worker import EventsWorker
+from prefect.events import Event, EventTrigger
 from prefect.runtime import flow_run
+from prefect.settings import PREFECT_API_URL
 
 from flows.console import say
 from flows.pages import linked_to_mlflow
+from flows.prefect_connection import connected
 from flows.registry import open_registry
 from flows.rescheduling import rescheduled
-from flows.session import SECONDS_TO_DRAIN
 from flows.stage import Stage, StageResult, config_digest, open_recorder, open_store, run_stage
 from schemas.artifact import ArtifactRecord
 from schemas.config import Config
@@ -44,7 +44,7 @@ SECONDS_TO_REST: Final = 60.0
 """How long a run that was interrupted rests."""
 DRIFT_EVENT: Final = "tucano.drift"
 TOLD_FOLDER: Final = "alarms"
-"""Of the state: the alarms that the event was sent for, so that each starts one retraining, also after a kill."""
+"""Of the state: the alarms that a server was told of, so that each starts one retraining, also after a kill."""
 SOURCES: Final = (
     "schemas",
     "flows/monitor.py",
@@ -254,18 +254,21 @@ def _show(config: Config, result: StageResult) -> None:
 def _tell(config: Config, champion: Champion, result: StageResult, drift: Mapping[str, Any]) -> None:
     """Send the event that starts a retraining, once for each alarm of each champion until it is over.
 
-    It is marked as sent after it was: killed in between, it is sent twice, and never not at all.
+    It is marked as sent once a server has it on which an automation waits for it. Killed before that, or where the
+    server does not take it or has no such automation, as a session's own seldom has, the next run sends it again.
     """
-    told = Told(config.state.root / TOLD_FOLDER, champion.names[0], result.record.inputs["evaluation"])
+    evaluation = result.record.inputs["evaluation"]
+    told = Told(config.state.root / TOLD_FOLDER, champion.names[0], evaluation, champion.promoted_at)
     alarms = alarms_of(drift)
     new = told.new(alarms)
     if not new:
         if alarms:
             say("drift: these alarms were told before; no event is sent")
         return
-    emit_event(
-        DRIFT_EVENT,
+    event = Event(
+        event=DRIFT_EVENT,
         resource={"prefect.resource.id": f"tucano.model.{champion.model}", "tucano.version": champion.version},
+        related=[{"prefect.resource.id": f"prefect.flow-run.{flow_run.id}", "prefect.resource.role": "flow-run"}],
         payload={
             "alarms": new,
             "reasons": list(drift["reasons"]),
@@ -273,7 +276,35 @@ def _tell(config: Config, champion: Champion, result: StageResult, drift: Mappin
             "artifact": result.record.sha256,
         },
     )
-    # The event is only queued until then.
-    EventsWorker.drain_all(timeout=SECONDS_TO_DRAIN)
+    try:
+        waiting = _sent(event)
+    except InputError as error:
+        say(f"drift: the event {DRIFT_EVENT} could not be sent: {error}; the next run sends it again")
+        return
+    if not waiting:
+        say(
+            f"drift: no automation of this run's Prefect server waits for the event {DRIFT_EVENT}, so that no "
+            "retraining starts; start one with `tucano retrain`, or put the automation on a server that stays with "
+            "`tucano infra apply`, and the next run there sends the event again"
+        )
+        return
     told.keep(new)
-    say(f"drift: the event {DRIFT_EVENT} is sent, for which the server's automation starts a retraining")
+    say(f"drift: the event {DRIFT_EVENT} is sent, for which the server's automation {' and '.join(waiting)} waits")
+
+
+def _sent(event: Event) -> list[str]:
+    """Send an event, and return the names of the server's automations that wait for such a one.
+
+    `emit_event` would only queue it, and tell nobody where it gets lost.
+
+    Raises:
+        InputError: The server did not take it.
+    """
+    with connected(str(PREFECT_API_URL.value())) as client:
+        client.request("POST", "/events", json=[event.model_dump(mode="json")]).raise_for_status()
+        automations = client.read_automations()
+    return [
+        each.name
+        for each in automations
+        if each.enabled and isinstance(each.trigger, EventTrigger) and event.event in each.trigger.expect
+    ]

@@ -8,6 +8,7 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal, Self
 
+import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from schemas.faults import first_fault
@@ -21,6 +22,12 @@ _LARGEST: Final = 2**63 - 1
 """Of the whole numbers that a table's column holds."""
 FIRST_YEAR: Final = 1970
 """No answer was logged before."""
+MOST_MILLISECONDS: Final = 1e9
+"""That an answer took: eleven days."""
+MOST_DOLLARS: Final = 1e6
+"""That an answer cost: more is a mistake, and would drown what all others cost."""
+_DEEPEST: Final = 100
+"""Objects and lists of a logged reference that lie in one another."""
 
 
 class Rollout(BaseModel):
@@ -41,7 +48,8 @@ class Rollout(BaseModel):
 
     @model_validator(mode="after")
     def _reference_fits_its_task(self) -> Self:
-        _check_reference(self.task, self.reference)
+        if self.reference is not None:
+            _check_reference(self.task, self.reference)
         return self
 
 
@@ -149,9 +157,9 @@ class LoggedAnswer(BaseModel):
     """When it was asked, with its zone, such as 2026-01-31T23:59:59-03:00."""
     model_version: str | None = Field(default=None, min_length=1)
     """Which model answered, in the words of whoever serves it; NAME/VERSION tells the champion from others."""
-    latency_ms: float = Field(ge=0, allow_inf_nan=False)
+    latency_ms: float = Field(ge=0, le=MOST_MILLISECONDS, allow_inf_nan=False)
     """Milliseconds until the answer was complete."""
-    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    cost: Annotated[float, Field(ge=0, le=MOST_DOLLARS, allow_inf_nan=False)] | None = None
     """US dollars that the answer cost, where that is known by the request."""
     reference: dict[str, Any] | None = None
     """What became known of the right answer, in the shape of its task; None where nothing is."""
@@ -173,17 +181,37 @@ class LoggedAnswer(BaseModel):
 
     @model_validator(mode="after")
     def _reference_fits_its_task(self) -> Self:
-        _check_reference(self.task, self.reference)
-        try:
-            json.dumps(self.reference, allow_nan=False)
-        except ValueError:
-            raise ValueError(f"reference of {self.task}: a number in it is not finite") from None
+        if self.reference is not None:
+            check_logged_reference(self.task, self.reference)
         return self
 
 
-def _check_reference(task: TaskName, reference: dict[str, Any] | None) -> None:
-    if reference is not None:
-        try:
-            check_reference(task, reference)
-        except ValidationError as error:
-            raise ValueError(f"reference of {task}: {first_fault(error)}") from None
+def check_logged_reference(task: TaskName, reference: dict[str, Any]) -> None:
+    """Refuse a reference that has not the shape of its task, or that cannot be written as JSON again.
+
+    Raises:
+        ValueError: It has another shape, is nested too deeply, or a number in it is not finite, or too large.
+    """
+    _check_reference(task, reference)
+    if _is_deep(reference):
+        raise ValueError(f"reference of {task}: nested more than {_DEEPEST} deep; leave out what no reward reads")
+    try:
+        # Python reads whole numbers of any length, and whoever reads the reference next does not.
+        orjson.loads(json.dumps(reference, allow_nan=False))
+    except ValueError:
+        raise ValueError(f"reference of {task}: a number in it is not finite, or too large") from None
+
+
+def _is_deep(document: Any) -> bool:
+    level = [document]
+    for _ in range(_DEEPEST):
+        parts = [part for each in level for part in (each.values() if isinstance(each, dict) else each)]
+        level = [part for part in parts if isinstance(part, dict | list)]
+    return bool(level)
+
+
+def _check_reference(task: TaskName, reference: dict[str, Any]) -> None:
+    try:
+        check_reference(task, reference)
+    except ValidationError as error:
+        raise ValueError(f"reference of {task}: {first_fault(error)}") from None

@@ -1,5 +1,6 @@
 """Reads JSON Lines: one document a line, each validated, each fault named by its line."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -13,6 +14,8 @@ Document = TypeVar("Document", bound=BaseModel)
 
 _MOST_NAMED = 5
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LONGEST = 64_000_000
+"""Bytes of a line: a file that lacks its line feeds would fill the memory."""
 
 
 def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Document, ...]:
@@ -41,14 +44,20 @@ def stream_json_lines(path: Path, model: type[Document], what: str, size: int | 
         size: Only so many bytes from its beginning, where somebody is still appending to it; all of them where None.
 
     Raises:
-        InputError: The file cannot be read or is empty, or, once all lines were read, some are not such documents.
+        InputError: The file cannot be read or is empty, a line is longer than 64 MB, or, once all lines were read, some
+            are not such documents.
     """
     number, faulty, line = 0, 0, b""
     named: list[str] = []
     try:
         # Read as bytes, because only a line feed ends a JSON line: text mode would also split at a carriage return.
         with path.open("rb") as lines:
-            for number, line in enumerate(lines if size is None else _beginning(lines, size), start=1):
+            for number, line in enumerate(_beginning(lines, size), start=1):
+                if len(line) > _LONGEST:
+                    raise InputError(
+                        f"{what} {path}: line {number} is longer than {_LONGEST // 10**6} MB; write one JSON object a "
+                        "line, each with a line feed after it"
+                    )
                 try:
                     yield _read(line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, model)
                 except ValueError as error:
@@ -77,8 +86,8 @@ def _explain(error: ValueError) -> str:
     return first_fault(error) if isinstance(error, ValidationError) else str(error)
 
 
-def _beginning(lines: BinaryIO, size: int) -> Iterator[bytes]:
-    left = size
-    while left and (line := lines.readline(left)):
+def _beginning(lines: BinaryIO, size: int | None) -> Iterator[bytes]:
+    left = math.inf if size is None else size
+    while left and (line := lines.readline(int(min(left, _LONGEST + 1)))):
         left -= len(line)
         yield line

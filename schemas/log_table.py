@@ -14,13 +14,16 @@ import pandera.polars as pa
 import polars as pl
 from pandera.polars import PolarsData
 from polars.exceptions import PolarsError
-from pydantic import ValidationError
 
-from schemas.documents import FIRST_YEAR, LoggedAnswer
+from schemas.documents import (
+    FIRST_YEAR,
+    MOST_DOLLARS,
+    MOST_MILLISECONDS,
+    LoggedAnswer,
+    check_logged_reference,
+)
 from schemas.errors import InputError
-from schemas.faults import first_fault
 from schemas.json_lines import stream_json_lines
-from schemas.references import check_reference
 from schemas.rollout_tables import one_value_each
 from schemas.table_check import as_table, validate_table
 from schemas.tasks import TASK_NAMES
@@ -40,8 +43,8 @@ class ProductionLogs(pa.DataFrameModel):  # type: ignore[misc]
     completion: str = pa.Field()
     time: Annotated[pl.Datetime, "us", "UTC"] = pa.Field()
     model_version: str = pa.Field(nullable=True, str_length={"min_value": 1})
-    latency_ms: float = pa.Field(ge=0)
-    cost: float = pa.Field(nullable=True, ge=0)
+    latency_ms: float = pa.Field(in_range={"min_value": 0, "max_value": MOST_MILLISECONDS})
+    cost: float = pa.Field(nullable=True, in_range={"min_value": 0, "max_value": MOST_DOLLARS})
     reference: str = pa.Field(nullable=True)
     reward: float = pa.Field(nullable=True, in_range={"min_value": 0, "max_value": 1})
     rating: int = pa.Field(nullable=True, in_range={"min_value": 1, "max_value": 5})
@@ -50,12 +53,6 @@ class ProductionLogs(pa.DataFrameModel):  # type: ignore[misc]
         """Exactly these columns."""
 
         strict = True
-
-    @pa.check("latency_ms", "cost")  # type: ignore[untyped-decorator]
-    def finite(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """No value is infinite, or no number."""
-        verdict: pl.LazyFrame = data.lazyframe.select(pl.col(data.key).is_finite())
-        return verdict
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def one_prompt_for_each_prompt_id(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
@@ -139,9 +136,10 @@ def _check_references(table: pl.DataFrame, what: str) -> None:
     ):
         try:
             document = orjson.loads(reference)
-            if task in TASK_NAMES:
-                check_reference(task, document)
-        except ValidationError as error:
-            raise InputError(f"{what}: row {row}: reference of {task}: {first_fault(error)}") from None
         except ValueError:
             raise InputError(f"{what}: row {row}: reference is no JSON; write it as a JSON object, or null") from None
+        if task in TASK_NAMES:
+            try:
+                check_logged_reference(task, document)
+            except ValueError as error:
+                raise InputError(f"{what}: row {row}: {error}") from None

@@ -13,7 +13,7 @@ class MonitorConfig(Section):
 
     logs: Path | None = None
     """A file of logs, or a folder whose `.jsonl` and `.parquet` files are all read; the deployed flow needs it."""
-    days: int = Field(default=35, ge=1, le=400)
+    days: int = Field(default=35, ge=1, le=120)
     """Days that are looked at, back from the newest answer; what is older is counted and left out."""
     time_zone: str = "America/Sao_Paulo"
     """Whose midnight divides the days."""
@@ -22,7 +22,9 @@ class MonitorConfig(Section):
     floor_answers: int = Field(default=30, ge=2)
     """Answers of a task in a day from which on the floor is asked for."""
     days_between_false_alarms: float = Field(default=3650.0, ge=30, le=1e6)
-    """While nothing drifts, the mean time between two false alarms is this long at least, over all tasks together."""
+    """While nothing drifts, the mean time between two false alarms of drift is this long at least, over all tasks
+    together, where days are looked at as they add up; for daily runs, each over the last `days`, that is simulated
+    only. The floor's false alarms are as rare by themselves, so that both together come twice as often, at most."""
     tolerance: float = Field(default=0.02, ge=0, lt=1)
     """A loss of mean reward that is no drift."""
     workers: int = Field(default=2, ge=1, le=64)

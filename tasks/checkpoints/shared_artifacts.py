@@ -170,7 +170,7 @@ class SharedArtifacts:
         self._replace(key, content)
 
     def _replace(self, key: str, content: Path | bytes) -> None:
-        """Write an object in place of another of its name; whoever writes it at the same time may have the last word."""
+        """Write an object in place of another of its name; of two who do so at once, either may have the last word."""
         for stored in self._store.list(key):
             if stored.key == key:
                 self._store.delete(stored)

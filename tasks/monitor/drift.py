@@ -65,7 +65,8 @@ class Drift:
     floor_below: float
     """The fixed floor."""
     days_between_false_alarms: float
-    """The stated rate: while nothing drifts, mean days between two alarms of `series`, at least, all together."""
+    """The stated rate: while nothing drifts, mean days between two alarms of `series`, at least, all together; those of
+    the floor are as rare by themselves."""
     tolerance: float
     """The loss that is no drift."""
     without_baseline: tuple[str, ...]
@@ -182,7 +183,8 @@ def below_floor(
     A task whose promise is about the floor, or below it, would be an alarm every other day while it keeps its promise,
     and a task that is somewhat above it would be one by a day's luck. So the promise must be above the floor by its
     95 % interval, and the day below it by an interval as wide as the stated rate asks for: while the true means are the
-    floor or more, days of all tasks together are that low once in `days_between_false_alarms` days, at most.
+    floor or more, days of all tasks together are that low once in `days_between_false_alarms` days, at most. That is
+    beside the false alarms of the evidence, which are as rare: both together come twice as often, at most.
     """
     asked = [
         number

@@ -10,8 +10,12 @@ Of all m the one counts that leaves the smallest fortune, less a tolerance, whic
 
 The sum of the fortunes of all first days, a Shiryaev-Roberts e-detector, grows by one coin a day at most on average.
 So the chance that it reaches N coins within T days is T / N at most, for every T, and the mean time until it does is
-N / 2 days at least (Shin, Ramdas and Rinaldo, 2023, "E-detectors"). Looking daily costs nothing more. That is over all
-evaluations, lucky ones too, and is approximate only as far as Student's t of the reference is.
+N / 2 days at least (Shin, Ramdas and Rinaldo, 2023, "E-detectors"). That is over all evaluations, lucky ones too, and
+is approximate only as far as Student's t of the reference is.
+
+It holds for one sequence of days that grows, after each of which one may look. The deployment looks each day at the
+last days, and a day that leaves them changes the reference of every first day that is still in them, and so what was
+staked. For such runs it is no theorem: `python -m benchmarks.monitor --only runs` simulates how often they alarm.
 
 A day's answers are not independent where a campaign or a batch of alike prompts makes them, so a day is worth
 `DAY_ANSWERS` answers at most, however many there are (a power of 1 or less of an e-value is one too).

@@ -136,10 +136,12 @@ def rate_sentence(page: Page) -> str:
     """Say how often an alarm is false, and what the fixed rule is."""
     drift, config = page.drift, page.config
     return (
-        f"An alarm of drift comes once in {drift.days_between_false_alarms:,.0f} days or more rarely while nothing "
-        f"drifts, over all tasks together; a loss of {drift.tolerance:g} is no drift. Where the promise is "
-        f"above {config.floor:g} for certain, or none is known, a task's day of {config.floor_answers} answers or more "
-        "whose mean reward is below that by more than such a rate lets luck do is an alarm too."
+        f"While nothing drifts, an alarm of drift comes once in {drift.days_between_false_alarms:,.0f} days or more "
+        "rarely, over all tasks together, where days are looked at as they add up; that daily runs, which look at the "
+        f"last {config.days} days each, have no more is simulated only. A loss of {drift.tolerance:g} is no drift. "
+        f"Where the promise is above {config.floor:g} for certain, or none is known, a task's day of "
+        f"{config.floor_answers} answers or more whose mean reward is below that by more than luck brings about in as "
+        "many days is an alarm too, beside those of drift."
     )
 
 

@@ -1,9 +1,9 @@
 """Rewards of logged answers: each different answer scored once, by several processes, and baselines by the same rule.
 
 A reward without a reference is another number than one with it: what is known weighs in for what is not. So a task's
-answers are scored with their references only where each of them has one, and without any otherwise; and what the
-champion answered to the test split is scored in the very same way, so that like is held against like. That makes a
-change of the rewards harmless too: both sides are scored by the same code.
+answers are scored by what each of their references knows, and each of the test split's (`tasks.monitor.known_parts`).
+What the champion answered to the test split is scored in the very same way, so that like is held against like. That
+makes a change of the rewards harmless too: both sides are scored by the same code.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +23,7 @@ from tasks.commerce.parser import parse_object
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sandbox import Databases
 from tasks.monitor.baseline import Baseline
+from tasks.monitor.known_parts import with_parts
 from tasks.monitor.mean_error import standard_error
 
 KEY: Final = ("task", "prompt", "completion", "reference")
@@ -55,8 +56,8 @@ class Rewards:
     """Which reward."""
     store: Path | None
     """Folder of the store that generated SQL is run on; None: `sql_qa` cannot be scored."""
-    referenced: frozenset[str]
-    """Tasks whose answers are scored with their references."""
+    references: Mapping[TaskName, frozenset[str]]
+    """By task, the parts of the references that answers are scored by; where there is none, they are scored without."""
 
 
 class Verdict(NamedTuple):
@@ -65,12 +66,6 @@ class Verdict(NamedTuple):
     reward: float
     valid: bool | None
     """Whether its form is right: JSON and nothing else, or a query that runs; None where a task asks for no form."""
-
-
-def referenced_tasks(answers: pl.DataFrame) -> frozenset[str]:
-    """Return the tasks whose answers all have a reference."""
-    known = answers.group_by("task").agg(pl.col("reference").is_not_null().all())
-    return frozenset(known.filter(pl.col("reference"))["task"].to_list())
 
 
 def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progress: Progress = silent) -> pl.DataFrame:
@@ -82,8 +77,7 @@ def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progr
         map_chunks: Who works.
         progress: Told of the answers that are scored, of those that differ.
     """
-    counted = pl.when(pl.col("task").is_in(list(rewards.referenced))).then(pl.col("reference"))
-    answers = answers.with_columns(counted.alias("reference"))
+    answers = with_parts(answers, rewards.references)
     unread = pl.col("task").is_in(list(PROMPT_IS_UNREAD[rewards.spec]))
     read = pl.when(unread).then(pl.lit("")).otherwise(pl.col("prompt")).alias("prompt")
     keys = answers.select(KEY).with_columns(read)
@@ -179,9 +173,9 @@ def queries_run(store: Path, references: Sequence[str]) -> list[bool]:
     ]
 
 
-def kept_where(answers: pl.DataFrame, rewards: Rewards) -> tuple[pl.DataFrame, Mapping[str, int]]:
+def kept_where(answers: pl.DataFrame, spec: SpecName, store: Path | None) -> tuple[pl.DataFrame, Mapping[str, int]]:
     """Return the answers that can be scored, and how many cannot, by why."""
-    if rewards.store is not None or rewards.spec == "v4.2":
+    if store is not None or spec == "v4.2":
         return answers, {}
     kept = answers.filter(pl.col("task") != SQL_TASK)
     lost = answers.height - kept.height

@@ -22,10 +22,10 @@ from schemas.parquet import open_parquet
 from schemas.progress import Progress, silent
 from schemas.tasks import TASK_NAMES, SpecName
 from tasks.commerce.registry import reward_version
-from tasks.monitor.baseline import Baseline
 from tasks.monitor.daily import daily_figures
 from tasks.monitor.drift import Drift, find_drift
 from tasks.monitor.figures import draw, write_figures
+from tasks.monitor.known_parts import KnownParts, known_parts
 from tasks.monitor.logs import LogFiles, Logs, read_logs
 from tasks.monitor.report import Page, markdown, write_page
 from tasks.monitor.reward_counts import count_rewards
@@ -36,7 +36,6 @@ from tasks.monitor.scoring import (
     baselines_of,
     champion_answers,
     kept_where,
-    referenced_tasks,
     scored,
     without_broken_queries,
 )
@@ -137,20 +136,27 @@ def run(
     answers = scrubbed(logs.table, scrub)
     clock.lap("scrub")
     answers, broken = without_broken_queries(answers, champion.spec, champion.store, map_chunks)
-    rewards = Rewards(champion.spec, champion.store, referenced_tasks(answers))
-    answers, lost = kept_where(answers, rewards)
+    answers, lost = kept_where(answers, champion.spec, champion.store)
     left_out = {**logs.left_out, **lost}
     if not answers.height:
         raise InputError(
             f"the logs {files.path} hold no answer that can be scored: {_said(left_out)}; the champion's own name it "
             f"{' or '.join(champion.names)} in model_version, or name none"
         )
+    answered = set(answers["task"].unique())
+    tested = _tested(champion, answers, scrub, map_chunks)
+    known = known_parts(pl.concat([each.select("task", "reference") for each in (answers, tested)]))
+    rewards = Rewards(
+        champion.spec,
+        champion.store,
+        {task: parts.by_each for task, parts in known.items() if task in answered and parts.by_each},
+    )
+    clock.lap("compare the references")
     answers = scored(answers, rewards, map_chunks, progress)
     clock.lap("score")
-    baselines = _baselines(champion, rewards, scrub, map_chunks)
+    baselines = baselines_of(scored(tested, rewards, map_chunks))
     clock.lap("score the test answers again")
     daily = daily_figures(answers)
-    answered = set(answers["task"].unique())
     drift = find_drift(count_rewards(answers, [task for task in TASK_NAMES if task in answered]), baselines, config)
     cost = serving_cost(answers, prices)
     clock.lap("figures and drift")
@@ -160,13 +166,13 @@ def run(
             "spec": champion.spec,
             "version": reward_version(),
             "evaluated_with": champion.reward_version,
-            "with_references": sorted(rewards.referenced),
+            "with_references": sorted(rewards.references),
         },
         "logs": _of_logs(files, logs, answers, left_out, scrub),
         "baselines": {task: asdict(each) for task, each in baselines.items()},
         "drift": drift.document(),
         "serving": asdict(cost),
-        "notes": _notes(answers, champion, rewards, broken),
+        "notes": _notes({task: known[task] for task in TASK_NAMES if task in answered}, champion, broken),
     }
     _write(answers, daily, drift, document, config, output)
     clock.lap("write and draw")
@@ -186,14 +192,14 @@ class _Clock:
         self._since = now
 
 
-def _baselines(champion: Champion, rewards: Rewards, scrub: Scrub, map_chunks: MapChunks) -> dict[str, Baseline]:
-    """Score what the champion answered to the test split as the logs are scored, scrubbed as these are."""
-    tested, _ = kept_where(scrubbed(champion_answers(champion.answers), scrub), rewards)
+def _tested(champion: Champion, logged: pl.DataFrame, scrub: Scrub, map_chunks: MapChunks) -> pl.DataFrame:
+    """Return what the champion answered to the test split, scrubbed as the logs are."""
+    tested, _ = kept_where(scrubbed(champion_answers(champion.answers), scrub), champion.spec, champion.store)
     tested, broken = without_broken_queries(tested, champion.spec, champion.store, map_chunks)
-    if broken and SQL_TASK in rewards.referenced:
-        # Without a reference an answer is worth another number than those that have one.
+    if broken and not logged.filter(pl.col("task") == SQL_TASK)["reference"].null_count():
+        # A few would leave all the others, here and in the logs, without theirs.
         tested = tested.filter((pl.col("task") != SQL_TASK) | pl.col("reference").is_not_null())
-    return baselines_of(scored(tested, rewards, map_chunks))
+    return tested
 
 
 def _of_logs(
@@ -216,7 +222,7 @@ def _of_logs(
     }
 
 
-def _notes(answers: pl.DataFrame, champion: Champion, rewards: Rewards, broken: int) -> list[str]:
+def _notes(known: Mapping[str, KnownParts], champion: Champion, broken: int) -> list[str]:
     """Say what whoever reads the figures must know."""
     notes = []
     if champion.reward_version != reward_version():
@@ -225,13 +231,20 @@ def _notes(answers: pl.DataFrame, champion: Champion, rewards: Rewards, broken: 
             f"then, {reward_version()[:12]} now): its logs and its answers to the test split are both scored by the "
             "present ones, so that drift means the same, but the means are not those of its evaluation's report"
         )
-    alone = sorted(set(answers["task"].unique()) - rewards.referenced)
+    alone = [task for task, parts in known.items() if not parts.by_each]
     if alone:
         notes.append(
             f"{', '.join(alone)}: not every answer has a reference, so all are scored without, by their form and what "
             "the prompt itself tells, and held against the champion's test answers scored in the same way; what only a "
             "reference shows, such as a wrong sentiment, is not seen"
         )
+    for task, parts in known.items():
+        if parts.by_each and parts.by_some > parts.by_each:
+            notes.append(
+                f"{task}: not every reference, of the logs and of the champion's test answers, knows "
+                f"{', '.join(sorted(parts.by_some - parts.by_each))}, so no answer is scored by that, and what only it "
+                "shows is not seen"
+            )
     if broken:
         notes.append(
             f"the reference queries of {broken:,} answers to {SQL_TASK} do not run, and count as if none were known; "

@@ -1,13 +1,15 @@
 """Which alarms were told already, so that one drift starts one retraining, however often it is looked at.
 
 The day on which the evidence is enough moves as the days that are looked at do. So an alarm is known by what it is of:
-the champion, the evaluation that promised, and the series or the floor of a task. Once it is over it may be told again.
+the champion, since when it serves, the evaluation that promised, and the series or the floor of a task. Once it is over
+it may be told again; and so it may where a champion that another one replaced serves again, and fails again.
 """
 
 import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ class Told:
     """NAME/VERSION."""
     evaluation: str
     """The sha256 of the evaluation that promised."""
+    promoted_at: datetime | None
+    """Since when it serves; None where that is not known."""
 
     def new(self, alarms: Collection[str]) -> list[str]:
         """Return the alarms that were not told yet, and forget those that are over.
@@ -44,7 +48,8 @@ class Told:
             self._mark(alarm).touch()
 
     def _mark(self, alarm: str) -> Path:
-        told = json.dumps([self.champion, self.evaluation, alarm])
+        since = self.promoted_at and self.promoted_at.isoformat()
+        told = json.dumps([self.champion, self.evaluation, since, alarm])
         return self.folder / hashlib.sha256(told.encode()).hexdigest()
 
 

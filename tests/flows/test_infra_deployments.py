@@ -1,7 +1,6 @@
 """A deployment is refused before anything is written where its flow, its pool or its schedule would not take it."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest

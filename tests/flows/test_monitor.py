@@ -133,6 +133,7 @@ def test_drift_is_told_once_for_each_alarm(
     # Rolled back to, it serves anew.
     world.serves_since(datetime.now(UTC) - timedelta(days=50))
     run(world, bad)
+    assert "on-drift waits" in capsys.readouterr().err
     assert len(retraining.started(2)) == 2
 
 
@@ -174,6 +175,7 @@ def test_an_event_that_the_server_does_not_take_is_sent_by_the_next_run(
     assert "the event tucano.drift could not be sent: the Prefect server at http://127.0.0.1" in said
     assert "the next run sends it again" in said
     assert run(world, bad).stage.reused
+    assert "on-drift waits" in capsys.readouterr().err
     assert len(retraining.started(1)) == 1
 
 
@@ -188,6 +190,7 @@ def test_an_event_for_which_no_automation_waits_is_sent_again(
         assert "no automation of this run's Prefect server waits" in capsys.readouterr().err
     retraining.waits(enabled=True)
     run(world, bad)
+    assert "on-drift waits" in capsys.readouterr().err
     assert len(retraining.started(1)) == 1
     run(world, bad)
     assert "told before" in capsys.readouterr().err

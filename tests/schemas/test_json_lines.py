@@ -1,7 +1,10 @@
+import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from schemas import json_lines
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines, stream_json_lines
@@ -50,6 +53,25 @@ def test_a_line_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
     path.write_bytes(GOOD.model_dump_json().encode() + b"\n" + '{"prompt_id":"é"}\n'.encode("latin-1"))
     with pytest.raises(InputError, match=r"line 2: byte 15 is not UTF-8"):
         read_json_lines(path, PairedScore, "scores")
+
+
+@pytest.mark.parametrize("size", [None, 10**6])
+def test_a_file_that_lacks_its_line_feeds_is_not_read_whole(
+    tmp_path: Path, size: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, good = tmp_path / "scores.jsonl", f"{GOOD.model_dump_json()}\n"
+    monkeypatch.setattr(json_lines, "_LONGEST", len(good.encode()))
+    path.write_text(good * 2, encoding="utf-8")
+    assert len(list(stream_json_lines(path, PairedScore, "scores", size))) == 2
+    path.write_text(good + good.rstrip("\n") * 3, encoding="utf-8")
+    with pytest.raises(InputError, match=r"scores\.jsonl: line 2 is longer than 0 MB; write one JSON object a line"):
+        list(stream_json_lines(path, PairedScore, "scores", size))
+    os.truncate(path, 10**8)
+    tracemalloc.start()
+    with pytest.raises(InputError, match="line 2 is longer"):
+        list(stream_json_lines(path, PairedScore, "scores", size and 10**8))
+    assert tracemalloc.get_traced_memory()[1] < 10**6
+    tracemalloc.stop()
 
 
 def test_a_byte_order_mark_and_a_missing_last_line_feed_are_no_faults(tmp_path: Path) -> None:

@@ -29,6 +29,13 @@ def write(path: Path, *lines: dict[str, Any]) -> Path:
     return path
 
 
+def nested(depth: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(depth - 1):
+        found = [found]
+    return found
+
+
 def message(path: Path) -> str:
     with pytest.raises(InputError) as caught:
         read_production_logs(path)
@@ -46,6 +53,12 @@ def test_times_of_every_zone_are_in_utc(tmp_path: Path) -> None:
     assert "host" not in table.columns
 
 
+def test_a_reference_may_hold_more_than_is_asked_for(tmp_path: Path) -> None:
+    reference = {"product": None, "offer": None, "x": nested(99)}
+    table = read_production_logs(write(tmp_path / "log.jsonl", line(1, reference=reference)))
+    assert read_production_logs(parquet(tmp_path / "log.parquet", table)).equals(table)
+
+
 def test_a_prompt_may_be_asked_again(tmp_path: Path) -> None:
     lines = [line(1), line(2, prompt_id="p1", prompt="Crie um push 1")]
     assert read_production_logs(write(tmp_path / "log.jsonl", *lines)).height == 2
@@ -61,6 +74,7 @@ def test_a_prompt_may_be_asked_again(tmp_path: Path) -> None:
         ({"time": "9999-12-31T23:59:59-12:00"}, "line 2: time: must be a time that UTC has too"),
         ({"time": "0001-01-01T00:00:00Z"}, "line 2: time: must not be before 1970"),
         ({"reference": {"product": None, "offer": None, "n": float("nan")}}, "line 2: reference of push: a number"),
+        ({"reference": {"product": None, "offer": None, "n": 10**400}}, "line 2: reference of push: a number"),
         ({"latency_ms": -1}, "line 2: latency_ms"),
         ({"latency_ms": "812"}, "line 2: latency_ms"),
         ({"reward": 1.5}, "line 2: reward"),
@@ -71,6 +85,10 @@ def test_a_prompt_may_be_asked_again(tmp_path: Path) -> None:
         ({"request_id": ""}, "line 2: request_id"),
         ({"cost": -0.1}, "line 2: cost"),
         ({"cost": float("nan")}, "line 2: cost"),
+        ({"cost": 1e308}, "line 2: cost: Input should be less than or equal to 1000000"),
+        ({"latency_ms": 1e308}, "line 2: latency_ms: Input should be less than or equal to 1000000000"),
+        ({"reference": {"product": None, "offer": None, "x": nested(100)}}, "line 2: reference of push: nested more"),
+        ({"reference": {"product": None, "offer": None, "x": nested(400)}}, "line 2: Invalid JSON: recursion limit"),
         ({"reference": {"product": "vaso"}}, "line 2: reference of push: offer is missing"),
         ({"prompt_id": "p1"}, "row 2: not true: one prompt for each prompt id"),
     ],
@@ -117,12 +135,23 @@ def test_a_parquet_file_holds_the_same_as_json_lines(tmp_path: Path) -> None:
     [
         (pl.col("time").dt.replace_time_zone(None), "write times with their zone"),
         (pl.lit("x").alias("latency_ms"), "column latency_ms fails dtype"),
-        (pl.lit(float("nan")).alias("latency_ms"), "latency_ms fails finite"),
-        (pl.lit(float("inf")).alias("cost"), "cost fails finite"),
+        (pl.lit(float("nan")).alias("latency_ms"), "latency_ms fails in_range"),
+        (pl.lit(1e10).alias("latency_ms"), "latency_ms fails in_range"),
+        (pl.lit(float("inf")).alias("cost"), "cost fails in_range"),
+        (pl.lit(float("nan")).alias("cost"), "cost fails in_range"),
+        (pl.lit(1e308).alias("cost"), "cost fails in_range"),
         (pl.lit("{").alias("reference"), "row 1: reference is no JSON"),
         (pl.lit("[1]").alias("reference"), "row 1: reference of push"),
+        (pl.lit("null").alias("reference"), "row 1: reference of push"),
         (pl.lit('{"product": null, "offer": null, "n": NaN}').alias("reference"), "row 1: reference is no JSON"),
         (pl.lit("[" * 100_000).alias("reference"), "row 1: reference is no JSON"),
+        *(
+            (
+                pl.lit(json.dumps({"product": None, "offer": None, "x": nested(depth)})).alias("reference"),
+                "row 1: reference of push: nested more than 100 deep",
+            )
+            for depth in (100, 300, 900)
+        ),
         (pl.col("time").dt.offset_by("20000y"), "column time holds years before 1970 or after 9999"),
         (pl.col("time").dt.offset_by("-1000y"), "column time holds years before 1970 or after 9999"),
         (pl.lit("poesia").alias("task"), "task fails isin"),

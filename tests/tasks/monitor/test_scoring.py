@@ -12,6 +12,7 @@ from schemas.store_files import read_store
 from schemas.tasks import SPEC_NAMES
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sandbox import Databases
+from tasks.monitor.known_parts import known_parts
 from tasks.monitor.scoring import (
     KEY,
     PROMPT_IS_UNREAD,
@@ -19,7 +20,6 @@ from tasks.monitor.scoring import (
     baselines_of,
     champion_answers,
     kept_where,
-    referenced_tasks,
     score_piece,
     scored,
     without_broken_queries,
@@ -35,7 +35,7 @@ def answers() -> pl.DataFrame:
 
 
 def rewards(answers: pl.DataFrame, store: Path | None = STORE) -> Rewards:
-    return Rewards("grounded", store, referenced_tasks(answers))
+    return Rewards("grounded", store, {task: parts.by_each for task, parts in known_parts(answers).items()})
 
 
 def here(function: Any, things: Sequence[Any]) -> Any:
@@ -58,7 +58,7 @@ def test_a_task_is_scored_with_references_only_where_every_answer_has_one(answer
     some = answers.with_columns(
         pl.when(pl.int_range(pl.len()) == first_push).then(None).otherwise(pl.col("reference")).alias("reference")
     )
-    assert referenced_tasks(answers) - referenced_tasks(some) == {"push"}
+    assert {task for task, parts in rewards(some).references.items() if not parts} == {"push"}
     without = answers.with_columns(pl.lit(None, pl.String).alias("reference"))
     mixed, never, always = (scored(each, rewards(each), here) for each in (some, without, answers))
     for found, like in (("push", never), ("churn", always)):
@@ -131,14 +131,14 @@ def test_reference_queries_that_do_not_run_are_taken_out_and_counted() -> None:
 
 
 def test_without_a_store_queries_are_left_out_and_counted(answers: pl.DataFrame) -> None:
-    kept, lost = kept_where(answers, rewards(answers, None))
+    kept, lost = kept_where(answers, "grounded", None)
     (count,) = lost.values()
     assert kept.height + count == answers.height
     assert "sql_qa" not in set(kept["task"])
     assert scored(kept, rewards(answers, None), here)["reward"].null_count() == 0
-    assert kept_where(answers, rewards(answers))[1] == {}
+    assert kept_where(answers, "grounded", STORE)[1] == {}
     # v4.2 runs nothing.
-    assert kept_where(answers, Rewards("v4.2", None, frozenset()))[1] == {}
+    assert kept_where(answers, "v4.2", None)[1] == {}
 
 
 def test_answers_to_one_prompt_count_as_one() -> None:

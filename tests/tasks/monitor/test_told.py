@@ -1,5 +1,6 @@
 """One drift is one event: the alarm's day moves with the window, and what it is of does not."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ from tests.tasks.monitor.reward_days import baseline, counts
 CONFIG = MonitorConfig()
 
 
-def told(folder: Path, champion: str = "m/1", evaluation: str = "e" * 64) -> Told:
-    return Told(folder / "alarms", champion, evaluation)
+def told(folder: Path, champion: str = "m/1", evaluation: str = "e" * 64, since: datetime | None = None) -> Told:
+    return Told(folder / "alarms", champion, evaluation, since)
 
 
 def daily(folder: Path, means: list[float]) -> list[int]:
@@ -48,3 +49,11 @@ def test_another_champion_or_evaluation_has_alarms_of_its_own(tmp_path: Path) ->
     # Nor do they end its alarms.
     assert told(tmp_path).new(["push"]) == []
     assert told(tmp_path).new(["push floor"]) == ["push floor"]
+
+
+def test_a_champion_that_serves_again_after_a_rollback_has_alarms_of_its_own(tmp_path: Path) -> None:
+    first, again = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
+    told(tmp_path, since=first).keep(["push"])
+    assert told(tmp_path, since=first).new(["push"]) == []
+    assert told(tmp_path, since=again).new(["push"]) == ["push"]
+    assert told(tmp_path).new(["push"]) == ["push"]

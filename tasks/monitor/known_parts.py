@@ -1,0 +1,84 @@
+"""Which parts of the right answer all references know.
+
+A reference may know little: of a real review the rating and no more, of another that it came late too. A reward is then
+made of what is known, with the weight of what is not, and is another number. So answers are held against one another
+only by what each of their references knows.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import polars as pl
+
+from schemas.references import REFERENCES
+from schemas.tasks import TaskName
+
+
+@dataclass(frozen=True)
+class KnownParts:
+    """The parts that a task's references know, such as `polarity` or `fields.sentiment`."""
+
+    by_each: frozenset[str]
+    """Known by each of them; none where an answer has no reference."""
+    by_some: frozenset[str]
+    """Known by one of them at least."""
+
+
+def known_parts(answers: pl.DataFrame) -> dict[TaskName, KnownParts]:
+    """Return by task what the references of answers know.
+
+    Args:
+        answers: `task` and `reference` (JSON or null).
+    """
+    found: dict[TaskName, KnownParts] = {}
+    for task, reference in answers.select("task", "reference").unique(maintain_order=True).iter_rows():
+        parts = frozenset(_parts(task, orjson.loads(reference))) if reference else frozenset()
+        before = found.get(task, KnownParts(parts, parts))
+        found[task] = KnownParts(before.by_each & parts, before.by_some | parts)
+    return found
+
+
+def with_parts(answers: pl.DataFrame, parts: Mapping[TaskName, Collection[str]]) -> pl.DataFrame:
+    """Return answers whose references know these parts alone; null where a task has none of them.
+
+    Args:
+        answers: `task`, `reference` (JSON or null) and any other columns.
+        parts: By task, parts that each of its references knows.
+    """
+    on = ["task", "reference"]
+    different = answers.select(on).drop_nulls().unique(maintain_order=True)
+    cut = [_with_parts(task, reference, parts.get(task, ())) for task, reference in different.iter_rows()]
+    known = different.with_columns(pl.Series("cut", cut, pl.String))
+    found = answers.select(on).join(known, on, how="left", maintain_order="left")
+    return answers.with_columns(found["cut"].alias("reference"))
+
+
+def _with_parts(task: TaskName, reference: str, parts: Collection[str]) -> str | None:
+    if not parts:
+        return None
+    document = orjson.loads(reference)
+    beside = set(_parts(task, document)).difference(parts)
+    return orjson.dumps(_without(document, beside)).decode() if beside else reference
+
+
+def _parts(task: TaskName, document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the parts that are known, of those that the task asks for: no reward reads any other."""
+    for name in REFERENCES[task].model_fields:
+        value = document[name]
+        if isinstance(value, Mapping):
+            yield from (f"{name}.{inner}" for inner, part in value.items() if part is not None)
+        elif value is not None and value != []:
+            yield name
+
+
+def _without(document: Mapping[str, Any], beside: Collection[str], above: str = "") -> dict[str, Any]:
+    return {
+        name: None
+        if f"{above}{name}" in beside
+        else _without(value, beside, f"{name}.")
+        if isinstance(value, Mapping)
+        else value
+        for name, value in document.items()
+    }
