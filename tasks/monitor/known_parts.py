@@ -74,11 +74,10 @@ def _parts(task: TaskName, document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _without(document: Mapping[str, Any], beside: Collection[str], above: str = "") -> dict[str, Any]:
-    return {
-        name: None
-        if f"{above}{name}" in beside
-        else _without(value, beside, f"{name}.")
-        if isinstance(value, Mapping)
-        else value
-        for name, value in document.items()
-    }
+    kept: dict[str, Any] = {}
+    for name, value in document.items():
+        if f"{above}{name}" in beside:
+            kept[name] = None
+        else:
+            kept[name] = _without(value, beside, f"{name}.") if isinstance(value, Mapping) else value
+    return kept
