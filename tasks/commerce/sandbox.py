@@ -62,6 +62,9 @@ MAX_SECONDS: Final = 0.5
 """Processor time of the thread, for all that a completion asks. It is far beyond what the budget of operations lets any
 ordinary query take, right or wrong, so that a reward is the same on a slow machine; it stops what is slow for its
 operations, such as patterns on long texts."""
+MAX_REFERENCE_SECONDS: Final = 30.0
+"""The same for a reference, whose results are kept: a virtual machine that stands still may count that as processor
+time, and that must not decide what is right."""
 MAX_REFERENCES: Final = 8_192
 """Reference queries whose results are kept."""
 
@@ -195,7 +198,7 @@ class Databases:
 
     def run_reference(self, sql: str) -> tuple[Execution, ...]:
         """Run a reference query on every copy; what came of it is kept, as it is asked for once a completion."""
-        executions = self._references.pop(sql, None) or self.run(sql)
+        executions = self._references.pop(sql, None) or self.run(sql, time.thread_time() + MAX_REFERENCE_SECONDS)
         self._references[sql] = executions
         if len(self._references) > MAX_REFERENCES:
             del self._references[next(iter(self._references))]

@@ -14,7 +14,12 @@ from flows.session import LOCK_FILE
 from schemas.config import Config
 from schemas.profiles import load_config
 
-HANDED = ["workers.training=training/train", "state.artifacts=gs://shop/artifacts"]
+HANDED = [
+    "workers.training=training/train",
+    "state.artifacts=gs://shop/artifacts",
+    "state.mirror=gs://shop/mirror",
+    "state.mlflow=http://mlflow:5000",
+]
 
 
 @pytest.fixture

@@ -95,6 +95,14 @@ def test_a_slow_query_is_stopped_by_the_clock_too(databases: Databases, monkeypa
     assert databases.copies[0].execute(sql).refusal is None
 
 
+def test_a_machine_that_stands_still_for_a_moment_does_not_decide_what_is_right(
+    databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "MAX_SECONDS", -1.0)
+    executions = databases.run_reference("SELECT COUNT(*) FROM orders a, items b")
+    assert [execution.refusal for execution in executions] == [None] * 3
+
+
 def test_what_stops_a_runaway_is_the_count_of_its_operations(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
