@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from flows.absolute_config import absolute_address, absolute_config
 from flows.console import say
+from flows.infra_pools import has_worker
 from flows.session import mirror_address, mlflow_store
 from flows.stage import StageResult, open_recorder, open_store
 from flows.train import stage_name, trained_before, training_key
@@ -254,22 +255,22 @@ def _has_ended(run: FlowRun) -> bool:
 def _warn_of_no_worker(name: str) -> None:
     with get_client(sync_client=True) as client:
         try:
-            pool = client.read_deployment_by_name(name).work_pool_name
+            pool_name = client.read_deployment_by_name(name).work_pool_name
         except ObjectNotFound:
             raise InputError(
                 f"Prefect has no deployment {name}, which workers.training names; make it with `tucano infra apply`, "
                 "or leave workers.training out to train here"
             ) from None
-        if pool is None:
+        if pool_name is None:
             raise InputError(
                 f"the deployment {name}, which workers.training names, has no work pool any more; bring it back with "
                 "`tucano infra apply`"
             )
-        online = [worker for worker in client.read_workers_for_work_pool(pool) if worker.status == "ONLINE"]
-        is_paused = client.read_work_pool(pool).is_paused
-    if is_paused or not online:
-        why = "is paused" if is_paused else "has no worker online"
-        told = f"the work pool {pool} {why}; the training waits until that is mended"
+        pool = client.read_work_pool(pool_name)
+        is_served = has_worker(client, pool)
+    if pool.is_paused or not is_served:
+        why = "is paused" if pool.is_paused else "has no worker online"
+        told = f"the work pool {pool_name} {why}; the training waits until that is mended"
         say(f"train: {told}")
         get_run_logger().warning(told)
 

@@ -67,7 +67,7 @@ def pool_warnings(client: SyncPrefectClient, declared: Declared, there: Sequence
         known = servers.get(pool.name)
         if known is not None and known.is_paused:
             warnings.append(f"work pool {pool.name} is paused; resume it with: prefect work-pool resume {pool.name}")
-        if known is None or not _works(client, known):
+        if known is None or not has_worker(client, known):
             warnings.append(
                 f"work pool {pool.name} has no worker online, and its runs wait; start one with: "
                 f"prefect worker start --pool {pool.name} --type {pool.type}"
@@ -75,7 +75,8 @@ def pool_warnings(client: SyncPrefectClient, declared: Declared, there: Sequence
     return warnings
 
 
-def _works(client: SyncPrefectClient, pool: ServerPool) -> bool:
+def has_worker(client: SyncPrefectClient, pool: ServerPool) -> bool:
+    """Say whether somebody takes a pool's runs: a worker that is online, or the server itself where it needs none."""
     online = WorkerFilter(status=WorkerFilterStatus(any_=[WorkerStatus.ONLINE]))
     return pool.is_push_pool or pool.is_managed_pool or bool(client.read_workers_for_work_pool(pool.name, online))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from flows.prefect_connection import connected
 from flows.server import reachable, session_server, shown
 from schemas.config import Config, StateConfig
 from schemas.errors import InputError, Interrupted, TucanoError
@@ -150,8 +151,6 @@ def _prove_reachable(address: str) -> None:
             f"no Prefect server answers at PREFECT_API_URL={shown(address)}; start it, correct the address, or unset "
             "the variable to use a server of the run's own"
         )
-    from flows.prefect_connection import connected
-
     # Its health is told to everybody; whether it takes our key is not.
     with connected(address) as client:
         client.read_flows(limit=1)

@@ -7,6 +7,7 @@
 An artifact's record is written last, so an artifact is there as a whole or not at all.
 """
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from schemas.errors import InputError
 from tasks.checkpoints.address import open_store
 from tasks.checkpoints.catalog import BLOBS
 from tasks.checkpoints.files import crc32c
-from tasks.checkpoints.object_store import REQUESTS, ObjectMissing, store_time
+from tasks.checkpoints.object_store import REQUESTS, ObjectMissing, StoredObject, store_time
 
 _RECORDS: Final = "records/"
 _NOTES: Final = "notes/"
@@ -136,28 +137,24 @@ class SharedArtifacts:
             InputError: The place cannot be read or written.
         """
         oldest = store_time(self._store, self._prefix) - KEPT_FOR
-        named = self._named_after(oldest)
+        listed = {folder: self._store.list(f"{self._prefix}{folder}") for folder in (_NOTES, _RECORDS, BLOBS)}
+        named = self._named_by(stored for stored in listed[_RECORDS] if stored.created_at >= oldest)
         old = {
-            folder: [
-                stored
-                for stored in self._store.list(f"{self._prefix}{folder}")
-                if stored.created_at < oldest and stored.key not in named
-            ]
-            for folder in (_NOTES, _RECORDS, BLOBS)
+            folder: [stored for stored in there if stored.created_at < oldest and stored.key not in named]
+            for folder, there in listed.items()
         }
         # The notes and records first: what is named is whole.
         removed = [stored for folder in old.values() for stored in folder if self._store.delete(stored)]
         return Pruned(artifacts=len(old[_RECORDS]), bytes=sum(stored.size for stored in removed))
 
-    def _named_after(self, oldest: datetime) -> set[str]:
-        """Return the keys of the files of all artifacts whose records stay."""
+    def _named_by(self, records: Iterable[StoredObject]) -> set[str]:
+        """Return the keys of the files of some artifacts."""
         named: set[str] = set()
-        for stored in self._store.list(f"{self._prefix}{_RECORDS}"):
-            if stored.created_at >= oldest:
-                # One that was removed or altered meanwhile keeps nothing.
-                with suppress(NotShared):
-                    record = self._record(PurePosixPath(stored.key).stem)
-                    named |= {f"{self._prefix}{BLOBS}{digest}" for digest in record.files.values()}
+        for stored in records:
+            # One that was removed or altered meanwhile keeps nothing.
+            with suppress(NotShared):
+                record = self._record(PurePosixPath(stored.key).stem)
+                named |= {f"{self._prefix}{BLOBS}{digest}" for digest in record.files.values()}
         return named
 
     def _renew(self, key: str, content: bytes, oldest: datetime) -> None:
