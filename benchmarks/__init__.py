@@ -1,1 +1,1 @@
-"""What the README's figures rest on: one module a benchmark, each run by `make bench NAME=...`."""
+"""Benchmarks behind the documented figures: one module each, run by `make bench NAME=...`."""

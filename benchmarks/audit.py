@@ -1,11 +1,11 @@
-"""What the audit's gate lets pass, whether rho's intervals hold what they say, and how long an audit takes.
+"""Simulated error rates of the audit's gate, coverage of rho's intervals, and time of an audit.
 
 Simulated raters: a task's audit with 40 scores, of completions whose true rho is known, for four shapes of rewards.
 Limits, on all shapes together: at a true rho of .85 the gate passes 95 % of the audits or more, at .50 at most 10 %,
 and each of the two stated intervals holds the true rho in 93 to 97 % of them. Each shape by itself is held to the same
-limits, give or take two standard errors. Without a limit: the wider of the two intervals, whose lower end the gate asks
-about and which is cautious by its making; other true rhos, six such tasks at once, completions of a prompt that
-resemble each other, sheets drawn by reward, and how often two raters are told that their rubric is broken.
+limits, give or take two standard errors. Without a limit: the wider of the two intervals, whose lower end the gate
+checks and which is conservative by construction; other true rhos, six such tasks at once, completions of a prompt that
+resemble each other, sheets drawn by reward, and how often the rubric of two raters is reported as ambiguous.
 
 Time: an audit of 300 scored completions, probes, report and imports included, in under 10 seconds.
 """
@@ -31,7 +31,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.raters import SEED, SHAPES, Outcome, Scenario, found_alphas, simulate
-from schemas.config import AuditConfig
+from schemas.config.config import AuditConfig
 
 FOLDER: Final = Path(".tucano") / "benchmark-audit"
 SCORES: Final = 40
@@ -43,10 +43,10 @@ OTHER_SHEETS: Final[Mapping[str, tuple[float, bool]]] = {
     "prompts differ": (PROMPT_SHARE, False),
     "drawn by reward": (PROMPT_SHARE, True),
 }
-"""Sheets that are not forty independent rows, of continuous rewards: what share of a completion's worth is its
-prompt's, and whether the sheet is drawn as `tucano audit sheet` does."""
+"""Sheets that are not forty independent rows, of continuous rewards: the prompt's share of a completion's worth, and
+whether the sheet is drawn as `tucano audit sheet` does."""
 FEWER: Final = 5
-"""Of what has no limit, so many times fewer audits."""
+"""Divisor of the number of audits without a limit."""
 CHUNK: Final = 100
 PROCESSES: Final = 2
 STATED: Final = ("Bonett-Wright", "BCa")
@@ -90,7 +90,7 @@ def main() -> int:
 
 
 def _simulated(audits: int, resamples: int) -> Outcomes:
-    """Return the outcomes of each scenario; two processes share them out, which changes none."""
+    """Return the outcomes of each scenario; dividing them between two processes changes none."""
     wanted = {Scenario(shape, rho): audits for rho in HELD for shape in SHAPES}
     wanted |= {Scenario(shape, rho): audits // FEWER for rho in OTHERS for shape in SHAPES}
     wanted |= {_other_sheet(name, rho): audits // FEWER for name in OTHER_SHEETS for rho in HELD}
@@ -260,7 +260,7 @@ def _time() -> list[str]:
 def _write_sheet(folder: Path) -> tuple[int, int]:
     """Write the shipped sheet and rollouts, some of each task once more under other prompt ids; return the sizes."""
     from schemas.documents import Rollout
-    from schemas.rollout_tables import read_rollouts
+    from schemas.tables.rollout_tables import read_rollouts
     from tasks.audit.sampling import AT_RANDOM, BY_REWARD
     from tasks.audit.sheet import Row, as_row, audit_id, read_rows, write_rows
     from tasks.audit.stage import files_of, shipped_files
@@ -292,7 +292,7 @@ def _write_sheet(folder: Path) -> tuple[int, int]:
 
 
 def _audit(folder: Path) -> int:
-    """Audit as `tucano audit check` does, and print how much of a processor it took, imports included."""
+    """Audit as `tucano audit check` does, and print the processor time, imports included."""
     from tasks.audit import stage
 
     output = folder / "report"

@@ -1,16 +1,17 @@
-"""What checkpoints cost: time that training stands still, bytes that are sent, and the rate of mirroring.
+"""Cost of checkpoints: time that training stands still, bytes sent, and the rate of mirroring.
 
 Standing still: after each step of one training, in turns, its state is captured only, as after most steps; is captured
-and handed over, to be written and mirrored while training goes on; or is saved by Transformers' own means and uploaded
+and passed to threads, which write and mirror it while training continues; or is saved by Transformers and uploaded
 while training waits. At the size of the profile `local`, and at that of an adapter of 40 MB whose optimizer has twice
-as much. A step's time is from its beginning until its saving begins. Limit: handing over takes at most 1 % of it.
+as much. A step's time is from its beginning until its saving begins. Limit: capture and passing on take at most 1 % of
+it.
 
-Bytes: of two checkpoints of that training the second sends at most its files that the first had not, its manifest and
-1 KiB for each request; the same one again sends no file.
+Bytes: of two checkpoints of that training the second sends at most those of its files that the first lacked, its
+manifest and 1 KiB for each request; the same one again sends no file.
 
 Rate: 500 MB in nine files, mirrored and uploaded by a bare `upload_many`, in turns. Limit: at least 70 % of its rate.
 
-The storage service is a process of its own on this machine, as fast as loopback is: less than a network would take.
+The storage service is a process of its own on this machine, as fast as loopback is: it takes less time than a network.
 """
 
 import argparse
@@ -33,8 +34,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.watched_training import BASE, SEED, TRAINING, Scene, kept
-from schemas.config import Config
-from schemas.profiles import load_config
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.local import LocalCheckpoints, read_sealed
 from tasks.policy.child import Channel
@@ -42,7 +43,7 @@ from tests.storage_server import storage_server
 
 if TYPE_CHECKING:
     from tasks.checkpoints.keeper import Keeper
-    from tasks.train.checkpointer import Checkpointer
+    from tasks.train.watch.checkpointer import Checkpointer
 
 BUCKET: Final = "checkpoints"
 CAPTURED: Final = "captured only"
@@ -50,15 +51,15 @@ HANDED_OVER: Final = "handed over"
 SYNCHRONOUS: Final = "saved and uploaded"
 WAYS: Final = (CAPTURED, HANDED_OVER, SYNCHRONOUS)
 RANKS: Final[Mapping[str, int]] = {"laptop": 16, "40 MB adapter": 868}
-"""Of the adapter, by size."""
+"""Rank of the adapter, by size."""
 ONLY_WHEN_ASKED: Final = ("train.save_every=1000000", "train.preemption.snapshot_share=0")
-"""Settings of a training that hands no checkpoint over by itself."""
+"""Settings of a training that saves no checkpoint by itself."""
 WARM_UP: Final = 2
-"""Steps at the beginning that do not count."""
+"""Warm-up steps that do not count."""
 FILES: Final = 9
 FILE_BYTES: Final = 500_000_000 // FILES
 REQUEST_BYTES: Final = 1 << 10
-"""What a request of an upload says of its object."""
+"""Metadata of an upload's request."""
 UPLOADS: Final = 8
 MAX_SHARE: Final = 0.01
 MIN_RATE: Final = 0.7
@@ -66,28 +67,28 @@ MIN_RATE: Final = 0.7
 
 @dataclass
 class Times:
-    """What happened after the steps of one way, in seconds."""
+    """Times after the steps of one way of saving, in seconds."""
 
     standing: list[float] = field(default_factory=list)
     next_step: list[float] = field(default_factory=list)
-    """The step after it, in which the background threads work where there is something to do for them."""
+    """The next step, in which the background threads work if there is something to do."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What checkpoints sent to the mirror, in bytes."""
+    """Bytes sent to the mirror by checkpoints."""
 
     whole: int
-    """The first."""
+    """By the first."""
     second: int
     changed: int
-    """Of the second, the files that the first had not."""
+    """By the second, in files that the first lacked."""
     allowed: int
-    """`changed`, the manifest and what requests say."""
+    """`changed`, the manifest and the requests' metadata."""
     again: int
-    """The second once more."""
+    """By the second once more."""
     allowed_again: int
-    """The manifest and what its request says."""
+    """The manifest and its request's metadata."""
 
 
 class Service:
@@ -98,7 +99,7 @@ class Service:
         os.environ["STORAGE_EMULATOR_HOST"] = connection.recv()
 
     def take_received(self) -> int:
-        """Return the bytes of uploads since this was asked last."""
+        """Return the bytes uploaded since the last call."""
         self._connection.send("received")
         return int(self._connection.recv())
 
@@ -164,7 +165,7 @@ def main() -> int:
 
 
 def _train(config: Config, folder: Path, service: Service) -> tuple[Mapping[str, Times], Sent]:
-    """Train and save each way in turns; then mirror two of its checkpoints anew."""
+    """Train and save each way in turns; then mirror two of the checkpoints again."""
     folder.mkdir()
     service.forget()
     checkpoints = folder / "checkpoints"
@@ -183,7 +184,7 @@ def _train(config: Config, folder: Path, service: Service) -> tuple[Mapping[str,
 
 
 def _timer(trainer: Any, checkpointer: "Checkpointer", keeper: "Keeper", work: Path) -> Any:
-    """Return a callback that saves after each step, each time another way, and writes down what that took."""
+    """Return a callback that saves after each step, in a different way each time, and records the time."""
     from google.cloud.storage import Client
     from transformers import Trainer, TrainerCallback
 
@@ -205,13 +206,13 @@ def _timer(trainer: Any, checkpointer: "Checkpointer", keeper: "Keeper", work: P
             stopped = time.perf_counter()
             if self._before is not None:
                 self.times[self._before].next_step.append(stopped - self._started)
-            # What the threads are still doing is not the next way's to wait for.
+            # The next way must not wait for the threads' remaining work.
             keeper.flush()
             turn = state.global_step - WARM_UP - 1
             way = WAYS[turn % len(WAYS)]
             began = time.perf_counter()
             self._save(way, args, state, control)
-            # The last step of all is not captured only: it would be mirrored anyway.
+            # The last step is never only captured: it would be mirrored anyway.
             if turn >= 0 and not control.should_training_stop:
                 self.times[way].standing.append(time.perf_counter() - began)
                 self._before = way
@@ -219,7 +220,7 @@ def _timer(trainer: Any, checkpointer: "Checkpointer", keeper: "Keeper", work: P
 
         def _save(self, way: str, args: Any, state: Any, control: Any) -> None:
             if way == SYNCHRONOUS:
-                # Ours has another in its place, which writes nothing.
+                # Ours is replaced by one that writes nothing.
                 Trainer._save_checkpoint(trainer, trainer.model, None)  # noqa: SLF001
                 _upload(bucket, work, f"synchronous-{state.global_step}")
                 return
@@ -232,7 +233,7 @@ def _timer(trainer: Any, checkpointer: "Checkpointer", keeper: "Keeper", work: P
 
 
 def _upload(bucket: Any, folder: Path, prefix: str) -> None:
-    """Upload every file of a folder as Google's client does it best from threads."""
+    """Upload every file of a folder from threads, as Google's client does it best."""
     from google.cloud.storage import transfer_manager
 
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -258,7 +259,7 @@ def _sent(first: Path, second: Path, service: Service) -> Sent:
     known = {file.sha256 for file in read_sealed(first).files.values()}
     changed = {file.sha256: file.size for file in manifest.files.values() if file.sha256 not in known}
     of_manifest = len(manifest.to_bytes()) + REQUEST_BYTES
-    # Beside the files and the manifest there may be an empty object, whose time is the store's.
+    # As well as the files and the manifest there may be an empty object, whose time is the store's.
     small = len(changed) * REQUEST_BYTES + of_manifest + REQUEST_BYTES
     bytes_changed = sum(changed.values())
     return Sent(whole, received, bytes_changed, bytes_changed + small, again, of_manifest)
@@ -282,7 +283,7 @@ def _rates(folder: Path, turns: int, service: Service) -> Mapping[str, Sequence[
         "bare": lambda: _upload(bucket, checkpoint, "bare"),
     }
     seconds: dict[str, list[float]] = {way: [] for way in ways}
-    # One turn more, which does not count; and whoever was second is first in the next one.
+    # One extra turn does not count; the order alternates.
     for turn in range(turns + 1):
         for way in sorted(ways, reverse=bool(turn % 2)):
             service.forget()

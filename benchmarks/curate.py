@@ -1,4 +1,4 @@
-"""Curation: how long a million prompts take, in how much memory, and whether copies are found and nothing else.
+"""Curation: time and memory for a million prompts, recall of near-duplicates, and wrongly dropped prompts.
 
 Limits: 1,000,000 synthetic prompts in under 150 seconds (without making them) and under 3 GB of resident memory, all
 processes together; of planted near-duplicates (case, accents, punctuation, one word changed) at least 95 % found of
@@ -26,7 +26,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from schemas.prompts import PromptRow, content_id, open_prompt_table, read_prompts
+from schemas.tables.prompts import PromptRow, content_id, open_prompt_table, read_prompts
 from schemas.tasks import TASK_NAMES
 
 FOLDER = Path(".tucano") / "benchmark-curate"
@@ -34,7 +34,7 @@ MIX = "extraction=40,sql_qa=40,insights=10,push=10"
 SMALL_COUNT = 24_000
 PLANTED = 5_000
 SMALL_SHARD = 5_000
-"""So that four workers have something to do each."""
+"""Small, so that each of four workers has something to do."""
 WORKERS = (1, 4)
 MAX_SECONDS = 150.0
 MAX_GIGABYTES = 3.0
@@ -42,9 +42,9 @@ MIN_FOUND = 0.95
 MAX_WRONG = 0.005
 HELD_OUT_SHARE = 0.05
 SAME_LINE = 0.75
-"""Share of a line's characters that a reader lets pass as the same line."""
+"""Share of a line's characters above which a reader takes two lines as the same."""
 OTHER_CUSTOMER = "one word changed, by another customer"
-"""No limit is on it: two short reviews of different people are two reviews, and are meant to stay."""
+"""Without a limit: two short reviews of different people are two reviews, and are meant to stay."""
 COPIES = ("duplicate", "near-duplicate")
 SECONDS_BETWEEN_SAMPLES = 0.1
 
@@ -91,7 +91,7 @@ def main() -> int:
 
 
 def _make(count: int, mix: str, output: Path) -> int:
-    from schemas.config import SynthesizeConfig
+    from schemas.config.config import SynthesizeConfig
     from schemas.progress import silent
     from tasks.synthesize import stage
     from tasks.synthesize.mix import read_mix, split_count
@@ -102,8 +102,9 @@ def _make(count: int, mix: str, output: Path) -> int:
 
 
 def _curate(prompts: Path, output: Path, workers: int) -> int:
-    """Curate as `tucano curate` does, and print how long it took without importing."""
-    from schemas.config import CurateConfig, PolicyConfig
+    """Curate as `tucano curate` does, and print the time without imports."""
+    from schemas.config.config import CurateConfig
+    from schemas.config.policy import PolicyConfig
     from schemas.progress import silent
     from tasks.curate import stage
     from tasks.curate.processes import in_processes
@@ -206,7 +207,7 @@ def _judge(planted: Counter[str], found: Counter[str], wrong: int, rows: int, na
 
 
 def _copy(row: PromptRow, text: str, number: int, *, stranger: bool) -> PromptRow:
-    """Return the row with another text and, now and then, with a reference that knows less; or a stranger's."""
+    """Return the row with another text and, sometimes, a reference that knows less; or a row of another customer."""
     reference = dict(row.reference)
     if row.task == "extraction" and number % 3 == 0:
         reference["fields"] = dict(list(reference["fields"].items())[::2])
@@ -219,7 +220,7 @@ def _copy(row: PromptRow, text: str, number: int, *, stranger: bool) -> PromptRo
 
 
 def _copies(dataset: Path) -> dict[str, str]:
-    """Return what each dropped copy was dropped for, by their ids."""
+    """Return the id for which each dropped copy was dropped, by the copy's id."""
     copies = pl.read_parquet(dataset / "quarantine.parquet").filter(pl.col("reason").is_in(COPIES))
     return {
         prompt_id: detail.rsplit(" ", 1)[1] for prompt_id, detail in copies.select("prompt_id", "detail").iter_rows()
@@ -227,7 +228,7 @@ def _copies(dataset: Path) -> dict[str, str]:
 
 
 def _tell_apart(one: PromptRow, other: PromptRow) -> bool:
-    """Judge by characters, line by line: two prompts are distinct where a line is another one, or the answer is."""
+    """Return whether two prompts are distinct, by characters and line by line: some line, or the answer, differs."""
     if one.task != other.task or one.reference != other.reference:
         return True
     lines, others = (_plain(row.prompt).splitlines() for row in (one, other))

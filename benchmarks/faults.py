@@ -1,16 +1,16 @@
-"""A storage service at its worst, and workers that die: what was saved is found again, and nothing else.
+"""Checkpoints on an unreliable storage service with workers that die: what was saved, and nothing else, is found again.
 
-Trainings side by side, each with a bucket of its own on a storage service on loopback, whose requests fail at random:
+Concurrent trainings, each with a bucket of its own on a storage service on loopback, whose requests fail at random:
 429, 503, the connection reset before or after a request was carried out, an upload or a download broken in its middle,
 an answer that comes seconds late. Each training is a row of short lives. A worker holds the lease, finds the newest
-checkpoint, and has checkpoints written and mirrored as the train stage has; it computes nothing. It is killed with
+checkpoint, and has checkpoints written and mirrored as the train stage does; it computes nothing. It is killed with
 SIGKILL, or frozen until its successor has begun and then woken, or killed while another waits for the lease, or it
 leaves by itself. Half of the successors are on another machine with an empty disk, where the lease has to run out.
 Between lives the store flips a bit of an object of the newest checkpoint or loses it, and its clock leaps ahead.
 
-Every worker notes outside of itself what it made, what it was told is saved, and the digests of what it goes on from.
-With what the store had at each moment that decides what must be found. The promises below are the limits: none may be
-broken. Seeds decide every draw; which request a fault meets is also decided by the order in which threads come.
+Every worker records outside of itself what it made, what was reported as saved, and the digests of what it resumes
+from. Together with the store's content at each moment this decides what must be found. The promises below are the
+limits: none may be broken. Seeds decide every draw; thread timing also decides which request a fault meets.
 """
 
 import argparse
@@ -38,7 +38,7 @@ COURSES: Final = 8
 RATE: Final = 0.04
 SECONDS_OF_DELAY: Final = 3.0
 PATIENCE_SECONDS: Final = 1200
-"""After these the benchmark itself counts as deadlocked, and says where it stands."""
+"""Seconds after which the benchmark itself counts as deadlocked, and prints its stacks."""
 
 
 def main() -> int:
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def run(state: Path, courses: int, faults: int, rate: float, seed: int, seconds_of_delay: float) -> list[Course]:
-    """Run trainings side by side, each until it had its share of the faults; see `run_course`."""
+    """Run concurrent trainings, each until it has had its share of the faults; see `run_course`."""
     share = -(-faults // courses)
 
     def one(number: int) -> Course:
@@ -75,7 +75,7 @@ def run(state: Path, courses: int, faults: int, rate: float, seed: int, seconds_
         folder.mkdir(parents=True)
         return run_course(number, seed, folder, share, rate, seconds_of_delay)
 
-    # The emulator below the service says what it does not find, which is no fault of its own.
+    # The emulator below the service logs missing objects, which are no fault.
     logging.getLogger("gcp_storage_emulator").setLevel(logging.CRITICAL)
     with ThreadPoolExecutor(courses) as pool:
         return list(pool.map(one, range(courses)))

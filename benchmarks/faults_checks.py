@@ -1,4 +1,4 @@
-"""What is promised of checkpoints, checked against what the workers noted and what the store had at every moment."""
+"""Checks of the checkpoints' promises against the workers' records and the store's content at every moment."""
 
 import json
 from collections import Counter
@@ -45,27 +45,27 @@ COUNTS: Final = (
 
 @dataclass
 class Verdict:
-    """What was found: numbers, and the broken promises."""
+    """Figures and broken promises."""
 
     counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(COUNTS, 0)))
     broken: dict[str, list[str]] = field(default_factory=lambda: {promise: [] for promise in PROMISES})
     endings: Counter[str] = field(default_factory=Counter)
-    """Why workers ended that were not killed."""
+    """Reasons of workers that ended without being killed."""
 
 
 @dataclass(frozen=True)
 class _Search:
-    """What a worker could know when it began to look for a checkpoint."""
+    """State that a worker could know when it began to look for a checkpoint."""
 
     begun: Mapping[int, int]
     live: tuple[str, ...]
-    """Names of the checkpoints that were reported as saved and that the training had not gone on without."""
+    """Names of the checkpoints that were reported as saved and that the training had not continued without."""
     damaged: frozenset[str]
-    """Those of them that the store had damaged."""
+    """Those of `live` that the store had damaged."""
 
 
 class _Replay:
-    """Goes through the events of one training in their order."""
+    """Replay of one training's events, in order."""
 
     def __init__(self, course: Course, verdict: Verdict) -> None:
         self._course = course
@@ -82,7 +82,7 @@ class _Replay:
         self._searches: dict[int, _Search] = {}
         self._said: dict[int, list[str]] = {}
         self._known: dict[int, set[str]] = {}
-        """Damaged objects that a life has read, as it said."""
+        """Damaged objects that a life has read, as it reported."""
 
     def run(self) -> None:
         """Check every event."""
@@ -105,7 +105,7 @@ class _Replay:
             self._retired.discard(name)
         elif part == STRETCHES and name.endswith("-begin"):
             fencing = int(name.partition("-")[0])
-            # The beginning of one whose successor has begun already is a frozen worker's, which was none.
+            # A search that begins after its successor's is a frozen worker's, and does not count.
             if fencing > max(self._begun, default=0):
                 self._begun[fencing] = json.loads(content)["from_step"]
 
@@ -166,7 +166,7 @@ class _Replay:
             bad = [key for key in self._objects(name) if not self._present.get(key, False)]
             if bad:
                 damaged.add(name)
-            # Bytes that only a manifest named which the store has lost are pruned in time.
+            # Lost objects that only a manifest named are pruned in time.
             if _manifest_key(name) not in self._struck and (lost := [key for key in bad if key not in self._struck]):
                 self._break(0, f"{name} lacks {lost[0]}")
         self._searches[event["life"]] = _Search(dict(self._begun), tuple(sorted(live)), frozenset(damaged))
@@ -240,7 +240,7 @@ class _Replay:
 
 
 def check(course: Course, verdict: Verdict) -> None:
-    """Add what one training shows."""
+    """Add the results of one training."""
     _Replay(course, verdict).run()
     verdict.broken[PROMISES[8]] += course.deadlocks
 

@@ -1,7 +1,7 @@
-"""The many short lives of one training's workers: killed, frozen until another has gone on, two at once.
+"""Many short lives of one training's workers: killed, frozen until another has continued, two at once.
 
-Its storage service fails as it was told to; between the lives the service loses an object of the newest checkpoint or
-flips a bit of one, and its clock leaps. What it had at every moment is noted, beside what the workers say.
+Its storage service fails as configured; between the lives the service loses an object of the newest checkpoint or flips
+a bit of one, and its clock leaps. Its content at every moment is recorded, as well as the workers' reports.
 """
 
 import json
@@ -25,24 +25,24 @@ from tests.storage_server import Faults, StorageServer, storage_server
 
 Fate = Literal["killed", "frozen", "rivals", "leaves"]
 FATES: Final[dict[Fate, int]] = {"killed": 9, "frozen": 5, "rivals": 3, "leaves": 3}
-"""What becomes of a worker, and how often: killed, or frozen until its successor has begun; killed while another waits
+"""Fates of a worker, and their frequencies: killed, or frozen until its successor has begun; killed while another waits
 for the lease; or it leaves by itself."""
 MOMENT_SECONDS: Final = (0.3, 7.0)
-"""From a worker's start to what becomes of it: some have not begun by then."""
+"""Time from a worker's start to its fate: some have not begun by then."""
 STEPS: Final = (3, 10)
-"""Of a worker that leaves by itself, and of one that wakes up, at most."""
+"""Steps of a worker that leaves by itself, and most steps of one that wakes up."""
 PLACES: Final[tuple[Place, ...]] = ("found", "proved", "saved")
 SHARE_PLACED: Final = 0.5
-"""Of the workers that are killed or frozen, at one of these places and not at any moment."""
+"""Share of killed or frozen workers that are struck at one of these places, not at any moment."""
 SHARE_DAMAGED: Final = 0.45
-"""Of the pauses between lives, without a frozen worker, in which the store damages something."""
+"""Share of the pauses between lives, without a frozen worker, in which the store damages something."""
 SHARE_LEAPT: Final = 0.3
-"""Of the pauses in which the store's clock leaps."""
+"""Share of the pauses in which the store's clock leaps."""
 LEAP_MINUTES: Final = (10, 70)
 SHARE_MOVED: Final = 0.5
-"""Of the lives that are on another machine than the one before, with an empty disk."""
+"""Share of the lives that are on another machine than the one before, with an empty disk."""
 SECONDS_TO_END: Final = 120.0
-"""After these a worker that should have ended counts as deadlocked."""
+"""Seconds after which a worker that should have ended counts as deadlocked."""
 POLL_SECONDS: Final = 0.02
 
 Event = dict[str, Any]
@@ -51,16 +51,16 @@ _STARTING: Final = threading.Lock()
 
 @dataclass
 class Course:
-    """What happened."""
+    """Everything that happened in one training."""
 
     number: int
     events: list[Event] = field(default_factory=list)
-    """What the workers noted and what the store had, in the order of time; each has `at`, `life` and `event`."""
+    """Events of the workers and of the store, by time; each has `at`, `life` and `event`."""
     faults: dict[str, int] = field(default_factory=dict)
-    """How many there were, by kind."""
+    """Number of faults, by kind."""
     fates: dict[Fate, int] = field(default_factory=dict)
     deadlocks: list[str] = field(default_factory=list)
-    """Workers that did not end, and where their stacks are."""
+    """Workers that did not end, and the files with their stacks."""
     seconds: float = 0.0
 
 
@@ -73,13 +73,13 @@ class _Worker:
 
 
 def run_course(number: int, seed: int, folder: Path, faults: int, rate: float, seconds_of_delay: float) -> Course:
-    """Let workers live one after the other until so many faults were injected, and then one in peace.
+    """Run workers one after the other until enough faults were injected, and then one without faults.
 
     Args:
-        number: Of this training among those of the run; the first has files that are sent in several parts.
-        seed: With the number it decides every draw.
-        folder: An empty one.
-        faults: How many are wanted.
+        number: Number of the training in the run; the first has files that are sent in several parts.
+        seed: Decides every draw, together with the number.
+        folder: An empty folder.
+        faults: Number of faults.
         rate: Share of the requests that fail.
         seconds_of_delay: The longest delay of an answer.
     """
@@ -102,7 +102,7 @@ def run_course(number: int, seed: int, folder: Path, faults: int, rate: float, s
 
 
 def _write_down(events: list[Event], path: Path) -> None:
-    """Keep what happened, for whoever wants to know how a promise came to be broken."""
+    """Write the events to a file, to find out how a promise came to be broken."""
     with path.open("w", encoding="utf-8") as file:
         for event in events:
             file.write(json.dumps({name: value for name, value in event.items() if name != "content"}) + "\n")
@@ -136,7 +136,7 @@ class _Director:
         return sum(self.course.faults.values())
 
     def play(self) -> None:
-        """Let one worker live, or two at once; at the end all have ended but those that are frozen."""
+        """Run one worker, or two at once; at the end all have ended but the frozen ones."""
         fate = self._generator.choices(list(FATES), list(FATES.values()))[0]
         self.course.fates[fate] = self.course.fates.get(fate, 0) + 1
         steps = 1000 if fate in {"killed", "rivals"} else self._generator.randint(*STEPS)
@@ -154,14 +154,14 @@ class _Director:
             self._kill(worker)
         while self._awake:
             self._attend(worker)
-        # Not while one is frozen, which has decided already what it does by what it saw.
+        # Not while one is frozen: it has decided its next actions by what it saw.
         if not self._asleep and self._generator.random() < SHARE_DAMAGED:
             self._damage()
         if self._generator.random() < SHARE_LEAPT:
             self._server.clock_ahead += timedelta(minutes=self._generator.uniform(*LEAP_MINUTES))
 
     def _wait_for_the_moment(self, worker: _Worker, fate: Fate, strike: Strike | None) -> None:
-        """Attend to a worker until it is to be struck, or has struck itself, or has ended."""
+        """Attend to a worker until its moment comes, or it has struck itself, or has ended."""
         if fate == "leaves" or strike is not None:
             self._expect_end(worker)
             moment = float("inf")
@@ -171,7 +171,7 @@ class _Director:
             self._attend(worker)
 
     def play_in_peace(self) -> None:
-        """Wake whoever is frozen and let one more worker live, while nothing fails."""
+        """Wake the frozen worker and run one more, without faults."""
         self._server.faults.rate = 0.0
         worker = self._start(STEPS[0])
         self._expect_end(worker)
@@ -184,7 +184,7 @@ class _Director:
             self._kill(worker)
 
     def _draw_strike(self, fate: Fate) -> Strike | None:
-        """Return at which place a worker strikes itself, where it is not to be struck anywhere from outside."""
+        """Return the place at which a worker strikes itself; None for a strike from outside at any moment."""
         if fate not in {"killed", "frozen"} or self._generator.random() >= SHARE_PLACED:
             return None
         place = self._generator.choice(PLACES)
@@ -217,7 +217,7 @@ class _Director:
         return worker
 
     def _attend(self, newest: _Worker) -> None:
-        """Look after the workers for a moment: bury the dead, wake the frozen once another has begun."""
+        """Attend to the workers for a moment: remove the ended, wake the frozen once another has begun."""
         time.sleep(POLL_SECONDS)
         if self._asleep and (not newest.process.is_alive() or self._noted(newest, "began")):
             for worker in self._asleep:
@@ -261,7 +261,7 @@ class _Director:
 
     def _damage(self) -> None:
         """Lose or corrupt an object of the newest checkpoint."""
-        # By then all has arrived that dead workers had asked for.
+        # By then all requests of dead workers have arrived.
         time.sleep(self._server.faults.seconds_of_delay)
         prefix = f"{TRAINING}/{MANIFESTS}"
         keys = set(self._server.keys())
@@ -271,7 +271,7 @@ class _Director:
         try:
             manifest = Manifest.from_bytes(self._server.storage.get_file(self._server.bucket, names[-1]))
         except ValueError:
-            return  # it is damaged already
+            return  # already damaged
         blobs = [f"{TRAINING}/{BLOBS}{file.sha256}" for file in manifest.files.values()]
         key = self._generator.choice([names[-1], *blobs])
         if key not in keys:
@@ -284,7 +284,7 @@ class _Director:
             self._server.lose(key)
 
     def _watch_store(self) -> None:
-        """Note every object that a request creates or deletes, when it does."""
+        """Record every object that a request creates or deletes, at that moment."""
         storage = self._server.storage
         kind = type(storage)
 
@@ -294,7 +294,7 @@ class _Director:
 
         def delete_file(bucket: str, name: str) -> None:
             kind.delete_file(storage, bucket, name)
-            # Nobody but the damage deletes anything between lives.
+            # Between lives only the damage deletes anything.
             self._note("lost object" if name == self._losing else "deleted", key=name)
             self._losing = ""
 

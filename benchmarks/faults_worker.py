@@ -1,4 +1,4 @@
-"""A worker that keeps a training's checkpoints and computes nothing: what is said to be saved is noted outside of it.
+"""Worker that keeps a training's checkpoints and computes nothing; what it reports as saved is recorded outside of it.
 
 All but the steps is the train stage's own: the lease, the search for the newest checkpoint, the two threads that write
 and mirror. Each line of the ledger is written at once, so that it outlives the process.
@@ -23,8 +23,8 @@ from typing import IO, Any, Final, Literal, cast
 
 import google.cloud.storage  # noqa: F401 - once, in the process that the workers are forked from
 
+from schemas.config.train import TrainConfig
 from schemas.errors import TucanoError
-from schemas.train_config import TrainConfig
 from tasks.checkpoints import gcs_store, stretches
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.keeper import Checkpoint
@@ -33,9 +33,9 @@ from tasks.checkpoints.manifest import MANIFEST_FILE, Manifest, checkpoint_name
 from tasks.checkpoints.mirror import Mirror, nothing
 from tasks.checkpoints.object_store import ObjectStore
 from tasks.policy.child import Channel
-from tasks.train import held_training
-from tasks.train.preemption import Preemption
 from tasks.train.request import TrainRequest
+from tasks.train.resume import lease
+from tasks.train.resume.preemption import Preemption
 
 BASE: Final = "b" * 64
 TRAINING: Final = "training"
@@ -44,58 +44,58 @@ KEPT: Final = 3
 LEASE_SECONDS: Final = 4.0
 STEP_SECONDS: Final = (0.05, 0.35)
 SHARE_OF_BEST: Final = 0.2
-"""Of the steps, whose checkpoints are pinned."""
+"""Share of the steps whose checkpoints are pinned."""
 UPLOAD_CHUNK: Final = 4 << 20
-"""Of a large upload, instead of 32 MB: several parts of 9 MB, each of which may fail."""
+"""Part size of a large upload, instead of 32 MB: several parts of 9 MB, each of which may fail."""
 HISTORY_FILE: Final = "history.json"
 """The fencing number under which each step was trained."""
 
 
 Place = Literal["found", "proved", "saved"]
-"""What to go on from is found, and that is not noted yet; the lease is proved to be held, and the manifest not written
-yet; the checkpoint is mirrored, and neither pinned yet nor anything pruned."""
+"""The checkpoint to resume from is found, but not recorded; the lease is proved to be held, but the manifest not
+written; the checkpoint is mirrored, but not pinned, and nothing is pruned."""
 
 
 @dataclass(frozen=True)
 class Strike:
-    """Where a worker strikes itself: in moments that are too short to be met by chance."""
+    """Place where a worker strikes itself: moments too short to be hit by chance."""
 
     place: Place
     occurrence: int
-    """The first time that it comes there is 1."""
+    """The first time that it gets there is 1."""
     signal: int
     """SIGKILL, or SIGSTOP: frozen."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What one worker is told."""
+    """Parameters of one worker."""
 
     life: int
     """Number of this worker among those of its training."""
     machine: str
-    """Name of the machine that it takes itself to be on."""
+    """Name of the machine that it pretends to be on."""
     folder: Path
     """The machine's disk."""
     steps: int
-    """After so many it leaves by itself."""
+    """Number of steps after which it leaves by itself."""
     address: str
     """URL of the storage service."""
     ledger: Path
     log: Path
     seed: int
-    """Of the training's bytes."""
+    """Seed of the training's bytes."""
     large: bool
     """Whether a file of each checkpoint is too large to be sent in one request."""
     strike: Strike | None
 
 
 def live(order: Order) -> None:
-    """Work until the order is done, the lease is lost or the process is killed."""
+    """Work until all steps are done, the lease is lost or the process is killed."""
     log = os.open(order.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.dup2(log, sys.stdout.fileno())
     os.dup2(log, sys.stderr.fileno())
-    # So that whoever waits in vain for its end can ask where it stands.
+    # So that a parent that waits in vain for its end can ask for the stacks.
     faulthandler.register(signal.SIGUSR1, file=log)
     os.environ["STORAGE_EMULATOR_HOST"] = order.address
     vars(platform)["node"] = lambda: order.machine
@@ -114,7 +114,7 @@ def live(order: Order) -> None:
         striking("found")
         begin(*arguments)
 
-    vars(held_training)["open_mirror"] = open_witnessed
+    vars(lease)["open_mirror"] = open_witnessed
     vars(stretches)["begin"] = begin_or_die
     try:
         _work(order, ledger)
@@ -128,7 +128,7 @@ def live(order: Order) -> None:
 
 
 class Ledger:
-    """Notes of one worker, in a file of all: each line at once, with the time by a clock that all processes share."""
+    """Records of one worker, in a file of all: each line at once, with the time by a clock that all processes share."""
 
     def __init__(self, path: Path, life: int) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -140,7 +140,7 @@ class Ledger:
         os.write(self._file, json.dumps(line).encode() + b"\n")
 
     def write(self, text: str) -> None:
-        """Take what the worker tells its parent: the alarms are noted."""
+        """Receive the worker's messages to its parent; alarms are recorded."""
         message = json.loads(text)
         if "alarm" in message:
             name, step, sentence = message["alarm"]
@@ -151,7 +151,7 @@ class Ledger:
 
 
 class _Warnings(logging.Handler):
-    """Notes what is warned of."""
+    """Handler that records warnings."""
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__()
@@ -168,7 +168,7 @@ class _Striking:
         self._seen = Counter[str]()
 
     def __call__(self, place: Place) -> None:
-        """Strike, where the worker is to be struck at this place."""
+        """Strike, if the worker is to be struck at this place."""
         self._seen[place] += 1
         if self._strike is not None and (place, self._seen[place]) == (self._strike.place, self._strike.occurrence):
             self._ledger.note("struck", place=place)
@@ -176,7 +176,7 @@ class _Striking:
 
 
 class _Witnessed(Mirror):
-    """A mirror whose successes are noted."""
+    """A mirror whose successes are recorded."""
 
     def __init__(self, store: ObjectStore, training: str, ledger: Ledger, striking: _Striking) -> None:
         super().__init__(store, "", training)
@@ -202,7 +202,7 @@ def _work(order: Order, ledger: Ledger) -> None:
     request, generator = make_request(order.folder), random.Random(f"{order.seed} {order.life}")
     order.folder.mkdir(parents=True, exist_ok=True)
     channel = Channel(cast("IO[str]", ledger))
-    with held_training.held_training(request, order.folder, channel, Preemption(25)) as held:
+    with lease.held_training(request, order.folder, channel, Preemption(25)) as held:
         found = None if held.checkpoint is None else read_sealed(held.checkpoint).name
         digests = {} if held.checkpoint is None else digests_of(held.checkpoint)
         history = [] if held.checkpoint is None else json.loads((held.checkpoint / HISTORY_FILE).read_bytes())
@@ -212,7 +212,7 @@ def _work(order: Order, ledger: Ledger) -> None:
             history = [*history, held.lease.fencing]
             files = make_files(order, history)
             digests = {name: sha256(content).hexdigest() for name, content in files.items()}
-            # Before it can be saved: whoever finds it must find these bytes.
+            # Before it can be saved: a process that finds it must find these bytes.
             ledger.note("made", name=checkpoint_name(step, held.lease.fencing), digests=digests)
             is_best = generator.random() < SHARE_OF_BEST
             fill = _filling(files)
@@ -236,7 +236,7 @@ def make_files(order: Order, history: list[int]) -> dict[str, bytes]:
 
 
 def make_request(folder: Path) -> TrainRequest:
-    """Return a request as far as the checkpoints read it."""
+    """Return a request with the fields that checkpoints read."""
     preemption = {"lease_seconds": LEASE_SECONDS}
     return TrainRequest(
         config=TrainConfig.model_validate({"keep_checkpoints": KEPT, "preemption": preemption}),

@@ -1,9 +1,9 @@
-"""The lineage of a local retraining: complete both ways, quick, and every flipped byte and lost file found.
+"""Lineage of a local retraining: complete both ways, quick, and every flipped byte and lost file found.
 
     make bench NAME=lineage                                       retrains at a small size first, some minutes
-    .venv/bin/python -m benchmarks.lineage STATE [PROFILE]        of a state folder that is there; STATE is copied
+    .venv/bin/python -m benchmarks.lineage STATE [PROFILE]        of an existing state folder; STATE is copied
 
-What is reachable is held against the folders and tables themselves, not against what the walker read of them. Ends
+The reachable nodes are compared with the folders and tables themselves, not with what the walker read of them. Ends
 with 1 where anything is missed.
 """
 
@@ -23,11 +23,11 @@ from typing import Any
 
 import polars as pl
 
-from flows.console import print_table, say
+from flows.runtime.console import print_table, say
 from schemas.progress import silent
-from tasks.lineage.artifacts import RECORD_FILE, ArtifactStore
-from tasks.lineage.models import DECISION_FILE
-from tasks.lineage.verify import verify
+from tasks.lineage.graph.models import DECISION_FILE
+from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactStore
+from tasks.lineage.store.verify import verify
 
 SMALL = Path(__file__).parent.parent / "tests" / "e2e" / "small.toml"
 LIMIT_SECONDS = 2.0
@@ -59,7 +59,7 @@ def _retrain(root: Path, profile: str) -> None:
 
 
 def _complete(root: Path, profile: str) -> Iterator[str]:
-    """Walk from the newest version to everything, and back from random rows; yields what is missed."""
+    """Walk from the newest version to everything, and back from random rows; yield what is missed."""
     artifacts = {home.name for home in (root / "artifacts").glob("*/*") if home.parent.name != "drafts"}
     decisions = (root / "artifacts").glob(f"promotion/*/content/{DECISION_FILE}")
     decision = max(decisions, key=lambda file: file.stat().st_mtime)
@@ -108,7 +108,7 @@ def _complete(root: Path, profile: str) -> Iterator[str]:
 
 
 class _Query:
-    """One `tucano lineage`, start and end included."""
+    """One `tucano lineage`, including start and end."""
 
     def __init__(self, document: Any, seconds: float, processor: float) -> None:
         self.document = document
@@ -130,7 +130,7 @@ def _query(root: Path, profile: str, reference: str) -> _Query:
 
 
 def _flipped(root: Path) -> Iterator[str]:
-    """Flip a bit of each file of each artifact in turn, and delete it; yields the files of which nothing was found."""
+    """Flip a bit of each file of each artifact in turn, and delete it; yield the files whose fault was not found."""
     store, generator = ArtifactStore(root / "artifacts"), random.Random(SEED)
     started, files, found, missed = time.perf_counter(), 0, 0, 0
     records = sorted((root / "artifacts").glob(f"*/*/{RECORD_FILE}"))
@@ -157,7 +157,7 @@ def _flipped(root: Path) -> Iterator[str]:
 @contextmanager
 def _one_flipped_bit(file: Path, generator: random.Random) -> Iterator[None]:
     before = file.read_bytes()
-    # An empty file has no bit to flip: it gets one.
+    # An empty file has no bit to flip: one byte is added.
     content = bytearray(before or b"\0")
     content[generator.randrange(len(content))] ^= 1 << generator.randrange(8)
     file.chmod(0o644)

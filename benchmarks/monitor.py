@@ -1,8 +1,8 @@
-"""What monitoring claims while nothing drifts, how soon it finds a drop, and how long a million answers take.
+"""Monitoring: false alarms without drift, days until a drop is found, and time for a million answers.
 
-Simulated months of 1,000 requests a day go through the function that decides, by the default configuration (one false
-alarm in ten years), the fixed floor included. Limits: without drift at most one month in 20 has an alarm, seen at once
-and daily through a window that moves (the first alarm of each year); a drop of .10 in the mean reward a
+Simulated months of 1,000 requests a day go through the deciding function, with the default configuration (one false
+alarm in ten years), including the fixed floor. Limits: without drift at most one month in 20 has an alarm, seen at once
+and daily through a moving window (the first alarm of each year); a drop of .10 in the mean reward a
 week after a promotion, and on its very day, is found within 3 days in 95 % of the simulations, where the evaluation had
 240 prompts a task. Of 17 prompts a task, as the source project had them, the shares are shown without a limit. The
 daily intervals' coverage has a limit of 94 %, of each task by itself. A million rows through `tucano monitor` take
@@ -39,14 +39,14 @@ FALSE: Final[Mapping[str, tuple[Month, int]]] = {
     "240, each day's means differ by .02": (Month(240, wander=0.02), 8),
     "240, 30,000 requests a day": (Month(240, requests=30_000), 8),
 }
-"""Months without drift; of the last two, so many times fewer are simulated."""
+"""Months without drift; the divisor says how many times fewer are simulated."""
 YEAR: Final = 365
 YEARS: Final[Mapping[str, Month]] = {
     "240 prompts a task": Month(240, days=YEAR),
     "17 prompts a task": Month(17, days=YEAR),
     "240, each day's means differ by .02": Month(240, wander=0.02, days=YEAR),
 }
-"""Years without drift, in which each day's run looks at the last 35 days."""
+"""Years without drift, in which each day's run reads the last 35 days."""
 DROPS: Final[Mapping[str, tuple[Month, bool]]] = {
     "240 prompts, after a week": (Month(240, drop=0.10, drop_day=7, days=12), True),
     "240 prompts, on the first day": (Month(240, drop=0.10, days=5), True),
@@ -95,7 +95,7 @@ def _false_alarms(arguments: argparse.Namespace) -> list[str]:
     for number, (name, (month, fewer)) in enumerate(FALSE.items()):
         months = max(1, arguments.months // fewer)
         alarms = sum(each is not None for each in _simulated(name, month, months, number, arguments))
-        # Clopper and Pearson's upper bound; of none at all it is nearly 3 / months.
+        # Clopper and Pearson's upper bound; with no alarm at all it is nearly 3 / months.
         highest = float(beta.ppf(0.95, alarms + 1, months - alarms))
         between = f"{months / alarms:,.0f}" if alarms else "none seen"
         table.add_row(name, f"{months:,}", str(alarms), between, f"{1 / highest:,.0f}")
@@ -106,7 +106,7 @@ def _false_alarms(arguments: argparse.Namespace) -> list[str]:
 
 
 def _daily_runs(arguments: argparse.Namespace) -> list[str]:
-    """Ask whether looking anew each day, at other days each time, makes alarms that one look does not."""
+    """Measure whether daily runs, each over other days, make alarms that one run does not."""
     table = _table("Years without drift, each day's run over its last 35 days", "evaluation")
     for column in ("months", "years with an alarm", "months between two, at least (95 %)", "highest evidence"):
         table.add_column(column, justify="right")
@@ -136,7 +136,7 @@ def _drops(arguments: argparse.Namespace) -> list[str]:
     misses = []
     for number, (name, (month, is_limited)) in enumerate(DROPS.items()):
         found = _simulated(name, month, arguments.drops, 100 + number, arguments)
-        # An alarm before the drop is none of it.
+        # An alarm before the drop does not count.
         days = np.array([math.inf if day is None else day - month.drop_day + 1.0 for day in found])
         days[days < 1] = math.inf
         within = {day: float(np.mean(days <= day)) for day in (*SHOWN_DAYS, WITHIN)}
@@ -154,7 +154,7 @@ def _drops(arguments: argparse.Namespace) -> list[str]:
 
 
 def _simulated(what: str, month: Month, count: int, stream: int, arguments: argparse.Namespace) -> list[int | None]:
-    """Return the first alarm of each month; the processes share the months out, which changes none."""
+    """Return the first alarm of each month; dividing the months among processes changes none."""
     streams = [(SEED, stream, number) for number in range(count)]
     with ProcessPoolExecutor(arguments.processes) as pool:
         found = pool.map(month.alarm, streams, chunksize=20)

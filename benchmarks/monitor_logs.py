@@ -1,9 +1,8 @@
 """A million rows of logs through `tucano monitor`, for `benchmarks.monitor`.
 
-The logs are the completions of the audit's sheet, good and bad ones of all six tasks, asked again and again over the
-last 34 days; an order number makes prompts differ. No answer has a reference, as in production, and each is scored by
-what its prompt tells; the queries run. The champion is a registered version whose test answers are the same
-completions.
+The logs are the completions of the audit's sheet, good and bad ones of all six tasks, repeated over the last 34 days;
+an order number makes prompts differ. No answer has a reference, as in production, and each is scored by the content of
+its prompt; the queries run. The champion is a registered version whose test answers are the same completions.
 """
 
 import json
@@ -18,40 +17,40 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.config import AUDIT_FOLDER, StateConfig
+from schemas.config.config import AUDIT_FOLDER, StateConfig
 
 ROWS: Final = 1_000_000
 ASKED: Final = 4
-"""How often each different answer is in the logs."""
+"""Occurrences of each distinct answer in the logs."""
 LIMIT: Final = 180.0
-"""Seconds that a million rows may take, start included."""
+"""Most seconds for a million rows, start included."""
 DAYS: Final = 34
 MODEL: Final = "tucano2-commerce"
 ROLLOUTS: Final = AUDIT_FOLDER / "rollouts.jsonl"
 TOLD: Final = (0, 3)
-"""Exit codes of `tucano monitor`: the promise is kept, or it is not."""
+"""Exit codes of `tucano monitor`: without drift, and with it."""
 
 
 @dataclass(frozen=True)
 class Took:
-    """How long it took."""
+    """Durations and sizes."""
 
     wall: float
     """Seconds of the command, start included."""
     steps: Mapping[str, float]
     """Seconds of its steps."""
     megabytes: float
-    """Of the logs."""
+    """Size of the logs."""
     different: int
-    """Different answers among the rows."""
+    """Distinct answers among the rows."""
 
 
 def measured(rows: int, asked: int = ASKED) -> Took:
-    """Write logs, and let `tucano monitor` look at them.
+    """Write logs, and run `tucano monitor` on them.
 
     Args:
         rows: Answers.
-        asked: How often each different one is among them.
+        asked: Occurrences of each distinct one among them.
     """
     with tempfile.TemporaryDirectory() as folder:
         state, logs = Path(folder) / "state", Path(folder) / "logs.jsonl"
@@ -93,17 +92,17 @@ def _lines(rows: int, asked: int) -> Iterator[str]:
 
 def _promote(root: Path) -> None:
     """Make a state folder whose champion answered the audit's prompts in its evaluation."""
-    from flows.session import EXPERIMENT, mlflow_store
-    from tasks.commerce.registry import reward_version
-    from tasks.evaluate.answers_file import ROLLOUTS_FILE
+    from flows.runtime.session import EXPERIMENT, mlflow_store
+    from tasks.commerce.registry import joint_version
+    from tasks.evaluate.answers.files import ROLLOUTS_FILE
     from tasks.evaluate.compare import write_report
-    from tasks.lineage.mlflow_client import open_client
-    from tasks.lineage.recorder import Recorder
-    from tasks.lineage.registry import Registry
+    from tasks.lineage.mlflow.client import open_client
+    from tasks.lineage.mlflow.recorder import Recorder
+    from tasks.lineage.mlflow.registry import Registry
     from tests.flows.promotable import BLOCK, commit
 
     report: dict[str, Any] = {"overall": BLOCK, "tasks": {}, "gate": {"verdict": "promote", "reasons": []}}
-    report |= {"identities": {"rewards": f"grounded {reward_version()}"}, "ground_truth": None}
+    report |= {"identities": {"rewards": f"grounded {joint_version()}"}, "ground_truth": None}
     policy = commit(root, "policy", lambda folder: (folder / "weights").write_bytes(b"w"))
     prompts = commit(root, "prompts", lambda folder: shutil.copytree(AUDIT_FOLDER / "store", folder / "store"))
     answers = commit(

@@ -1,7 +1,7 @@
 """Simulated months of a served model, whose true mean reward is known, for `benchmarks.monitor`.
 
-Rewards are in [0, 1] on a grid of .05, tied and skewed: a latent normal value cut off at 0 and 1, and one answer in
-twenty scores 0. The mix of tasks is another one each day. The baseline is drawn from the same rewards.
+Rewards are in [0, 1] on a grid of .05, tied and skewed: a latent normal value clipped at 0 and 1, and one answer in
+twenty scores 0. The mix of tasks changes each day. The baseline is drawn from the same rewards.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from schemas.monitor_config import MonitorConfig
+from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.monitor.baseline import Baseline
 from tasks.monitor.drift import find_drift
@@ -29,25 +29,25 @@ MEANS: Final[Mapping[TaskName, float]] = {
     "sentiment": 0.850,
     "churn": 0.650,
 }
-"""Mean reward by task: the final report's of its tuned model, and two more."""
+"""Mean reward by task: the V4.2 report's of its tuned model, and two more."""
 DAYS: Final = 30
 GRID: Final = np.arange(21) / 20
 _LATENT_SPREAD: Final = 0.45
 _ZEROS: Final = 0.05
 _MIX: Final = 6.0
-"""Concentration of the Dirichlet distribution of a day's mix: shares of .04 to .36, mostly."""
+"""Concentration of the Dirichlet distribution of a day's mix: mostly shares of .04 to .36."""
 _FIRST_DAY: Final = date(2026, 11, 1)
 _OFFSET_STEP: Final = 0.005
 
 
 @dataclass(frozen=True)
 class Runs:
-    """What daily runs found, one after another."""
+    """Results of consecutive daily runs."""
 
     alarm: int | None
-    """The day of the first run with an alarm, from 0; None where none had any."""
+    """The day of the first run with an alarm, from 0; None where there was none."""
     highest: float
-    """The highest evidence that any of them saw: from 1 on it is an alarm."""
+    """The highest evidence of any run: 1 and above is an alarm."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,15 @@ class Month:
     """A champion's month."""
 
     prompts: int
-    """Prompts a task in its evaluation."""
+    """Prompts per task in its evaluation."""
     requests: int = 1000
-    """Mean of a day."""
+    """Mean number of a day."""
     wander: float = 0.0
-    """Standard deviation of a day's true mean, of each task by itself."""
+    """Standard deviation of a day's true mean, for each task independently."""
     drop: float = 0.0
-    """By how much every task's mean falls."""
+    """Fall of every task's mean."""
     drop_day: int = 0
-    """From which day on, from 0."""
+    """The first day of the fall, from 0."""
     days: int = DAYS
 
     def alarm(self, stream: Sequence[int]) -> int | None:
@@ -74,11 +74,11 @@ class Month:
         return min((rewards.days.index(day) for day in alarms), default=None)
 
     def daily_runs(self, stream: Sequence[int]) -> Runs:
-        """Draw such days; look each day at those that the configuration looks at, as the deployment does."""
+        """Draw such days; run daily over the configured window, as the deployment does."""
         config = MonitorConfig()
         baselines, drawn = self._drawn(stream)
         found, highest = None, 0.0
-        # What the runs before see is part of what this first one sees: no day's evidence is of later days.
+        # Earlier runs see part of the first run's days: no day's evidence is from later days.
         for last in range(min(config.days, self.days) - 1, self.days):
             seen = slice(last + 1 - min(config.days, self.days), last + 1)
             rewards = RewardCounts(drawn.tasks, drawn.days[seen], drawn.rewards, drawn.counts[:, seen])

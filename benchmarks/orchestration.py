@@ -1,7 +1,7 @@
-"""What the pipeline costs besides its stages' own work: `tucano retrain --profile local`, from start to exit.
+"""Orchestration overhead of `tucano retrain --profile local`, from start to exit.
 
-Orchestration is all that is no stage's own work: Python's start and imports, Prefect's server, flows and caches,
-artifacts hashed and committed, MLflow's records, the tables at the end. Trainings may run side by side, so the stages'
+Orchestration is all that is not a stage's own work: Python's start and imports, Prefect's server, flows and caches,
+artifacts hashed and committed, MLflow's records, the tables at the end. Trainings may run concurrently, so the stages'
 work is the time in which at least one of them worked. Limit: at most 8 % of the wall time, or 15 seconds.
 """
 
@@ -15,16 +15,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from flows.session import EXPERIMENT, mlflow_store
-from flows.stage import WORK_SECONDS
-from schemas.config import StateConfig
+from flows.runtime.session import EXPERIMENT, mlflow_store
+from flows.stages.runner import WORK_SECONDS
+from schemas.config.config import StateConfig
 
 STATE = Path(".tucano") / "benchmark-orchestration"
 MAX_SHARE = 0.08
 MAX_SECONDS = 15.0
 
 Span = tuple[str, float, float]
-"""A stage, and when its own work began and ended, in seconds since 1970."""
+"""A stage, and the start and end of its own work, in seconds since 1970."""
 
 
 def main() -> int:
@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def _spans() -> list[Span]:
-    """Return the stages' own work, by its beginning, as MLflow has it."""
+    """Return the stages' own work from MLflow, by start time."""
     from mlflow import MlflowClient
 
     client = MlflowClient(mlflow_store(StateConfig(root=STATE))[0])
@@ -70,7 +70,7 @@ def _spans() -> list[Span]:
 
 
 def _together(spans: list[Span]) -> float:
-    """Return for how long at least one of the stages worked, in seconds."""
+    """Return the time in which at least one of the stages worked, in seconds."""
     worked, until = 0.0, 0.0
     for _, start, end in sorted(spans, key=lambda span: span[1]):
         worked += max(0.0, end - max(start, until))

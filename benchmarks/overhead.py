@@ -1,4 +1,4 @@
-"""What our trainer costs beside TRL's: the time of a step, in one process, step by step in turns.
+"""Step time of our trainer compared with TRL's, in one process, step by step in turns.
 
 Equal shapes: one model and adapter, the same four prompts in each step, eight completions each, and every completion as
 long as the limit. Ours has the default recipe and all that the pipeline has it do at each step: the rollout log, the
@@ -28,28 +28,28 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.watched_training import SEED, Scene, kept
-from schemas.profiles import load_config
+from schemas.config.profiles import load_config
 from tasks.checkpoints.keeper import Keeper
 from tasks.policy.child import Channel
 
 WARM_UP: Final = 3
-"""Steps of each at the beginning that do not count."""
+"""Warm-up steps of each that do not count."""
 RESAMPLES: Final = 10_000
 MAX_RATIO: Final = 1.03
 
 
 @dataclass
 class Times:
-    """What the steps of one trainer took, in seconds."""
+    """Step times of one trainer, in seconds."""
 
     wall: list[float] = field(default_factory=list)
     processor: list[float] = field(default_factory=list)
     parts: dict[str, list[float]] = field(default_factory=dict)
-    """Of a step: generation, rewards, and all else of TRL's step."""
+    """Parts of a step: generation, rewards, and the rest of TRL's step."""
 
 
 class Turns:
-    """Lets one of two trainers step at a time, in turns."""
+    """Turns of two trainers: one steps at a time."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -57,7 +57,7 @@ class Turns:
         self._running = {0, 1}
 
     def wait_for(self, trainer: int) -> None:
-        """Wait until it is a trainer's turn, or the other one is through."""
+        """Wait until it is a trainer's turn, or the other one has finished."""
         with self._condition:
             self._condition.wait_for(lambda: self._turn == trainer or self._running == {trainer})
 
@@ -137,7 +137,7 @@ def _take_turns(scene: Scene, keeper: Keeper) -> tuple[Times, Times]:
 
 
 def _timed(trainer: Any, **methods: str) -> dict[str, list[float]]:
-    """Let some methods of a trainer tell how long they took."""
+    """Make some methods of a trainer record their durations."""
     seconds: dict[str, list[float]] = {name: [] for name in methods}
 
     def timing(method: Callable[..., Any], into: list[float]) -> Callable[..., Any]:
@@ -155,7 +155,7 @@ def _timed(trainer: Any, **methods: str) -> dict[str, list[float]]:
 
 
 def _timer(turns: Turns, number: int, times: Times) -> Any:
-    """Return a callback that takes its turns and writes down what was between them."""
+    """Return a callback that takes its turns and records the time between them."""
     from transformers import TrainerCallback
 
     class Timer(TrainerCallback):  # type: ignore[misc]

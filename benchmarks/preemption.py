@@ -1,18 +1,18 @@
-"""Preempted at any moment, nothing lost: trainings that are killed, that are given notice, and that go on.
+"""Preemption at any moment without loss: trainings that are killed, that are given notice, and that resume.
 
 Bit-exact: 20 trainings of the CPU recipe over more than two rounds of the prompts, each killed with SIGKILL one to
 three times, with all that its process had started. A quarter of the first kills come inside a save, inside an upload
 and inside an evaluation each, the rest anywhere from the start of Python on; about a third of the kills take the
-folder too, so that the training goes on in an empty one from the mirror alone. Half of the mirrors are folders, half
-are buckets of a storage service on loopback that takes its time. Limit: each ends with the same chosen adapter, metrics
-and rollouts, and the same adapter, optimizer and states in its final checkpoint, as two that nobody disturbed.
+folder too, so that the training resumes in an empty one from the mirror alone. Half of the mirrors are folders, half
+are buckets of a slow storage service on loopback. Limit: each ends with the same chosen adapter, metrics and rollouts,
+and the same adapter, optimizer and states in its final checkpoint, as two uninterrupted ones.
 
 Notice: a checkpoint of 126 MB and more, of an adapter of 42 MB; a storage service that takes 20 MB/s; SIGTERM or the
 notice of the metadata server in a step that outlasts the notice, and in one that does not. Limits: exit code 4 within
-25 s, the last finished step in the mirror and whole, the lease released, and the stretch's end noted.
+25 s, the last finished step in the mirror and whole, the lease released, and the segment's end recorded.
 
 Resume: in an empty folder, to the beginning of the first step, at the laptop's size and with the adapter of 42 MB.
-Limit: 15 s besides the download, each time.
+Limit: 15 s in addition to the download, each time.
 """
 
 import argparse
@@ -43,11 +43,11 @@ SEED: Final = 1
 RUNS: Final = 20
 AT_ONCE: Final = 2
 PARTS: Final = ("save", "upload", "evaluation", "")
-"""Where the first kills come, in turns; the last is anywhere."""
+"""Parts in which the first kills come, in turns; the last is anywhere."""
 MOST_KILLS: Final = 3
 SHARE_EMPTIED: Final = 1 / 3
 UPLOAD_RATE: Final = 500_000.0
-"""Bytes a second that the bucket takes while trainings are killed: an upload takes as long as some steps."""
+"""Bytes a second that the bucket accepts while trainings are killed: an upload takes as long as some steps."""
 ROUNDS: Final = 2
 KINDS: Final = ("exact", "notice", "resume")
 
@@ -61,7 +61,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS, help="measure this alone")
     parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="override the profile")
     arguments = parser.parse_args()
-    # On one thread sums are added up in one order; and what is measured is the CPU, also where there is a GPU.
+    # On one thread sums are added in one order; and the CPU is measured, even where there is a GPU.
     os.environ.update(OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES="")
     STATE.mkdir(parents=True, exist_ok=True)
     work = STATE / "runs"
@@ -118,7 +118,7 @@ def _exact(request: TrainRequest, work: Path, server: StorageServer, runs: int, 
 
 
 class _Strikes:
-    """Draws the kills of one training."""
+    """Random kills of one training."""
 
     def __init__(self, generator: random.Random, number: int, calm: Life, steps: int) -> None:
         self._generator = generator
@@ -130,7 +130,7 @@ class _Strikes:
     def __call__(self, lives: Sequence[Life]) -> Strike | None:
         if len(lives) >= self._kills:
             return None
-        # The mirrors take turns too: so that each sees every part.
+        # The mirrors alternate too, so that each sees every part.
         part = self._generator.choice(PARTS) if lives else PARTS[self._number // 2 % len(PARTS)]
         position = next((life.position for life in reversed(lives) if life.position is not None), 0)
         empties = self._generator.random() < SHARE_EMPTIED

@@ -1,6 +1,6 @@
-"""The train stage's GRPO child, which also says when each part of its work begins and ends.
+"""The train stage's GRPO child, with reports of when each part of its work begins and ends.
 
-What a process was doing when it was killed, and where its first seconds went, can be told from outside in no other way.
+These show what a process was doing when it was killed, and where its first seconds went; nothing outside of it could.
 The parts are those of the pipeline, called as it calls them, in its order.
 """
 
@@ -17,15 +17,18 @@ from tasks.policy.child import Channel, serve
 BEGINS: Final = " begins"
 ENDS: Final = " ends"
 LONG_STEPS_FILE: Final = "long-steps.json"
-"""Beside the request: the seconds that a step computes on, by its number. A step of a large model takes a minute."""
+"""File next to the request: the seconds that a step keeps computing, by its number. A step of a large model takes a
+minute."""
 
 
 def main(request_file: Path, channel: Channel) -> None:
-    """Train by GRPO what the request asks for, and tell of its parts."""
+    """Train the request by GRPO, and report its parts."""
     from tasks.checkpoints.lease import Lease
     from tasks.checkpoints.local import LocalCheckpoints
     from tasks.checkpoints.mirror import Mirror
-    from tasks.train import backend, grpo, training
+    from tasks.train import stage
+    from tasks.train.backend import trainable as backend
+    from tasks.train.children import grpo
 
     _tell_of(channel, Lease, "acquire", "lease")
     _tell_of(channel, LocalCheckpoints, "newest", "verify")
@@ -36,16 +39,17 @@ def main(request_file: Path, channel: Channel) -> None:
     load_trainable = backend.load_trainable
 
     def load(*arguments: Any, **named: Any) -> Any:
-        # Torch comes into the process here, and TRL after it: neither may come before.
+        # Torch is imported here, and TRL after it: neither may be imported before.
         with _told(channel, "import torch, transformers"):
             import torch  # noqa: F401
             from transformers import AutoModelForCausalLM, Trainer  # noqa: F401
         with _told(channel, "load the model"):
             trainable = load_trainable(*arguments, **named)
         with _told(channel, "import TRL"):
-            from tasks.train import trainer, validation  # noqa: F401
-            from tasks.train.checkpointer import Checkpointer
+            from tasks.train.grpo import trainer  # noqa: F401
             from tasks.train.preflight import run
+            from tasks.train.watch import validation
+            from tasks.train.watch.checkpointer import Checkpointer
         _tell_of(channel, Checkpointer, "restore", "restore the state")
         _tell_of(channel, validation, "validate", "evaluation")
         _tell_of(channel, run, "preflight", "preflight")
@@ -54,14 +58,14 @@ def main(request_file: Path, channel: Channel) -> None:
     vars(backend)["load_trainable"] = load
     long_steps = request_file.parent / LONG_STEPS_FILE
 
-    def start(inputs: training.TrainingInputs) -> training.StartedTraining:
+    def start(inputs: stage.TrainingInputs) -> stage.StartedTraining:
         with _told(channel, "make the trainer"):
             started = grpo.start(inputs)
         seconds = json.loads(long_steps.read_text(encoding="utf-8")) if long_steps.exists() else {}
         started.trainer.add_callback(_steps(channel, seconds))
         return started
 
-    training.train(request_file, channel, start)
+    stage.train(request_file, channel, start)
 
 
 @contextmanager
@@ -72,7 +76,7 @@ def _told(channel: Channel, part: str) -> Iterator[None]:
 
 
 def _tell_of(channel: Channel, owner: object, name: str, part: str) -> None:
-    """Put a function in the place of an owner's own, which tells when it begins and ends."""
+    """Replace an owner's function by one that reports its beginning and end."""
     function: Callable[..., Any] = getattr(owner, name)
 
     @wraps(function)
@@ -84,7 +88,7 @@ def _tell_of(channel: Channel, owner: object, name: str, part: str) -> None:
 
 
 def _steps(channel: Channel, seconds: Mapping[str, float]) -> Any:
-    """Return a callback that tells of each step, and computes on in some."""
+    """Return a callback that reports each step, and keeps computing in some."""
     from transformers import TrainerCallback
 
     class Steps(TrainerCallback):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""How a training leaves when it is given notice, and how fast another process goes on with it."""
+"""Shutdown of a training after a preemption notice, and the time until another process resumes it."""
 
 import json
 import os
@@ -15,8 +15,8 @@ from typing import Any, Final, Literal
 
 from benchmarks.preemption_child import BEGINS, LONG_STEPS_FILE
 from benchmarks.preemption_runs import Life, Moment, kill, live
+from schemas.config.train import TrainConfig
 from schemas.errors import Interrupted
-from schemas.train_config import TrainConfig
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.stretches import read_stretches
 from tasks.train.request import TrainRequest
@@ -26,7 +26,7 @@ SECONDS_TO_LEAVE: Final = 25.0
 SECONDS_TO_RESUME: Final = 15.0
 UPLOAD_RATE: Final = 20e6
 RANK: Final = 4096
-"""Of the adapter: on two layers of width 64 that is 42 MB, and twice as much of optimizer."""
+"""Rank of the adapter: on two layers of width 64 that is 42 MB, and twice as much of optimizer."""
 LONG_STEP: Final = 4
 RESUMES: Final = 3
 LAPTOP: Final = "laptop"
@@ -39,7 +39,7 @@ class Scenario:
 
     name: str
     step_seconds: float
-    """How long the step under way takes."""
+    """Duration of the current step."""
     moment: Moment
     by: Literal["SIGTERM", "metadata"] = "SIGTERM"
     save_every: int = 100
@@ -58,7 +58,7 @@ SCENARIOS: Final = (
 
 @dataclass(frozen=True)
 class Leaving:
-    """What came of a notice."""
+    """Effects of a notice."""
 
     scenario: Scenario
     seconds: float
@@ -70,19 +70,19 @@ class Leaving:
     mirrored: int | None
     """The newest step in the mirror whose every byte verifies."""
     megabytes: float
-    """Of that checkpoint."""
+    """Size of that checkpoint."""
     released: bool
-    """Whether another process may go on at once."""
+    """Whether another process may resume at once."""
     ended: str | None
-    """Why the stretch ended, as the mirror says."""
+    """Reason of the segment's end, from the mirror."""
 
     @property
     def fate(self) -> str:
-        """Return what became of the step under way."""
+        """Return the fate of the current step."""
         return "finished" if self.finished == LONG_STEP else "abandoned"
 
     def misses(self) -> list[str]:
-        """Return what was promised and not kept."""
+        """Return the broken promises."""
         wanted = "preempted" if self.scenario.by == "metadata" else "interrupted"
         kept = {
             f"{self.seconds:.1f} s, limit {SECONDS_TO_LEAVE:.0f}": self.seconds < SECONDS_TO_LEAVE,
@@ -173,7 +173,7 @@ class Resume:
 
 
 def resumes(request: TrainRequest, folder: Path, server: StorageServer) -> dict[str, list[Resume]]:
-    """Go on in an empty folder, and be killed when the first step begins: at the laptop's size, and with 42 MB."""
+    """Resume in an empty folder until killed at the start of the first step: at the laptop's size, and with 42 MB."""
     laptop = request.model_copy(update={"mirror": f"gs://{server.bucket}/laptop", "training": "resume"})
     return {
         size: _resumes(asked, folder / size)
@@ -182,7 +182,7 @@ def resumes(request: TrainRequest, folder: Path, server: StorageServer) -> dict[
 
 
 def _resumes(request: TrainRequest, folder: Path) -> list[Resume]:
-    # Where the second upload begins, the first is whole.
+    # When the second upload begins, the first is complete.
     live(request, folder / "first", Moment(0.0, "upload", 2), kill)
     found = []
     for number in range(RESUMES):
@@ -210,7 +210,7 @@ def _metadata_server() -> Iterator[tuple[str, threading.Event]]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            # The first request names no answer that it has had.
+            # The first request has no etag of an earlier answer.
             if "last_etag=NONE" not in self.path:
                 announced.wait(60)
             body = b"TRUE" if announced.is_set() else b"FALSE"
@@ -221,7 +221,7 @@ def _metadata_server() -> Iterator[tuple[str, threading.Event]]:
             self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

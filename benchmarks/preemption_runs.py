@@ -1,4 +1,4 @@
-"""A training that is struck at chosen moments and goes on, seen from outside; and all that its end is compared by."""
+"""Training that is struck at chosen moments and resumes, seen from outside; and the results to compare."""
 
 import json
 import os
@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.preemption_child import BEGINS, ENDS
+from schemas.config.profiles import load_config
 from schemas.errors import InputError, TucanoError
-from schemas.profiles import load_config
 from tasks.checkpoints.address import open_mirror
-from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.child import run_child
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
@@ -35,18 +35,18 @@ Act = Callable[["subprocess.Popen[str]"], None]
 
 
 def kill(child: "subprocess.Popen[str]") -> None:
-    """Kill a child and all that it started, with nothing that it could do about it."""
+    """Kill a child and all that it started, without any chance to react."""
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A moment in the life of a child: so many seconds after a part of its work began for the n-th time."""
+    """A moment in the life of a child: seconds after a part of its work began for the n-th time."""
 
     seconds: float
     part: str = ""
-    """Its start where empty."""
+    """Empty: from its start."""
     occurrence: int = 1
 
 
@@ -55,28 +55,28 @@ class Life:
     """A child from its start to its end."""
 
     events: list[tuple[float, str]] = field(default_factory=list)
-    """Seconds since its start, and what it said then."""
+    """Seconds since its start, and its report."""
     resumed_from: int | None = None
-    """The step that it went on from; None where it did not come so far."""
+    """The step that it resumed from; None where it did not get so far."""
     finished: int | None = None
     """The last step that it finished; None where it finished none."""
     struck_at: float | None = None
-    """Seconds since its start; None where it ended before the moment came."""
+    """Seconds since its start; None where it ended before the moment."""
     seconds: float = 0.0
     """From its start to its end."""
     exit_code: int = 0
     sentence: str = ""
-    """Why it failed."""
+    """Reason of its failure."""
     troubles: list[str] = field(default_factory=list)
-    """What it warned of."""
+    """Its warnings."""
 
     @property
     def position(self) -> int | None:
-        """Return the step that it had come to; None where it had not begun."""
+        """Return the step that it had reached; None where it had not begun."""
         return self.resumed_from if self.finished is None else self.finished
 
     def under_way(self) -> str:
-        """Return the parts of its work that had begun and not ended when it said its last."""
+        """Return the parts of its work that had begun and not ended at its last report."""
         counts = Counter[str]()
         for _, text in self.events:
             if text.endswith(BEGINS):
@@ -92,7 +92,7 @@ class Life:
         return ", ".join(parts)
 
     def durations(self) -> dict[str, list[float]]:
-        """Return the seconds that each part took, each time that it came to its end."""
+        """Return the seconds of each finished occurrence of each part."""
         began: dict[str, float] = {}
         found: dict[str, list[float]] = {}
         for seconds, text in self.events:
@@ -105,12 +105,12 @@ class Life:
 
 
 def live(request: TrainRequest, folder: Path, moment: Moment | None = None, act: Act = kill) -> Life:
-    """Run the child on a request, as the train stage does, and act on it when the moment comes.
+    """Run the child on a request, as the train stage does, and act on it at the moment.
 
     Args:
         request: The training.
-        folder: Where the request and the local checkpoints are; one of a child before, or an empty one.
-        moment: When to act; never where None.
+        folder: Folder of the request and the local checkpoints: an earlier child's, or an empty one.
+        moment: The moment to act; never where None.
         act: Done to the child.
     """
     watcher = _Watcher(moment, act)
@@ -182,7 +182,7 @@ class _Watcher:
 
 @dataclass(frozen=True)
 class Result:
-    """What a training made, by what decides whether it is the same."""
+    """Results of a training that decide whether it equals another."""
 
     output: Mapping[str, str]
     """The sha256 of each file of the policy: the chosen adapter, the metrics of all steps, every rollout."""
@@ -190,10 +190,10 @@ class Result:
     """The sha256 of each file of the final checkpoint but one: the last adapter, the optimizer and every state."""
     chosen_step: int
     rounds: int
-    """How often all prompts of a task were drawn, at the least."""
+    """Rounds of all prompts of a task, at least."""
 
     def differences(self, other: "Result") -> list[str]:
-        """Return the names of what is not the same in both."""
+        """Return the names of the differing results."""
         found = [] if self.chosen_step == other.chosen_step else ["chosen step"]
         for mine, yours in ((self.output, other.output), (self.checkpoint, other.checkpoint)):
             found += sorted(name for name in mine.keys() | yours.keys() if mine.get(name) != yours.get(name))
@@ -201,11 +201,11 @@ class Result:
 
 
 def result_of(request: TrainRequest, folder: Path) -> Result:
-    """Read what a finished training left: its policy, and its last checkpoint as the mirror has it.
+    """Read the results of a finished training: its policy, and its last checkpoint in the mirror.
 
     Args:
-        request: The training's, of the process that finished it.
-        folder: An empty one, for the checkpoint.
+        request: The request of the process that finished it.
+        folder: An empty folder for the checkpoint.
 
     Raises:
         InputError: The mirror has no whole checkpoint that is pinned as the final one.
@@ -230,24 +230,24 @@ def result_of(request: TrainRequest, folder: Path) -> Result:
 
 
 def _decided(file: Path) -> bytes:
-    """Return a file's bytes, without what another thread decides."""
+    """Return a file's bytes, without those that another thread decides."""
     if file.name != RANDOM_FILE:
         return file.read_bytes()
     states = json.loads(file.read_text(encoding="utf-8"))
-    # Google's client draws its uploads' boundaries from it; what trains draws from torch's and from its own.
+    # Google's client draws its uploads' boundaries from it; training draws from torch's and from its own.
     del states["python"]
     return json.dumps(states).encode()
 
 
 @dataclass(frozen=True)
 class Run:
-    """A training to its end, through all that struck it."""
+    """A training to its end, including all kills."""
 
     lives: Sequence[Life]
     emptied: Sequence[bool]
-    """Of each life, whether it began in an empty folder."""
+    """For each life, whether it began in an empty folder."""
     result: Result | None
-    """None where it did not come to its end by itself."""
+    """None where it did not end by itself."""
 
     @property
     def kills(self) -> int:
@@ -255,7 +255,7 @@ class Run:
         return sum(life.exit_code == -signal.SIGKILL for life in self.lives)
 
     def lost(self, place: int) -> int | None:
-        """Return the steps that were done again because one of its lives ended; None where it had come to none."""
+        """Return the steps that were repeated because one of its lives ended; None where it had reached none."""
         position = self.lives[place].position
         later = [life.resumed_from for life in self.lives[place + 1 :] if life.resumed_from is not None]
         return None if position is None or not later else position - later[0]
@@ -263,7 +263,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Strike:
-    """A kill, and what the next process finds."""
+    """A kill, and what it leaves for the next process."""
 
     moment: Moment
     empties: bool
@@ -271,12 +271,12 @@ class Strike:
 
 
 def run(request: TrainRequest, folder: Path, strikes: Callable[[Sequence[Life]], Strike | None]) -> Run:
-    """Train to the end, and be killed on the way.
+    """Train to the end, with kills on the way.
 
     Args:
-        request: The training; what it says of the output is replaced.
-        folder: An empty one, for all that is done.
-        strikes: Given the lives so far, returns the kill that is next; None where the training may come to its end.
+        request: The training; its output is replaced.
+        folder: An empty folder for everything.
+        strikes: Returns the next kill, given the lives so far; None where the training may run to its end.
     """
     lives: list[Life] = []
     emptied: list[bool] = []
@@ -296,13 +296,13 @@ def run(request: TrainRequest, folder: Path, strikes: Callable[[Sequence[Life]],
 
 
 def make_request(profile: str, settings: Sequence[str], state: Path, mirror: str, training: str) -> TrainRequest:
-    """Return the request that the train stage would make, of what the stages before it made.
+    """Return the request that the train stage would make from the artifacts of earlier stages.
 
     Args:
-        profile: Of the pipeline.
-        settings: What is overridden in it.
-        state: Folder of the pipeline's state; the pipeline makes what is not there.
-        mirror: Where checkpoints are mirrored.
+        profile: The pipeline's profile.
+        settings: Overrides of it.
+        state: Folder of the pipeline's state; missing artifacts are made.
+        mirror: Mirror of the checkpoints.
         training: Key of the training there.
     """
     config = load_config(profile, list(settings))
@@ -337,9 +337,9 @@ def draw_strike(generator: random.Random, part: str, calm: Life, done: float, em
     """Draw a moment inside a part of the work, or anywhere.
 
     Args:
-        generator: Draws it.
+        generator: Source of randomness.
         part: A part of the work; anywhere from the start on where empty.
-        calm: The life of an uninterrupted training, which tells how long parts take.
+        calm: The life of an uninterrupted training, for the durations of parts.
         done: Share of the steps that is done already.
         empties: Whether the folder is lost too.
     """
@@ -347,7 +347,7 @@ def draw_strike(generator: random.Random, part: str, calm: Life, done: float, em
     if not part:
         loading = next(seconds for seconds, text in calm.events if text == f"step{BEGINS}")
         return Strike(Moment(generator.uniform(0, loading + 0.9 * (1 - done) * (calm.seconds - loading))), empties)
-    # Not the last of those that are left, for then nothing may be.
+    # Not the last of the remaining ones, for then nothing may be left.
     occurrences = max(1, int(0.8 * (1 - done) * len(durations[part])))
     length = sorted(durations[part])[len(durations[part]) // 2]
     return Strike(Moment(generator.uniform(0, length), part, generator.randint(1, occurrences)), empties)

@@ -1,4 +1,4 @@
-"""The whole chain on the laptop's profile: three seeds promoted, a damaged challenger held, forced, and rolled back.
+"""The whole chain with the profile `local`: three seeds promoted, a damaged challenger held, forced, and rolled back.
 
 Limits: the challenger of three seeds is promoted and its report made; the damaged one, whose adapter's weights are
 noise of five times their spread, is held as worse, and `champion` stays; forcing it takes a reason, and a rollback
@@ -17,21 +17,21 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from flows.session import BYTES_NEEDED, session
-from schemas.config import Config
-from schemas.profiles import load_config
+from flows.runtime.session import BYTES_NEEDED, session
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
 
 STATE = Path(".tucano") / "benchmark" / "promotion"
 SEEDS = (1, 2, 3)
 OVERRIDES = [f"state.root={STATE}", f"train.seeds={list(SEEDS)}"]
 NOISE_SEED = 0
 NOISE = 5.0
-"""Spread of the damaged weights, in that of the trained ones."""
+"""Spread of the damaged weights, as a multiple of the trained ones'."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What was done, what it had to come to, and whether it did."""
+    """An action, its expected result, and whether it was met."""
 
     name: str
     found: str
@@ -76,12 +76,12 @@ def _tucano(command: str, *arguments: str) -> tuple[int, Any]:
 
 
 def _judge_damaged(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Evaluate a policy whose weights are noise as the pipeline would, and return what was decided."""
+    """Evaluate a policy whose weights are noise as the pipeline would, and return the decision."""
     config = _config()
     with session(config, bytes_needed=BYTES_NEEDED):
-        from flows.evaluate import evaluate
-        from flows.promote import promote, read_decision
-        from flows.stage import StageResult, open_recorder, open_store
+        from flows.stages.evaluate import evaluate
+        from flows.stages.promote import promote, read_decision
+        from flows.stages.runner import StageResult, open_recorder, open_store
 
         store = open_store(config)
         made = {
@@ -124,7 +124,7 @@ def _damaged(store: Any, sha256: str) -> Any:
 
 
 def _alias(alias: str, wanted: str, name: str) -> Step:
-    from flows.registry import open_registry
+    from flows.runtime.registry import open_registry
 
     config = _config()
     holder = open_registry(config).holder(config.promote.model_name, alias)

@@ -1,8 +1,8 @@
 """Simulated audits: rewards and scores of completions whose true agreement is known.
 
-An ordinal probit: two normal numbers stand for what a completion is worth to people and to the reward, and correlate.
-The first is cut into the scores 1 to 5, the reward rises with the other. How strongly they must correlate, so that
-Spearman's rho of rewards and scores is what is asked for among infinitely many completions, is computed, not sampled.
+An ordinal probit: two correlated normal numbers stand for a completion's worth to people and to the reward. The first
+is cut into the scores 1 to 5, the reward rises with the other. Their correlation is computed, not sampled, so that
+Spearman's rho of rewards and scores has the requested value among infinitely many completions.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from schemas.config import AuditConfig
+from schemas.config.config import AuditConfig
 from schemas.documents import ScoredRollout
 from tasks.audit import statistics
 from tasks.audit.gate import judge
@@ -21,7 +21,7 @@ from tasks.audit.sheet import audit_id
 from tasks.audit.statistics import Interval, Numbers, krippendorff_alpha, measure
 
 SHARES: Final = (0.20, 0.28, 0.21, 0.11, 0.20)
-"""Of the completions scored 1 to 5; those of the shipped sheet."""
+"""Shares of the scores 1 to 5, as on the shipped sheet."""
 PER_PROMPT: Final = 4
 """Scored completions of a prompt."""
 ROLLOUTS: Final = (60, 8)
@@ -29,7 +29,7 @@ ROLLOUTS: Final = (60, 8)
 SEED: Final = 5
 
 Shape = Callable[[Numbers], Numbers]
-"""Makes rewards of the completions' places in the reward's order, which are evenly spread over [0, 1]."""
+"""Function from the completions' ranks by reward, evenly spread over [0, 1], to rewards."""
 
 SHAPES: Final[Mapping[str, Shape]] = {
     "continuous": lambda place: place,
@@ -44,10 +44,10 @@ _PASSED: Final = {"reference_answer": Probe(True, "")}
 
 @dataclass(frozen=True)
 class Scenario:
-    """What a simulated audit is made of."""
+    """Parameters of a simulated audit."""
 
     shape: str
-    """Which of the shapes the rewards have."""
+    """Shape of the rewards."""
     rho: float
     """True Spearman rho of rewards and scores."""
     prompt_share: float = 0.0
@@ -58,10 +58,10 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one simulated audit of one task."""
+    """Results of one simulated audit of one task."""
 
     rho: float
-    """The rho that was found."""
+    """The measured rho."""
     covered: Mapping[str, bool]
     """Whether the interval of each name holds the true rho; the wider is from `rho_low` to `rho_high`."""
     objections: frozenset[str]
@@ -69,7 +69,7 @@ class Outcome:
 
 
 def latent_correlation(shape: Shape, rho: float) -> float:
-    """Return the correlation of the normal numbers that makes Spearman's rho of rewards and scores what is asked for.
+    """Return the correlation of the normal numbers for which Spearman's rho of rewards and scores has the given value.
 
     Spearman's rho of a population is the correlation of both sides' middle ranks.
 
@@ -100,11 +100,11 @@ def simulate(scenario: Scenario, scores: int, audits: int, resamples: int, seed:
     """Audit one simulated task many times.
 
     Args:
-        scenario: What it is made of.
+        scenario: Parameters of the audit.
         scores: Scored completions of the task.
-        audits: How many audits.
-        resamples: Of the bootstrap.
-        seed: Of all randomness.
+        audits: Number of audits.
+        resamples: Bootstrap resamples.
+        seed: Seed of all randomness.
     """
     # Fewer than an audit draws, which would take five times as long; the coverage is the same.
     statistics.RESAMPLES = resamples
@@ -114,16 +114,16 @@ def simulate(scenario: Scenario, scores: int, audits: int, resamples: int, seed:
 
 
 def found_alphas(alpha: float, overlap: int, audits: int, seed: tuple[int, ...]) -> list[float]:
-    """Return the ordinal alpha found in each of many audits, of two raters whose true alpha is given.
+    """Return the ordinal alpha measured in each of many audits, of two raters whose true alpha is given.
 
     Args:
-        alpha: That of infinitely many completions.
+        alpha: Alpha of infinitely many completions.
         overlap: Completions that both score.
-        audits: How many audits.
-        seed: Of all randomness.
+        audits: Number of audits.
+        seed: Seed of all randomness.
     """
     rng = np.random.default_rng(seed)
-    # Between raters alike in their shares, the ordinal alpha of a population is Spearman's rho between them.
+    # For raters with equal shares, the ordinal alpha of a population is Spearman's rho between them.
     correlation = latent_correlation(_scored, alpha)
     found = []
     for _ in range(audits):
@@ -168,7 +168,7 @@ def _audit(scenario: Scenario, correlation: float, scores: int, rng: np.random.G
 def _places(
     count: int, correlation: float, prompt_share: float, per_prompt: int, rng: np.random.Generator
 ) -> tuple[Numbers, Numbers]:
-    """Return the completions' places in the reward's order and in people's, each evenly spread over [0, 1]."""
+    """Return the completions' ranks by reward and by people, each evenly spread over [0, 1]."""
     from scipy.special import ndtr
 
     root = np.linalg.cholesky(np.array([[1, correlation], [correlation, 1]]))
@@ -183,7 +183,7 @@ def _scored(places: Numbers) -> Numbers:
 
 
 def _drawn(rewards: Numbers, prompt_ids: list[str], scores: int, seed: int) -> dict[int, bool]:
-    """Return the rows that `tucano audit sheet` draws, and whether each came at random."""
+    """Return the rows that `tucano audit sheet` draws, and whether each was drawn at random."""
     rollouts = [
         ScoredRollout(
             prompt_id=prompt_id,

@@ -1,4 +1,4 @@
-"""The main job on a laptop: three seeds, their seconds and memory, what the test split says, and a second run.
+"""Retraining on a laptop: three seeds, their time and memory, results on the test split, and a second run.
 
 Limits: each job at most 7 minutes and under 4 GB, the second run at most 25 seconds; on the test split the tuned model
 beats the base overall with one-sided sign-flip p < 0.01 and on extraction with p < 0.05, for every seed.
@@ -20,7 +20,7 @@ from rich.table import Table
 
 SEEDS = (1, 2, 3)
 STATE = Path(".tucano") / "benchmark"
-# The kernel walks all of a process's pages for one sample, which would slow down what is timed.
+# The kernel walks all of a process's pages for one sample, which would slow down the timed run.
 SECONDS_BETWEEN_SAMPLES = 2.0
 MAX_SECONDS = 7 * 60
 MAX_AGAIN_SECONDS = 25
@@ -37,7 +37,7 @@ class Run:
     peak_gigabytes: float
     """Peak of the proportional memory of the command and all its children."""
     document: Any
-    """What `--json` printed."""
+    """Output of `--json`."""
 
 
 def main() -> int:
@@ -66,7 +66,7 @@ def _retrain(seed: int) -> Run:
 
 
 class _Peak:
-    """Samples the memory of a process tree until told to stop."""
+    """Sampler of a process tree's memory, until stopped."""
 
     def __init__(self, pid: int) -> None:
         self._process = psutil.Process(pid)

@@ -1,11 +1,11 @@
-"""The simulated store beside a real sample of Olist's: what shoppers write and rate, how they wait and how they pay.
+"""Simulated store compared with a real sample of Olist's: texts, ratings, delivery times and payments.
 
 Olist's sample holds far more orders that were never delivered than the whole data set; it is thinned to the published
-mix of order statuses first, so that all that rests on who is pleased can be compared.
+mix of order statuses first, so that everything that depends on satisfaction can be compared.
 
 Limits, and why:
 
-- ratings within 4 points of Olist's: all that depends on who is pleased is calibrated on them;
+- ratings within 4 points of Olist's: all that depends on satisfaction is calibrated on them;
 - median and 90th percentile of the characters of a message, and mean words, within a factor of 1.4: prompts as long as
   real ones; at most 3 % of messages longer than 350 characters, for prompts are read by small models;
 - texts with accents, in capitals, that start in small letters, and with emoji, within 8 points: style is noise that a
@@ -17,8 +17,8 @@ Limits, and why:
 - 10,000 orders take at most 2 CPU seconds (the best of three) and 100,000 at most 1 GB: any size is made on a laptop;
 - 10,000 messages hold 6,000 different texts and 5,000 different templates.
 
-One deviation is meant: two reviews in three have a message and not four in ten, because prompts are made of messages;
-who complains writes most often, as in Olist. It stands in the table without a limit.
+One deviation is intended: two reviews in three have a message and not four in ten, because prompts are made of
+messages; unhappy shoppers write most often, as in Olist. It is in the table without a limit.
 """
 
 import argparse
@@ -41,8 +41,8 @@ from rich.console import Console
 from rich.table import Table
 
 from schemas.errors import InputError
-from schemas.store import Store
-from schemas.store_files import read_store
+from schemas.store.files import read_store
+from schemas.store.store import Store
 from tasks.synthesize.market import CATEGORIES
 from tasks.synthesize.simulated import simulate_store
 
@@ -68,7 +68,7 @@ REGIONS: Final = {
     "South": ("PR", "RS", "SC"),
 }
 FEWEST_DELIVERIES: Final = 100
-# The publisher put the great houses of a novel in place of companies.
+# The publisher replaced companies by the great houses of a novel.
 HOUSES: Final = re.compile(r"\b(lannister|stark|targaryen|baratheon|tyrell|greyjoy|arryn|martell|tully)s?\b")
 NOUNS: Final = {thing.noun.lower() for category in CATEGORIES for thing in category.things} | {"produto"}
 
@@ -82,14 +82,14 @@ class Line:
     real: float
     simulated: float
     form: str
-    """How both are written: `%`, `0` or `0.0`."""
+    """Format of both: `%`, `0` or `0.0`."""
     low: float | None = None
     high: float | None = None
     """Limits of the simulated value; none where it is only shown."""
 
     @property
     def met(self) -> bool:
-        """Tell whether the simulated value is within its limits."""
+        """Whether the simulated value is within its limits."""
         return (self.low is None or self.simulated >= self.low) and (self.high is None or self.simulated <= self.high)
 
 
@@ -115,7 +115,7 @@ def main() -> int:
 
 
 def thinned(store: Store, generator: random.Random) -> Store:
-    """Return the store with its deliveries and as many other orders as the whole data set has to so many."""
+    """Return the store with its deliveries and other orders in the proportion of the whole data set."""
     by_status = dict(store.orders.group_by("order_status").agg("order_id").sort("order_status").iter_rows())
     scale = len(by_status["delivered"]) / PUBLISHED_STATUSES["delivered"]
     kept: list[str] = []
@@ -135,7 +135,7 @@ def thinned(store: Store, generator: random.Random) -> Store:
 
 
 def compare_reviews(real: Store, simulated: Store) -> list[Line]:
-    """Compare ratings, and the form of what is written."""
+    """Compare ratings, and the form of texts."""
     lines = []
     for stars in range(5, 0, -1):
         shares = _pair(_share(store.reviews["review_score"] == stars) for store in (real, simulated))
@@ -242,7 +242,7 @@ def measure_variety(real: Store, simulated: Store) -> list[Line]:
 
 
 def measure_cost() -> list[Line]:
-    """Measure the CPU seconds that a store takes, and the memory that a large one needs in a process of its own."""
+    """Measure the CPU seconds of a store, and the memory of a large one in a process of its own."""
     seconds = []
     for _ in range(3):
         started = time.process_time()
@@ -274,12 +274,12 @@ def bare(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, in small letters and without accents."""
+    """Return the words of a text, in lower case and without accents."""
     return re.findall(r"[a-z]+", bare(text).lower())
 
 
 def template(text: str) -> str:
-    """Return what is left of a text without its accents, capitals, marks, numbers and the name of the thing."""
+    """Return a text without its accents, capitals, punctuation, numbers and product name."""
     plain = bare(text).lower()
     plain = _NOUNS.sub("x", plain)
     return " ".join(re.findall(r"[a-z]+", re.sub(r"\d+", " n ", plain)))

@@ -1,14 +1,14 @@
-"""How fast the rewards score, on one core, and that no completion stops them.
+"""Scoring speed of the rewards, on one core, and fuzzing with completions that must not stop them.
 
 Limits, in rollouts a second by the median of repeated runs of `score_rollout`: well-formed extraction 20,000 and within
 20 times of parsing the same texts with orjson alone; malformed extraction (a quarter each truncated, chatty, in single
 quotes, with decimal commas) 3,000; sentiment, churn, push and insights 20,000 each; sql_qa with execution on three
-copies 300. Fuzzing: no mutated completion raises under either specification, and none takes more than 50 ms, a query
-that runs up to its own stop of half a second excepted.
+copies 300. Fuzzing: no mutated completion raises under either specification, and none takes more than 50 ms, except a
+query that runs up to its own limit of half a second.
 
 No completion is scored twice: each run has prompts of its own, eight answers to each that differ in words, as a group
-of rollouts does. The machine's noise is taken out as far as it can be: every figure is processor time of this process,
-the collector of garbage rests meanwhile, and what looks slow when fuzzing is timed again, the fastest of five counting.
+of rollouts does. The machine's noise is reduced as far as possible: every figure is processor time of this process,
+the garbage collector is off meanwhile, and slow completions in fuzzing are timed again, the fastest of five counting.
 """
 
 import argparse
@@ -31,6 +31,7 @@ from rich.table import Table
 
 from schemas.documents import Rollout
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
@@ -39,7 +40,7 @@ SEED: Final = 7
 ORDERS: Final = 20_000
 RUNS: Final = 7
 ANSWERS: Final = 8
-"""Answers to a prompt."""
+"""Answers per prompt."""
 PROMPTS_A_RUN: Final = 300
 SQL_PROMPTS_A_RUN: Final = 75
 MIN_PER_SECOND: Final[Mapping[str, float]] = {
@@ -55,7 +56,7 @@ MAX_TIMES_ORJSON: Final = 20
 MAX_SECONDS: Final = 0.05
 MAX_SQL_SECONDS: Final = 0.6
 SLOW: Final = 0.02
-"""What takes longer while fuzzing is timed again."""
+"""Seconds above which a completion is timed again in fuzzing."""
 
 HOSTILE: Final = (
     *(
@@ -112,12 +113,12 @@ HOSTILE: Final = (
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast one kind of rollouts is scored."""
+    """Scoring speed of one kind of rollouts."""
 
     per_second: float
-    """Rollouts, by the median run."""
+    """Rollouts, in the median run."""
     times_orjson: float | None
-    """How much longer than parsing the same texts as JSON; None where they are no JSON."""
+    """Time as a multiple of parsing the same texts as JSON; None where they are not JSON."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def main() -> int:
 
 
 def _prepare() -> tuple[Databases, dict[TaskName, list[Rollout]]]:
-    """Return the copies of a simulated store, and answers to prompts of every task, those to a prompt together."""
+    """Return the copies of a simulated store, and answers to prompts of every task, grouped by prompt."""
     store = simulate_store(ORDERS, random.Random(SEED))
     rollouts = {
         task: [
@@ -158,7 +159,7 @@ def _prepare() -> tuple[Databases, dict[TaskName, list[Rollout]]]:
                 reference=example.reference,
             )
             for number, example in enumerate(
-                TASKS[task].examples(store, random.Random(SEED), (RUNS + 1) * PROMPTS_A_RUN)
+                EXAMPLE_MAKERS[task](store, random.Random(SEED), (RUNS + 1) * PROMPTS_A_RUN)
             )
             for answer in range(ANSWERS)
         ]
@@ -168,13 +169,13 @@ def _prepare() -> tuple[Databases, dict[TaskName, list[Rollout]]]:
 
 
 def _reword(task: TaskName, answer: str, number: int) -> str:
-    """Return an answer in words of its own; of extraction and sentiment, the right one and seven with a field wrong."""
+    """Return an answer in other words; for extraction and sentiment, the right one and seven with a wrong field."""
     if task in ("extraction", "sentiment"):
         fields = json.loads(answer)
         wrong = sorted(fields)[number % ANSWERS % len(fields)] if number % ANSWERS else None
         changed = {name: _other(value) if name == wrong else value for name, value in fields.items()}
         return json.dumps(changed, ensure_ascii=False, separators=(",", ":"))
-    # In letters, because a number that nobody gave is scored as an invention.
+    # In letters, because an invented number would be scored as a hallucination.
     word = "".join(chr(ord("a") + int(digit)) for digit in str(number))
     first, second = {
         "insights": ("do período", f"do período {word}"),
@@ -197,7 +198,7 @@ def _other(value: object) -> object:
 
 
 def _workloads(rollouts: Mapping[TaskName, Sequence[Rollout]]) -> dict[str, list[list[Rollout]]]:
-    """Return by kind the rollouts of the warm-up and of each run."""
+    """Return the rollouts of the warm-up and of each run, by kind."""
     queries = [
         rollout.model_copy(update={"completion": _query(number, rollout.completion)})
         for number, rollout in enumerate(rollouts["sql_qa"])
@@ -289,7 +290,7 @@ def _slow(speeds: Mapping[str, Speed]) -> Iterator[str]:
 
 
 def _fuzz(rollouts: Mapping[TaskName, Sequence[Rollout]], databases: Databases, count: int) -> dict[str, Slowest]:
-    """Score mutated completions; return the slowest of the text tasks and of sql_qa. What raises ends the benchmark."""
+    """Score mutated completions; return the slowest of text tasks and of sql_qa. An exception ends the benchmark."""
     generator = random.Random(SEED)
     slowest = {"text": Slowest(), "sql": Slowest()}
     for _ in track(range(count), description="fuzzing", console=Console(stderr=True)):

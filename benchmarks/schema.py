@@ -1,11 +1,11 @@
-"""The schema of prompts on polars against the same declarations on pandera's pandas engine: `make bench NAME=schema`.
+"""Schema of prompts on polars compared with the same declarations on pandera's pandas engine: `make bench NAME=schema`.
 
 1,000,000 prompts of a simulated store. The columns' declarations are one and the same; the checks that read a row's
-content are spelt for pandas in two ways: over columns (lists, and each distinct reference judged once) and, as is more
-usual, row by row with `apply`. Each engine has a process of its own and the rows in memory before its time starts; its
-peak is that of the whole process. First, all must find the same broken rows in a table with planted faults. Limit:
-polars at least 5 times faster than the faster spelling for pandas (the median of three runs each, by turns; `apply`
-runs once).
+content are written for pandas in two ways: over columns (lists, and each distinct reference checked once) and, as is
+more usual, row by row with `apply`. Each engine has a process of its own and the rows in memory before its time starts;
+its peak is that of the whole process. First, all must find the same broken rows in a table with planted faults. Limit:
+polars at least 5 times faster than the faster form for pandas (the median of three runs each, in turns; `apply` runs
+once).
 """
 
 import argparse
@@ -51,13 +51,13 @@ PLANTED: Final[Mapping[str, pl.Expr]] = {
     "its own parent": pl.col("prompt_id").alias("parent_id"),
     "a parent of no form": pl.lit("parent").alias("parent_id"),
 }
-"""A fault of each kind; one row each, far apart, has it."""
+"""One fault of each kind; each is in one row, far apart."""
 HARMLESS: Final[Mapping[str, pl.Expr]] = {
     "spaces in the reference": pl.col("reference").str.replace("{", "{ ", literal=True),
 }
-"""What looks like a fault and is none."""
+"""Unusual rows that are not faults."""
 WHOLE: Final = ("reference_fits_its_task", "prompt_id_is_its_content", "parent_is_another_prompt")
-"""The checks of whole rows; pandera's engines say differently which columns those are of."""
+"""Checks of whole rows; pandera's engines report their columns differently."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Run:
     """One check of all rows, in a process of its own."""
 
     seconds: float
-    """Of the check alone."""
+    """Time of the check alone."""
     peak_gigabytes: float
     """Peak of the process's resident memory, rows and libraries included."""
     broken: list[tuple[int, str]]
@@ -87,7 +87,7 @@ def main() -> int:
     found = {engine: _run(engine, faulty).broken for engine in ENGINES}
     runs: dict[str, list[Run]] = {engine: [] for engine in ENGINES}
     for turn in range(RUNS):
-        # By turns, so that whatever else the machine does slows both down.
+        # In turns, so that other load of the machine slows both down.
         for engine in (POLARS, COLUMNS) if turn else ENGINES:
             runs[engine].append(_run(engine, prompts))
     shutil.rmtree(FOLDER)
@@ -100,7 +100,7 @@ def main() -> int:
 
 def _make(count: int) -> tuple[Path, Path]:
     """Write the prompts, and a small table of them with planted faults."""
-    from schemas.config import SynthesizeConfig
+    from schemas.config.config import SynthesizeConfig
     from schemas.progress import silent
     from tasks.synthesize import stage
     from tasks.synthesize.mix import read_mix, split_count
@@ -128,7 +128,7 @@ def _run(engine: str, file: Path) -> Run:
 
 
 def _with_polars(file: Path) -> Run:
-    from schemas.prompt_table import Prompts
+    from schemas.tables.prompt_table import Prompts
 
     table = pl.read_parquet(file)
     return _timed(lambda: Prompts.validate(table, lazy=True))
@@ -149,7 +149,7 @@ def _with_pandas(file: Path, references: Callable[[Any], list[bool]], ids: Calla
     import pandas as pd  # type: ignore[import-untyped]
     import pandera.pandas as pa
 
-    from schemas.prompt_table import Prompts
+    from schemas.tables.prompt_table import Prompts
 
     frame = pd.read_parquet(file)
     columns = {
@@ -168,7 +168,7 @@ def _with_pandas(file: Path, references: Callable[[Any], list[bool]], ids: Calla
 
 
 def _references_by_columns(frame: Any) -> list[bool]:
-    from schemas.prompt_checks import reference_fits
+    from schemas.tables.prompt_checks import reference_fits
 
     tasks, texts = _column(frame, "task"), _column(frame, "reference")
     fits = {pair: reference_fits(*pair) for pair in set(zip(tasks, texts, strict=True))}
@@ -190,14 +190,14 @@ def _ids_by_columns(frame: Any) -> list[bool]:
 
 
 def _references_by_rows(frame: Any) -> list[bool]:
-    from schemas.prompt_checks import reference_fits
+    from schemas.tables.prompt_checks import reference_fits
 
     verdicts = frame.apply(lambda row: reference_fits(_known(row["task"]), _known(row["reference"])), axis=1)
     return list(verdicts)
 
 
 def _ids_by_rows(frame: Any) -> list[bool]:
-    from schemas.prompt_checks import id_fits
+    from schemas.tables.prompt_checks import id_fits
 
     return list(frame.apply(lambda row: id_fits({name: _known(value) for name, value in row.items()}), axis=1))
 
@@ -216,8 +216,8 @@ def _quoted(text: str | None) -> str:
 
 
 def _canonical(text: str | None) -> str:
-    """Return a reference as it enters an identity; what is none becomes what no JSON begins with."""
-    from schemas.prompts import canonical_json
+    """Return a reference as it enters an identity; an invalid one becomes a text that no JSON begins with."""
+    from schemas.tables.prompts import canonical_json
 
     try:
         return canonical_json(json.loads(text or ""))

@@ -1,17 +1,17 @@
-"""How much of the personal data that people type is found, and how much else is taken for it.
+"""Recall and false alarms of the scrubbing of personal data.
 
 10,000 documents are made from a seed (`benchmarks/scrub_documents.py`): sentences of shoppers with planted values of
-each kind in the spellings that Brazilians use, beside numbers that must stay. The figures are not blind: generator and
-detectors are by the same hand, the generator first, and the detectors were mended until they found what it plants. Of
-lines that others would type they say less than `tests/tasks/curate/personal_lines.toml` did when it was first read.
+each kind in the spellings that Brazilians use, next to numbers that must stay. The figures are not blind: generator and
+detectors are by the same author, the generator first, and the detectors were fixed until they found what it plants.
+They say less about texts that others would type than `tests/tasks/curate/personal_lines.toml` did when first read.
 
 Limits, and why:
 
 - recall 99.5 % by kind: of a planted value no digit, no local part and no secret may be left, and the placeholder of
-  its own kind must stand there. A bare number that is valid as two kinds is planted only beside a word for its kind;
-- everything beside a planted value stays as it is, and no decoy is touched: at most 1 document in 1,000;
-- in Olist's reviews at most 1 false alarm in 1,000. No key says which replacement is false: each is printed in masks,
-  and those that a person has read and found right are `READ_AND_RIGHT`; whatever is beyond is an alarm;
+  its own kind must be there. A bare number that is valid as two kinds is planted only next to a word for its kind;
+- everything around a planted value stays as it is, and no decoy is touched: at most 1 document in 1,000;
+- in Olist's reviews at most 1 false alarm in 1,000. No key says which replacement is false: each is printed masked,
+  and those that a person has read and found right are `READ_AND_RIGHT`; all others count as alarms;
 - of the prompts of a simulated store, distinct ones, none is changed.
 """
 
@@ -29,11 +29,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.scrub_documents import PLANTED_OF_A_KIND, Document, documents
-from schemas.config import SynthesizeConfig
+from schemas.config.config import SynthesizeConfig
 from schemas.errors import InputError
 from schemas.progress import silent
-from schemas.prompts import read_prompt_table
-from schemas.store_files import read_store
+from schemas.store.files import read_store
+from schemas.tables.prompts import read_prompt_table
 from tasks.curate.scrub import KINDS, Kind, scrub
 from tasks.curate.scrub_table import TEXTS, scrub_prompts
 from tasks.synthesize import stage
@@ -51,19 +51,19 @@ READ_AND_RIGHT: Final[frozenset[tuple[int, Kind]]] = frozenset({
     (5233, "TELEFONE"), (5252, "TELEFONE"), (5252, "CEP"),
 })
 # fmt: on
-"""Rows of Olist's sample in `../shared/olist` and what stands in them once, each read in its review."""
+"""Rows of Olist's sample in `../shared/olist` and their personal data, each read in its review."""
 PLACEHOLDER: Final = re.compile(rf"\[({'|'.join(KINDS)})\]")
 
 
 def rest_of(document: Document, scrubbed: str) -> str | None:
-    """Return what stands where the value stood, or nothing where the text around it was touched."""
+    """Return the text in the value's place; None where the text around it was touched."""
     if not scrubbed.startswith(document.before) or not scrubbed.endswith(document.after):
         return None
     return scrubbed[len(document.before) : len(scrubbed) - len(document.after)]
 
 
 def is_gone(document: Document, rest: str) -> bool:
-    """Tell whether a placeholder stands there and nothing of the value is left that would name a person."""
+    """Return whether a placeholder is there and nothing of the value is left that would identify a person."""
     left, placeholders = PLACEHOLDER.subn("", rest)
     if document.kind in {"EMAIL", "URL"}:
         return placeholders > 0 and set(re.findall(r"[^\W_]{2,}", left)) <= {"mailto", "MAILTO"}
@@ -71,7 +71,7 @@ def is_gone(document: Document, rest: str) -> bool:
 
 
 def measure_documents(console: Console) -> list[str]:
-    """Print recall by kind and what else was touched, and return the limits missed."""
+    """Print recall by kind and other changes, and return the limits missed."""
     made = documents(random.Random(SEED))
     gone, named, missed = Counter[Kind](), Counter[Kind](), Counter[str]()
     alarms = Counter[str]()
@@ -122,7 +122,7 @@ def measure_reviews(folder: Path, console: Console) -> list[str]:
 
 
 def _print_replaced(row: int, text: str, scrubbed: str, console: Console) -> None:
-    """Print what was replaced in a text, the digits as 9 and a value's letters as A."""
+    """Print the replacements in a text, digits as 9 and a value's letters as A."""
     parts = PLACEHOLDER.split(scrubbed)
     kinds, kept = parts[1::2], parts[::2]
     place = 0
@@ -152,7 +152,7 @@ def measure_prompts(console: Console) -> list[str]:
 
 
 def main() -> int:
-    """Print what was measured; the exit code says whether every limit was met."""
+    """Print the results; the exit code says whether every limit was met."""
     parser = argparse.ArgumentParser(description="Measure what is found of planted and of real personal data.")
     parser.add_argument("--olist", type=Path, default=Path("../shared/olist"), metavar="DIR", help="Olist's CSV files")
     folder = parser.parse_args().olist

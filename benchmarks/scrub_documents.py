@@ -1,7 +1,7 @@
 """Documents with planted personal data in the spellings that Brazilians use, and numbers that must stay.
 
-One hand wrote the spellings and, after them, the detectors, and saw what these missed: a high recall says that what is
-meant to be found is found, not how much of what strangers write is. Nothing here calls a detector. Every number is
+One author wrote the spellings and, after them, the detectors, and saw what these missed: a high recall says that the
+intended values are found, not how many of those that strangers write. Nothing here calls a detector. Every number is
 drawn; none is a person's.
 """
 
@@ -37,12 +37,12 @@ def digits(generator: random.Random, count: int) -> str:
 
 
 def cpf(generator: random.Random) -> str:
-    """Return 11 digits of which the last two are right."""
+    """Return 11 digits with valid check digits."""
     return with_cpf_digits(digits(generator, 9))
 
 
 def with_cpf_digits(number: str) -> str:
-    """Return 9 digits and the two that check them."""
+    """Return 9 digits and their two check digits."""
     for length in (10, 11):
         rest = sum(int(sign) * weight for sign, weight in zip(number, range(length, 1, -1), strict=True)) * 10 % 11
         number += str(rest % 10)
@@ -50,14 +50,14 @@ def with_cpf_digits(number: str) -> str:
 
 
 def cnpj(generator: random.Random, letters: bool = False) -> str:
-    """Return 14 digits, or letters and digits as given out since July 2026, of which the last two are right."""
+    """Return 14 digits, or letters and digits as issued since July 2026, with valid check digits."""
     alphabet = string.digits + string.ascii_uppercase if letters else string.digits
     number = "".join(generator.choices(alphabet, k=8)) + generator.choice(("0001", "0001", "0001", "0002", "0137"))
     return with_cnpj_digits(number)
 
 
 def with_cnpj_digits(number: str) -> str:
-    """Return 12 characters and the two digits that check them."""
+    """Return 12 characters and their two check digits."""
     for first in (5, 6):
         weights = [*range(first, 1, -1), *range(9, 1, -1)]
         rest = sum((ord(sign) - 48) * weight for sign, weight in zip(number, weights, strict=True)) % 11
@@ -66,7 +66,7 @@ def with_cnpj_digits(number: str) -> str:
 
 
 def is_two_kinds(value: str) -> bool:
-    """Tell whether a bare number is a CPF and a mobile, or a CNPJ and a card: only a word beside it says which."""
+    """Return whether a bare number is valid as CPF and mobile, or as CNPJ and card: only a word next to it decides."""
     if not value.isdigit():
         return False
     is_cpf_and_mobile = len(value) == 11 and value[2] == "9" and with_cpf_digits(value[:9]) == value
@@ -147,7 +147,7 @@ def fill(shape: str, number: str) -> str:
 
 
 def spell_cpf(generator: random.Random) -> tuple[str, bool]:
-    """Return a CPF as people write it, and whether a word beside it must say what it is."""
+    """Return a CPF as people write it, and whether a word next to it must name its kind."""
     shape = generator.choice(CPF_SHAPES)
     return fill(shape, cpf(generator)), shape in {"9 9 9 9 9 9 9 9 9 9 9", "999999999 99"}
 
@@ -161,7 +161,7 @@ def spell_cnpj(generator: random.Random) -> tuple[str, bool]:
 
 
 def spell_phone(generator: random.Random) -> tuple[str, bool]:
-    """Return a mobile or a landline, with or without its area."""
+    """Return a mobile or a landline number, with or without its area code."""
     area = generator.choice(AREAS)
     if (kind := generator.random()) < 0.7:
         shape, number = generator.choice(MOBILE_SHAPES), "9" + generator.choice("6789") + digits(generator, 7)
@@ -195,7 +195,7 @@ def spell_card(generator: random.Random) -> tuple[str, bool]:
 
 
 def spell_email(generator: random.Random) -> tuple[str, bool]:
-    """Return an address, in some cases as people hide it from machines."""
+    """Return an e-mail address, in some cases as people hide it from machines."""
     name, host = generator.choice(NAMES) + generator.choice(("", "", digits(generator, 2))), generator.choice(HOSTS)
     dotted, spoken = host.replace(".", " . "), host.replace(".", " ponto ")
     # fmt: off
@@ -211,7 +211,7 @@ def spell_email(generator: random.Random) -> tuple[str, bool]:
 
 
 def spell_url(generator: random.Random) -> tuple[str, bool]:
-    """Return an address that carries a secret."""
+    """Return a URL that carries a secret."""
     secret = "".join(generator.choices(string.ascii_letters + string.digits, k=generator.choice((10, 24, 40))))
     host = generator.choice(("www.loja.com.br", "minhaloja.com", "app.entregas.com.br", "pay.loja.net", "l.promo.me"))
     start = generator.choice(("https://", "https://", "http://", "HTTPS://", ""))
@@ -281,7 +281,7 @@ UNNAMED: Final[dict[Kind, tuple[str, ...]]] = {
 
 
 def pasted(value: str, generator: random.Random) -> str:
-    """Return a number as it comes out of a web page, a phone's keyboard or a PDF."""
+    """Return a number as pasted from a web page, a phone's keyboard or a PDF."""
     way = generator.randrange(5)
     if way == 0:
         return value.replace(" ", generator.choice("\u00a0\u2009\u202f")).replace(
@@ -374,7 +374,7 @@ def decoy(generator: random.Random) -> tuple[str, str]:
 
 
 def planted(kind: Kind, generator: random.Random) -> Document:
-    """Return a document with one value of a kind, some with a decoy in a sentence of its own."""
+    """Return a document with one value of a kind, some with a decoy in a separate sentence."""
     value, must_be_named = SPELLINGS[kind](generator)
     must_be_named = must_be_named or is_two_kinds(value)
     if kind not in {"URL", "EMAIL"} and generator.random() < 0.12:

@@ -1,4 +1,4 @@
-"""How fast SQL is asked and judged, on one core: `python -m benchmarks.sql [ORDERS ...]`.
+"""Speed of making SQL questions and of scoring their answers, on one core: `python -m benchmarks.sql [ORDERS ...]`.
 
 For stores of each size: the seconds that 2,000 questions take to make, how many different prompts there are, and how
 many rollouts a second are scored with their queries run, by kind of completion and for the mix of all, and the ratio of
@@ -15,11 +15,11 @@ from functools import partial
 from typing import Final
 
 from schemas.documents import Rollout
-from schemas.store import Store
+from schemas.store.store import Store
+from tasks.commerce import sql_qa_prompts
 from tasks.commerce.example import Example
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sandbox import Databases
-from tasks.commerce.sql_qa import TASK
 from tasks.synthesize.simulated import simulate_store
 
 ORDERS: Final = (1_500, 20_000)
@@ -60,7 +60,7 @@ def main(sizes: Sequence[int]) -> int:
         make = partial(_examples, store)
         seconds = statistics.median(_seconds(partial(make, QUESTIONS)) for _ in range(REPEATS))
         examples = make(QUESTIONS)
-        prompts = sum(1 for _ in TASK.examples(store, random.Random(3), sys.maxsize))
+        prompts = sum(1 for _ in sql_qa_prompts.examples(store, random.Random(3), sys.maxsize))
         print(f"{orders} orders: {len(examples)} questions in {seconds:.2f} s; {prompts} different prompts")
         databases = Databases.from_store(store)
         mix = [_rollout(example, change) for example in examples[:60] for change in KINDS.values()]
@@ -77,7 +77,7 @@ def main(sizes: Sequence[int]) -> int:
 
 
 def _examples(store: Store, count: int) -> list[Example]:
-    return list(TASK.examples(store, random.Random(3), count))
+    return list(sql_qa_prompts.examples(store, random.Random(3), count))
 
 
 def _rollout(example: Example, change: Callable[[str], str]) -> Rollout:
@@ -97,7 +97,7 @@ def _rate(rollouts: Sequence[Rollout], databases: Databases) -> float:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    # Of this process alone: the work has one thread, and other processes may take turns with it.
+    # Of this process alone: the work has one thread, and other processes may compete with it.
     started = time.process_time()
     work()
     return time.process_time() - started

@@ -1,12 +1,12 @@
-"""What a comparison claims when nothing is there, what it finds when something is, and how long it takes.
+"""Comparisons: false claims without a difference, power with one, coverage of intervals, and time.
 
-Simulated scores in [0, 1] on a grid, most of it zero-heavy, through the functions that decide; 2,000 resamples each,
+Simulated scores in [0, 1] on a grid, most of it zero-heavy, through the deciding functions; 2,000 resamples each,
 where a real comparison takes 10,000. Limits: of equally good models the gate promotes at most 5 %, and of a difference
 that is many small gains and a few large losses at most 5 % are called better; 95 % intervals hold the true mean in 93
 to 97 %, on all scenarios of a number of prompts together, and on each by itself give or take two standard errors; six
 tasks, three seeds, four samples and 240 prompts a task are compared in under 5 seconds, and `tucano compare` of 65
-pairs takes under 3, start included. Without a limit: the power at the final report's effects, with Wilcoxon's signed-
-rank test beside it, and intervals over new trainings, of which three seeds cannot tell enough.
+pairs takes under 3, start included. Without a limit: the power at the V4.2 report's effects, next to that of
+Wilcoxon's signed-rank test, and intervals over new trainings, for which three seeds are too few.
 """
 
 import argparse
@@ -30,20 +30,20 @@ RESAMPLES: Final = 2_000
 CHUNK: Final = 50
 PROCESSES: Final = 2
 FEWER: Final = 2
-"""Of coverage and power, so many times fewer simulations."""
+"""Divisor of the number of simulations of coverage and power."""
 PROMPTS: Final = (20, 65, 240)
 MAX_FALSE: Final = 0.05
 COVERAGE: Final = (0.93, 0.97)
 INTERVALS: Final = ("stated", "lower", "plain", "widened")
-"""The interval of a report and its one-sided lower bound; beside them BCa at its nominal and at its widened level."""
+"""A report's interval and its one-sided lower bound; for comparison BCa at its nominal and at its widened level."""
 EFFECTS: Final[Mapping[str, tuple[float, float, tuple[int, ...]]]] = {
     "extraction +.164": (0.558, 0.722, (15, 17, 20)),
     "insights +.201": (0.400, 0.601, (15, 17, 20)),
     "overall +.075": (0.486, 0.561, (65,)),
 }
-"""The final report's mean scores of base and tuned, and the numbers of prompts that it had."""
+"""The V4.2 report's mean scores of base and tuned, and the numbers of prompts that it had."""
 SPREADS: Final = (0.18, 0.30, 0.40)
-"""Standard deviations of the differences, which the final report does not state. Its p of .0003 with a mean of .075 of
+"""Standard deviations of the differences, which the V4.2 report does not state. Its p of .0003 with a mean of .075 of
 65 is 3.43 standard errors, if the test is taken for one of the mean: .18. Rewards of its .34 to .40 differ by .30 to
 .40 where two answers to a prompt are correlated by .4 to .6."""
 
@@ -129,7 +129,7 @@ def _power(count: int, processes: int) -> list[str]:
         for prompts in sizes
     }
     counts = _simulated("power", wanted, max(1, count // FEWER), processes)
-    table = _claims("The final report's effects: what is called better", "effect, prompts, sd of the differences")
+    table = _claims("The V4.2 report's effects: what is called better", "effect, prompts, sd of the differences")
     for (name, prompts, spread), found in counts.items():
         table.add_row(f"{name}, {prompts}, {spread:.2f}", *_claimed(found))
     _print(table)
@@ -197,7 +197,7 @@ def _time() -> list[str]:
 
 
 def _simulated(what: str, wanted: Mapping[Key, Simulation], count: int, processes: int) -> dict[Key, Counter[str]]:
-    """Return the counts of each scenario; the processes share the simulations out, which changes none."""
+    """Return the counts of each scenario; dividing the simulations among processes changes none."""
     chunks = [
         (key, min(CHUNK, count - done), (SEED, len(what), number, done))
         for number, key in enumerate(wanted)

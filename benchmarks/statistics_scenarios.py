@@ -16,13 +16,14 @@ from schemas.tasks import TaskName
 Numbers = NDArray[np.float64]
 
 STEP: Final = 0.05
-"""Scores are multiples of it."""
+"""Grid of the scores."""
 LATENT_SPREAD: Final = 0.45
-"""Standard deviation of what is cut off at 0 and 1: scores of .34 or so, as the final report says of its rewards."""
+"""Standard deviation of the latent value that is clipped at 0 and 1: scores of .34 or so, as the V4.2 report says of
+its rewards."""
 CORRELATION: Final = 0.3
-"""Of the noise in two models' answers to one prompt, beyond what the prompt itself makes alike."""
+"""Correlation of the noise in two models' answers to one prompt, in addition to the prompt's own effect."""
 PROMPT_SHARE: Final = 0.5
-"""Of the latent variance, what is the prompt's."""
+"""The prompt's share of the latent variance."""
 NULL_MEANS: Final[Mapping[TaskName, float]] = {
     "extraction": 0.558,
     "sql_qa": 0.521,
@@ -31,17 +32,17 @@ NULL_MEANS: Final[Mapping[TaskName, float]] = {
     "sentiment": 0.200,
     "churn": 0.100,
 }
-"""Mean score by task where both models are equally good: the final report's of the base model, and two zero-heavy."""
+"""Mean score by task where both models are equally good: the V4.2 report's of the base model, and two zero-heavy."""
 
 NULL_SPREADS: Final[Mapping[int, tuple[float, ...]]] = {1: (0.0,), 3: (0.0, 0.05)}
-"""What the luck of a training adds to all latent scores (a standard deviation), by number of training seeds."""
+"""Standard deviation that a training's luck adds to all latent scores, by number of training seeds."""
 SEED_SPREADS: Final = (0.0, 0.02, 0.05, 0.10)
 """The same, where the interval over new trainings is measured."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """How two models' scores come about: a latent normal value, rounded to the grid and cut off at 0 and 1."""
+    """Model of two models' scores: a latent normal value, rounded to the grid and clipped at 0 and 1."""
 
     base_mean: float
     """Mean score of the base model."""
@@ -54,7 +55,7 @@ class Answers:
     step: float = STEP
     """The grid."""
     zeros: float = 0.0
-    """Probability that an answer scores 0 whatever its latent value, each model's by itself."""
+    """Probability that an answer scores 0 whatever its latent value, independently for each model."""
 
     @property
     def true_difference(self) -> float:
@@ -65,7 +66,7 @@ class Answers:
         """Return the base's and the tuned model's scores, each of shape (prompts, seeds); the base answers once.
 
         Args:
-            rng: Source of what is random in the answers.
+            rng: Source of the answers' randomness.
             prompts: Prompts to answer.
             luck: A standard normal number for each training seed, the same for all tasks.
         """
@@ -91,7 +92,7 @@ class Choices:
     values: tuple[float, ...]
     """The differences that occur."""
     shares: tuple[float, ...]
-    """How often each does."""
+    """Probability of each."""
 
     @property
     def true_difference(self) -> float:
@@ -99,7 +100,7 @@ class Choices:
         return float(np.dot(self.values, self.shares))
 
     def draw(self, rng: np.random.Generator, prompts: int, luck: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the base's and the tuned model's scores, each of shape (prompts, seeds); luck is of no matter."""
+        """Return the base's and the tuned model's scores, each of shape (prompts, seeds); luck is ignored."""
         differences = rng.choice(self.values, (prompts, 1), p=self.shares)
         base = np.where(differences < 0, -differences, 0.0)
         return np.repeat(base, len(luck), axis=1), np.repeat(base + differences, len(luck), axis=1)
@@ -110,13 +111,13 @@ SKEWED: Final = Choices((0.05, -0.25), (0.8, 0.2))
 
 
 def null(task: TaskName, seed_spread: float) -> Answers:
-    """Return equally good models: what is common to a prompt's answers is the prompt and correlated noise."""
+    """Return equally good models: a prompt's answers share the prompt's effect and correlated noise."""
     mean = NULL_MEANS[task]
     return Answers(mean, mean, PROMPT_SHARE + (1 - PROMPT_SHARE) * CORRELATION, seed_spread)
 
 
 def with_spread(base_mean: float, tuned_mean: float, spread: float) -> Answers:
-    """Return models whose differences have a standard deviation, which the correlation of their answers makes."""
+    """Return models whose differences have a given standard deviation, by the correlation of their answers."""
 
     # The same numbers for every correlation make the standard deviation a smooth function of it.
     def beyond(correlation: float) -> float:
@@ -128,7 +129,7 @@ def with_spread(base_mean: float, tuned_mean: float, spread: float) -> Answers:
 
 @cache
 def _latent_mean(mean: float, step: float) -> float:
-    """Return the latent mean whose scores have a mean, from the exact probabilities of the grid's values."""
+    """Return the latent mean whose scores have a given mean, from the exact probabilities of the grid's values."""
     grid = np.arange(round(1 / step) + 1) * step
     ends = np.concatenate(([-np.inf], grid[:-1] + step / 2, [np.inf]))
 

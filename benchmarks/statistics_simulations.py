@@ -1,4 +1,4 @@
-"""One simulated comparison after another, through the functions that decide, for `benchmarks.statistics`."""
+"""Simulated comparisons through the deciding functions, for `benchmarks.statistics`."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from schemas.documents import PairedScore
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import compare
 from tasks.evaluate.gate import decide
-from tasks.evaluate.resampling import mean_interval, widened
-from tasks.evaluate.sample_size import ALPHA
-from tasks.evaluate.statistics import measure
+from tasks.evaluate.stats.resampling import mean_interval, widened
+from tasks.evaluate.stats.sample_size import ALPHA
+from tasks.evaluate.stats.statistics import measure
 
 MARGIN: Final = 0.05
 WIDE_MARGIN: Final = 0.5
-"""A margin that no loss comes near, so that the gate rests on its other conditions alone."""
+"""A margin that no loss approaches, so that the gate depends on its other conditions alone."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Null:
     """Standard deviation of a training's latent luck."""
 
     def simulate(self, count: int, resamples: int, stream: Sequence[int]) -> Counter[str]:
-        """Compare such models, and count what is claimed of them."""
+        """Compare such models, and count the claims about them."""
         rng = np.random.default_rng(stream)
         counts: Counter[str] = Counter(simulations=count)
         for number in range(count):
@@ -54,7 +54,7 @@ class Null:
         tuned: list[PairedScore] = []
         luck = rng.normal(size=self.seeds)
         for number, task in enumerate(NULL_MEANS):
-            # 65 prompts are 10 or 11 a task.
+            # 65 prompts are 10 or 11 per task.
             size = self.prompts // len(NULL_MEANS) + (number < self.prompts % len(NULL_MEANS))
             base_scores, tuned_scores = null(task, self.seed_spread).draw(rng, size, luck)
             base += _rows(task, base_scores[:, :1])
@@ -67,12 +67,12 @@ class Claim:
     """One block of a difference, which may or may not be called better."""
 
     scores: Answers | Choices
-    """Where the scores come from."""
+    """Source of the scores."""
     prompts: int
     """Prompts of the block."""
 
     def simulate(self, count: int, resamples: int, stream: Sequence[int]) -> Counter[str]:
-        """Measure such blocks, and count what is claimed."""
+        """Measure such blocks, and count the claims."""
         rng = np.random.default_rng(stream)
         counts: Counter[str] = Counter(simulations=count)
         for _ in range(count):
@@ -89,7 +89,7 @@ class Coverage:
     """One interval of a difference whose true mean is known."""
 
     scores: Answers | Choices
-    """Where the scores come from."""
+    """Source of the scores."""
     prompts: int
     """Prompts of the block."""
     seeds: int = 1
@@ -118,7 +118,7 @@ _SAME: Final = 1e-9
 
 
 def _bca(differences: Numbers, resamples: int, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
-    """Return scipy's BCa interval of prompts at its nominal level, and at the widened one, whatever the seeds did."""
+    """Return scipy's BCa interval over prompts at its nominal level, and at the widened one, ignoring seeds."""
     if np.ptp(differences) < _SAME:
         return dict.fromkeys(("plain", "widened"), (float(differences[0]), float(differences[0])))
     plain = bootstrap((differences,), np.mean, n_resamples=resamples, method="BCa", rng=rng)

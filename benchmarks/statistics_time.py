@@ -1,4 +1,4 @@
-"""How long comparisons take, each in a process of its own, for `benchmarks.statistics`."""
+"""Time of comparisons, each in a process of its own, for `benchmarks.statistics`."""
 
 import json
 import random
@@ -71,7 +71,7 @@ def _by_command(base: Path, tuned: Path) -> float:
 def _compare(base: Path, tuned: Path) -> None:
     started = time.perf_counter()
     from tasks.evaluate.compare import compare
-    from tasks.evaluate.pairing import read_scores
+    from tasks.evaluate.stats.pairing import read_scores
 
     compare(read_scores(base), read_scores(tuned), margin=0.05, resamples=10_000, seed=0)
     print(time.perf_counter() - started)

@@ -1,7 +1,7 @@
-"""Prompts from a simulated store: how long 5,000 take, and how much memory 1,000,000 need.
+"""Prompts from a simulated store: time for 5,000, and memory for 1,000,000.
 
-Limits: 5,000 prompts in the report's mix, store included, in under 5 seconds (median of three runs, without the time
-that importing takes); 1,000,000 in under 1.5 GB of resident memory. Each run is a process of its own.
+Limits: 5,000 prompts in the report's mix, store included, in under 5 seconds (median of three runs, without imports);
+1,000,000 in under 1.5 GB of resident memory. Each run is a process of its own.
 """
 
 import argparse
@@ -62,11 +62,11 @@ def main() -> int:
 
 
 def _make(count: int, mix: str) -> int:
-    """Make the prompts, and print what a parent wants to know."""
+    """Make the prompts, and print the figures for the parent."""
     started = time.perf_counter()
     import pyarrow.parquet
 
-    from schemas.config import SynthesizeConfig
+    from schemas.config.config import SynthesizeConfig
     from schemas.progress import silent
     from tasks.synthesize import stage
     from tasks.synthesize.mix import read_mix, split_count

@@ -1,10 +1,10 @@
-"""Does it learn: TRL's GRPO as it comes, V4.2 and ours, and every switch by itself, on the laptop's model.
+"""Training compared: TRL's GRPO as it comes, V4.2 and ours, and every switch by itself, on the laptop's model.
 
-One model, one dataset; five seeds an arm, two a switch; each training on one thread, two at a time. What decides how
-much is sampled is the same for all: steps, prompts and completions a step, longest completion. All are validated alike,
-and all answer the test split with the adapter that validated best. Stock is TRL's trainer with its own defaults and the
+One model, one dataset; five seeds an arm, two a switch; each training on one thread, two at a time. The amount of
+sampling is the same for all: steps, prompts and completions a step, longest completion. All are validated alike, and
+all answer the test split with the adapter that validated best. Stock is TRL's trainer with its own defaults and the
 total reward, once as it comes (learning rate 1e-6, which moves nothing here) and once with V4.2's learning rate, the
-honest rival.
+fair rival.
 
 Limits, against both stocks: the mean curve of ours reaches stock's final validation reward in at most half the steps,
 and ours ends higher on the test reward and on the mean ground truth, by 95 % intervals that exclude zero (a bootstrap
@@ -15,7 +15,7 @@ Ground truth, by one answer: extraction's F1 over (field, value), the accuracy o
 its constraints that a push keeps; no reward is any of them.
 
 What is in `ours` was chosen on validation alone, with `--validation-only`, which has other seeds and answers no test
-prompt. A benchmark that was stopped goes on where it was.
+prompt. A benchmark that was stopped resumes where it was.
 """
 
 import argparse
@@ -57,15 +57,15 @@ from benchmarks.training_figures import (
     mean_curve,
     test_mean,
 )
-from schemas.config import Config
-from schemas.profiles import load_config
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
 from schemas.progress import silent
+from schemas.source import source_digest
 from tasks.curate import stage as curate
 from tasks.curate.processes import in_processes
-from tasks.lineage.source import source_digest
 from tasks.policy.child import run_child
 from tasks.synthesize import stage as synthesize
-from tasks.train.warm_start import WarmStartRequest
+from tasks.train.sft.warm_start import WarmStartRequest
 
 STATE: Final = Path(".tucano") / "benchmark-training"
 PROFILE: Final = "benchmarks/training.toml"
@@ -73,13 +73,13 @@ SEEDS: Final = (1, 2, 3, 4, 5)
 SWITCH_SEEDS: Final = SEEDS[:2]
 PILOT_SEEDS: Final = (101, 102)
 WORKERS: Final = 2
-DATA: Final = ("schemas", "tasks.synthesize", "tasks.curate", "tasks.commerce", "tasks.policy", "data")
-TRAINING: Final = ("schemas", "tasks.commerce", "tasks.policy", "tasks.train", "data", "benchmarks.training_arms")
+SETUP: Final = ("tasks.synthesize.stage", "tasks.curate.stage", "tasks.train.sft.warm_start")
+TRAINING: Final = ("benchmarks.training_arms",)
 ONE_THREAD: Final = {
     "OMP_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
     "POLARS_MAX_THREADS": "1",
-    # What is measured is the laptop's training, also where there is a GPU.
+    # The laptop's training is measured, even where there is a GPU.
     "CUDA_VISIBLE_DEVICES": "",
 }
 RIVALS: Final = (STOCK, STOCK_AT_OUR_RATE)
@@ -128,9 +128,9 @@ def main() -> int:
 
 
 def _set_up(config: Config) -> Path:
-    """Return the folder with the prompts, the dataset and the base; make it where it is not there."""
+    """Return the folder with the prompts, the dataset and the base; make it where it is missing."""
     sections = config.model_dump_json(include={"seed", "synthesize", "curate", "policy", "warm_start"})
-    code = source_digest(*DATA, "tasks.train.warm_start", "tasks.train.warm_start_trainer")
+    code = source_digest(*SETUP)
     folder = STATE / f"setup-{_digest(sections, code)}"
     if folder.exists():
         return folder
@@ -150,7 +150,7 @@ def _set_up(config: Config) -> Path:
     )
     with console.status("warm start") as status:
         run_child(
-            "tasks.train.warm_start",
+            "tasks.train.sft.warm_start",
             request,
             draft / "work",
             interpreter=None,
@@ -161,7 +161,7 @@ def _set_up(config: Config) -> Path:
 
 
 def _run_all(jobs: Mapping[tuple[str, int], Job]) -> dict[tuple[str, int], Outcome]:
-    """Return the outcome of each job, a few at a time; those that are there from before are not run again."""
+    """Return the outcome of each job, a few at a time; existing outcomes are not run again."""
     code = source_digest(*TRAINING)
     outcomes: dict[tuple[str, int], Outcome] = {}
     # Importing torch and TRL takes a tenth of a training: each worker does it once.
@@ -230,7 +230,7 @@ def _print_switches(outcomes: Outcomes) -> None:
 
 
 def _beside_the_report(outcomes: Outcomes) -> Callable[[str], tuple[Sequence[Outcome], Sequence[Outcome]]]:
-    """Return what gives a switch's outcomes, and V4.2's with the same seeds."""
+    """Return the function that gives a switch's outcomes, and V4.2's with the same seeds."""
     return lambda arm: (outcomes[arm], outcomes[V4_2][: len(outcomes[arm])])
 
 

@@ -1,4 +1,4 @@
-"""The arms of the training benchmark, and the training of one of them with one seed."""
+"""Arms of the training benchmark, and the training of one of them with one seed."""
 
 import tempfile
 import time
@@ -10,11 +10,11 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from schemas.config.train import TrainConfig
 from schemas.documents import Rollout
-from schemas.prompts import PromptRow, read_prompts
-from schemas.store_files import read_store
+from schemas.store.files import read_store
+from schemas.tables.prompts import PromptRow, read_prompts
 from schemas.tasks import TaskName
-from schemas.train_config import TrainConfig
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
@@ -32,24 +32,25 @@ REPORTED: Final[Mapping[str, Any]] = {
     "epsilon_high": 0.2,
     "task_weights": {"applies_to": "loss"},
 }
-"""The final report's recipe; its learning rate is for 0.5B parameters, and the profile has the stand-in's."""
+"""The V4.2 report's recipe; its learning rate is for 0.5B parameters, and the profile has the stand-in's."""
 GUIDED: Final[Mapping[str, Any]] = {"share": 1.0, "threshold": 1.0}
-"""Every group whose best completion is not perfect is shown the reference's answer, four times the paper's chance."""
+"""Every group whose best completion is not perfect is shown the reference's answer, four times the paper's
+probability."""
 TRUTH: Final[Mapping[str, tuple[str, ...]]] = {
     "extraction": ("field_f1",),
     "push": ("within_length", "names_product", "names_offer", "informal", "one_message"),
     "sentiment": ("accuracy",),
     "churn": ("accuracy",),
 }
-"""Of each task's metrics those whose mean over prompts is the ground truth: what one answer alone can be right in."""
+"""The metrics of each task whose mean over prompts is the ground truth: those that a single answer can satisfy."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """One way to train."""
+    """One way of training."""
 
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """What its recipe has otherwise than the profile."""
+    """Changes of the profile's recipe."""
     trainer: Literal["trl", "trl_at_rate", "policy", "preferences"] = "policy"
     """TRL's GRPO as it comes, the same with the profile's learning rate, ours, or DPO."""
 
@@ -89,24 +90,24 @@ ARMS: Final[Mapping[str, Arm]] = {
 
 
 class Job(BaseModel):
-    """One training, and what it is measured by."""
+    """One training, and the measurements of it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     arm: str
     """Name of one of `ARMS`."""
     seed: int
-    """Decides the adapter's first weights, the order of the prompts and every sampled token."""
+    """Seed of the adapter's first weights, the order of the prompts and every sampled token."""
     recipe: TrainConfig
     """The arm's recipe."""
     temperature: float
-    """Of the answers on validation and test."""
+    """Temperature of the answers on validation and test."""
     batch_size: int
-    """Prompts answered at once."""
+    """Prompts answered at once, in a batch."""
     setup: Path
     """Folder with the prompts, the dataset and the base."""
     answers_test: bool
-    """Whether the test split is answered; nothing is chosen by it, so that no pilot may."""
+    """Whether the test split is answered; it must choose nothing, so that no pilot may answer it."""
 
 
 class Scored(BaseModel):
@@ -120,7 +121,7 @@ class Scored(BaseModel):
 
 
 class Point(BaseModel):
-    """What validation said after one step."""
+    """Validation results after one step."""
 
     step: int
     reward: float
@@ -130,10 +131,10 @@ class Point(BaseModel):
 
 
 class Outcome(BaseModel):
-    """What one training came to."""
+    """Results of one training."""
 
     seconds: float
-    """Of the training with its validations, on one thread."""
+    """Time of the training with its validations, on one thread."""
     curve: list[Point]
     chosen_step: int
     """The step with the best validation reward, whose adapter answers the test split."""
@@ -151,8 +152,8 @@ def run(job: Job) -> Outcome:
     import transformers
 
     from tasks.policy.load import load_policy, load_tokenizer
-    from tasks.train.adapter_files import adapter_config
-    from tasks.train.validation import Selection, Validation, validate
+    from tasks.train.resume.adapter_files import adapter_config
+    from tasks.train.watch.validation import Selection, Validation, validate
 
     transformers.utils.logging.disable_progress_bar()
     databases = Databases.from_store(read_store(job.setup / "prompts" / "store"))
@@ -176,7 +177,7 @@ def run(job: Job) -> Outcome:
 
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        # Early stopping is none of what is compared: every curve goes to the last step.
+        # Early stopping is not compared: every curve goes to the last step.
         selection = Selection(score, every=job.recipe.evaluate_every, patience=job.recipe.max_steps)
         trainer = _trainer(job, rows, databases, tokenizer, work)
         trainer.add_callback(selection)
@@ -232,12 +233,12 @@ def _truth(task: str, metrics: Mapping[str, float]) -> float:
 
 def _trainer(job: Job, rows: Sequence[PromptRow], databases: Databases, tokenizer: Any, work: Path) -> Any:
     from tasks.policy.load import load_base
-    from tasks.train.backend import lora_config
+    from tasks.train.backend.trainable import lora_config
 
     named = {
         "model": load_base(job.setup / "base", four_bit=False),
         "processing_class": tokenizer,
-        "peft_config": lora_config(job.recipe),
+        "peft_config": lora_config(job.recipe.lora),
     }
     kind = ARMS[job.arm].trainer
     if kind == "policy":
@@ -263,19 +264,27 @@ def policy_trainer(
         recipe: The recipe.
         rows: The training prompts.
         databases: Copies of the store that sql_qa's questions are about.
-        seed: Of the training.
-        work: Where it keeps its files.
-        named: Model, tokenizer and adapter, which every trainer is given.
+        seed: Seed of the training.
+        work: Folder of its files.
+        named: Model, tokenizer and adapter, as for every trainer.
         **others: Further arguments of `PolicyTrainer`.
     """
     from trl import GRPOConfig
 
-    from tasks.train.recipe import grpo_arguments
-    from tasks.train.rewards import ComponentRewards
-    from tasks.train.trainer import PolicyTrainer
+    from tasks.train.grpo.recipe import grpo_arguments
+    from tasks.train.grpo.rewards import ComponentRewards
+    from tasks.train.grpo.trainer import PolicyTrainer
 
     rewards = ComponentRewards(databases, "grounded", recipe.content_threshold)
-    arguments = grpo_arguments(recipe, weights=rewards.weights, prompts=len(rows), seed=seed, work=work, on_gpu=False)
+    arguments = grpo_arguments(
+        recipe,
+        weights=rewards.weights,
+        prompts=len(rows),
+        max_prompt_tokens=200,
+        seed=seed,
+        work=work,
+        on_gpu=False,
+    )
     return PolicyTrainer(
         recipe, rows, rewards, args=GRPOConfig(**{**arguments, "save_strategy": "no"}), **named, **others
     )
@@ -298,15 +307,15 @@ def stock_trainer(
         recipe: The recipe.
         rows: The training prompts.
         databases: Copies of the store that sql_qa's questions are about.
-        seed: Of the training.
-        work: Where it keeps its files.
-        named: Model, tokenizer and adapter, which every trainer is given.
-        **changes: What TRL is told otherwise than its defaults.
+        seed: Seed of the training.
+        work: Folder of its files.
+        named: Model, tokenizer and adapter, as for every trainer.
+        **changes: Settings other than TRL's defaults.
     """
     from datasets import Dataset
     from trl import GRPOConfig
 
-    from tasks.train.portable import PortableTrainer
+    from tasks.train.backend.cpu import PortableTrainer
 
     def total(completions: list[list[dict[str, str]]], place: list[int], **_: Any) -> list[float]:
         return [
@@ -344,10 +353,10 @@ def _preference_trainer(
 ) -> Any:
     from trl import DPOConfig
 
-    from tasks.train.dpo import as_training_set, preferred
-    from tasks.train.dpo_recipe import dpo_arguments
-    from tasks.train.preference_trainer import PreferenceTrainer
-    from tasks.train.rewards import ComponentRewards
+    from tasks.train.children.dpo import as_training_set, preferred
+    from tasks.train.dpo.recipe import dpo_arguments
+    from tasks.train.dpo.trainer import PreferenceTrainer
+    from tasks.train.grpo.rewards import ComponentRewards
 
     recipe, rewards = job.recipe, ComponentRewards(databases, "grounded")
     chosen = preferred(recipe, rows, rewards, named["model"], named["processing_class"], job.seed)

@@ -1,4 +1,4 @@
-"""The figures of the training benchmark: intervals of paired differences, and how soon a curve gets somewhere."""
+"""Figures of the training benchmark: intervals of paired differences, and the step where a curve reaches a reward."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,9 +34,9 @@ def difference(arm: Sequence[Outcome], other: Sequence[Outcome], figure: Figure)
     prompts, the same prompts for all seeds. With five seeds it is somewhat narrow.
 
     Args:
-        arm: The arm's outcomes, one a seed.
+        arm: The arm's outcomes, one per seed.
         other: The other's, of the same seeds in the same order.
-        figure: Which of the two that an answer has; its mean is over tasks, each counting the same.
+        figure: One of an answer's two figures; its mean is over tasks, with equal weights.
     """
     tasks = {prompt: scored.task for prompt, scored in arm[0].test.items()}
     prompts = sorted(tasks)
@@ -58,7 +58,7 @@ def difference(arm: Sequence[Outcome], other: Sequence[Outcome], figure: Figure)
 
 
 def _table(outcomes: Sequence[Outcome], prompts: Sequence[str], figure: Figure) -> Numbers:
-    """Return what each prompt's answer earned; shape (seeds, prompts)."""
+    """Return each prompt's figure; shape (seeds, prompts)."""
     return np.array([[getattr(outcome.test[prompt], figure) for prompt in prompts] for outcome in outcomes])
 
 
@@ -86,5 +86,5 @@ def mean_curve(outcomes: Sequence[Outcome]) -> dict[int, float]:
 
 
 def first_step(curve: Mapping[int, float], reward: float) -> int | None:
-    """Return the first validated step of a training, 0 is none, with at least such a reward; None where it has none."""
+    """Return the first validated step after 0 with at least such a reward; None where there is none."""
     return next((step for step, reached in curve.items() if step and reached >= reward), None)

@@ -1,4 +1,4 @@
-"""A training on the laptop's model for benchmarks: TRL's own, or ours, watched and kept as in the pipeline.
+"""Training on the laptop's model for benchmarks: TRL's own, or ours, watched and kept as in the pipeline.
 
 Every completion is as long as the limit and every step has the same prompts, so that all steps are the same work. No
 weights are quantized, and none is validated.
@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.training_arms import policy_trainer, stock_trainer
-from schemas.config import Config
-from schemas.prompts import PromptRow, content_id
+from schemas.config.config import Config
+from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.keeper import Keeper
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import LocalCheckpoints
-from tasks.commerce.registry import TASKS
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.sandbox import Databases
 from tasks.policy.child import Channel
 from tasks.synthesize.simulated import simulate_store
 
 if TYPE_CHECKING:
-    from tasks.train.checkpointer import Checkpointer
+    from tasks.train.watch.checkpointer import Checkpointer
 
 SEED: Final = 1
 ORDERS: Final = 600
@@ -35,15 +35,15 @@ BASE: Final = "0" * 64
 
 
 class Scene:
-    """What trainers are made of; each is to be made in the thread where it runs, as SQLite's connections stay there."""
+    """Inputs of the trainers; create each trainer in the thread where it runs, as SQLite's connections stay there."""
 
     def __init__(self, config: Config, folder: Path, channel: Channel) -> None:
         """Simulate a store and learn a tokenizer from its prompts.
 
         Args:
             config: The model and the recipe.
-            folder: Where the trainers keep their files.
-            channel: Told what a parent process is told.
+            folder: Folder of the trainers' files.
+            channel: Receives the reports to a parent process.
         """
         from tasks.policy.stand_in import build_tokenizer
 
@@ -54,12 +54,12 @@ class Scene:
         rows = [
             PromptRow(content_id(*content), *content, "simulated", example.customer_id, None, None)
             for task in TASK_NAMES
-            for example in TASKS[task].examples(self._store, random.Random(SEED), EXAMPLES)
+            for example in EXAMPLE_MAKERS[task](self._store, random.Random(SEED), EXAMPLES)
             for content in [(example.task, example.system, example.prompt, example.reference)]
         ]
         texts = (text for row in rows for text in (row.system, row.prompt))
         self._tokenizer = build_tokenizer(texts, config.policy.vocabulary_size)
-        # As many prompts as a step has: each step is the same work, whoever draws them.
+        # As many prompts as a step has: each step is the same work, whichever trainer draws them.
         self._asked = rows[:: EXAMPLES + 1][: config.train.prompts_per_step]
 
     def stock(self) -> Any:
@@ -75,14 +75,14 @@ class Scene:
         return self._without_ends(trainer)
 
     def ours(self, keeper: Keeper) -> "tuple[Any, Checkpointer]":
-        """Return our trainer, watched as in the pipeline, and what is to be added to it so that it is kept."""
-        from tasks.train.adapter_files import adapter_weights
-        from tasks.train.alarms import Alarms
-        from tasks.train.callbacks import AlarmWatch, StepReporter
-        from tasks.train.checkpointer import Checkpointer
-        from tasks.train.preemption import Preemption
-        from tasks.train.rollout_log import ROLLOUTS_FOLDER, RolloutLog
-        from tasks.train.validation import Selection
+        """Return our trainer, watched as in the pipeline, and the callback to add so that it keeps checkpoints."""
+        from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
+        from tasks.train.resume.adapter_files import adapter_weights
+        from tasks.train.resume.preemption import Preemption
+        from tasks.train.watch.alarms import Alarms
+        from tasks.train.watch.callbacks import AlarmWatch, StepReporter
+        from tasks.train.watch.checkpointer import Checkpointer
+        from tasks.train.watch.validation import Selection
 
         recipe = self._config.train
         rollouts = RolloutLog(self._folder / ROLLOUTS_FOLDER, SEED)
@@ -101,7 +101,7 @@ class Scene:
                 StepReporter(self._channel, recipe.max_steps, recipe.price_per_hour),
             ],
         )
-        # But at its very beginning every training has a best adapter too.
+        # Every training has a best adapter, except at its very beginning.
         weights = adapter_weights(trainer.model)
         selection.load_state_dict({"history": [], "best": None, "best_weights": weights, "since_best": 0})
         checkpointer = Checkpointer(
@@ -117,12 +117,12 @@ class Scene:
 
     def _named(self) -> dict[str, Any]:
         from tasks.policy.stand_in import build_model
-        from tasks.train.backend import lora_config
+        from tasks.train.backend.trainable import lora_config
 
         return {
             "model": build_model(self._config.policy, self._tokenizer, SEED),
             "processing_class": self._tokenizer,
-            "peft_config": lora_config(self._config.train),
+            "peft_config": lora_config(self._config.train.lora),
         }
 
     def _without_ends(self, trainer: Any) -> Any:
@@ -135,8 +135,8 @@ def kept(config: Config, folder: Path, address: str) -> Iterator[Keeper]:
     """Keep checkpoints under a lease until the block ends.
 
     Args:
-        config: Says how many are kept, and how long the lease lives.
-        folder: Where they are written.
+        config: Number of kept checkpoints, and lifetime of the lease.
+        folder: Folder that they are written to.
         address: Their mirror.
     """
     mirror = open_mirror(address, TRAINING)

@@ -1,1 +1,1 @@
-"""What runs, in order: one flow a stage, `retrain` chains them, `cli` is the `tucano` command."""
+"""Prefect flows, one for each stage; `retrain` chains them, `cli` is the `tucano` command."""

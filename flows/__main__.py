@@ -1,5 +1,5 @@
-"""Makes `python -m flows` the same as `tucano`."""
+"""Entry point of `python -m flows`: the `tucano` command."""
 
-from flows.cli import main
+from flows.cli.tucano import main
 
 main()

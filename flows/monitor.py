@@ -1,4 +1,4 @@
-"""The monitor flow: what the champion answered in production, held against what its evaluation promised."""
+"""Flow `monitor`: compare the champion's production answers with its evaluation."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,24 +15,27 @@ from prefect.events import Event, EventTrigger
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
 
-from flows.console import say
-from flows.pages import linked_to_mlflow
-from flows.prefect_connection import connected
-from flows.registry import open_registry
-from flows.rescheduling import rescheduled
-from flows.stage import Stage, StageResult, config_digest, open_recorder, open_store, run_stage
+from flows.runtime.console import say
+from flows.runtime.links import linked_to_mlflow
+from flows.runtime.prefect_client import connected
+from flows.runtime.registry import open_registry
+from flows.runtime.reschedule import rescheduled
+from flows.stages.changed_keys import tell_changed_keys
+from flows.stages.runner import Stage, StageResult, config_digest, open_recorder, open_store, run_stage
 from schemas.artifact import ArtifactRecord
-from schemas.config import Config
+from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress
-from schemas.tasks import SpecName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from tasks.commerce.past_versions import as_it_is_now, versions_of
 from tasks.curate.processes import in_processes
 from tasks.curate.scrub import may_hold_personal_data, scrub
-from tasks.evaluate.answers_file import ROLLOUTS_FILE
+from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.evaluate.compare import read_report
-from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
-from tasks.lineage.recorder import StageRun
-from tasks.lineage.registry import PolicyVersion
+from tasks.evaluate.report.background import reward_identity
+from tasks.lineage.mlflow.recorder import StageRun
+from tasks.lineage.mlflow.registry import PolicyVersion
+from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.monitor import stage as monitor_stage
 from tasks.monitor.logs import LogFiles, log_files
 from tasks.monitor.report import REPORT_PAGE
@@ -41,32 +44,21 @@ from tasks.monitor.told import Told, alarms_of
 
 STAGE: Final = "monitor"
 SECONDS_TO_REST: Final = 60.0
-"""How long a run that was interrupted rests."""
+"""How long an interrupted run rests."""
 DRIFT_EVENT: Final = "tucano.drift"
 TOLD_FOLDER: Final = "alarms"
-"""Of the state: the alarms that a server was told of, so that each starts one retraining, also after a kill."""
-SOURCES: Final = (
-    "schemas",
-    "flows/monitor.py",
-    "tasks.commerce",
-    "tasks.monitor",
-    "tasks.curate.scrub",
-    "tasks.curate.personal_numbers",
-    "tasks.curate.web_addresses",
-    "data/lexicons",
-    "data/wordings",
-)
+"""Folder of the state with the alarms that a server received, so that each starts one retraining, even after a kill."""
 
 
 @dataclass(frozen=True)
 class Monitored:
-    """What a run of monitoring gave."""
+    """Result of a monitoring run."""
 
     stage: StageResult
     found: Mapping[str, Any]
-    """`drift.json`."""
+    """Content of `drift.json`."""
     seconds: Mapping[str, float]
-    """Where the time went, by step; empty where the same logs were looked at before."""
+    """Time by step; empty where the same logs were monitored before."""
 
     @property
     def drifted(self) -> bool:
@@ -90,7 +82,7 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
     Raises:
         InputError: There is no champion, its evaluation is lost, or the logs cannot be read.
     """
-    # Not alone in the state folder: a retraining holds it for days while it waits for its training.
+    # Does not lock the state folder: a retraining holds it for days while it waits for its training.
     with rescheduled(SECONDS_TO_REST):
         given = logs or config.monitor.logs
         if given is None:
@@ -102,6 +94,7 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
 
 
 def _monitor(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
+    tell_changed_keys(config)
     champion, inputs, permits = _champion(config)
     seconds: dict[str, float] = {}
     digests = files.digests()
@@ -125,7 +118,8 @@ def _monitor(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
         name=STAGE,
         kind="monitoring",
         pipeline=STAGE,
-        sources=SOURCES,
+        # This flow too: it scrubs the logs, and finds the champion.
+        sources=("flows.monitor",),
         config_digest=config_digest(
             config.monitor.model_dump(mode="json", exclude={"logs", "workers"}),
             config.evaluate.cost.model_dump(mode="json"),
@@ -147,7 +141,7 @@ def _monitor(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
 
 
 def _champion(config: Config) -> tuple[Champion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
-    """Find the model that serves, what it was evaluated by, and how it was promoted.
+    """Find the serving model, its evaluation, and its promotion.
 
     Raises:
         InputError: There is none, or its evaluation or its answers are lost.
@@ -171,16 +165,18 @@ def _champion(config: Config) -> tuple[Champion, dict[str, ArtifactRecord], dict
         ) from None
     inputs = {"evaluation": evaluation, "answers": answers}
     with suppress(ArtifactDamaged):
-        # Only its store is read, for queries to run on; where it is gone, these are not scored, and the report says so.
+        # Needed only for its store, to run queries on; without it SQL answers are not scored, and the report says so.
         store.verify(evaluation.inputs["prompts"])
         inputs["prompts"] = store.record(evaluation.inputs["prompts"])
-    spec, reward_version = read_report(store.path(evaluation.sha256))["identities"]["rewards"].split()
+    identities = read_report(store.path(evaluation.sha256))["identities"]
+    spec, reward_version = identities["rewards"].split()
     champion = Champion(
         model=names.model_name,
         version=version.version,
         alias=names.alias,
         spec=_as_spec(spec),
         reward_version=reward_version,
+        reward_versions=_reward_versions(identities, reward_version),
         answers=store.path(answers.sha256) / ROLLOUTS_FILE,
         store=store.path(inputs["prompts"].sha256) / "store" if "prompts" in inputs else None,
         promoted_at=datetime.fromisoformat(version.promoted_at) if version.promoted_at else None,
@@ -193,12 +189,18 @@ def _champion(config: Config) -> tuple[Champion, dict[str, ArtifactRecord], dict
     return champion, inputs, {"promotion": promotions[0]} if promotions else {}
 
 
+def _reward_versions(identities: Mapping[str, str], reward_version: str) -> dict[TaskName, str]:
+    """Return the version of each task's reward by which a report's answers were scored; an old one knew but one."""
+    told = {task: identities[name] for task in TASK_NAMES if (name := reward_identity(task)) in identities}
+    return {task: as_it_is_now(version) for task, version in told.items()} or versions_of(reward_version)
+
+
 def _as_spec(name: str) -> SpecName:
     return "v4.2" if name == "v4.2" else "grounded"
 
 
 def _answers(store: ArtifactStore, evaluation: ArtifactRecord, version: PolicyVersion) -> ArtifactRecord:
-    """Return the champion's own answers to the test split, of those that its evaluation compared."""
+    """Return the champion's own answers to the test split, among those that its evaluation compared."""
     for role, sha256 in evaluation.inputs.items():
         if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == version.policy:
             return record
@@ -206,9 +208,9 @@ def _answers(store: ArtifactStore, evaluation: ArtifactRecord, version: PolicyVe
 
 
 def _scrubbed(texts: pl.Series) -> pl.Series:
-    """Take the personal data out of texts, of which few hold any."""
+    """Replace the personal data in texts, of which few hold any."""
     suspects = texts.to_frame("text").select(may_hold_personal_data("text")).to_series().arg_true()
-    # `Series.scatter` would change the texts that were given.
+    # `Series.scatter` would change the given texts in place.
     clean = texts.to_list()
     for place in suspects:
         clean[place], _ = scrub(clean[place])
@@ -252,10 +254,11 @@ def _show(config: Config, result: StageResult) -> None:
 
 
 def _tell(config: Config, champion: Champion, result: StageResult, drift: Mapping[str, Any]) -> None:
-    """Send the event that starts a retraining, once for each alarm of each champion until it is over.
+    """Send the event that starts a retraining, once for each alarm of each champion while the alarm lasts.
 
-    It is marked as sent once a server has it on which an automation waits for it. Killed before that, or where the
-    server does not take it or has no such automation, as a session's own seldom has, the next run sends it again.
+    It is marked as sent once a server with an automation that waits for it has received it. After a kill before that,
+    or where the server refuses it or has no such automation, as a session's own seldom has, the next run sends it
+    again.
     """
     evaluation = result.record.inputs["evaluation"]
     told = Told(config.state.root / TOLD_FOLDER, champion.names[0], evaluation, champion.promoted_at)
@@ -293,9 +296,9 @@ def _tell(config: Config, champion: Champion, result: StageResult, drift: Mappin
 
 
 def _sent(event: Event) -> list[str]:
-    """Send an event, and return the names of the server's automations that wait for such a one.
+    """Send an event, and return the names of the server's automations that wait for it.
 
-    `emit_event` would only queue it, and tell nobody where it gets lost.
+    `emit_event` would only queue it, and report no loss.
 
     Raises:
         InputError: The server did not take it.

@@ -1,12 +1,12 @@
-"""The prune flow: room is made where checkpoints are mirrored and where machines hand artifacts over."""
+"""Flow `prune`: remove old checkpoints from the mirror and old shared artifacts."""
 
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 from prefect.runtime import flow_run
 
-from flows.handed_training import open_shared
-from flows.session import mirror_address
-from schemas.config import Config
+from flows.runtime.session import mirror_address
+from flows.stages.remote_run import open_shared
+from schemas.config.config import Config
 from tasks.checkpoints.address import open_mirror, trainings
 
 

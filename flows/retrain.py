@@ -1,4 +1,4 @@
-"""The main job: every stage in order, each skipped where its inputs are unchanged."""
+"""Flow `retrain`: every stage in order, each skipped where its inputs are unchanged."""
 
 import shutil
 import time
@@ -10,48 +10,50 @@ from prefect import flow, get_run_logger
 from prefect.events import emit_event
 from prefect.runtime import flow_run
 
-from flows.audit import audit
-from flows.base import base
-from flows.console import say
-from flows.curate import curate
-from flows.deployed import dated, deployed
-from flows.evaluate import evaluate
-from flows.promote import promote, read_decision
-from flows.registry import open_registry
-from flows.retraining_page import show_retraining
-from flows.scores import known_scores, people_scores
-from flows.stage import FRESH_FOLDER, StageResult, open_recorder, open_store
-from flows.synthesize import synthesize
-from flows.train import best_seed, stage_name, train
-from schemas.config import Config
-from tasks.commerce.registry import reward_version
+from flows.runtime.console import say
+from flows.runtime.deployed import dated, deployed
+from flows.runtime.registry import open_registry
+from flows.stages.audit import audit
+from flows.stages.base import base
+from flows.stages.changed_keys import tell_changed_keys
+from flows.stages.curate import curate
+from flows.stages.evaluate import evaluate
+from flows.stages.promote import promote, read_decision
+from flows.stages.retraining_page import show_retraining
+from flows.stages.runner import FRESH_FOLDER, StageResult, open_recorder, open_store
+from flows.stages.scores import known_scores, people_scores
+from flows.stages.synthesize import synthesize
+from flows.stages.train import best_seed, stage_name, train
+from schemas.config.config import Config
+from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import read_report
+from tasks.train.sizing.fit import refuse_unfit
 
 Until = Literal["audit", "train", "evaluate", "promote"]
 HELD_EVENT: Final = "tucano.held"
-"""The gate holds a new version back; an automation of infra/automations tells people."""
+"""Event of a version that the gate holds; an automation of infra/automations notifies people."""
 
 
 @dataclass(frozen=True)
 class Retraining:
-    """What a run of the chain gave, as far as it went."""
+    """Result of a run of the chain, as far as it went."""
 
     stages: Mapping[str, StageResult]
-    """Each stage's result, in the order in which they ran; of several seeds, each one's training is a stage."""
+    """Each stage's result, in order of execution; with several seeds each training is a stage."""
     seconds: float
     """Wall time of the chain."""
     policies: Mapping[int, StageResult]
-    """The trained policies by their seeds, which are among the stages too."""
+    """The trained policies by seed, also among the stages."""
     report: Mapping[str, Any]
     """The evaluation's report.json; empty where nothing was evaluated."""
     decision: Mapping[str, Any]
     """The promotion's decision.json; empty where nothing was decided."""
     champion: str | None
-    """The version that holds the alias now; a later run than the one that decided may have moved it."""
+    """The version that holds the alias now; a run after the deciding one may have moved it."""
 
 
 def run_name() -> str:
-    """Name a run by how far it goes, the day and the seed."""
+    """Name a run by its last stage, the day and the seed."""
     until = flow_run.parameters.get("until", "promote")
     return dated("retrain" if until == "promote" else until)
 
@@ -72,13 +74,15 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
 def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
     """Run the stages in their order; arguments as of `retrain`."""
     started = time.monotonic()
+    refuse_unfit(config)
     recorder = open_recorder(config)
     recorder.end_abandoned()
     open_store(config).clean_drafts()
+    tell_changed_keys(config)
     tags = {
         "seed": str(config.seed),
         "config_digest": config.digest(),
-        "reward_version": reward_version(),
+        "reward_version": joint_version(),
         "prefect_run_id": str(flow_run.id),
     }
     stages: dict[str, StageResult] = {}
@@ -136,7 +140,7 @@ def _tell_held(decision: Mapping[str, Any]) -> None:
 def _train(
     config: Config, pipeline_run: str, given: Mapping[str, StageResult], *, fresh: bool
 ) -> Mapping[int, StageResult]:
-    """Train where the configuration says, and return the policies by their seeds."""
+    """Train where the configuration says, here or remotely, and return the policies by seed."""
     if config.workers.training is None:
         here: Mapping[int, StageResult] = train(
             config,
@@ -148,6 +152,6 @@ def _train(
             fresh=fresh,
         )
         return here
-    from flows.handed_training import train_elsewhere
+    from flows.stages.remote_training import train_elsewhere
 
     return train_elsewhere(config, pipeline_run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)

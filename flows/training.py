@@ -1,15 +1,16 @@
-"""The training flow: what the deployment on the machine with the GPU runs for a retraining elsewhere."""
+"""Flow `training`: the deployment on the GPU machine that trains for a retraining elsewhere."""
 
 import shutil
 
 from prefect import flow
 
-from flows.console import say
-from flows.deployed import dated, deployed
-from flows.handed_training import DECIDING, Given, answer_for, fetch, fetch_answer, open_shared
-from flows.stage import FRESH_FOLDER, StageResult, open_recorder, open_store
-from flows.train import train, training_key
-from schemas.config import Config
+from flows.runtime.console import say
+from flows.runtime.deployed import dated, deployed
+from flows.stages.remote_run import fetch, open_shared
+from flows.stages.remote_training import DECIDING, Given, answer_for, fetch_answer
+from flows.stages.runner import FRESH_FOLDER, StageResult, open_recorder, open_store
+from flows.stages.train import train, training_key
+from schemas.config.config import Config
 from schemas.errors import InputError
 
 

@@ -1,1 +1,1 @@
-"""Every table, document and configuration that crosses a stage; imports nothing else of the house."""
+"""Tables, documents and configuration that cross stages; imports nothing else of the project."""

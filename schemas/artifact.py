@@ -1,4 +1,4 @@
-"""The record that is written beside every artifact: what it is, what made it, and from what."""
+"""Record next to every artifact: identity, origin and inputs."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -6,7 +6,18 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 ArtifactKind = Literal[
-    "prompts", "dataset", "base", "sheet", "audit", "policy", "plan", "answers", "evaluation", "promotion", "monitoring"
+    "prompts",
+    "dataset",
+    "base",
+    "sheet",
+    "audit",
+    "policy",
+    "merged",
+    "plan",
+    "answers",
+    "evaluation",
+    "promotion",
+    "monitoring",
 ]
 
 
@@ -18,17 +29,41 @@ class TrainingStretch(BaseModel):
     machine: str
     """The host."""
     from_step: int
-    """The finished step that it went on from."""
+    """The finished step that it resumed from."""
     to_step: int | None
-    """The last step that it finished; None where it was under way."""
+    """The last step that it finished; None while it was running."""
     ended: str | None
-    """Why it ended; None where it was under way."""
+    """Reason of its end; None while it was running."""
     began_at: datetime
     """In UTC, by the mirror's clock."""
 
 
 Stretches = dict[str, tuple[TrainingStretch, ...]]
-"""The stretches of each training, by its name in the mirror."""
+"""The segments of each training, by its name in the mirror."""
+
+
+class Worker(BaseModel):
+    """The machine that worked on the weights of a stage."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    machine: str
+    """The host."""
+    device: str | None
+    """Its GPU, by torch's name, or `cpu`; None where the stage loaded no weights."""
+    prefect_run_id: str | None
+    """The Prefect flow run that worked there."""
+
+
+class Origin(BaseModel):
+    """Origin of an artifact, as reported by its stage's work."""
+
+    model_config = ConfigDict(frozen=True)
+
+    stretches: Stretches = Field(default_factory=dict)
+    """The segments of training that made it."""
+    worker: Worker | None = None
+    """The machine that worked on weights; None where there was none."""
 
 
 class ArtifactRecord(BaseModel):
@@ -37,7 +72,7 @@ class ArtifactRecord(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: ArtifactKind
-    """What the folder holds."""
+    """Kind of the folder's content."""
     sha256: str
     """Digest of the content: of every file's relative path and sha256, in sorted order."""
     files: dict[str, str]
@@ -49,7 +84,7 @@ class ArtifactRecord(BaseModel):
     config_digest: str
     """Digest of the part of the configuration that the stage reads."""
     inputs: dict[str, str]
-    """The sha256 of each artifact that it was made from, by the role it played."""
+    """The sha256 of each artifact that it was made from, by role."""
     created_at: datetime
     """When it was finished, in UTC."""
     machine: str
@@ -59,13 +94,16 @@ class ArtifactRecord(BaseModel):
     mlflow_run_id: str | None = None
     """The MLflow run that describes it."""
     columns: dict[str, dict[str, str]] = Field(default_factory=dict)
-    """The names and types of the columns of each parquet file, by its path; empty in older records."""
+    """Names and types of the columns of each parquet file, by path; empty in older records."""
     sources: dict[str, str] = Field(default_factory=dict)
-    """The sha256 of each file of source that the stage runs, by its path in the repository: what `code_version` is the
-    digest of."""
+    """The sha256 of each source file that the stage runs, by its path in the repository; `code_version` is their
+    digest."""
     stretches: Stretches = Field(default_factory=dict)
-    """The trainings that made it, a policy: which machine trained which steps. No part of the content, since the same
-    policy comes of it however often it was interrupted."""
+    """The trainings that made a policy: which machine trained which steps. Not part of the content, since the policy is
+    the same however often its training was interrupted."""
+    worker: Worker | None = None
+    """The machine that worked on the weights, which may differ from the one that made it an artifact; None where no
+    weights were needed, and in older records."""
     config: dict[str, Any] = Field(default_factory=dict)
-    """The run's configuration, but for where its state is: more than the stage reads, and what `config_digest` is
-    of."""
+    """The run's configuration without the location of its state: more than the stage reads, and than `config_digest`
+    covers."""

@@ -1,4 +1,4 @@
-"""What an audit says of itself: what was audited, by whom, and the verdict. Training reads it before it starts."""
+"""Record of an audit: its inputs, raters and verdict. Training reads it before it starts."""
 
 from pathlib import Path
 from typing import Final, Literal
@@ -24,31 +24,33 @@ class AuditedTask(BaseModel):
     rho_low: float | None
     """Its lower bound."""
     verdict: str
-    """What is known of the task's reward."""
+    """Verdict on the task's reward."""
 
 
 class AuditRecord(BaseModel):
-    """The identities and the verdict of one audit."""
+    """Identities and verdict of one audit."""
 
-    # Audits are kept for good: a later one may know more.
+    # Audits are kept forever; a later version may have more fields.
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     spec: SpecName
     """The reward specification."""
     reward_version: str = Field(min_length=1)
-    """Digest of the reward's code and word lists."""
+    """Digest of the versions of all tasks' rewards."""
+    reward_versions: dict[TaskName, str] = Field(default_factory=dict)
+    """The version of each audited task's reward; empty in records from before each task had one."""
     sheet_sha256: str
     """Digest of the scored sheet."""
     rollouts_sha256: str
     """Digest of the rollouts that the sheet was made of."""
     raters: dict[str, RaterKind]
-    """Who scored, by their pseudonyms, and what they are."""
+    """Kind of each rater, by pseudonym."""
     verdict: Literal["passed", "refused"]
     """Whether training may start."""
     reasons: tuple[str, ...]
-    """Why, in words."""
+    """Reasons in words."""
     thresholds: dict[str, float]
-    """What the gate asked for, by the names of the configuration; `require_human` is 1 or 0."""
+    """Thresholds of the gate, by their names in the configuration; `require_human` is 1 or 0."""
     tasks: dict[TaskName, AuditedTask]
     """The figures of each task."""
 
@@ -57,7 +59,7 @@ def read_audit_record(folder: Path) -> AuditRecord:
     """Read the record in an audit's folder.
 
     Raises:
-        InputError: There is none, or it is no audit's record.
+        InputError: There is none, or it is not an audit's record.
     """
     path = folder / AUDIT_RECORD_FILE
     try:

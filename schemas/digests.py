@@ -1,4 +1,4 @@
-"""What a file is known by: the digest of its bytes."""
+"""Digest of a file."""
 
 import hashlib
 from pathlib import Path

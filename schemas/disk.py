@@ -1,11 +1,11 @@
-"""What is written is whole, and survives a crash of the machine once the disk has it."""
+"""Atomic and durable writes: a file is whole or absent, and survives a crash of the machine."""
 
 import os
 from pathlib import Path
 
 
 def synchronize(path: Path) -> None:
-    """Wait until the disk has a file's bytes, or a folder's names.
+    """Wait until a file's bytes, or a folder's names, are on the disk.
 
     Raises:
         OSError: The path cannot be read, or the disk is full.
@@ -18,7 +18,7 @@ def synchronize(path: Path) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text file by renaming a draft: whoever reads it finds it whole, whenever this process is killed.
+    """Write a text file by renaming a draft: a reader finds it whole, whenever this process is killed.
 
     Raises:
         OSError: It cannot be written.

@@ -1,6 +1,6 @@
-"""The lines and rows that people and other programs exchange with the pipeline (DESIGN: Documents).
+"""The lines and rows that people and other programs exchange with the pipeline (docs/documents.md).
 
-What must hold from row to row is in `schemas.rollout_tables`, `schemas.sheet_table` and `schemas.log_table`.
+What must hold from row to row is in `rollout_tables`, `sheet_table` and `log_table` of `schemas.tables`.
 """
 
 import json
@@ -19,15 +19,15 @@ RaterKind = Literal["human", "rubric", "model"]
 
 _PSEUDONYM: Final = re.compile(r"\w[\w.\- ]{0,39}")
 _LARGEST: Final = 2**63 - 1
-"""Of the whole numbers that a table's column holds."""
+"""Largest integer that a table's column holds."""
 FIRST_YEAR: Final = 1970
-"""No answer was logged before."""
+"""Earliest year of a logged answer."""
 MOST_MILLISECONDS: Final = 1e9
-"""That an answer took: eleven days."""
+"""Largest latency of an answer: eleven days."""
 MOST_DOLLARS: Final = 1e6
-"""That an answer cost: more is a mistake, and would drown what all others cost."""
+"""Largest cost of an answer: more is a mistake, and would drown all others."""
 _DEEPEST: Final = 100
-"""Objects and lists of a logged reference that lie in one another."""
+"""Deepest nesting of objects and lists in a logged reference."""
 
 
 class Rollout(BaseModel):
@@ -38,13 +38,13 @@ class Rollout(BaseModel):
     prompt_id: str = Field(min_length=1)
     """Identity of the prompt: the sha256 of its content, in hexadecimal."""
     task: TaskName
-    """Which of the six tasks the prompt belongs to; nothing ever guesses it from the text."""
+    """The prompt's task, one of six; never guessed from the text."""
     prompt: str
-    """What the shopper or analyst asked, without the system prompt."""
+    """The shopper's or analyst's question, without the system prompt."""
     completion: str
-    """What the policy answered: hostile text, of any length."""
+    """The policy's answer: hostile text, of any length."""
     reference: dict[str, Any] | None = None
-    """What is known of the right answer, in the shape of its task; None where nothing is."""
+    """The known part of the right answer, in the shape of its task; None where nothing is known."""
 
     @model_validator(mode="after")
     def _reference_fits_its_task(self) -> Self:
@@ -54,18 +54,18 @@ class Rollout(BaseModel):
 
 
 class ScoredRollout(Rollout):
-    """A rollout with its reward and the components that the reward was made of."""
+    """A rollout with its reward and the reward's components."""
 
     reward: float = Field(ge=0, le=1)
     """The weighted total of the components, in [0, 1]."""
     components: dict[str, Share]
     """Each named part of the reward, in [0, 1]."""
     parsed: dict[str, Any] | None
-    """The object read from the completion, where the task asks for one and one was found."""
+    """The object parsed from the completion, where the task asks for one and one was found."""
     spec: SpecName
     """The reward specification."""
     reward_version: str = Field(min_length=1)
-    """Digest of the reward's code and word lists."""
+    """Version of its task's reward: the digest of the scorer's code and word lists."""
 
 
 class PairedScore(BaseModel):
@@ -76,32 +76,32 @@ class PairedScore(BaseModel):
     prompt_id: str = Field(min_length=1)
     """Identity of the prompt; the same in both files."""
     task: TaskName
-    """Which of the six tasks the prompt belongs to."""
+    """The prompt's task, one of six."""
     seed: int = Field(ge=-_LARGEST, le=_LARGEST)
     """Seed of the training run that made the model."""
     sample: int = Field(ge=0, le=_LARGEST)
-    """Which of several completions of the prompt this is, from 0."""
+    """Number of the completion among several of the prompt, from 0."""
     score: float = Field(ge=0, le=1, allow_inf_nan=False)
     """The reward, in [0, 1]."""
     truth: Share | None = None
-    """The ground truth of this answer, in [0, 1], which is no reward; None where it is not known."""
+    """The ground truth of this answer, in [0, 1], which is no reward; None where unknown."""
     decoding: str | None = None
-    """How the answer was drawn, the same for all answers of a comparison; None where it is not known."""
+    """How the answer was drawn, equal for all answers of a comparison; None where unknown."""
 
 
 class SheetItem(BaseModel):
-    """A completion on the audit sheet (DESIGN: Documents), as whoever scores sees it: the reward is never there."""
+    """A completion on the audit sheet (docs/documents.md), as whoever scores sees it: the reward is never there."""
 
     model_config = ConfigDict(frozen=True)
 
     audit_id: str = Field(min_length=1)
-    """Identity of the completion, which its text decides (`tasks.audit.sheet.audit_id`)."""
+    """Identity of the completion, decided by its text (`tasks.audit.sheet.audit_id`)."""
     task: TaskName
     """The prompt's task."""
     prompt_id: str
     """Identity of the prompt, as in the rollouts."""
     stratum: str
-    """Why the completion was chosen for the sheet; it does not tell the reward."""
+    """Reason why the completion was chosen for the sheet; it does not reveal the reward."""
     prompt: str
     """The question."""
     completion: str
@@ -112,13 +112,13 @@ class SheetRow(SheetItem):
     """The score that one rater gave one completion: a row of the sheet."""
 
     human_score: int = Field(ge=1, le=5)
-    """1 (useless) to 5 (faultless), whoever scored."""
+    """1 (useless) to 5 (faultless)."""
     rater: str = Field(min_length=1)
-    """Who scored, by a pseudonym; in small letters, so that nobody is two raters by a slip."""
+    """Pseudonym of the rater, in lower case, so that nobody becomes two raters by mistake."""
     rater_kind: RaterKind
-    """Whether a person, a written rubric or a model stands behind the score."""
+    """Kind of rater: a person, a written rubric or a model."""
     notes: str
-    """Anything the rater wanted to say."""
+    """Free text of the rater."""
 
     @field_validator("rater", "rater_kind", mode="before")
     @classmethod
@@ -135,38 +135,38 @@ class SheetRow(SheetItem):
 
 
 class LoggedAnswer(BaseModel):
-    """One request to a served model: a line of the logs that `tucano monitor` reads. Unknown keys are left out.
+    """One request to a served model: a line of the logs that `tucano monitor` reads. Unknown keys are dropped.
 
-    Only what a day's figures are made of must be there. An identity that nobody logged stays unknown: one that was made
-    up would tell requests apart, or together, that nobody has compared.
+    Only the inputs of a day's figures are required. An identity that was not logged stays unknown: an invented one
+    would separate or merge requests without any evidence.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     request_id: str | None = Field(default=None, min_length=1)
-    """Identity of the request: logs that are delivered twice are told by it. None: each line is a request."""
+    """Identity of the request, by which logs that are delivered twice are recognized. None: each line is a request."""
     prompt_id: str | None = Field(default=None, min_length=1)
     """Identity of the prompt, which has one text."""
     task: TaskName
-    """Which of the six tasks the prompt belongs to."""
+    """The prompt's task, one of six."""
     prompt: str
-    """What was asked."""
+    """The question."""
     completion: str
-    """What the model answered."""
+    """The model's answer."""
     time: AwareDatetime
-    """When it was asked, with its zone, such as 2026-01-31T23:59:59-03:00."""
+    """Time of the request, with its zone, such as 2026-01-31T23:59:59-03:00."""
     model_version: str | None = Field(default=None, min_length=1)
-    """Which model answered, in the words of whoever serves it; NAME/VERSION tells the champion from others."""
+    """The model that answered, as the serving side names it; NAME/VERSION separates the champion from others."""
     latency_ms: float = Field(ge=0, le=MOST_MILLISECONDS, allow_inf_nan=False)
     """Milliseconds until the answer was complete."""
     cost: Annotated[float, Field(ge=0, le=MOST_DOLLARS, allow_inf_nan=False)] | None = None
-    """US dollars that the answer cost, where that is known by the request."""
+    """US dollars that the answer cost, where known by request."""
     reference: dict[str, Any] | None = None
-    """What became known of the right answer, in the shape of its task; None where nothing is."""
+    """The known part of the right answer, in the shape of its task; None where nothing is known."""
     reward: Share | None = None
-    """The reward in [0, 1], where the answer was scored by whoever served it; monitoring scores by itself."""
+    """The reward in [0, 1], where the serving side scored the answer; monitoring computes its own."""
     rating: Stars | None = None
-    """What the person who asked gave the answer, from 1 to 5."""
+    """The asking person's rating of the answer, from 1 to 5."""
 
     @field_validator("time")
     @classmethod
@@ -187,7 +187,7 @@ class LoggedAnswer(BaseModel):
 
 
 def check_logged_reference(task: TaskName, reference: dict[str, Any]) -> None:
-    """Refuse a reference that has not the shape of its task, or that cannot be written as JSON again.
+    """Refuse a reference that does not have the shape of its task, or that cannot be written as JSON again.
 
     Raises:
         ValueError: It has another shape, is nested too deeply, or a number in it is not finite, or too large.
@@ -196,7 +196,7 @@ def check_logged_reference(task: TaskName, reference: dict[str, Any]) -> None:
     if _is_deep(reference):
         raise ValueError(f"reference of {task}: nested more than {_DEEPEST} deep; leave out what no reward reads")
     try:
-        # Python reads whole numbers of any length, and whoever reads the reference next does not.
+        # Python reads integers of any length; later readers do not.
         orjson.loads(json.dumps(reference, allow_nan=False))
     except ValueError:
         raise ValueError(f"reference of {task}: a number in it is not finite, or too large") from None

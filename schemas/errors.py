@@ -1,4 +1,4 @@
-"""What can go wrong by a user's hand or by a gate's word, each with its exit code."""
+"""Expected failures, each with its exit code: user errors, gate refusals and interruptions."""
 
 
 class TucanoError(Exception):
@@ -14,7 +14,7 @@ class InputError(TucanoError):
 
 
 class GateRefused(TucanoError):
-    """A gate said no: the reward audit, a preflight check or the promotion gate."""
+    """A gate refused: the reward audit, a preflight check or the promotion gate."""
 
     exit_code = 3
 

@@ -1,4 +1,4 @@
-"""What is wrong with a document, in words that repeat nothing that a person may have written."""
+"""Messages about faults of a document, which repeat nothing that a person may have written."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ _OF_A_CLOSED_LIST: Final = frozenset({"literal_error", "enum"})
 
 
 def first_fault(error: ValidationError) -> str:
-    """Say where and what the first fault of a document is, and what stands there instead where that tells no text."""
+    """Describe the first fault of a document and its place, and the value there where it reveals no text."""
     fault = error.errors(include_url=False)[0]
     place = shown_place(fault["loc"])
     if fault["type"] == "missing":
@@ -25,7 +25,7 @@ def first_fault(error: ValidationError) -> str:
 
 
 def shown_place(location: Sequence[str | int]) -> str:
-    """Return the way to a value; a key that is no plain name may be a person's own and is left unsaid."""
+    """Return the path of a value; a key that is not a plain name may be a person's own and is left out."""
     return ".".join(str(part) if isinstance(part, int) or _KEY.fullmatch(part) else "(a key)" for part in location)
 
 
@@ -35,7 +35,7 @@ def _shown(found: Any, fault: str) -> str:
         names_a_choice = fault in _OF_A_CLOSED_LIST and len(found) <= _MOST_SHOWN and not _DIGIT.search(found)
         return repr(found) if names_a_choice or _NUMBER.fullmatch(found) else "a text"
     if isinstance(found, (int, float)) and not isinstance(found, bool) and not _NUMBER.fullmatch(str(found)):
-        # A telephone or a CPF without its quotation marks is a number too.
+        # A phone number or a CPF without its quotation marks is a number too.
         return "a number"
     return type(found).__name__ if isinstance(found, (dict, list)) else repr(found)
 

@@ -1,4 +1,4 @@
-"""Reads JSON Lines: one document a line, each validated, each fault named by its line."""
+"""Reader of JSON Lines: one document per line, each validated, each fault named by its line."""
 
 import math
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ Document = TypeVar("Document", bound=BaseModel)
 _MOST_NAMED = 5
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST = 64_000_000
-"""Bytes of a line: a file that lacks its line feeds would fill the memory."""
+"""Most bytes of a line: a file without line feeds would fill the memory."""
 
 
 def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Document, ...]:
@@ -23,11 +23,11 @@ def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Docum
 
     Args:
         path: The file, in UTF-8.
-        model: What each line must be.
-        what: What the file holds, in words for error messages, such as `rollouts`.
+        model: Model of each line.
+        what: Name of the content for error messages, such as `rollouts`.
 
     Raises:
-        InputError: The file cannot be read or is empty, or lines are not such documents.
+        InputError: The file cannot be read or is empty, or lines do not fit the model.
     """
     return tuple(stream_json_lines(path, model, what))
 
@@ -35,17 +35,17 @@ def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Docum
 def stream_json_lines(path: Path, model: type[Document], what: str, size: int | None = None) -> Iterator[Document]:
     """Yield the documents of a file in its order, one line in memory at a time.
 
-    Lines that are no such documents are passed over and named all together at the end.
+    Lines that do not fit the model are skipped and reported together at the end.
 
     Args:
         path: The file, in UTF-8.
-        model: What each line must be.
-        what: What the file holds, in words for error messages, such as `rollouts`.
-        size: Only so many bytes from its beginning, where somebody is still appending to it; all of them where None.
+        model: Model of each line.
+        what: Name of the content for error messages, such as `rollouts`.
+        size: Number of bytes to read, where somebody is still appending to the file; all of them where None.
 
     Raises:
         InputError: The file cannot be read or is empty, a line is longer than 64 MB, or, once all lines were read, some
-            are not such documents.
+            do not fit the model.
     """
     number, faulty, line = 0, 0, b""
     named: list[str] = []

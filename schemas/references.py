@@ -1,6 +1,6 @@
-"""What is known of a prompt's right answer, by task (DESIGN: Documents).
+"""References of the six tasks: the known part of a prompt's right answer (docs/documents.md).
 
-Every key must be there; what nobody knows holds null and is not scored.
+Every key must be there; an unknown value is null and is not scored.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class Reference(BaseModel):
 
 
 class ExtractionFields(BaseModel):
-    """The known ones of an extraction's ten fields; a field of another name is a mistake."""
+    """The ten fields of an extraction, where known; a field of another name is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -40,7 +40,7 @@ class ExtractionFields(BaseModel):
 
 
 class ExtractionReference(Reference):
-    """The review's rating and what is known of the fields."""
+    """The review's rating and the known fields."""
 
     rating: Stars | None
     fields: ExtractionFields | None
@@ -53,13 +53,13 @@ class SqlReference(Reference):
 
 
 class InsightsReference(Reference):
-    """The facts that the table holds, the most telling first."""
+    """The facts that the table holds, the most informative first."""
 
     facts: list[Text | int | Annotated[float, Field(allow_inf_nan=False)]] | None
 
 
 class PushReference(Reference):
-    """What the notification must name."""
+    """The words that the notification must contain."""
 
     product: Text | None
     offer: Text | None
@@ -73,7 +73,7 @@ class SentimentReference(Reference):
 
 
 class ChurnReference(Reference):
-    """Whether the shopper left."""
+    """The shopper's true outcome: left or not."""
 
     churn: bool | None
 
@@ -89,9 +89,9 @@ REFERENCES: Final[Mapping[TaskName, type[Reference]]] = {
 
 
 def check_reference(task: TaskName, reference: Mapping[str, Any]) -> None:
-    """Refuse a reference that has not the shape of its task.
+    """Refuse a reference that does not have the shape of its task.
 
     Raises:
-        pydantic.ValidationError: A key is missing, or a value has the wrong type or lies out of its range.
+        pydantic.ValidationError: A key is missing, or a value has the wrong type or is out of range.
     """
     REFERENCES[task].model_validate(reference)

@@ -1,16 +1,16 @@
-"""Text of a model or of a shopper as a terminal or a page may show it."""
+"""Hostile text, of a model or a shopper, made safe for a terminal or a page."""
 
 from typing import Final
 
 import regex
 
-# Controls, escapes, what turns the direction of writing or has no width, half surrogate pairs, and exotic line ends;
-# the line break and the joiner of emoji stay.
+# Controls, escapes, characters that change the direction of writing or have no width, half surrogate pairs, and exotic
+# line ends; the line break and the joiner of emoji stay.
 _HOSTILE: Final = regex.compile(r"[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\n\u200d]]", regex.VERSION1)
 
 
 def as_shown(text: str) -> str:
-    r"""Return a hostile text that commands no terminal and turns no writing: `\x1b` becomes `␛`, others their codes."""
+    r"""Return a text without control and direction characters: `\x1b` becomes `␛`, others become their codes."""
     shown: str = _HOSTILE.sub(_visible, text.replace("\r\n", "\n").expandtabs(4))
     return shown
 

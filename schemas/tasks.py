@@ -1,4 +1,4 @@
-"""The names of the six commerce tasks, in the order in which tables and reports show them, and of the reward specs."""
+"""Names of the six commerce tasks, in the order of tables and reports, and of the reward specifications."""
 
 from typing import Final, Literal, get_args
 
@@ -7,6 +7,6 @@ TaskName = Literal["extraction", "sql_qa", "insights", "push", "sentiment", "chu
 TASK_NAMES: Final[tuple[TaskName, ...]] = get_args(TaskName)
 
 SpecName = Literal["grounded", "v4.2"]
-"""`grounded` knows what the reference knows; `v4.2` is the final report's architecture."""
+"""`grounded` uses the reference; `v4.2` is the V4.2 report's architecture (docs/papers.md)."""
 
 SPEC_NAMES: Final[tuple[SpecName, ...]] = get_args(SpecName)

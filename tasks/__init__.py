@@ -1,1 +1,1 @@
-"""How each stage works, a folder a stage; nothing here imports Prefect."""
+"""Work of each stage, one folder per stage; nothing here imports Prefect."""

@@ -16,9 +16,9 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.client.schemas.objects import FlowRun
 
-from flows.server import reachable
-from flows.session import mirror_address
-from schemas.config import Config
+from flows.runtime.prefect_server import reachable
+from flows.runtime.session import mirror_address
+from schemas.config.config import Config
 from tasks.checkpoints.address import open_mirror, trainings
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.stretches import Stretch, read_stretches

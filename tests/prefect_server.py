@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from flows.server import session_server
+from flows.runtime.prefect_server import session_server
 
 
 @pytest.fixture(scope="session")

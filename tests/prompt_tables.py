@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from schemas.prompts import COLUMNS, PromptRow, canonical_json, open_prompt_table
+from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, open_prompt_table
 
 
 def prompt_table(rows: Iterable[PromptRow]) -> pl.DataFrame:

@@ -14,7 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
-PROFILE = Path(__file__).parent / "e2e" / "small.toml"
+REPOSITORY = Path(__file__).resolve().parents[1]
+PROFILE = REPOSITORY / "tests" / "e2e" / "small.toml"
 VERDICT_CODES = {0, 3}
 
 
@@ -34,8 +35,16 @@ def command(root: Path, *more: str, stage: str = "retrain") -> list[str]:
     return [sys.executable, "-m", "flows", *arguments]
 
 
-def retrain(root: Path, *more: str, stage: str = "retrain") -> Ended:
-    ended = subprocess.run(command(root, *more, stage=stage), capture_output=True, text=True, check=False)
+def retrain(root: Path, *more: str, stage: str = "retrain", repository: Path = REPOSITORY) -> Ended:
+    """Run the job, by the code of a copy of the repository where one is given."""
+    ended = subprocess.run(
+        command(root, *more, stage=stage),
+        cwd=repository,
+        env={**os.environ, "PYTHONPATH": str(repository)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return Ended(ended.returncode, ended.stderr, json.loads(ended.stdout) if ended.stdout else None)
 
 

@@ -1,4 +1,4 @@
-"""`tucano audit`: the reward audit by itself, and the ways in which people score."""
+"""Commands `tucano audit`: the reward audit on its own, and the ways of scoring a sheet."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from flows.interruption import interruptible
-from flows.options import UNDONE, Json, Overrides, Profile
+from flows.cli.options import UNDONE, Json, Overrides, Profile
+from flows.runtime.signals import interruptible
 from schemas.tasks import SpecName, TaskName
 
 app = typer.Typer(
@@ -39,8 +39,8 @@ def sheet(
     seed: Annotated[int, typer.Option(min=0, help="Decides which completions are drawn.")] = 42,
 ) -> None:
     """Draw completions for people to score: half at random, half by strata of the reward."""
-    from flows.console import say, stage_progress
-    from flows.print_audit import print_sample
+    from flows.cli.tables.audit import print_sample
+    from flows.runtime.console import say, stage_progress
     from tasks.audit.new_sheet import make_sheet
 
     with interruptible(UNDONE), stage_progress("sheet") as progress:
@@ -61,12 +61,12 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Hold the rewards against a scored sheet; exit code 3 where they do not agree."""
-    from flows.console import say, stage_progress
-    from flows.new_folder import new_folder
-    from flows.past_audits import past_audits
-    from flows.print_audit import print_audit, print_disagreements
-    from flows.session import artifacts_folder
-    from schemas.profiles import load_config
+    from flows.cli.output_folder import new_folder
+    from flows.cli.tables.audit import print_audit, print_disagreements
+    from flows.runtime.console import say, stage_progress
+    from flows.runtime.session import artifacts_folder
+    from flows.stages.past_audits import past_audits
+    from schemas.config.profiles import load_config
     from tasks.audit import stage
     from tasks.audit.report import REPORT_PAGE
 
@@ -93,7 +93,7 @@ def label(
     task: Annotated[TaskName | None, typer.Option(help="Score this task only.")] = None,
 ) -> None:
     """Score a sheet in the terminal, one key a completion; every score is saved at once."""
-    from flows.label import label as score_in_terminal
+    from flows.cli.label.app import label as score_in_terminal
 
     score_in_terminal(sheet, rater, task)
 
@@ -101,9 +101,9 @@ def label(
 @app.command()
 def publish(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None) -> None:
     """Put a sheet into MLflow's review queue, to be scored in the browser."""
-    from flows.console import say, stage_progress
-    from flows.session import EXPERIMENT, mlflow_store
-    from schemas.profiles import read_state
+    from flows.runtime.console import say, stage_progress
+    from flows.runtime.session import EXPERIMENT, mlflow_store
+    from schemas.config.profiles import read_state
     from tasks.audit import review
 
     with interruptible(KEPT), stage_progress("publish") as progress:
@@ -115,9 +115,9 @@ def publish(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None)
 @app.command()
 def collect(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None) -> None:
     """Read the scores that were given in MLflow back into the sheet."""
-    from flows.console import say
-    from flows.session import EXPERIMENT, mlflow_store
-    from schemas.profiles import read_state
+    from flows.runtime.console import say
+    from flows.runtime.session import EXPERIMENT, mlflow_store
+    from schemas.config.profiles import read_state
     from tasks.audit import review
 
     with interruptible(KEPT):
@@ -137,9 +137,9 @@ def mutants(
     as_json: Json = False,
 ) -> None:
     """Break the rewards on purpose, one bug at a time, and tell how many of the bugs the audit catches."""
-    from flows.console import say, stage_progress
-    from flows.print_audit import print_mutants
-    from schemas.profiles import load_config
+    from flows.cli.tables.audit import print_mutants
+    from flows.runtime.console import say, stage_progress
+    from schemas.config.profiles import load_config
     from tasks.audit.mutants import run_mutants
     from tasks.audit.stage import read_files, shipped_files
 
@@ -157,8 +157,8 @@ def mutants(
 
 
 def _store(rollouts: Path, given: Path | None) -> Path:
-    """Return the store that SQL is run on: no other is taken without a word."""
-    from flows.console import say
+    """Return the store that SQL is run on, and report where it is the shipped one."""
+    from flows.runtime.console import say
     from tasks.audit.stage import STORE_FOLDER, shipped_files
 
     beside = rollouts.parent / STORE_FOLDER

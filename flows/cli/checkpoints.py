@@ -1,4 +1,4 @@
-"""`tucano checkpoints`: look at a mirror of checkpoints, check it, copy from it and to it, and make room in it."""
+"""Commands `tucano checkpoints`: list, verify, pull, push and prune the checkpoints of a mirror."""
 
 import json
 import math
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from flows.interruption import interruptible
-from flows.options import Json
+from flows.cli.options import Json
+from flows.runtime.signals import interruptible
 from schemas.errors import GateRefused, InputError
 from tasks.checkpoints.object_store import GRACE_SECONDS
 
@@ -32,11 +32,11 @@ SENT_IN_PART = "interrupted before the checkpoint was there as a whole; the same
 PRUNED_IN_PART = "interrupted, and every checkpoint that is left is whole; the same command goes on"
 MEGABYTE = 1_000_000
 PUSH_LEASE_SECONDS = 60.0
-"""How long the lease of a push that was killed keeps others waiting."""
+"""Seconds for which the lease of a killed push keeps others waiting."""
 
 
 class Pin(StrEnum):
-    """Under which names a training keeps checkpoints whatever their age."""
+    """Names under which a training keeps checkpoints whatever their age."""
 
     best = "best"
     final = "final"
@@ -52,7 +52,7 @@ Step = Annotated[int | None, typer.Option(min=0, help="Only the checkpoint of th
 @app.command("list")
 def list_checkpoints(mirror: Address, training: Training = None, as_json: Json = False) -> None:
     """List the checkpoints of each training, which machines made them, and who works on it now."""
-    from flows.print_checkpoints import print_checkpoints
+    from flows.cli.tables.checkpoints import print_checkpoints
 
     with interruptible(LOOKED):
         trainings = [_as_document(opened) for opened in _open(mirror, training)]
@@ -64,8 +64,8 @@ def list_checkpoints(mirror: Address, training: Training = None, as_json: Json =
 @app.command()
 def verify(mirror: Address, training: Training = None, step: Step = None, as_json: Json = False) -> None:
     """Read and hash every file of every checkpoint; exit code 3 where one is not whole."""
-    from flows.console import stage_progress
-    from flows.print_checkpoints import print_verified
+    from flows.cli.tables.checkpoints import print_verified
+    from flows.runtime.console import stage_progress
 
     with interruptible(LOOKED), stage_progress("verify") as progress:
         checked = _verify(_open(mirror, training), step, progress)
@@ -94,8 +94,8 @@ def pull(
     as_json: Json = False,
 ) -> None:
     """Copy one checkpoint to a folder: the newest whole one, that of a step, or a pinned one."""
-    from flows.console import say
-    from flows.new_folder import new_folder
+    from flows.cli.output_folder import new_folder
+    from flows.runtime.console import say
 
     if step is not None and pin is not None:
         raise InputError(f"--step {step} and --pin {pin} name two checkpoints; give one of them")
@@ -119,7 +119,7 @@ def push(
     """Send one checkpoint to a mirror, under the training that it is of."""
     from rich.filesize import decimal
 
-    from flows.console import say
+    from flows.runtime.console import say
     from tasks.checkpoints.address import open_mirror
     from tasks.checkpoints.lease import Lease
     from tasks.checkpoints.local import verify_sealed
@@ -156,8 +156,8 @@ def prune(
     as_json: Json = False,
 ) -> None:
     """Remove all but the newest checkpoints and the pinned ones, and then the bytes that none is made of."""
-    from flows.console import stage_progress
-    from flows.print_checkpoints import print_pruned
+    from flows.cli.tables.checkpoints import print_pruned
+    from flows.runtime.console import stage_progress
 
     with interruptible(PRUNED_IN_PART), stage_progress("prune") as progress:
         mirrors = _open(mirror, training)
@@ -181,7 +181,7 @@ def prune(
 
 
 def _open(address: str, training: str | None) -> list["Mirror"]:
-    """Open the mirror of each training that is asked for.
+    """Open the mirror of each requested training.
 
     Raises:
         InputError: There is no such folder or no such training.
@@ -224,7 +224,7 @@ def _complete(beginning: str, names: Sequence[str], address: str) -> str:
 
 
 def _restore(mirror: "Mirror", step: int | None, pin: Pin | None, folder: Path) -> "Manifest":
-    """Write the checkpoint that is asked for to a folder in the given one, of its own name."""
+    """Write the requested checkpoint to a folder of its own name inside the given one."""
     if step is None and pin is None:
         newest = mirror.restore_newest(lambda manifest: folder / manifest.name)
         if newest is None:
@@ -251,7 +251,7 @@ def _choose(mirror: "Mirror", step: int | None, pin: Pin | None) -> "Manifest":
 
 
 def _require_not_left_behind(mirror: "Mirror", manifest: "Manifest", address: str) -> None:
-    """Refuse what the mirror would not count as a checkpoint: the training went on from an earlier step without it."""
+    """Refuse a checkpoint that the mirror would not count: the training resumed from an earlier step without it."""
     from tasks.checkpoints.stretches import begun
 
     if not manifest.is_live(begun(mirror.store, mirror.root)):
@@ -262,7 +262,7 @@ def _require_not_left_behind(mirror: "Mirror", manifest: "Manifest", address: st
 
 
 def _require_nobody_sends(mirror: "Mirror", grace_hours: float) -> None:
-    """Refuse to remove bytes so young that they may be of a checkpoint that a training sends at this moment."""
+    """Refuse to remove bytes so young that they may belong to a checkpoint that is being uploaded."""
     from tasks.checkpoints.lease import holder
     from tasks.checkpoints.object_store import store_time
 
@@ -288,7 +288,7 @@ def _refuse_to_wait(mirror: "Mirror", _sentence: str, seconds: float) -> NoRetur
 
 
 def _verify(mirrors: "Sequence[Mirror]", step: int | None, progress: "Progress") -> dict[str, list[dict[str, Any]]]:
-    """Return what is wrong with each checkpoint that the training went on with, if anything, by training."""
+    """Return, by training, the faults of each checkpoint that the training kept on its path."""
     from tasks.checkpoints.mirror import CheckpointDamaged
 
     checked: dict[str, list[dict[str, Any]]] = {mirror.training: [] for mirror in mirrors}
@@ -351,7 +351,7 @@ def _identity(manifest: "Manifest") -> dict[str, Any]:
         "step": manifest.step,
         "fencing": manifest.fencing,
         "created_at": manifest.created_at.isoformat(),
-        # As the manifest has them: JSON has no word for what is no finite number.
+        # As in the manifest: JSON has no value for numbers that are not finite.
         "metrics": json.loads(manifest.model_dump_json(include={"metrics"}))["metrics"],
         "files": len(manifest.files),
         "bytes": _bytes(manifest),

@@ -1,4 +1,4 @@
-"""`tucano compare`: two files of scores against each other, and what a next comparison would need."""
+"""Command `tucano compare`: compare two files of scores, and size the next comparison."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from flows.interruption import interruptible
-from flows.options import UNDONE, Json
+from flows.cli.options import UNDONE, Json
+from flows.runtime.signals import interruptible
 from schemas.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ def compare(
         raise InputError("give BASE.jsonl, TUNED.jsonl and --report FOLDER, or --plan REPORT.json and no scores")
     if effect is not None:
         raise InputError(f"--effect {effect} is for --plan REPORT.json; leave it out")
-    from flows.console import say
-    from flows.print_compare import print_report
-    from tasks.evaluate.report import REPORT_PAGE
-    from tasks.evaluate.wording import headline
+    from flows.cli.tables.compare import print_report
+    from flows.runtime.console import say
+    from tasks.evaluate.report.page import REPORT_PAGE
+    from tasks.evaluate.report.sentences import headline
 
     with interruptible(UNDONE):
         comparison = _compare(base, tuned, report, margin, resamples, seed)
@@ -70,12 +70,12 @@ def compare(
 
 def _compare(base: Path, tuned: Path, report: Path, margin: float, resamples: int, seed: int) -> "Comparison":
     from schemas.digests import file_sha256
-    from tasks.evaluate.background import Background
     from tasks.evaluate.compare import REPORT_FILE, compare, write_report
-    from tasks.evaluate.figures import draw
-    from tasks.evaluate.pairing import read_scores
-    from tasks.evaluate.report import REPORT_PAGE, write_page
-    from tasks.evaluate.report_text import REPORT_TEXT, markdown
+    from tasks.evaluate.report.background import Background
+    from tasks.evaluate.report.figures import draw
+    from tasks.evaluate.report.page import REPORT_PAGE, write_page
+    from tasks.evaluate.report.text import REPORT_TEXT, markdown
+    from tasks.evaluate.stats.pairing import read_scores
 
     try:
         same = base.exists() and tuned.exists() and base.samefile(tuned)
@@ -85,7 +85,7 @@ def _compare(base: Path, tuned: Path, report: Path, margin: float, resamples: in
         raise InputError(f"{base} and {tuned} are the same file; give the scores of two models")
     with _report_folder(report, (REPORT_PAGE, REPORT_TEXT, REPORT_FILE)) as draft:
         comparison = compare(read_scores(base), read_scores(tuned), margin=margin, resamples=resamples, seed=seed)
-        # A pipe can be read once.
+        # A pipe can be read only once.
         files = {"base scores": base, "tuned scores": tuned}
         background = Background(identities={name: file_sha256(path) for name, path in files.items() if path.is_file()})
         write_report(comparison.report(), draft)
@@ -96,9 +96,9 @@ def _compare(base: Path, tuned: Path, report: Path, margin: float, resamples: in
 
 @contextmanager
 def _report_folder(folder: Path, files: Sequence[str]) -> Iterator[Path]:
-    """Give an empty folder to fill with a report's files, which in their order take the place of those in another one.
+    """Provide an empty folder for a report's files, which then replace, in their order, those of the given folder.
 
-    Unlike `new_folder` it leaves alone what else is there, such as the scores that are compared.
+    Unlike `new_folder` it leaves other files there alone, such as the scores that are compared.
 
     Raises:
         InputError: The folder cannot be written.
@@ -122,7 +122,7 @@ def _report_folder(folder: Path, files: Sequence[str]) -> Iterator[Path]:
                 (Path(name) / file).replace(folder / file)
     except BaseException:
         for each in missing:
-            # Someone else may have put something there in the meantime.
+            # Another process may have put something there in the meantime.
             with suppress(OSError):
                 each.rmdir()
         raise
@@ -131,14 +131,14 @@ def _report_folder(folder: Path, files: Sequence[str]) -> Iterator[Path]:
 def _plan(report: Path, effect: float | None, *, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from flows.console import say
-    from flows.print_compare import print_plan
+    from flows.cli.tables.compare import print_plan
+    from flows.runtime.console import say
     from schemas.shown_text import as_shown
-    from tasks.evaluate.sample_size import PLANNED_SAMPLES, plan, read_comparison
+    from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, plan, read_comparison
 
     earlier = read_comparison(report)
     wanted = earlier.margin if effect is None else effect
-    # One sample tells nothing of others, so that none can be planned for.
+    # One sample says nothing about the variance between samples, so that no number of them can be planned.
     several = any(found.sample + found.base_sample > 0 for found in earlier.components.values())
     samples = PLANNED_SAMPLES if several else (1,)
     needs = {scope: plan(found, wanted, samples=samples) for scope, found in earlier.components.items()}

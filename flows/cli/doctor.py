@@ -1,4 +1,4 @@
-"""`tucano doctor`: what this machine can run, and what is missing."""
+"""Command `tucano doctor`: what this machine can run, and what is missing."""
 
 import json
 from dataclasses import asdict
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.options import Json, Overrides, Profile
+from flows.cli.options import Json, Overrides, Profile
 
 
 def doctor(
@@ -18,10 +18,10 @@ def doctor(
     as_json: Json = False,
 ) -> None:
     """Say what a run with this profile needs, and what of it is missing here. Nothing is changed."""
-    from flows.doctor import examine
-    from flows.interruption import interruptible
-    from flows.print_doctor import print_findings
-    from schemas.profiles import load_config
+    from flows.cli.tables.doctor import print_findings
+    from flows.doctor.run import examine
+    from flows.runtime.signals import interruptible
+    from schemas.config.profiles import load_config
 
     config = load_config(profile, overrides)
     with interruptible("interrupted; nothing was changed"):

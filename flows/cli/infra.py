@@ -1,12 +1,12 @@
-"""`tucano infra`: put work pools, deployments and automations on a Prefect server, and look how it stands to them."""
+"""Commands `tucano infra`: apply work pools, deployments and automations to a Prefect server, or compare them."""
 
 import json
 
 import typer
 
-from flows.interruption import interruptible
-from flows.options import Json, Overrides, Profile
-from schemas.config import REPOSITORY
+from flows.cli.options import Json, Overrides, Profile
+from flows.runtime.signals import interruptible
+from schemas.config.config import REPOSITORY
 
 app = typer.Typer(
     name="infra",
@@ -16,7 +16,7 @@ app = typer.Typer(
 )
 
 FOLDER = REPOSITORY
-"""Of prefect.yaml and infra/."""
+"""Folder of prefect.yaml and infra/."""
 APPLIED_IN_PART = "interrupted; what was written stays, and the same command writes the rest"
 LOOKED = "interrupted, and nothing was changed; run the same command again"
 
@@ -28,17 +28,17 @@ def apply(
     as_json: Json = False,
 ) -> None:
     """Make what the server lacks and change what differs; applied again, it changes nothing."""
-    from flows.console import say
-    from flows.infra_server import server_address
-    from flows.prefect_connection import connected
-    from flows.server import shown
-    from schemas.profiles import load_config
+    from flows.deploy.server import server_address
+    from flows.runtime.console import say
+    from flows.runtime.prefect_client import connected
+    from flows.runtime.prefect_server import shown
+    from schemas.config.profiles import load_config
 
     config = load_config(profile, overrides)
     address = server_address(config)
     with interruptible(APPLIED_IN_PART), connected(address) as client:
-        from flows import infra
-        from flows.print_infra import DONE, as_document, print_applied
+        from flows.cli.tables.infra import DONE, as_document, print_applied
+        from flows.deploy import apply as infra
 
         planned = infra.plan(client, FOLDER, config)
         infra.apply(client, planned, address, lambda change: say(f"written: {change.wanted.kind} {change.wanted.name}"))
@@ -54,16 +54,16 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Say what is missing on the server, differs or is there besides; exit code 3 where applying would change it."""
-    from flows.infra_server import server_address
-    from flows.prefect_connection import connected
-    from flows.server import shown
-    from schemas.profiles import load_config
+    from flows.deploy.server import server_address
+    from flows.runtime.prefect_client import connected
+    from flows.runtime.prefect_server import shown
+    from schemas.config.profiles import load_config
 
     config = load_config(profile, overrides)
     address = server_address(config)
     with interruptible(LOOKED), connected(address) as client:
-        from flows import infra
-        from flows.print_infra import FOUND, as_document, print_checked
+        from flows.cli.tables.infra import FOUND, as_document, print_checked
+        from flows.deploy import apply as infra
 
         planned = infra.plan(client, FOLDER, config)
     print_checked(planned, shown(address))

@@ -1,4 +1,4 @@
-"""`tucano lineage`: what something came from and led to, whether it is whole, and why two models differ."""
+"""Command `tucano lineage`: origins and descendants of an artifact, its integrity, and why two models differ."""
 
 import json
 from pathlib import Path
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.interruption import interruptible
-from flows.options import Json, Overrides, Profile
+from flows.cli.options import Json, Overrides, Profile
+from flows.runtime.signals import interruptible
 from schemas.errors import GateRefused, InputError
 
 if TYPE_CHECKING:
-    from schemas.config import Config
+    from schemas.config.config import Config
 
 LOOKED = "interrupted, and nothing was changed; run the same command again"
 
@@ -41,7 +41,7 @@ def lineage(
     as_json: Json = False,
 ) -> None:
     """Walk from a model, a run, an artifact or a row to all that it came from and led to."""
-    from schemas.profiles import load_config
+    from schemas.config.profiles import load_config
 
     asked = [
         name for name, given in (("--verify", verify), ("--diff", diff is not None), ("--forget", forget)) if given
@@ -68,15 +68,15 @@ def lineage(
 
 
 def _walk(config: "Config", text: str, html: Path | None) -> dict[str, Any]:
-    from flows.console import say
-    from flows.lineage import open_walker
-    from flows.print_lineage import print_lineage
+    from flows.cli.lineage_store import open_walker
+    from flows.cli.tables.lineage import print_lineage
+    from flows.runtime.console import say
 
     walker = open_walker(config)
     walked = walker.walk(walker.find(text))
     print_lineage(walked)
     if html is not None:
-        from tasks.lineage.page import write_page
+        from tasks.lineage.graph.page import write_page
 
         write_page(walked, html)
         say(f"page: {html}")
@@ -86,10 +86,10 @@ def _walk(config: "Config", text: str, html: Path | None) -> dict[str, Any]:
 def _verify(config: "Config", text: str) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from flows.console import stage_progress
-    from flows.lineage import artifact_store, open_walker
-    from flows.print_lineage import print_findings
-    from tasks.lineage.verify import verify
+    from flows.cli.lineage_store import artifact_store, open_walker
+    from flows.cli.tables.lineage import print_findings
+    from flows.runtime.console import stage_progress
+    from tasks.lineage.store.verify import verify
 
     walker = open_walker(config)
     artifacts = walker.artifacts(walker.find(text))
@@ -105,9 +105,9 @@ def _verify(config: "Config", text: str) -> dict[str, Any]:
 
 
 def _diff(config: "Config", one: str, other: str) -> dict[str, Any]:
-    from flows.lineage import artifact_store, open_walker
-    from flows.print_lineage import print_differences
-    from tasks.lineage.difference import differences
+    from flows.cli.lineage_store import artifact_store, open_walker
+    from flows.cli.tables.lineage import print_differences
+    from tasks.lineage.graph.difference import differences
 
     walker = open_walker(config)
     policies = [walker.policy(walker.find(text)) for text in (one, other)]
@@ -117,9 +117,9 @@ def _diff(config: "Config", one: str, other: str) -> dict[str, Any]:
 
 
 def _forget(config: "Config", identifier: str) -> dict[str, Any]:
-    from flows.lineage import open_inventory
-    from flows.print_lineage import print_reached
-    from tasks.lineage.forget import reached
+    from flows.cli.lineage_store import open_inventory
+    from flows.cli.tables.lineage import print_reached
+    from tasks.lineage.privacy.forget import reached
 
     found = reached(open_inventory(config), identifier)
     print_reached(found)

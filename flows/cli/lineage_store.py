@@ -1,22 +1,22 @@
-"""Opens the lineage of a state folder: its artifacts, its mirror and its registry."""
+"""Lineage of a state folder: its artifacts, its mirror and its registry."""
 
 from collections.abc import Sequence
 from functools import partial
 
-from flows.console import say
-from flows.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
-from schemas.config import Config
+from flows.runtime.console import say
+from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
+from schemas.config.config import Config
 from schemas.errors import InputError
-from tasks.lineage.artifacts import ArtifactStore
-from tasks.lineage.inventory import Inventory, read_inventory
-from tasks.lineage.models import local_aliases, read_versions
-from tasks.lineage.references import Registered
-from tasks.lineage.trainings import MirroredTraining
-from tasks.lineage.walk import Walker
+from tasks.lineage.graph.models import local_aliases, read_versions
+from tasks.lineage.graph.references import Registered
+from tasks.lineage.graph.trainings import MirroredTraining
+from tasks.lineage.graph.walk import Walker
+from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.lineage.store.inventory import Inventory, read_inventory
 
 
 def artifact_store(config: Config) -> ArtifactStore:
-    """Open the artifact store, to be read only.
+    """Open the artifact store, read-only.
 
     Raises:
         InputError: The state folder has no artifacts.
@@ -41,10 +41,10 @@ def open_inventory(config: Config) -> Inventory:
 
 
 def open_walker(config: Config) -> Walker:
-    """Read what a state folder has.
+    """Open a state folder's lineage for walks.
 
-    The mirror is only read where a walk shows what is in it, and MLflow only imported where a reference names what
-    nothing else knows.
+    The mirror is read only where a walk shows its content, and MLflow imported only where nothing else knows a
+    reference.
 
     Raises:
         InputError: The state folder has no artifacts.
@@ -55,16 +55,16 @@ def open_walker(config: Config) -> Walker:
 
     def ask_alias(alias: str) -> str | None:
         if local is not None:
-            return None  # All that a local store has are known already.
-        from flows.registry import open_registry
+            return None  # All artifacts of a local store are known already.
+        from flows.runtime.registry import open_registry
 
         holder = open_registry(config).holder(model, alias)
         return holder.version if holder else None
 
     def ask_run(run_id: str) -> Sequence[str]:
         if local is not None and not local.parent.is_dir():
-            return ()  # Opened, the store would be made.
-        from tasks.lineage.pipeline_runs import artifacts_of_run
+            return ()  # Opening the store would create it.
+        from tasks.lineage.mlflow.pipeline_runs import artifacts_of_run
 
         return artifacts_of_run(uri, EXPERIMENT, run_id)
 
@@ -73,11 +73,11 @@ def open_walker(config: Config) -> Walker:
 
 
 def _trainings(config: Config) -> tuple[MirroredTraining, ...]:
-    """Read the mirror; where it cannot be read, the rest of the lineage is told all the same."""
+    """Read the mirror; an unreadable mirror does not keep the rest of the lineage from being shown."""
     address = mirror_address(config)
     if config.state.mirror is None and not (config.state.root / "mirror").is_dir():
         return ()
-    from flows.mirrored_trainings import read_trainings
+    from flows.cli.mirrored_trainings import read_trainings
 
     try:
         return read_trainings(address)

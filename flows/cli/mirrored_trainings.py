@@ -1,4 +1,4 @@
-"""What the mirror knows of trainings, as the lineage takes it: stretches and checkpoints, by plain values."""
+"""Trainings in the mirror as the lineage takes them: segments and checkpoints, by plain values."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -7,15 +7,15 @@ from schemas.artifact import TrainingStretch
 from tasks.checkpoints.address import open_mirror, trainings
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.stretches import Stretch, read_stretches
-from tasks.lineage.trainings import MirroredTraining, TrainingCheckpoint
+from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint
 
 AT_ONCE = 8
 REWARD = "reward"
-"""The metric of a checkpoint that is its validation reward."""
+"""Metric of a checkpoint that is its validation reward."""
 
 
 def read_trainings(address: str) -> tuple[MirroredTraining, ...]:
-    """Read the stretches and manifests of every training in a mirror; a damaged manifest is passed over.
+    """Read the segments and manifests of every training in a mirror; a damaged manifest is skipped.
 
     Raises:
         InputError: The mirror cannot be read.

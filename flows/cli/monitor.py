@@ -1,4 +1,4 @@
-"""`tucano monitor`: what the champion answered in production, held against what its evaluation promised."""
+"""Command `tucano monitor`: compare the champion's production answers with its evaluation."""
 
 import json
 import shutil
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.options import Json, Overrides, Profile
+from flows.cli.options import Json, Overrides, Profile
 
 if TYPE_CHECKING:
     from flows.monitor import Monitored
@@ -26,10 +26,10 @@ def monitor(
     as_json: Json = False,
 ) -> None:
     """Score production logs, and say whether the champion keeps its promise; exit code 3 where it does not."""
-    from flows.console import say
-    from flows.session import BYTES_NEEDED, session
+    from flows.runtime.console import say
+    from flows.runtime.session import BYTES_NEEDED, session
+    from schemas.config.profiles import load_config
     from schemas.errors import InputError
-    from schemas.profiles import load_config
     from tasks.monitor.logs import log_files
 
     config = load_config(profile, overrides)
@@ -39,7 +39,7 @@ def monitor(
     files = log_files(given)
     count = len(files.files)
     say(f"monitoring {count} file{'' if count == 1 else 's'} of logs, state in {config.state.root}")
-    # What is kept of logs is smaller than they are: it is compressed.
+    # What is kept of logs is compressed, and so smaller than they are.
     needed = BYTES_NEEDED + files.bytes
     with session(config, bytes_needed=needed):
         from flows.monitor import monitor as flow
@@ -51,8 +51,8 @@ def monitor(
 
 
 def _tell(monitored: "Monitored", report: Path | None, *, as_json: bool) -> None:
-    from flows.console import say
-    from flows.print_monitor import print_monitoring
+    from flows.cli.tables.monitor import print_monitoring
+    from flows.runtime.console import say
     from tasks.monitor.report import REPORT_PAGE
     from tasks.monitor.stage import last_days
 
@@ -67,8 +67,8 @@ def _tell(monitored: "Monitored", report: Path | None, *, as_json: bool) -> None
 
 
 def _copy(folder: Path, report: Path) -> None:
-    """Give the report, without the answers that it is made of."""
-    from flows.new_folder import new_folder
+    """Copy the report, without the answers that it is made from."""
+    from flows.cli.output_folder import new_folder
     from tasks.monitor.stage import ANSWERS_FILE
 
     parts = [part for part in sorted(folder.iterdir()) if part.name != ANSWERS_FILE]

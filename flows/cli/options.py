@@ -1,4 +1,4 @@
-"""What several commands of `tucano` share: options, and the sentence of an interrupted one."""
+"""Options and messages that several commands of `tucano` share."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""A command's output folder: there as a whole, or not at all."""
+"""Output folder of a command: written as a whole, or not at all."""
 
 import glob
 import os
@@ -10,21 +10,21 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from flows.interruption import interruptible
+from flows.runtime.signals import interruptible
 from schemas.errors import InputError
 
 _DRAFT = re.compile(r"([1-9][0-9]{0,9})-[0-9a-f]{8}")
-"""How a draft's name ends: the process that fills it, and what tells its drafts apart."""
+"""Suffix of a draft's name: the process that writes it, and a random part."""
 
 
 @contextmanager
 def new_folder(path: Path, replaces: AbstractSet[str] = frozenset()) -> Iterator[Path]:
-    """Give an empty folder to fill, which becomes the named one by one rename; a block that fails leaves nothing.
+    """Provide an empty folder to fill, renamed at once to the given path; a block that fails leaves nothing.
 
     Args:
         path: A folder that does not exist yet or is empty.
-        replaces: A folder that holds files of these names only may be there too: what can be made again at any time,
-            such as a report, is replaced.
+        replaces: A folder with files of only these names may be there too: what can be made again at any time, such as
+            a report, is replaced.
 
     Raises:
         InputError: There is something else at the path, or it cannot be written.
@@ -74,6 +74,6 @@ def _is_alive(process: int) -> bool:
 def _remove(draft: Path, made_on_the_way: list[Path]) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     for folder in made_on_the_way:
-        # Someone else may have put something there in the meantime.
+        # Another process may have put something there in the meantime.
         with suppress(OSError):
             folder.rmdir()

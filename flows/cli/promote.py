@@ -1,4 +1,4 @@
-"""`tucano promote`: a version of an earlier run becomes the champion, or the version before it does again."""
+"""Command `tucano promote`: promote a version of an earlier run, or roll back to the previous champion."""
 
 import json
 from collections.abc import Mapping
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.options import Json, Overrides, Profile
+from flows.cli.options import Json, Overrides, Profile
 from schemas.errors import GateRefused, InputError
 
 if TYPE_CHECKING:
     from schemas.artifact import ArtifactRecord
-    from schemas.config import Config
-    from tasks.lineage.artifacts import ArtifactStore
-    from tasks.lineage.registry import PolicyVersion, Rollback
+    from schemas.config.config import Config
+    from tasks.lineage.mlflow.registry import PolicyVersion, Rollback
+    from tasks.lineage.store.artifacts import ArtifactStore
 
 UNFINISHED = "interrupted before it was done; run the same command again"
 
@@ -33,9 +33,9 @@ def promote(
     as_json: Json = False,
 ) -> None:
     """Promote a version that an earlier run registered; exit code 3 where the gate holds it and nothing is forced."""
-    from flows.console import say
-    from schemas.profiles import load_config
-    from tasks.lineage.registry import checked_reason
+    from flows.runtime.console import say
+    from schemas.config.profiles import load_config
+    from tasks.lineage.mlflow.registry import checked_reason
 
     if rollback and (version is not None or force is not None):
         given = f"VERSION {version}" if version is not None else "--force"
@@ -64,7 +64,7 @@ def promote(
 
 
 def _require_state(config: "Config") -> None:
-    from flows.session import artifacts_folder
+    from flows.runtime.session import artifacts_folder
 
     if not artifacts_folder(config).is_dir():
         raise InputError(
@@ -74,12 +74,12 @@ def _require_state(config: "Config") -> None:
 
 
 def _roll_back(config: "Config") -> "Rollback":
-    """Move the alias back, and record it as a run; no model is read or written."""
-    from flows.interruption import interruptible
-    from flows.registry import open_registry
-    from flows.session import artifacts_folder, state_folder
-    from flows.stage import open_recorder
-    from tasks.lineage.artifacts import ArtifactStore
+    """Move the alias back, and record that as a run; no model is read or written."""
+    from flows.runtime.registry import open_registry
+    from flows.runtime.session import artifacts_folder, state_folder
+    from flows.runtime.signals import interruptible
+    from flows.stages.runner import open_recorder
+    from tasks.lineage.store.artifacts import ArtifactStore
 
     names = config.promote
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
@@ -95,13 +95,13 @@ def _roll_back(config: "Config") -> "Rollback":
 
 
 def _promote(config: "Config", number: str | None, reason: str | None) -> dict[str, Any]:
-    """Promote a version, or say that the gate holds it."""
-    from flows.console import say
-    from flows.interruption import interruptible
-    from flows.registry import open_registry
-    from flows.session import artifacts_folder, state_folder
+    """Promote a version, or report that the gate holds it."""
+    from flows.runtime.console import say
+    from flows.runtime.registry import open_registry
+    from flows.runtime.session import artifacts_folder, state_folder
+    from flows.runtime.signals import interruptible
     from tasks.evaluate.compare import read_report
-    from tasks.lineage.artifacts import ArtifactStore
+    from tasks.lineage.store.artifacts import ArtifactStore
 
     names, store = config.promote, ArtifactStore(artifacts_folder(config))
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
@@ -134,16 +134,17 @@ def _run(
     config: "Config", version: "PolicyVersion", records: "Mapping[str, ArtifactRecord]", reason: str | None
 ) -> str:
     """Run the promote flow on a registered version, and return the folder of its artifact."""
-    from flows.console import say
-    from flows.session import BYTES_NEEDED, artifacts_folder, session
-    from tasks.lineage.artifacts import ArtifactStore
+    from flows.runtime.console import say
+    from flows.runtime.session import BYTES_NEEDED, artifacts_folder, session
+    from tasks.lineage.store.artifacts import ArtifactStore
 
     base = ArtifactStore(artifacts_folder(config)).path(records["base"].sha256)
     weights = sum(file.stat().st_size for file in base.iterdir() if file.is_file())
-    with session(config, bytes_needed=BYTES_NEEDED + weights):
-        # Prefect reads what the session sets when it is imported.
-        from flows.promote import CARD_FILE, promote
-        from flows.stage import StageResult, open_recorder, open_store
+    # A merged model and a copy of it.
+    with session(config, bytes_needed=BYTES_NEEDED + 2 * weights):
+        # Prefect reads the session's settings when it is imported.
+        from flows.stages.promote import CARD_FILE, promote
+        from flows.stages.runner import StageResult, open_recorder, open_store
 
         store, recorder = open_store(config), open_recorder(config)
         recorder.end_abandoned()
@@ -171,7 +172,7 @@ def _run(
 
 
 def _records(store: "ArtifactStore", version: "PolicyVersion") -> dict[str, "ArtifactRecord"]:
-    """Find what a version is made of, and prove that every byte of it is what it was.
+    """Find the artifacts that a version is made of, and verify every byte of them.
 
     Raises:
         InputError: A part is lost or damaged.
@@ -187,7 +188,7 @@ def _records(store: "ArtifactStore", version: "PolicyVersion") -> dict[str, "Art
 
 
 def _verify(store: "ArtifactStore", sha256: str, what: str) -> None:
-    from tasks.lineage.artifacts import ArtifactDamaged
+    from tasks.lineage.store.artifacts import ArtifactDamaged
 
     try:
         store.verify(sha256)

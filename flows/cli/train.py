@@ -1,16 +1,16 @@
-"""`tucano train` and `tucano evaluate`: one stage by profile, after what it needs; and what a training would take."""
+"""Commands `tucano train` and `tucano evaluate`: one stage after those it needs, and the estimate of a training."""
 
 import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.options import Fresh, Json, Overrides, Profile
+from flows.cli.options import Fresh, Json, Overrides, Profile
 
 if TYPE_CHECKING:
     from flows.retrain import Retraining, Until
-    from flows.stage import StageResult
-    from schemas.config import Config
+    from flows.stages.runner import StageResult
+    from schemas.config.config import Config
 
 
 def train(
@@ -18,21 +18,25 @@ def train(
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     fresh: Fresh = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only print the whole recipe, and what it would take; nothing is written.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Only print the recipe, what it would take, and whether it fits; nothing is written.",
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint."""
-    from schemas.profiles import load_config
+    from schemas.config.profiles import load_config
 
     config = load_config(profile, overrides)
     if dry_run:
-        _tell(config, as_json=as_json)
+        _print_estimate(config, as_json=as_json)
         return
-    from flows.print_train import print_trainings
+    from flows.cli.tables.train import print_trainings
 
     result = _run(config, profile, until="train", fresh=fresh)
-    trainings = [_as_document(policy, config.train.price_per_hour) for policy in result.policies.values()]
+    trainings = [_as_document(policy, config) for policy in result.policies.values()]
     print_trainings(trainings)
     if as_json:
         typer.echo(json.dumps({"seconds": result.seconds, "trainings": trainings}, ensure_ascii=False))
@@ -45,10 +49,10 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
-    from flows.console import say
-    from flows.print_compare import print_report
-    from schemas.profiles import load_config
-    from tasks.evaluate.report import REPORT_PAGE
+    from flows.cli.tables.compare import print_report
+    from flows.runtime.console import say
+    from schemas.config.profiles import load_config
+    from tasks.evaluate.report.page import REPORT_PAGE
 
     config = load_config(profile, overrides)
     result = _run(config, profile, until="evaluate", fresh=fresh)
@@ -63,10 +67,10 @@ def evaluate(
 
 
 def _run(config: "Config", profile: str, *, until: "Until", fresh: bool) -> "Retraining":
-    from flows.console import say
-    from flows.get_ready import get_ready
-    from flows.interruption import told_about_fresh
-    from flows.session import BYTES_NEEDED, session
+    from flows.cli.get_ready import get_ready
+    from flows.runtime.console import say
+    from flows.runtime.session import BYTES_NEEDED, session
+    from flows.runtime.signals import told_about_fresh
 
     say(f"{until} with profile {profile}, state in {config.state.root}")
     with told_about_fresh(fresh), session(config, bytes_needed=BYTES_NEEDED, meanwhile=lambda: get_ready(config)):
@@ -75,28 +79,38 @@ def _run(config: "Config", profile: str, *, until: "Until", fresh: bool) -> "Ret
         return retrain(config, fresh=fresh, until=until)
 
 
-def _as_document(policy: "StageResult", price_per_hour: float) -> dict[str, Any]:
-    """Sum up a policy; what was made earlier has no time here, for an artifact says nothing of the clock."""
-    from tasks.train.estimate import cost_usd
+def _as_document(policy: "StageResult", config: "Config") -> dict[str, Any]:
+    """Sum up a policy; of one made earlier the time is unknown, for an artifact holds no clock times.
+
+    The cost is by the hourly price of the machine that trained it, taken from its record: a Spot price where the
+    machine's end is announced.
+    """
+    from schemas.config.workers import price_per_hour
+    from tasks.train.sizing.estimate import cost_usd
     from tasks.train.summaries import read_summary, rewards_by_task
 
-    summary = read_summary(policy.path)
+    summary, worker, recipe = read_summary(policy.path), policy.record.worker, config.train
+    device, spot = worker.device if worker else None, recipe.preemption.notice_url is not None
+    price = price_per_hour(config.workers.prices, device, spot=spot, otherwise=recipe.price_per_hour)
     return {
         **{name: summary[name] for name in ("seed", "steps", "stopped_early")},
         "tasks": rewards_by_task(summary),
         "seconds": None if policy.reused else policy.seconds,
-        "cost_usd": None if policy.reused else cost_usd(policy.seconds, price_per_hour),
+        "cost_usd": None if policy.reused else cost_usd(policy.seconds, price),
+        "machine": worker.model_dump(include={"machine", "device"}) if worker else None,
         "sha256": policy.record.sha256,
         "path": str(policy.path),
         "reused": policy.reused,
     }
 
 
-def _tell(config: "Config", *, as_json: bool) -> None:
-    from flows.print_train import estimate_document, print_estimate, print_recipe
-    from flows.session import artifacts_folder
-    from tasks.lineage.artifacts import ArtifactStore
-    from tasks.train.estimate import estimate_training, known_prompts
+def _print_estimate(config: "Config", *, as_json: bool) -> None:
+    from flows.cli.tables.estimate import estimate_document, print_estimate
+    from flows.cli.tables.train import print_recipe
+    from flows.runtime.session import artifacts_folder
+    from tasks.lineage.store.artifacts import ArtifactStore
+    from tasks.train.sizing.estimate import estimate_training, known_prompts
+    from tasks.train.sizing.fit import refuse_unfit
 
     prompts, source = known_prompts(config, ArtifactStore(artifacts_folder(config)))
     estimate = estimate_training(config, prompts)
@@ -108,3 +122,4 @@ def _tell(config: "Config", *, as_json: bool) -> None:
             "estimate": estimate_document(config, estimate, source),
         }
         typer.echo(json.dumps(document, ensure_ascii=False))
+    refuse_unfit(config)

@@ -1,4 +1,4 @@
-"""Prefect's and MLflow's pages, on loopback, over the local state."""
+"""Local pages of Prefect and MLflow, on loopback, for the state folder."""
 
 import json
 import os
@@ -9,15 +9,27 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from flows.console import say
-from flows.session import UI_FILE, configure_prefect
+import typer
+
+from flows.runtime.console import say
+from flows.runtime.session import UI_FILE, configure_prefect
 from schemas.errors import InputError, TucanoError
 from tasks.policy.child import end_group
 
 HOST = "127.0.0.1"
 SECONDS_TO_START = 90
 SECONDS_TO_END = 10
+
+
+def ui(
+    root: Annotated[Path, typer.Option(help="The state folder.")] = Path(".tucano"),
+    prefect_port: Annotated[int, typer.Option(min=1, max=65535)] = 4200,
+    mlflow_port: Annotated[int, typer.Option(min=1, max=65535)] = 5000,
+) -> None:
+    """Serve Prefect's and MLflow's pages on loopback, until Ctrl-C."""
+    serve(root, prefect_port, mlflow_port)
 
 
 def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:

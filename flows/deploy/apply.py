@@ -1,4 +1,4 @@
-"""What a team's Prefect server is to have: planned as a whole, and then written."""
+"""Set-up of a team's Prefect server: planned as a whole, then written."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,27 +7,27 @@ import httpx
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.exceptions import PrefectException
 
-from flows.infra_automations import found_automations, wanted_automation
-from flows.infra_deployments import found_deployments, paused_warnings, wanted_deployment
-from flows.infra_files import DEPLOYMENTS_FILE, POOLS_FILE, Declared, read_declared
-from flows.infra_plan import Change, Found, Plan, Wanted, compare
-from flows.infra_pools import found_pools, pool_warnings, template_of, wanted_pools
-from flows.infra_server import Server, read_server
-from flows.prefect_connection import refusal
-from schemas.config import Config
+from flows.deploy.automations import found_automations, wanted_automation
+from flows.deploy.deployments import found_deployments, paused_warnings, wanted_deployment
+from flows.deploy.files import DEPLOYMENTS_FILE, POOLS_FILE, Declared, read_declared
+from flows.deploy.plan import Change, Found, Plan, Wanted, compare
+from flows.deploy.server import Server, read_server
+from flows.deploy.work_pools import found_pools, pool_warnings, template_of, wanted_pools
+from flows.runtime.prefect_client import refusal
+from schemas.config.config import Config
 from schemas.errors import InputError
 
 
 def plan(client: SyncPrefectClient, folder: Path, config: Config) -> Plan:
-    """Hold the files against the server, and change nothing.
+    """Compare the files with the server, and change nothing.
 
     Args:
-        client: Of the server.
-        folder: Of prefect.yaml and infra/.
+        client: Client of the server.
+        folder: Folder of prefect.yaml and infra/.
         config: The profile that deployments run with.
 
     Raises:
-        InputError: A file says what cannot be, by itself or on this server.
+        InputError: A file is invalid, by itself or on this server.
     """
     declared = read_declared(folder)
     server = read_server(client)
@@ -35,7 +35,7 @@ def plan(client: SyncPrefectClient, folder: Path, config: Config) -> Plan:
     deployments = _wanted_deployments(declared, server, config)
     names = {thing.name for thing in deployments}
     known = names | set(server.deployment_names().values())
-    _require_who_trains(config, known)
+    _require_who_works(config, known)
     automations, warnings = [], []
     for path, automation in declared.automations:
         thing, told = wanted_automation(path, automation, known, server.blocks)
@@ -63,14 +63,14 @@ def apply(client: SyncPrefectClient, planned: Plan, address: str, progress: Call
     """Write what is missing or differs, and nothing else.
 
     Args:
-        client: Of the server.
+        client: Client of the server.
         planned: The comparison.
-        address: The server's.
-        progress: Is told of each thing once it is written.
+        address: The server's address.
+        progress: Called with each change once it is written.
 
     Raises:
-        InputError: The server refused one of them, or somebody else changed it since it was read; what was written
-            before it is named, and stays.
+        InputError: The server refused a change, or somebody else changed the thing since it was read; the changes
+            written before it are named, and stay.
     """
     written: list[str] = []
     for change in planned.due:
@@ -102,17 +102,17 @@ def _wanted_deployments(declared: Declared, server: Server, config: Config) -> l
     return things
 
 
-def _require_who_trains(config: Config, known: set[str]) -> None:
-    trainer = config.workers.training
-    if trainer is not None and trainer not in known:
-        raise InputError(
-            f"workers.training is {trainer!r}, and neither {DEPLOYMENTS_FILE} nor the server has that deployment; use "
-            f"one of: {', '.join(sorted(known))}"
-        )
+def _require_who_works(config: Config, known: set[str]) -> None:
+    for name, worker in (("training", config.workers.training), ("inference", config.workers.for_inference)):
+        if worker is not None and worker not in known:
+            raise InputError(
+                f"workers.{name} is {worker!r}, and neither {DEPLOYMENTS_FILE} nor the server has that deployment; use "
+                f"one of: {', '.join(sorted(known))}"
+            )
 
 
 def _idle(config: Config, names: set[str]) -> list[str]:
-    """Say what would run in vain, or never, with this profile."""
+    """Warn of deployments that would run in vain, or never, with this profile."""
     warnings = []
     if "monitor/monitor" in names and config.monitor.logs is None:
         warnings.append(
@@ -121,8 +121,9 @@ def _idle(config: Config, names: set[str]) -> list[str]:
         )
     if "training/train" in names and config.workers.training is None:
         warnings.append(
-            "deployment training/train is handed nothing: runs train on their own machine; hand training over with "
-            "--set workers.training=training/train and --set state.artifacts=gs://BUCKET/artifacts, which ask for a "
-            "state.mirror in a bucket and for a server as state.mlflow too"
+            "deployment training/train is handed nothing: runs train on their own machine; hand training, and with it "
+            "all else that needs weights, over with --set workers.training=training/train and "
+            "--set state.artifacts=gs://BUCKET/artifacts, which ask for a state.mirror in a bucket and for a server as "
+            "state.mlflow too"
         )
     return warnings

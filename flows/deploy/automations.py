@@ -1,4 +1,4 @@
-"""Automations: in the files they name deployments and notification blocks, which on a server have ids."""
+"""Automations: files name deployments and notification blocks, where a server has ids."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,31 +9,31 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.events.schemas.automations import Automation, AutomationCore
 from pydantic import ValidationError
 
-from flows.infra_plan import Found, Wanted
+from flows.deploy.plan import Found, Wanted
 from schemas.errors import InputError
 from schemas.faults import first_fault
 
 NAMED = {"deployment": "deployment_id", "block": "block_document_id"}
-"""What an action names in a file, and the field that its id has at Prefect."""
+"""What an action names in a file, and Prefect's field for the id of it."""
 NOTHING = {"type": "do-nothing"}
 SETS = ("after", "expect", "for_each")
-"""Fields of a trigger whose order says nothing."""
+"""Fields of a trigger whose order has no meaning."""
 IN_NO_DOCUMENT = {"id", "created", "updated"}
 
 
 def wanted_automation(
     path: Path, declared: Mapping[str, Any], deployments: set[str], blocks: Mapping[str, UUID]
 ) -> tuple[Wanted, list[str]]:
-    """Return an automation that the server is to have, and what is to be said of it.
+    """Return an automation that the server is to have, and warnings about it.
 
     Args:
-        path: The file that it is in.
-        declared: What the file says.
+        path: File of the automation.
+        declared: Content of the file.
         deployments: All that the server has or will have, as FLOW/DEPLOYMENT.
         blocks: The server's notification blocks.
 
     Raises:
-        InputError: Prefect does not understand it, or it names a deployment that nobody makes.
+        InputError: Prefect rejects it, or it names a deployment that does not exist.
     """
     name = str(declared.get("name"))
     actions, warnings = [], []
@@ -61,7 +61,7 @@ def wanted_automation(
         if there is None:
             client.create_automation(core)
         else:
-            # The client sends what is set, and what is not stays as it is: such as that somebody has switched it off.
+            # The client sends only fields that are set; others keep the server's value, such as being switched off.
             client.update_automation(there, AutomationCore.model_validate(core.model_dump(exclude={"owner_resource"})))
 
     return Wanted("automation", name, document, write), warnings
@@ -73,13 +73,13 @@ def found_automations(
     """Return the automations that the server has.
 
     Args:
-        there: As it gives them.
-        ours: The names that the files give.
-        deployments: The names of its deployments, as FLOW/DEPLOYMENT.
-        blocks: The names of its notification blocks.
+        there: The server's automations, as Prefect returns them.
+        ours: The names in the files.
+        deployments: Names of the server's deployments, as FLOW/DEPLOYMENT.
+        blocks: Names of the server's notification blocks.
 
     Raises:
-        InputError: Two of them have one of our names.
+        InputError: Two of them share a name that the files use.
     """
     names = [automation.name for automation in there]
     for name in sorted(ours):
@@ -93,7 +93,7 @@ def found_automations(
 
 
 def _understood(path: Path, declared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an automation as Prefect understands it."""
+    """Return an automation as Prefect parses it."""
     stand_ins: dict[str, UUID] = {}
 
     def stand_in(name: str) -> UUID:

@@ -1,4 +1,4 @@
-"""Deployments: each flow's parameters and form, where it runs and when, here and on the server."""
+"""Deployments: each flow's parameters and form, work pool and schedules, here and on the server."""
 
 import hashlib
 import importlib
@@ -20,30 +20,30 @@ from prefect.utilities.schema_tools.validation import ValidationError as SchemaF
 from prefect.utilities.schema_tools.validation import validate
 from pydantic import ValidationError
 
-from flows.absolute_config import absolute_config
-from flows.infra_files import DEPLOYMENTS_FILE, Deployment, Schedule
-from flows.infra_plan import Found, Wanted
-from schemas.config import Config
+from flows.deploy.files import DEPLOYMENTS_FILE, Deployment, Schedule
+from flows.deploy.plan import Found, Wanted
+from flows.runtime.absolute_config import absolute_config
+from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.faults import first_fault
 
 CONFIG = "config"
-"""The parameter that the profile is given as."""
+"""Parameter that receives the profile."""
 IN_LINE = ConcurrencyLimitStrategy.ENQUEUE
-"""What becomes of a run above the limit: it waits."""
+"""Runs above the limit wait."""
 
 
 def wanted_deployment(declared: Deployment, config: Config, template: Mapping[str, Any]) -> Wanted:
     """Return a deployment that the server is to have.
 
     Args:
-        declared: What the file says.
+        declared: The deployment in the file.
         config: The profile.
         template: The base job template of its pool.
 
     Raises:
-        InputError: Its flow cannot be imported, does not take the parameters, or the pool the job variables; or a
-            schedule is none.
+        InputError: Its flow cannot be imported or does not take the parameters, the pool does not take the job
+            variables, or a schedule is invalid.
     """
     flow = _flow(declared)
     form = json.loads(parameter_schema(flow).model_dump_json())
@@ -52,7 +52,7 @@ def wanted_deployment(declared: Deployment, config: Config, template: Mapping[st
     _require_variables(declared, template)
 
     def write(client: SyncPrefectClient, _: UUID | None) -> None:
-        # Prefect's own upsert: the id, the history and whether it is paused stay.
+        # Prefect's own upsert keeps the id, the history and the paused state.
         client.create_deployment(
             client.create_flow_from_name(flow.name),
             declared.name,
@@ -91,14 +91,14 @@ def found_deployments(there: Sequence[DeploymentResponse], flows: Mapping[UUID, 
     """Return the deployments that the server has.
 
     Args:
-        there: As it gives them.
-        flows: The names of its flows.
+        there: The server's deployments, as Prefect returns them.
+        flows: Names of the server's flows.
     """
     return [Found("deployment", f"{flows[each.flow_id]}/{each.name}", each.id, _found_document(each)) for each in there]
 
 
 def paused_warnings(there: Sequence[DeploymentResponse], flows: Mapping[UUID, str]) -> list[str]:
-    """Say which deployments are paused: a person's switch, which is left as it is."""
+    """List the paused deployments: a person's switch, which is left as it is."""
     names = [f"{flows[each.flow_id]}/{each.name}" for each in there if each.paused]
     return [f"deployment {name} is paused, and its schedules rest; resume it on its page" for name in sorted(names)]
 
@@ -174,7 +174,7 @@ def _found_document(there: DeploymentResponse) -> dict[str, Any]:
 
 
 def _schedule_document(schedule: Any) -> dict[str, Any]:
-    # A schedule of another sort than ours has other fields.
+    # A schedule of a type that the files do not use has other fields.
     return {**schedule.schedule.model_dump(mode="json"), "active": schedule.active, "parameters": schedule.parameters}
 
 

@@ -1,4 +1,4 @@
-"""What a team's Prefect server is to have, as the repository's YAML files say it: read and checked, with no server."""
+"""Declared set-up of a team's Prefect server: the repository's YAML files, read and checked without a server."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ DEPLOYMENTS_FILE = Path("prefect.yaml")
 POOLS_FILE = Path("infra/work_pools.yaml")
 AUTOMATIONS_FOLDER = Path("infra/automations")
 PROCESS = "process"
-"""The type of a work pool whose workers start processes on their own machine."""
+"""Type of a work pool whose workers start processes on their own machine."""
 
 
 class _Part(BaseModel):
@@ -27,12 +27,12 @@ class WorkPool(_Part):
 
     name: str = Field(min_length=1)
     type: str = Field(min_length=1)
-    """`process`, or another type of Prefect's, which it keeps for life."""
+    """`process`, or another of Prefect's types; it cannot be changed later."""
     description: str
     concurrency_limit: int = Field(ge=1)
-    """Runs at once, by all its workers together."""
+    """Most concurrent runs of all its workers together."""
     base_job_template: Path | None = None
-    """A JSON file, its path from this file's folder; Prefect's own template where not set."""
+    """A JSON file, relative to this file's folder; Prefect's own template where not set."""
 
     @model_validator(mode="after")
     def _another_type_has_a_template(self) -> "WorkPool":
@@ -42,7 +42,7 @@ class WorkPool(_Part):
 
 
 class Schedule(_Part):
-    """When a deployment runs by itself."""
+    """A schedule of a deployment."""
 
     slug: str = Field(min_length=1)
     """Its name among the deployment's schedules."""
@@ -51,25 +51,25 @@ class Schedule(_Part):
 
 
 class PoolOfDeployment(_Part):
-    """Where a deployment's runs go."""
+    """The work pool and queue of a deployment."""
 
     name: str
     job_variables: dict[str, Any] = {}
 
 
 class Deployment(_Part):
-    """A flow that the server can start, as Prefect's own file says it."""
+    """A flow that the server can start, as in Prefect's own file."""
 
     name: str = Field(min_length=1)
     description: str
     entrypoint: str = Field(pattern=r"^\w+(\.\w+)+$")
-    """MODULE.FLOW, which the workers have installed."""
+    """MODULE.FLOW, importable by the workers."""
     tags: tuple[str, ...] = ()
     parameters: dict[str, Any] = {}
-    """Besides `config`, which is the profile."""
+    """In addition to `config`, which is the profile."""
     schedules: tuple[Schedule, ...] = ()
     concurrency_limit: int = Field(ge=1)
-    """Runs at once; more wait in line."""
+    """Most concurrent runs; more wait in line."""
     work_pool: PoolOfDeployment
 
 
@@ -78,7 +78,7 @@ class _DeploymentsFile(_Part):
     pull: tuple[()]
     """Empty: the code is not pulled."""
     definitions: dict[str, Any] = {}
-    """Anchors for the deployments; nothing reads them here."""
+    """YAML anchors for the deployments; not read here."""
     deployments: tuple[Deployment, ...]
 
 
@@ -92,14 +92,14 @@ class _AutomationsFile(_Part):
 
 @dataclass(frozen=True)
 class Declared:
-    """Everything that the files say."""
+    """Content of all files."""
 
     pools: tuple[WorkPool, ...]
     templates: Mapping[str, Mapping[str, Any]]
-    """The base job templates of the pools that name one."""
+    """Base job templates of the pools that name one."""
     deployments: tuple[Deployment, ...]
     automations: tuple[tuple[Path, Mapping[str, Any]], ...]
-    """Each automation with its file, in Prefect's words, but for the names that stand in place of ids."""
+    """Each automation with its file, in Prefect's format, with names in place of ids."""
 
 
 _File = TypeVar("_File", bound=BaseModel)
@@ -109,10 +109,10 @@ def read_declared(folder: Path) -> Declared:
     """Read the files of a checkout.
 
     Args:
-        folder: Of prefect.yaml and infra/.
+        folder: Folder of prefect.yaml and infra/.
 
     Raises:
-        InputError: A file is missing, is no YAML, or says what nobody would understand; or two things have one name.
+        InputError: A file is missing, is not YAML, or is invalid; or two things share a name.
     """
     pools = _read(folder / POOLS_FILE, _PoolsFile).work_pools
     deployments = _read(folder / DEPLOYMENTS_FILE, _DeploymentsFile).deployments
@@ -150,7 +150,7 @@ def _read(path: Path, kind: type[_File]) -> _File:
 
 
 def _read_template(path: Path) -> Mapping[str, Any]:
-    # JSON is YAML, and a fault in it is told in the same words.
+    # JSON is YAML, so a fault in it is reported in the same words.
     template = _read(path, _Template)
     return template.model_dump()
 

@@ -1,4 +1,4 @@
-"""What a server has, held against what the files say, thing by thing and field by field."""
+"""Comparison of a server with the files, thing by thing and field by field."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ class Wanted:
     kind: Kind
     name: str
     document: Mapping[str, Any]
-    """What is held against the server's: names in place of ids, and nothing that the server decides."""
+    """Compared with the server's: names in place of ids, and nothing that the server decides."""
     write: Callable[[SyncPrefectClient, UUID | None], None]
-    """Makes it, or changes the one with this id."""
+    """Create it, or change the one with this id."""
 
 
 @dataclass(frozen=True)
@@ -35,26 +35,26 @@ class Found:
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that is another in the files than on the server."""
+    """A value that differs between the files and the server."""
 
     field: str
-    """The way to it, such as `parameters.config.seed`."""
+    """Path of the value, such as `parameters.config.seed`."""
     here: Any
     there: Any
 
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of one thing."""
+    """The change of one thing, if any."""
 
     wanted: Wanted
     id: UUID | None
-    """The server's; None where it has none."""
+    """The server's id; None where it does not have the thing."""
     differences: tuple[Difference, ...]
 
     @property
     def status(self) -> Status:
-        """Say how the server stands to the files."""
+        """Return whether the server lacks it, has it differently, or has it as declared."""
         if self.id is None:
             return "missing"
         return "differs" if self.differences else "same"
@@ -65,19 +65,19 @@ class Plan:
     """The whole comparison."""
 
     changes: tuple[Change, ...]
-    """In the order in which they can be written."""
+    """In an order in which they can be written."""
     besides: tuple[tuple[Kind, str], ...]
-    """What the server has and no file names; it is left alone."""
+    """Things on the server that no file names; left alone."""
     warnings: tuple[str, ...]
 
     @property
     def due(self) -> tuple[Change, ...]:
-        """What is missing or differs."""
+        """The changes that are missing or differ."""
         return tuple(change for change in self.changes if change.status != "same")
 
 
 def compare(wanted: Sequence[Wanted], found: Sequence[Found], warnings: Sequence[str]) -> Plan:
-    """Hold what is wanted against what was found; kind and name together say what is what."""
+    """Compare wanted with found things, matched by kind and name."""
     there = {(thing.kind, thing.name): thing for thing in found}
     named = {(thing.kind, thing.name) for thing in wanted}
     return Plan(
@@ -94,7 +94,7 @@ def _change(wanted: Wanted, found: Found | None) -> Change:
 
 
 def differences(here: Any, there: Any, way: str = "") -> Iterator[Difference]:
-    """Give each value that differs between two JSON documents; what one of them lacks is None there."""
+    """Yield each value that differs between two JSON documents; what one of them lacks is None there."""
     if isinstance(here, Mapping) and isinstance(there, Mapping):
         for key in sorted({*here, *there}):
             yield from differences(here.get(key), there.get(key), f"{way}.{key}" if way else key)

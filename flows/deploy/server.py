@@ -1,4 +1,4 @@
-"""A team's Prefect server: its address, and what it has."""
+"""Address and content of a team's Prefect server."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
-from flows.server import reachable, shown
-from flows.session import running_server
-from schemas.config import Config
+from flows.runtime.prefect_server import reachable, shown
+from flows.runtime.session import running_server
+from schemas.config.config import Config
 from schemas.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from prefect.events.schemas.automations import Automation
 
 PAGE = 200
-"""The most that Prefect's server gives at a time."""
+"""Most items in one response of Prefect's server."""
 _Thing = TypeVar("_Thing")
 
 
 @dataclass(frozen=True)
 class Server:
-    """What a server has."""
+    """Content of a server."""
 
     pools: tuple["WorkPool", ...]
     deployments: tuple["DeploymentResponse", ...]
     flows: Mapping[UUID, str]
-    """The names of its flows."""
+    """Names of its flows."""
     automations: tuple["Automation", ...]
     blocks: Mapping[str, UUID]
     """Its notification blocks by name."""
@@ -40,12 +40,12 @@ class Server:
 
 
 def server_address(config: Config) -> str:
-    """Say where the server is: PREFECT_API_URL, or the one that `tucano ui` serves over the state folder.
+    """Return the server's address: PREFECT_API_URL, or that of `tucano ui` for this state folder.
 
     Raises:
-        InputError: Nobody says where it is, or nobody answers there.
+        InputError: There is no address, or no server answers there.
     """
-    # Prefect reads both where it is imported.
+    # Prefect reads both when it is imported.
     os.environ.setdefault("DO_NOT_TRACK", "1")
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     address = os.environ.get("PREFECT_API_URL") or running_server(config.state.root) or _address_of_profile()
@@ -62,13 +62,13 @@ def server_address(config: Config) -> str:
 
 
 def read_server(client: "SyncPrefectClient") -> Server:
-    """Read all that the files could be about."""
+    """Read everything on the server that the files could declare."""
     blocks = _every(lambda offset: client.read_block_documents(limit=PAGE, offset=offset, include_secrets=False))
     deployments = _every(lambda offset: client.read_deployments(limit=PAGE, offset=offset))
     flows = {flow.id: flow.name for flow in _every(lambda offset: client.read_flows(limit=PAGE, offset=offset))}
     return Server(
         pools=_every(lambda offset: client.read_work_pools(limit=PAGE, offset=offset)),
-        # With its flow, a deployment that was there a moment ago is deleted too.
+        # Deleting a flow deletes its deployments, even one that was listed a moment ago.
         deployments=tuple(each for each in deployments if each.flow_id in flows),
         flows=flows,
         automations=_every(lambda offset: client.read_automations(limit=PAGE, offset=offset)),

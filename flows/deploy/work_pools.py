@@ -1,4 +1,4 @@
-"""Work pools: what the files say, what the server has, and how one becomes the other."""
+"""Work pools: in the files, on the server, and the changes from one to the other."""
 
 import hashlib
 import json
@@ -8,13 +8,12 @@ from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
-from prefect.client.schemas.filters import WorkerFilter, WorkerFilterStatus
-from prefect.client.schemas.objects import WorkerStatus
 from prefect.client.schemas.objects import WorkPool as ServerPool
 from prefect.workers.process import ProcessWorker
 
-from flows.infra_files import Declared, WorkPool
-from flows.infra_plan import Found, Wanted
+from flows.deploy.files import Declared, WorkPool
+from flows.deploy.plan import Found, Wanted
+from flows.runtime.prefect_client import has_worker
 from schemas.errors import InputError
 
 
@@ -26,8 +25,8 @@ def wanted_pools(declared: Declared) -> list[Wanted]:
 def found_pools(declared: Declared, there: Sequence[ServerPool]) -> list[Found]:
     """Return the pools that the server has.
 
-    A template is looked at only where a file names one: otherwise it is Prefect's own of the day on which the pool was
-    made, and what a team has changed in it since.
+    A template is compared only where a file names one: otherwise it is Prefect's own of the day when the pool was made,
+    with a team's changes since.
 
     Raises:
         InputError: A pool of the files has another type on the server.
@@ -60,7 +59,7 @@ def template_of(pool: WorkPool, declared: Declared) -> Mapping[str, Any]:
 
 
 def pool_warnings(client: SyncPrefectClient, declared: Declared, there: Sequence[ServerPool]) -> list[str]:
-    """Say of each pool of the files why nobody would work on its runs."""
+    """List the pools of the files whose runs nobody would take, and why."""
     servers = {pool.name: pool for pool in there}
     warnings = []
     for pool in declared.pools:
@@ -73,12 +72,6 @@ def pool_warnings(client: SyncPrefectClient, declared: Declared, there: Sequence
                 f"prefect worker start --pool {pool.name} --type {pool.type}"
             )
     return warnings
-
-
-def has_worker(client: SyncPrefectClient, pool: ServerPool) -> bool:
-    """Say whether somebody takes a pool's runs: a worker that is online, or the server itself where it needs none."""
-    online = WorkerFilter(status=WorkerFilterStatus(any_=[WorkerStatus.ONLINE]))
-    return pool.is_push_pool or pool.is_managed_pool or bool(client.read_workers_for_work_pool(pool.name, online))
 
 
 def _wanted(pool: WorkPool, template: Mapping[str, Any] | None) -> Wanted:

@@ -1,4 +1,4 @@
-"""What one check of `tucano doctor` comes to."""
+"""Results of one check of `tucano doctor`."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,29 +8,29 @@ Verdict = Literal["ok", "warning", "fault"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the doctor's: what was looked at, what was found, and what mends it."""
+    """One line of the doctor's output: what was checked, what was found, and the remedy."""
 
     check: str
     verdict: Verdict
-    """A `warning` lets a run begin; a `fault` ends it, sooner or later."""
+    """A `warning` lets a run start; a `fault` ends it, sooner or later."""
     found: str
     remedy: str = ""
-    """Empty where nothing is to be mended."""
+    """Empty where there is nothing to fix."""
 
 
 @dataclass(frozen=True)
 class ClockReading:
-    """Another machine's clock, held against this one's."""
+    """Another machine's clock relative to this one's."""
 
     of: str
-    """Whose it is."""
+    """Owner of the clock."""
     seconds_ahead: float
-    """How far it is ahead of this machine's; below 0, behind."""
+    """How far it is ahead of this machine's; negative if behind."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found, and which clocks it saw on its way."""
+    """Findings of a check, and the clocks that it read on its way."""
 
     findings: tuple[Finding, ...]
     clocks: tuple[ClockReading, ...] = ()
@@ -42,6 +42,6 @@ def single(check: str, verdict: Verdict, found: str, remedy: str = "", *clocks: 
 
 
 def refused(check: str, sentence: str, verdict: Verdict = "fault") -> Finding:
-    """Return a finding from one of the house's sentences, which name the remedy after the last semicolon."""
+    """Return a finding from one of the project's messages, which name the remedy after the last semicolon."""
     found, _, remedy = sentence.rpartition("; ")
     return Finding(check, verdict, found or remedy, remedy if found else "")

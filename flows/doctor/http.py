@@ -1,4 +1,4 @@
-"""One short request to a server, with the time that the server has."""
+"""Single short HTTP request to a server, with the server's clock."""
 
 import time
 from collections.abc import Mapping
@@ -6,30 +6,30 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from flows.doctor_finding import ClockReading
+from flows.doctor.finding import ClockReading
 from schemas.errors import TucanoError
 
 SECONDS_TO_ANSWER = 5.0
 _HALF_A_TICK = 0.5
-"""The `Date` of an answer is cut to whole seconds."""
+"""The `Date` of a response is truncated to whole seconds."""
 
 
 class Unreachable(TucanoError):
-    """No answer came; its text is the reason."""
+    """No response came; the text is the reason."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server answered."""
+    """A server's response."""
 
     status: int
     text: str
     clocks: tuple[ClockReading, ...]
-    """The server's clock, where the answer has a date."""
+    """The server's clock, where the response has a date."""
 
     @property
     def refuses_credentials(self) -> bool:
-        """Say whether it asks for a user, a password or a key, or accepts not the one given."""
+        """Return whether the server asks for a user, a password or a key, or rejects the one given."""
         return self.status in {401, 403}
 
 
@@ -43,16 +43,16 @@ def ask(
     body: Any = None,
     seconds: float = SECONDS_TO_ANSWER,
 ) -> Answer:
-    """Send one request, and follow where it is sent on.
+    """Send one request, and follow redirects.
 
     Args:
-        name: Whose clock it is that the answer tells.
-        address: Where to.
-        method: HTTP's.
-        headers: HTTP's.
-        credentials: User and password, for HTTP's basic authentication.
+        name: Name of the clock that the response gives.
+        address: URL.
+        method: HTTP method.
+        headers: HTTP headers.
+        credentials: User and password, for HTTP basic authentication.
         body: Sent as JSON; nothing where None.
-        seconds: The longest to wait for the connection, and for each part of the answer.
+        seconds: Timeout of the connection, and of each part of the response.
 
     Raises:
         Unreachable: Nothing answers there.

@@ -1,4 +1,4 @@
-"""Whether Python and the libraries are those that the constraints name, here and in the trainer's environment."""
+"""Checks of Python and libraries against the constraints, here and in the trainer's environment."""
 
 import json
 import platform
@@ -15,8 +15,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from flows.doctor_finding import Finding, Outcome, Verdict, single
-from schemas.config import REPOSITORY, Config
+from flows.doctor.finding import Finding, Outcome, Verdict, single
+from schemas.config.config import REPOSITORY, Config
 
 LAPTOP = REPOSITORY / "constraints" / "laptop.txt"
 TRAINER = REPOSITORY / "constraints" / "trainer-linux-cuda.txt"
@@ -29,7 +29,7 @@ _LIST = (
 
 
 def check_python(config: Config) -> Outcome:  # noqa: ARG001 - every check is given the configuration
-    """Hold this Python against the oldest one that the project runs on."""
+    """Compare this Python with the oldest one that the project runs on."""
     wanted, version = _project()["requires-python"], platform.python_version()
     if SpecifierSet(wanted).contains(version, prereleases=True):
         return single("Python", "ok", f"{version} at {sys.executable}")
@@ -38,7 +38,7 @@ def check_python(config: Config) -> Outcome:  # noqa: ARG001 - every check is gi
 
 
 def check_libraries(config: Config) -> Outcome:
-    """Hold this environment against what the project needs, and against constraints/laptop.txt."""
+    """Compare this environment with the project's requirements and with constraints/laptop.txt."""
     from importlib.metadata import distributions
 
     installed = _versions((package.metadata["Name"], package.version) for package in distributions())
@@ -49,7 +49,7 @@ def check_libraries(config: Config) -> Outcome:
 
 
 def check_trainer(config: Config) -> Outcome:
-    """Hold the trainer's own environment, where it has one, against constraints/trainer-linux-cuda.txt."""
+    """Compare the trainer's own environment, where it has one, with constraints/trainer-linux-cuda.txt."""
     interpreter, name = config.train.interpreter, "trainer"
     if config.workers.training is not None:
         return single(name, "ok", f"training is handed to {config.workers.training}")
@@ -71,7 +71,7 @@ def check_trainer(config: Config) -> Outcome:
 
 
 def needs_gpu(config: Config) -> bool:
-    """Say whether the training, on this machine, cannot do without a GPU."""
+    """Return whether training on this machine needs a GPU."""
     return config.workers.training is None and (config.train.backend == "unsloth" or config.train.vllm.enabled)
 
 
@@ -93,7 +93,7 @@ def _against(
 
 
 def _gpu_packages(config: Config, installed: Mapping[str, str]) -> list[Finding]:
-    """Say what the backend needs and this environment has not: a torch for GPUs, Unsloth, vLLM."""
+    """Report what the backend needs and this environment lacks: a torch for GPUs, Unsloth, vLLM."""
     if not needs_gpu(config):
         return []
     wanted = [("unsloth", config.train.backend == "unsloth"), ("vllm", config.train.vllm.enabled)]
@@ -133,7 +133,7 @@ def _read_pins(file: Path) -> list[Requirement]:
 def _versions(packages: Iterable[tuple[str, str]]) -> dict[str, str]:
     versions: dict[str, str] = {}
     for name, version in packages:
-        # What stands first on the path is what is imported; a broken installation may lack its name.
+        # The first on the path is imported; a broken installation may lack its name.
         if name:
             versions.setdefault(canonicalize_name(name), version)
     return versions

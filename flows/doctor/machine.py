@@ -1,4 +1,4 @@
-"""What this machine has: a GPU, disk, and a state folder that can be written and is not held."""
+"""Checks of this machine: GPU, disk, and a state folder that is writable and free."""
 
 import shutil
 import subprocess
@@ -7,14 +7,19 @@ import tempfile
 
 from filelock import FileLock, Timeout
 
-from flows.doctor_finding import Finding, Outcome, refused, single
-from flows.doctor_libraries import needs_gpu
-from flows.session import BYTES_NEEDED, LOCK_FILE
-from schemas.config import Config
+from flows.doctor.finding import Finding, Outcome, refused, single
+from flows.doctor.libraries import needs_gpu
+from flows.runtime.session import BYTES_NEEDED, LOCK_FILE
+from schemas.config.config import Config
 from tasks.checkpoints.rights import nearest_folder
+from tasks.train.sizing.decoder_shape import BFLOAT16_BYTES
+from tasks.train.sizing.model_shape import read_shape
 
 BYTES_FOR_A_MODEL = 10_000_000_000
-"""A base of half a billion parameters, its merged copies, several adapters and some runs of all that."""
+"""Disk for a model of unknown size: half a billion parameters, merged copies, several adapters and some runs of
+these."""
+COPIES_OF_A_MODEL = 5
+"""The hub's download, the published model, the base, a merged policy, and one that is being written."""
 SECONDS_TO_LIST = 10.0
 SECONDS_FOR_TORCH = 120.0
 _USE_TORCH = (
@@ -25,7 +30,7 @@ _USE_TORCH = (
 
 
 def check_gpu(config: Config) -> Outcome:
-    """Name the cards, and say whether the training needs one."""
+    """Name the GPUs, and report whether the training needs one."""
     query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader,nounits"]
     try:
         listed = subprocess.run(query, capture_output=True, text=True, check=True, timeout=SECONDS_TO_LIST)
@@ -37,11 +42,17 @@ def check_gpu(config: Config) -> Outcome:
     except (OSError, subprocess.TimeoutExpired) as error:
         return Outcome((_broken_driver(config, type(error).__name__),))
     cards = [_card(line) for line in listed.stdout.splitlines() if line.strip()]
-    return single("GPU", "ok", "; ".join(cards)) if cards else Outcome((_without_gpu(config),))
+    if not cards:
+        return Outcome((_without_gpu(config),))
+    processes = 1 if config.workers.training is not None else config.train.processes
+    if len(cards) < processes:
+        remedy = f"set train.processes={len(cards)}, or train where there are as many GPUs"
+        return single("GPU", "fault", f"{'; '.join(cards)}; train.processes is {processes}, one a GPU", remedy)
+    return single("GPU", "ok", "; ".join(cards))
 
 
 def check_torch(config: Config) -> Outcome:
-    """Load the trainer's torch in a process of its own, and let it compute on the GPU."""
+    """Load the trainer's torch in a process of its own, and compute with it on the GPU."""
     python = str(config.train.interpreter or sys.executable)
     remedy = "install a torch for GPUs, and a driver that is new enough for it"
     try:
@@ -57,19 +68,27 @@ def check_torch(config: Config) -> Outcome:
 
 
 def check_disk(config: Config) -> Outcome:
-    """Hold what the state folder's disk has free against what a run needs."""
+    """Compare the free disk space of the state folder with what a run needs."""
     root = config.state.root
     free = shutil.disk_usage(nearest_folder(root)).free
     found, remedy = f"{free / 1e9:.1f} GB free for {root}", "free some, or use another with --set state.root=FOLDER"
     if free < BYTES_NEEDED:
         return single("disk", "fault", f"{found}; a run does not begin below {BYTES_NEEDED / 1e9:.0f}", remedy)
-    if not config.policy.stand_in and free < BYTES_FOR_A_MODEL:
-        return single("disk", "warning", f"{found}; a model by name takes some {BYTES_FOR_A_MODEL / 1e9:.0f}", remedy)
+    needed = _bytes_of_models(config)
+    if free < needed:
+        return single("disk", "warning", f"{found}; {config.policy.name} takes some {needed / 1e9:.0f}", remedy)
     return single("disk", "ok", found)
 
 
+def _bytes_of_models(config: Config) -> float:
+    if config.policy.stand_in:
+        return 0
+    shape = read_shape(config.policy)
+    return max(BYTES_FOR_A_MODEL, COPIES_OF_A_MODEL * BFLOAT16_BYTES * shape.parameters if shape else 0)
+
+
 def check_state(config: Config) -> Outcome:
-    """Try to write in the state folder, or where it will be made, and ask whether another run holds it."""
+    """Try to write in the state folder, or in its future parent, and check whether another run holds it."""
     root = config.state.root
     folder = nearest_folder(root)
     try:
@@ -80,7 +99,7 @@ def check_state(config: Config) -> Outcome:
         return Outcome((refused("state folder", sentence),))
     if folder != root.absolute():
         return single("state folder", "ok", f"{root} does not exist yet; the first run makes it")
-    # Only a file that is there: a lock that the doctor made would be one more thing in the folder.
+    # Only an existing file: a lock made by the doctor would be one more thing in the folder.
     if (root / LOCK_FILE).exists():
         try:
             with FileLock(root / LOCK_FILE, timeout=0):

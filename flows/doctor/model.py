@@ -1,11 +1,11 @@
-"""Whether the base model is on this machine, or can be fetched."""
+"""Check of the base model: present on this machine, or downloadable."""
 
 from pathlib import Path
 from typing import Final
 
-from flows.doctor_finding import Outcome, single
-from flows.doctor_http import Unreachable, ask
-from schemas.config import Config
+from flows.doctor.finding import Outcome, single
+from flows.doctor.http import Unreachable, ask
+from schemas.config.config import Config
 
 WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
 
@@ -21,14 +21,18 @@ def check_model(config: Config) -> Outcome:
     from huggingface_hub.errors import HFValidationError
 
     try:
-        cached = any(isinstance(try_to_load_from_cache(name, file), str) for file in WEIGHTS)
+        cached = any(
+            isinstance(try_to_load_from_cache(name, file, revision=config.policy.revision), str) for file in WEIGHTS
+        )
     except HFValidationError:
         remedy = "correct it with --set policy.name=..."
         return single("model", "fault", f"policy.name {name!r} is neither a folder nor a hub name", remedy)
-    return single("model", "ok", f"{name}, downloaded already") if cached else _hub(name)
+    return (
+        single("model", "ok", f"{name}, downloaded already") if cached else _hub(name, config.policy.revision or "main")
+    )
 
 
-def _hub(name: str) -> Outcome:
+def _hub(name: str, revision: str) -> Outcome:
     from huggingface_hub import constants, get_token
 
     remedy = "reach the hub once, set HF_ENDPOINT to a mirror of it, or set policy.name to the folder of a download"
@@ -37,13 +41,13 @@ def _hub(name: str) -> Outcome:
     token = get_token()
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
-        answer = ask("the model hub", f"{constants.ENDPOINT}/{name}/resolve/main/config.json", headers=headers)
+        answer = ask("the model hub", f"{constants.ENDPOINT}/{name}/resolve/{revision}/config.json", headers=headers)
     except Unreachable as error:
         found = f"{name} is not downloaded, and {constants.ENDPOINT} does not answer ({error})"
         return single("model", "fault", found, remedy)
     if answer.status != 200:
-        found = f"{constants.ENDPOINT} does not give {name} (HTTP {answer.status})"
-        remedy = "correct policy.name, or set HF_TOKEN to a token that may read it"
+        found = f"{constants.ENDPOINT} does not give {name} at {revision} (HTTP {answer.status})"
+        remedy = "correct policy.name or policy.revision, or set HF_TOKEN to a token that may read it"
         return single("model", "fault", found, remedy, *answer.clocks)
     return single("model", "ok", f"{name}, which the first run downloads", "", *answer.clocks)
 

@@ -1,4 +1,4 @@
-"""Whether what the profile names is there: files, endpoints, and who tells of a Spot machine's end."""
+"""Configuration pre-checks: files, endpoints, and the source of preemption notices that the profile names."""
 
 import os
 import socket
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from flows.doctor_finding import ClockReading, Finding, Outcome, Verdict, single
-from flows.doctor_http import Unreachable, ask
-from schemas.config import Config
-from schemas.endpoint_section import EndpointSection
+from flows.doctor.finding import ClockReading, Finding, Outcome, Verdict, single
+from flows.doctor.http import Unreachable, ask
+from schemas.config.config import Config
+from schemas.config.endpoint import EndpointSection
 
 SECONDS_FOR_THE_METADATA = 3.0
 
@@ -18,7 +18,7 @@ def check_files(config: Config) -> Outcome:
     """Look for each file and folder that the profile names."""
     named = dict(_named_files(config))
     findings = [
-        # Training does not read the logs of what serves.
+        # Training does not read production logs.
         Finding(
             "files",
             "warning" if setting == "monitor.logs" else "fault",
@@ -34,7 +34,7 @@ def check_files(config: Config) -> Outcome:
 
 
 def check_endpoints(config: Config) -> Outcome:
-    """Ask each model at an endpoint, Dask's scheduler and the collector of lineage that the profile names."""
+    """Call each model endpoint, Dask's scheduler and the lineage collector that the profile names."""
     findings: list[Finding] = []
     clocks: list[ClockReading] = []
     for setting, section, verdict in _endpoints(config):
@@ -51,7 +51,7 @@ def check_endpoints(config: Config) -> Outcome:
 
 
 def check_notice(config: Config) -> Outcome:
-    """Ask whoever announces the end of a Spot machine."""
+    """Call the service that announces a Spot machine's preemption."""
     address, name = config.train.preemption.notice_url, "preemption"
     if config.workers.training is not None or address is None:
         return single(name, "ok", "no notice is waited for here")
@@ -82,8 +82,8 @@ def _endpoints(config: Config) -> Iterator[tuple[str, EndpointSection, Verdict]]
     paraphrase = config.synthesize.paraphrase
     if paraphrase is not None:
         yield "synthesize.paraphrase", paraphrase, "fault" if paraphrase.mandatory else "warning"
-    if config.evaluate.rival is not None:
-        yield "evaluate.rival", config.evaluate.rival, "fault"
+    for rival in config.evaluate.rivals:
+        yield f"evaluate.rivals.{rival.name}", rival, "fault"
     if config.evaluate.judge is not None:
         yield "evaluate.judge", config.evaluate.judge, "fault"
 

@@ -1,4 +1,4 @@
-"""What this machine can run, and what is missing: all checks at once, each with a limit of its own."""
+"""Checks of this machine for a run, made concurrently, each with a time limit of its own."""
 
 import threading
 import time
@@ -6,47 +6,47 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Final
 
-from flows import doctor_libraries, doctor_machine, doctor_model, doctor_needs, doctor_servers, doctor_stores
-from flows.doctor_finding import ClockReading, Finding, Outcome, refused, single
-from schemas.config import Config
+from flows.doctor import libraries, machine, model, profile, servers, stores
+from flows.doctor.finding import ClockReading, Finding, Outcome, refused, single
+from schemas.config.config import Config
 from schemas.errors import TucanoError
 
 Check = Callable[[Config], Outcome]
 
 CHECKS: Final[Mapping[str, Check]] = {
-    "Python": doctor_libraries.check_python,
-    "libraries": doctor_libraries.check_libraries,
-    "trainer": doctor_libraries.check_trainer,
-    "GPU": doctor_machine.check_gpu,
-    "disk": doctor_machine.check_disk,
-    "state folder": doctor_machine.check_state,
-    "Prefect": doctor_servers.check_prefect,
-    "MLflow": doctor_servers.check_mlflow,
-    "mirror": doctor_stores.check_mirror,
-    "artifacts": doctor_stores.check_artifacts,
-    "model": doctor_model.check_model,
-    "files": doctor_needs.check_files,
-    "endpoints": doctor_needs.check_endpoints,
-    "preemption": doctor_needs.check_notice,
+    "Python": libraries.check_python,
+    "libraries": libraries.check_libraries,
+    "trainer": libraries.check_trainer,
+    "GPU": machine.check_gpu,
+    "disk": machine.check_disk,
+    "state folder": machine.check_state,
+    "Prefect": servers.check_prefect,
+    "MLflow": servers.check_mlflow,
+    "mirror": stores.check_mirror,
+    "artifacts": stores.check_artifacts,
+    "model": model.check_model,
+    "files": profile.check_files,
+    "endpoints": profile.check_endpoints,
+    "preemption": profile.check_notice,
 }
 SECONDS_FOR_ALL: Final = 15.0
-"""A check that has not answered by then is a fault: a network that swallows what is sent keeps others waiting long."""
+"""Limit of one check: a network that silently drops packets makes others wait long."""
 SECONDS_ASTRAY: Final = 5.0
-"""A clock that is further off than this makes times in two machines' records hard to compare."""
+"""Clock offset above which times in two machines' records are hard to compare."""
 SECONDS_REFUSED: Final = 300.0
-"""A clock that is further off than this has its requests refused by Google."""
+"""Clock offset above which Google refuses requests."""
 
 
 def examine(config: Config, *, load_torch: bool = False) -> tuple[Finding, ...]:
-    """Look at everything that a run with this configuration needs; change and leave nothing.
+    """Check everything that a run with this configuration needs; change and leave nothing.
 
     Args:
-        config: The run's.
+        config: The run's configuration.
         load_torch: Load the trainer's torch too, and compute with it on the GPU, which takes some seconds.
     """
     checks: dict[str, tuple[Check, float]] = {name: (check, SECONDS_FOR_ALL) for name, check in CHECKS.items()}
     if load_torch:
-        checks["torch"] = (doctor_machine.check_torch, doctor_machine.SECONDS_FOR_TORCH + 1)
+        checks["torch"] = (machine.check_torch, machine.SECONDS_FOR_TORCH + 1)
     started = time.monotonic()
     under_way = {name: (_begin(name, check, config), started + seconds) for name, (check, seconds) in checks.items()}
     outcomes = [_outcome(name, future, deadline) for name, (future, deadline) in under_way.items()]
@@ -55,7 +55,7 @@ def examine(config: Config, *, load_torch: bool = False) -> tuple[Finding, ...]:
 
 
 def judge_clock(readings: Sequence[ClockReading]) -> Finding:
-    """Hold this machine's clock against those that the checks saw."""
+    """Compare this machine's clock with those that the checks read."""
     if not readings:
         return Finding("clock", "ok", "no other machine was asked for its time")
     worst = max(readings, key=lambda reading: abs(reading.seconds_ahead))
@@ -69,7 +69,7 @@ def judge_clock(readings: Sequence[ClockReading]) -> Finding:
 
 
 def _begin(name: str, check: Check, config: Config) -> Future[Outcome]:
-    """Start a check in a thread that the program's end does not wait for."""
+    """Start a check in a thread that does not delay the program's end."""
     future: Future[Outcome] = Future()
 
     def run() -> None:

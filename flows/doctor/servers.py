@@ -1,4 +1,4 @@
-"""Whether Prefect's and MLflow's servers answer, let this machine in, and are of the version that is used here."""
+"""Checks of Prefect's and MLflow's servers: reachable, credentials accepted, version as used here."""
 
 import base64
 import os
@@ -12,17 +12,17 @@ from typing import Final
 from packaging.version import Version
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from flows.doctor_finding import Finding, Outcome, single
-from flows.doctor_http import Answer, Unreachable, ask
-from flows.prefect_connection import KEYS
-from flows.server import shown
-from flows.session import mlflow_store, running_server
-from schemas.config import Config
+from flows.doctor.finding import Finding, Outcome, single
+from flows.doctor.http import Answer, Unreachable, ask
+from flows.runtime.prefect_client import KEYS
+from flows.runtime.prefect_server import shown
+from flows.runtime.session import mlflow_store, running_server
+from schemas.config.config import Config
 
 PREFECT: Final = "Prefect"
 MLFLOW: Final = "MLflow"
 MOST_READ: Final = 200
-"""Deployments, and pools, that Prefect's server gives at a time."""
+"""Deployments, and pools, in one response of Prefect's server."""
 _VERSION: Final = re.compile(r'"?(\d+\.\d+[\w.+-]*)"?')
 
 
@@ -41,11 +41,11 @@ _POOLS: Final = TypeAdapter(list[_Pool])
 
 
 class _Refused(Exception):
-    """A server let this machine read something and not another thing."""
+    """A server that lets this machine read one thing refused another."""
 
 
 def check_prefect(config: Config) -> Outcome:
-    """Ask the server that runs go to: reachable, credentials, version, and who works for its deployments."""
+    """Check the server that runs go to: reachable, credentials, version, and workers for its deployments."""
     address = os.environ.get("PREFECT_API_URL") or running_server(config.state.root)
     handed = config.workers.training
     if address is None:
@@ -70,7 +70,7 @@ def check_prefect(config: Config) -> Outcome:
 
 
 def check_mlflow(config: Config) -> Outcome:
-    """Ask MLflow's server, or look into the SQLite store."""
+    """Check MLflow's server, or the SQLite store."""
     address, artifacts = mlflow_store(config.state)
     if artifacts is not None:
         return Outcome((_sqlite(Path(address.removeprefix("sqlite:///"))),))
@@ -95,11 +95,12 @@ def check_mlflow(config: Config) -> Outcome:
 
 
 def _work(address: str, headers: dict[str, str], config: Config) -> list[Finding]:
-    """Say which deployments there are, and which of their pools nobody works for."""
+    """Report the deployments, and those of their pools that have no worker."""
     try:
         deployments = _DEPLOYMENTS.validate_json(_read_all(address, "deployments", headers))
         pools = _POOLS.validate_json(_read_all(address, "work_pools", headers))
-        findings = [_handed(address, headers, config.workers.training)] if config.workers.training else []
+        given = {"training": config.workers.training, "inference": config.workers.for_inference}
+        findings = [_handed(address, headers, name, worker) for name, worker in given.items() if worker is not None]
     except (_Refused, Unreachable, ValidationError) as error:
         reason = "its answer is not Prefect's" if isinstance(error, ValidationError) else str(error)
         remedy = "give the account the right to read them, and see `tucano infra check`"
@@ -122,14 +123,14 @@ def _work(address: str, headers: dict[str, str], config: Config) -> list[Finding
     return findings
 
 
-def _handed(address: str, headers: dict[str, str], deployment: str) -> Finding:
+def _handed(address: str, headers: dict[str, str], name: str, deployment: str) -> Finding:
     answer = ask(PREFECT, f"{address}/deployments/name/{deployment}", headers=headers)
     if answer.status == 404:
-        remedy = "run `tucano infra apply`, or correct workers.training"
-        return Finding("training", "fault", f"the server has no deployment {deployment}, which is to train", remedy)
+        remedy = f"run `tucano infra apply`, or correct workers.{name}"
+        return Finding(name, "fault", f"the server has no deployment {deployment}, for the {name}", remedy)
     if answer.status != 200:
         raise _Refused(f"HTTP {answer.status}")
-    return Finding("training", "ok", f"is handed to the deployment {deployment}")
+    return Finding(name, "ok", f"is handed to the deployment {deployment}")
 
 
 def _read_all(address: str, what: str, headers: dict[str, str]) -> str:
@@ -140,9 +141,9 @@ def _read_all(address: str, what: str, headers: dict[str, str]) -> str:
 
 
 def _ask_mlflow(address: str) -> tuple[Answer, Answer]:
-    """Return what the server answers to who asks its version, and to who reads experiments.
+    """Return the server's responses to a request for its version and to one for experiments.
 
-    A server without users tells its version to everybody, and all else only under host names that it knows.
+    A server without users gives its version to everybody, and all else only under host names that it knows.
     """
     headers, credentials = _token(), _mlflow_credentials()
     told = ask(MLFLOW, f"{address}/version", headers=headers, credentials=credentials)
@@ -178,7 +179,7 @@ def _sqlite(file: Path) -> Finding:
 
 
 def _prefect_headers() -> dict[str, str]:
-    """Return what Prefect's own client sends: the user and password come before the key."""
+    """Return the headers of Prefect's own client: user and password take precedence over the key."""
     if user_and_password := os.environ.get("PREFECT_API_AUTH_STRING"):
         return {"Authorization": f"Basic {base64.b64encode(user_and_password.encode()).decode()}"}
     if key := os.environ.get("PREFECT_API_KEY"):

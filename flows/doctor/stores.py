@@ -1,21 +1,21 @@
-"""Whether this machine may do in the mirror, and where artifacts are handed over, all that is asked there."""
+"""Permission checks of the stores: checkpoint mirror and shared artifacts."""
 
 from datetime import UTC, datetime
 
-from flows.doctor_finding import ClockReading, Finding, Outcome, refused, single
-from flows.session import mirror_address
-from schemas.config import Config
+from flows.doctor.finding import ClockReading, Finding, Outcome, refused, single
+from flows.runtime.session import mirror_address
+from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.checkpoints.rights import RIGHTS, probe_address
 
 
 def check_mirror(config: Config) -> Outcome:
-    """Try the place of the checkpoints."""
+    """Try the store of checkpoints."""
     return _try("mirror", mirror_address(config))
 
 
 def check_artifacts(config: Config) -> Outcome:
-    """Try the place where machines hand artifacts to one another."""
+    """Try the store through which machines share artifacts."""
     if config.state.artifacts is None:
         return single("artifacts", "ok", "state.artifacts is not set: they stay on this machine")
     return _try("artifacts", config.state.artifacts)
@@ -37,7 +37,7 @@ def _try(check: str, address: str) -> Outcome:
 
 
 def _ahead(clock: datetime, started: datetime) -> float:
-    """Return how far a clock is ahead that was read between `started` and now; 0 where it may well be right."""
+    """Return how far ahead a clock is that was read between `started` and now; 0 where it may be right."""
     if clock < started:
         return (clock - started).total_seconds()
     return max(0.0, (clock - datetime.now(UTC)).total_seconds())

@@ -1,4 +1,4 @@
-"""The human gate: a run that needs people's scores lets its process go, and goes on once they are there."""
+"""Human gate: a run that needs people's scores is suspended, and resumed once they are there."""
 
 import math
 import shlex
@@ -14,7 +14,7 @@ from prefect.input import Keyset, RunInput, keyset_from_base_key, read_flow_run_
 from prefect.runtime import deployment
 from pydantic import ConfigDict, Field
 
-from schemas.config import REPOSITORY, StateConfig
+from schemas.config.config import REPOSITORY, StateConfig
 from schemas.errors import Interrupted
 from tasks.audit.labelling import PSEUDONYM
 from tasks.audit.rubrics import RUBRICS_FOLDER
@@ -25,7 +25,7 @@ _SECONDS_A_DAY: Final = 86_400
 
 
 class ScoresDone(RunInput):
-    """What Prefect's form asks of whoever says that the sheet is scored."""
+    """Input form of the person who reports that the sheet is scored."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -38,17 +38,17 @@ def wait_for_scores(sheet: Path, unscored: int, days: float, state: StateConfig)
     """Wait until people have scored a sheet, without a process that waits.
 
     A run of a deployment is suspended. Resumed, it runs its flow again from the top, where finished stages are skipped,
-    and its caller looks at the sheet again: called once more, this suspends once more. It belongs in the body of the
-    deployed flow, for Prefect suspends no subflow.
+    and its caller looks at the sheet again; a further call suspends again. Call it in the body of the deployed flow,
+    for Prefect suspends no subflow.
 
     Args:
-        sheet: The sheet.
+        sheet: The sheet's file.
         unscored: How many of its completions wait for a score.
-        days: How long a suspended run waits; then Prefect fails it, and to retry it is to go on from here.
-        state: Where the MLflow store is that the sheet is published to.
+        days: How long a suspended run waits; then Prefect fails it, and a retry resumes from here.
+        state: The state with the MLflow store that the sheet is published to.
 
     Raises:
-        Interrupted: The run has no deployment, so that nobody could resume it: the same command goes on.
+        Interrupted: The run has no deployment, so that nobody could resume it; the same command resumes.
         Pause: Prefect's own signal that the run is suspended; its cause is an `Interrupted` that says why.
     """
     waiting = f"{unscored} completions of {sheet} wait for a score"
@@ -76,15 +76,15 @@ def wait_for_scores(sheet: Path, unscored: int, days: float, state: StateConfig)
     try:
         suspend_flow_run(wait_for_input=form, timeout=math.ceil(days * _SECONDS_A_DAY), key=_key(asked + 1))
     except Pause as pause:
-        # Whoever records this run knows our own sentences, and no Prefect.
+        # The recorder of this run knows our own messages, but not Prefect's.
         raise pause from Interrupted(f"suspended: {waiting}")
 
 
 def _forms_shown() -> int:
     """Count the forms that this run has shown.
 
-    A run that waited in vain and is retried has forgotten its suspensions, but not its forms, and Prefect refuses a
-    second one by the same key.
+    A run that timed out here and is retried has forgotten its suspensions, but not its forms, and Prefect refuses a
+    second one of the same key.
     """
     number = 0
     while read_flow_run_input(_inputs(number + 1)["schema"]) is not None:
@@ -93,8 +93,8 @@ def _forms_shown() -> int:
 
 
 def _answer_to(number: int) -> str | None:
-    """Return who answered a form; None where there was none, or nobody did."""
-    # Not validated once more: the server lets a line break stand at the end, which pydantic would fail the run for.
+    """Return who answered a form; None where there was none, or nobody answered."""
+    # Not validated again: the server accepts a trailing line break, for which pydantic would fail the run.
     answer = cast("dict[str, Any] | None", read_flow_run_input(_inputs(number)["response"]))
     return None if answer is None else str(answer["scored_by"]).strip()
 
@@ -108,7 +108,7 @@ def _key(number: int) -> str:
 
 
 def _show(sheet: Path, state: StateConfig, unscored: int, go_on: str) -> None:
-    """Say on the run's page where the sheet is, how it is scored and what comes then."""
+    """Show on the run's page where the sheet is, how to score it and what comes then."""
     where = ["--mlflow", state.mlflow] if state.mlflow else ["--state", str(state.root.resolve())]
     published = " \\\n  ".join([shlex.quote(str(sheet)), shlex.join(where)])
     create_markdown_artifact(

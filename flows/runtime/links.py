@@ -1,15 +1,15 @@
-"""Where a run's page in MLflow is, for the links on Prefect's pages."""
+"""Addresses of runs' pages in MLflow, for links on Prefect's pages."""
 
 import os
 from typing import Final
 
 from schemas.artifact import ArtifactRecord
-from schemas.config import Config
+from schemas.config.config import Config
 
 LOCAL_PAGES: Final = "http://127.0.0.1:5000"
-"""Where `tucano ui` serves MLflow's pages unless told otherwise."""
+"""Default address of MLflow's pages, served by `tucano ui`."""
 PAGES_VARIABLE: Final = "MLFLOW_PAGES"
-"""Names the environment variable with MLflow's address in people's browsers, where machines know it by another."""
+"""Environment variable with MLflow's address in people's browsers, where machines use another one."""
 
 
 def mlflow_page(record: ArtifactRecord, config: Config) -> str | None:

@@ -1,28 +1,28 @@
-"""A connection to a Prefect server, and what its refusals mean to a person."""
+"""Connection to a Prefect server, with its refusals as messages for people."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from flows.server import shown
+from flows.runtime.prefect_server import shown
 from schemas.errors import InputError
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
+    from prefect.client.schemas.objects import WorkPool
 
 KEYS = "PREFECT_API_AUTH_STRING=USER:PASSWORD for a server of your own, or PREFECT_API_KEY for Prefect Cloud"
 MOST_SHOWN = 300
-"""Characters of the server's own words."""
+"""Most characters shown of the server's own message."""
 
 
 @contextmanager
 def connected(address: str) -> Iterator["SyncPrefectClient"]:
-    """Talk to a server.
+    """Connect to a server.
 
     Raises:
-        InputError: It does not take our key, fails, is changed by somebody else while it is read, or answers as no
-            Prefect server does.
+        InputError: It rejects our key, fails, is changed by somebody else while it is read, or is no Prefect server.
     """
     import httpx
     from prefect.client.orchestration import get_client
@@ -37,18 +37,18 @@ def connected(address: str) -> Iterator["SyncPrefectClient"]:
 
 
 def refusal(error: Exception, address: str, *, read_before: bool = False) -> str:
-    """Say in a sentence what a failed request means.
+    """Explain a failed request in a sentence.
 
     Args:
-        error: Of the request.
-        address: The server's.
-        read_before: The server has answered already, so that what it does not know has gone since.
+        error: The request's error.
+        address: The server's address.
+        read_before: The server has answered before, so that what it does not know was deleted since.
     """
     import httpx
     from prefect.exceptions import PrefectException
 
     where = f"the Prefect server at {shown(address)}"
-    # For some codes Prefect has exceptions of its own, around the one that says what happened.
+    # For some codes Prefect raises exceptions of its own, around the one that says what happened.
     read_before = read_before or isinstance(error, PrefectException)
     error = getattr(error, "http_exc", error)
     if not isinstance(error, httpx.HTTPStatusError):
@@ -66,3 +66,12 @@ def refusal(error: Exception, address: str, *, read_before: bool = False) -> str
     if code == httpx.codes.NOT_FOUND:
         return f"{where} is none, or too old ({code} for {error.request.url.path}); correct PREFECT_API_URL"
     return f"{where} answers {code}: {error.response.text[:MOST_SHOWN]}"
+
+
+def has_worker(client: "SyncPrefectClient", pool: "WorkPool") -> bool:
+    """Say whether somebody takes a pool's runs: a worker that is online, or the server itself where it needs none."""
+    from prefect.client.schemas.filters import WorkerFilter, WorkerFilterStatus
+    from prefect.client.schemas.objects import WorkerStatus
+
+    online = WorkerFilter(status=WorkerFilterStatus(any_=[WorkerStatus.ONLINE]))
+    return pool.is_push_pool or pool.is_managed_pool or bool(client.read_workers_for_work_pool(pool.name, online))

@@ -1,4 +1,4 @@
-"""A Prefect server for one session: on loopback, on a free port, over the state folder's own database.
+"""Prefect server for one session: on loopback, on a free port, with the state folder's own database.
 
 Prefect starts a temporary server by itself where none is configured, but that one survives its parent's SIGKILL; this
 one ends with its parent, however the parent ends.
@@ -29,11 +29,11 @@ SECONDS_TO_END = 5
 
 @contextmanager
 def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
-    """Start the server, give its API address once it answers, and end it with the block.
+    """Start the server, yield its API address once it answers, and stop it with the block.
 
     Args:
-        log_file: Where the server's log goes.
-        meanwhile: What this process does while the server starts, which takes ten seconds.
+        log_file: The server's log.
+        meanwhile: Called while the server starts, which takes ten seconds.
 
     Raises:
         TucanoError: The server did not start.
@@ -43,7 +43,7 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
     settings = {"PREFECT_UI_ENABLED": "false", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
     with log_file.open("ab") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "flows.server", str(port)],
+            [sys.executable, "-m", "flows.runtime.prefect_server", str(port)],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -51,7 +51,7 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
             start_new_session=True,
         )
     try:
-        # The session needs Prefect itself, whose import takes as long as half of the server's start.
+        # The session needs Prefect itself, whose import takes half as long as the server's start.
         importlib.import_module("prefect.flows")
         if meanwhile is not None:
             meanwhile()
@@ -62,9 +62,9 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
 
 
 def reachable(address: str) -> bool:
-    """Say whether a server answers at an API address; one that asks for a key answers too."""
+    """Return whether a server answers at an API address; one that asks for a key counts."""
     try:
-        # A user and a password in it would be taken for the host's name.
+        # A user and a password in it would be taken for part of the host name.
         health = f"{shown(address)}/health"
         with urllib.request.urlopen(health, timeout=5) as answer:  # noqa: S310 - the address is the user's
             return bool(answer.status == 200)
@@ -75,7 +75,7 @@ def reachable(address: str) -> bool:
 
 
 def shown(address: str) -> str:
-    """Return an address without the user and the password that it may have."""
+    """Return an address without any user and password in it."""
     return re.sub(r"//[^/]*@", "//", address)
 
 

@@ -1,8 +1,8 @@
-"""MLflow's registry of a state folder."""
+"""Model registry of a state folder, in MLflow."""
 
-from flows.session import mlflow_store
-from schemas.config import Config
-from tasks.lineage.registry import Registry
+from flows.runtime.session import mlflow_store
+from schemas.config.config import Config
+from tasks.lineage.mlflow.registry import Registry
 
 
 def open_registry(config: Config) -> Registry:

@@ -1,4 +1,4 @@
-"""A run of a deployment that is interrupted is scheduled again by itself, and any worker goes on with it."""
+"""Rescheduling of a deployment's interrupted run, so that any worker resumes it."""
 
 import os
 import signal
@@ -20,16 +20,16 @@ from prefect.exceptions import Abort, TerminationSignal
 from prefect.runtime import deployment, flow_run
 from prefect.states import AwaitingRetry
 
-from flows.session import StateFolderHeld
+from flows.runtime.session import StateFolderHeld
 from schemas.errors import Interrupted
 
 INTERRUPTIONS_ALIKE: Final = 3
-"""An interruption that is told in the same words so often, one after the other, is none that another try mends: the
-sentence of a training names the step that is saved."""
+"""Equal interruptions in a row after which another try is in vain; a training's message names the step that is saved,
+so that progress makes messages differ."""
 
 UNTIL_A_FOLDER_IS_FREE: Final = timedelta(hours=1)
-"""How long a run rests that finds its state folder held. Each try counts in the cap of infra/automations, and another
-run may hold it for a day of training."""
+"""Rest of a run whose state folder is held. Each try counts towards the limit in infra/automations, and another run may
+hold the folder for a day of training."""
 
 AWAITING: Final = "AwaitingRetry"
 
@@ -38,20 +38,20 @@ _ASKED_TO_END: Final = "the machine or the worker asked the run to end"
 
 @contextmanager
 def rescheduled(seconds: float) -> Iterator[None]:
-    """Schedule the run of a deployment again where the block is interrupted; without a deployment, do nothing.
+    """Reschedule the run of a deployment if the block is interrupted; without a deployment, do nothing.
 
-    So it is where another run holds the state folder: a run that was taken for lost may still be at work there.
+    So too where another run holds the state folder: a run that was taken for lost may still be at work there.
 
-    It belongs around all that the run holds: once the run is scheduled, another worker may start on it.
+    Put it around everything that the run holds: once the run is scheduled, another worker may start on it.
 
     Args:
-        seconds: How long after an interruption the run starts again: its machine may have announced its end, and must
-            be gone before its worker takes the run once more.
+        seconds: Delay after an interruption: a machine that announced its end must be gone before its worker takes the
+            run again.
 
     Raises:
         Interrupted: The run has no deployment, or was interrupted in vain too often: then it has failed.
         Abort: Prefect's own signal to leave a run whose state is set.
-        TerminationSignal: Somebody else has decided what comes of the run, such as who cancelled it.
+        TerminationSignal: Somebody else has set the run's state, such as by cancelling it.
     """
     if deployment.id is None:
         yield
@@ -70,7 +70,7 @@ def rescheduled(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _asked_once() -> Iterator[None]:
-    """Take the first SIGTERM only: the end of who sent it is another, which must not cut the saving short."""
+    """Handle the first SIGTERM only: the sender's own end sends another, which must not cut the saving short."""
     asked = signal.getsignal(signal.SIGTERM)
     if threading.current_thread() is not threading.main_thread() or not callable(asked):
         yield
@@ -102,7 +102,7 @@ def _reschedule(interruption: BaseException, why: str, later: timedelta, at_most
 
 
 def _times_alike(client: SyncPrefectClient, why: str) -> int:
-    """Count how often this run was scheduled again for this reason, and for no other in between."""
+    """Count how often, most recently, this run was rescheduled for this reason and no other."""
     states = sorted(client.read_flow_run_states(flow_run.id), key=lambda state: state.timestamp)
     reasons = [state.message for state in states if state.name == AWAITING]
     return len(list(takewhile(lambda reason: reason == why, reversed(reasons))))
@@ -110,13 +110,13 @@ def _times_alike(client: SyncPrefectClient, why: str) -> int:
 
 @contextmanager
 def _ended_with_supervisor() -> Iterator[None]:
-    """Take the end of whoever started this process as a SIGTERM, until there is nothing left to save.
+    """Treat the end of the parent process as a SIGTERM, until there is nothing left to save.
 
-    A worker that is asked to end kills what it has started. Where that is `prefect flow-run execute`, the run itself,
-    which is in a process group of its own, lives on and has time to save its work.
+    A worker that is asked to end kills its child processes. Where the child is `prefect flow-run execute`, the run
+    itself, in a process group of its own, lives on and has time to save its work.
     """
     left = threading.Event()
-    # Prefect starts runs with a pipe that nobody writes to; by hand, stdin is a terminal or a file.
+    # Prefect starts runs with a pipe that nothing writes to; by hand, stdin is a terminal or a file.
     kind = os.fstat(sys.__stdin__.fileno()).st_mode if sys.__stdin__ is not None else 0
     if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
         threading.Thread(target=_terminate_at_end_of_stdin, args=[left], daemon=True).start()
@@ -127,10 +127,10 @@ def _ended_with_supervisor() -> Iterator[None]:
 
 
 def _terminate_at_end_of_stdin(left: threading.Event) -> None:
-    # Not `sys.stdin`: a thread that waits in it holds a lock that the interpreter wants at its end.
+    # Not `sys.stdin`: a thread that reads from it holds a lock that the interpreter needs to exit.
     while os.read(0, 1024):
         pass
-    # Nobody reads what this process prints any more, and rich answers a broken pipe with the end of the process.
+    # Nothing reads this process's output any more, and rich exits the process on a broken pipe.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)

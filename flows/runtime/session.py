@@ -1,4 +1,4 @@
-"""One session of the pipeline in a state folder: it can be written, is ours alone, and holds Prefect and MLflow."""
+"""Session of the pipeline in a state folder: writable, exclusively locked, with Prefect and MLflow."""
 
 import json
 import os
@@ -10,9 +10,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from flows.prefect_connection import connected
-from flows.server import reachable, session_server, shown
-from schemas.config import Config, StateConfig
+from flows.runtime.prefect_client import connected
+from flows.runtime.prefect_server import reachable, session_server, shown
+from schemas.config.config import Config, StateConfig
 from schemas.errors import InputError, Interrupted, TucanoError
 
 BYTES_NEEDED = 1_000_000_000
@@ -38,12 +38,12 @@ def mirror_address(config: Config) -> str:
 
 
 def work_folder(config: Config, name: str) -> Path:
-    """Return the folder where a stage's child process works."""
+    """Return the folder in which a stage's child process works."""
     return config.state.root.resolve() / "work" / name
 
 
 def mlflow_store(state: StateConfig) -> tuple[str, Path | None]:
-    """Return the address of MLflow's store, and the folder of its artifacts; None: the server has its own."""
+    """Return the address of MLflow's store, and the folder of its artifacts; None where the server has its own."""
     if state.mlflow is not None and not state.mlflow.startswith("sqlite:///"):
         return state.mlflow, None
     file = Path(state.mlflow.removeprefix("sqlite:///")) if state.mlflow else state.root / "mlflow" / "mlflow.db"
@@ -58,12 +58,12 @@ def prefect_folder(root: Path) -> Path:
 
 @contextmanager
 def session(config: Config, *, bytes_needed: int, meanwhile: Callable[[], object] | None = None) -> Iterator[None]:
-    """Hold the state folder for one run and point Prefect at it.
+    """Lock the state folder for one run and point Prefect at it.
 
     Args:
-        config: Where the folder is.
-        bytes_needed: What its disk must have free.
-        meanwhile: What this process does while a server of the session's own starts.
+        config: The configuration with the state folder.
+        bytes_needed: Free disk space that the run needs.
+        meanwhile: Called while a server of the session's own starts.
 
     Raises:
         InputError: The folder cannot be written, its disk is nearly full, or another run holds it.
@@ -87,12 +87,12 @@ def session(config: Config, *, bytes_needed: int, meanwhile: Callable[[], object
 
 @contextmanager
 def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) -> Iterator[None]:
-    """Hold the state folder alone, for whoever works in it: a command, or a run of a deployment.
+    """Lock the state folder for a command or a run of a deployment.
 
     Args:
-        config: Where it is.
-        bytes_needed: What its disk must have free.
-        patience: Seconds for which another run that holds it is waited for.
+        config: The configuration with the state folder.
+        bytes_needed: Free disk space that the run needs.
+        patience: Seconds to wait for another run that holds it.
 
     Raises:
         InputError: It cannot be written, its disk is nearly full, or another run holds it.
@@ -131,7 +131,7 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Make Ctrl-C and SIGTERM one sentence; Prefect hands a SIGTERM on to the handler that it found."""
+    """Turn Ctrl-C and SIGTERM into one sentence; Prefect passes a SIGTERM on to the handler that it found."""
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield
@@ -151,20 +151,20 @@ def _prove_reachable(address: str) -> None:
             f"no Prefect server answers at PREFECT_API_URL={shown(address)}; start it, correct the address, or unset "
             "the variable to use a server of the run's own"
         )
-    # Its health is told to everybody; whether it takes our key is not.
+    # The health check needs no credentials, so it does not prove that our key is accepted.
     with connected(address) as client:
         client.read_flows(limit=1)
 
 
 def _without_heartbeats() -> AbstractContextManager[object]:
-    """Spare each flow the second that joining its heartbeat thread takes: a session's own server acts on none."""
+    """Save each flow the second of joining its heartbeat thread: a session's own server acts on no heartbeat."""
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
     return temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
 
 
 def _crash_abandoned_runs() -> None:
-    """Close what a killed command left running on the page; the lock says that nobody works on it."""
+    """Mark what a killed command left running as crashed on the page; the lock proves that nobody works on it."""
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType
     from prefect.client.schemas.objects import StateType
@@ -177,7 +177,7 @@ def _crash_abandoned_runs() -> None:
 
 
 def _drain_prefect() -> None:
-    """Send what Prefect still queues; at the interpreter's end it would try for a minute to reach an ended server."""
+    """Send what Prefect still queues; at exit the interpreter would try for a minute to reach a stopped server."""
     from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
 
@@ -203,16 +203,16 @@ def _prove_writable(root: Path) -> None:
 def configure_prefect(root: Path) -> None:
     """Set what Prefect reads from the environment; must run before Prefect is imported.
 
-    What the user's environment sets already stays: with PREFECT_API_URL, runs go to that server.
+    Variables that the user has set stay: with PREFECT_API_URL, runs go to that server.
     """
     home = prefect_folder(root).resolve()
     home.mkdir(parents=True, exist_ok=True)
     settings = {
         "PREFECT_HOME": str(home),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        # Nothing leaves the shop: Prefect's client would report its use, and say so on a terminal.
+        # No data leaves the machine: Prefect's client would report its use, and say so on a terminal.
         "DO_NOT_TRACK": "1",
-        # The terminal has our own lines, and no traceback for a user's mistake; the run's page has Prefect's.
+        # The terminal shows our own lines, and no traceback for a user's mistake; the run's page shows Prefect's.
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         "PREFECT_LOCAL_STORAGE_PATH": str(home / "storage"),
     }

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a command with one sentence and exit code 4, after it has cleaned up behind itself."""
+"""Ctrl-C and SIGTERM: end a command cleanly, with one sentence and exit code 4."""
 
 import signal
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ def interruptible(sentence: str) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM inside the block into `Interrupted`.
 
     Args:
-        sentence: What is told, such as what to do now.
+        sentence: The message, such as what to do now.
 
     Raises:
         Interrupted: One of them came.
@@ -28,10 +28,10 @@ def interruptible(sentence: str) -> Iterator[None]:
 
 @contextmanager
 def told_about_fresh(fresh: bool) -> Iterator[None]:
-    """Where a command that makes everything anew is interrupted, say that the same command would do so once more.
+    """Add to `Interrupted` the hint to drop --fresh, without which the same command would start all over again.
 
     Raises:
-        Interrupted: The block was.
+        Interrupted: The block was interrupted.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""One model's answers to the test split: drawn once for a model, test split and decoding, whoever compares them."""
+"""Answers of one model to the test split, drawn once per model, test split and decoding, and shared by comparisons."""
 
 import shutil
 from collections.abc import Mapping
@@ -9,56 +9,53 @@ from typing import Any, Final
 
 from prefect.runtime import flow_run
 
-from flows.session import work_folder
-from flows.stage import Stage, StageResult, config_digest, open_store, run_stage
-from schemas.artifact import ArtifactRecord
-from schemas.config import Config
-from schemas.endpoint_section import HOW_IT_IS_REACHED
-from schemas.evaluate_config import RivalConfig
+from flows.runtime.session import work_folder
+from flows.stages.runner import Stage, StageResult, config_digest, open_store, run_stage
+from flows.stages.stage_child import run_stage_child
+from schemas.artifact import ArtifactRecord, Origin
+from schemas.config.config import Config
+from schemas.config.endpoint import HOW_IT_IS_REACHED
+from schemas.config.evaluate import RivalConfig
 from schemas.progress import Progress
-from schemas.prompts import TEST_FILE
-from tasks.evaluate.answer import AnswerRequest
-from tasks.evaluate.answer_rival import answer_by_rival
-from tasks.evaluate.answers_file import read_answers
-from tasks.lineage.recorder import StageRun
-from tasks.policy.child import run_child
+from schemas.tables.prompts import TEST_FILE
+from tasks.evaluate.answers.answer import AnswerRequest
+from tasks.evaluate.answers.files import read_answers
+from tasks.evaluate.answers.rival import answer_by_rival
+from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.generate import StopReason
 
 STAGE: Final = "answer"
 RIVAL_STAGE: Final = "answer-rival"
-SOURCES: Final = (
-    # Module by module: drawn again, answers cost machine time, and give another artifact for their timing alone.
-    "schemas.documents",
-    "schemas.prompts",
-    "tasks.policy.adapters",
-    "tasks.policy.generate",
-    "tasks.policy.load",
-    "tasks.evaluate.answer",
-    "tasks.evaluate.answers_file",
-)
-RIVAL_SOURCES: Final = (
-    "schemas.documents",
-    "schemas.prompts",
-    "tasks.policy.endpoint",
-    "tasks.evaluate.answer_rival",
-    "tasks.evaluate.answers_file",
-)
-RIVAL_DECIDES_NOTHING: Final = HOW_IT_IS_REACHED | {"price_input", "price_output"}
-"""Settings of the rival that are in no key: with what it costs."""
+RIVAL_DECIDES_NOTHING: Final = HOW_IT_IS_REACHED | {"name", "price_input", "price_output"}
+"""Settings of a rival that are in no key: these, its name and its prices."""
 
 
 @dataclass(frozen=True)
 class Answering:
-    """A model that answers."""
+    """A model that answers the test split."""
 
     name: str
-    """What it is called: `base`, `tuned`, `tuned-seed123` or `champion`; it is in no key."""
+    """Its name: `base`, `tuned`, `tuned-seed123` or `champion`; in no key."""
     base: ArtifactRecord
     """The base model."""
     policy: ArtifactRecord | None
-    """The policy that was trained on it; None where the base itself answers."""
-    load_in_4bit: bool
-    """Whether the base's weights are quantized, as they were in the policy's training."""
+    """The policy trained on the base; None where the base itself answers."""
+    merged: ArtifactRecord | None = None
+    """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
+    load_in_4bit: bool = False
+    """Whether the base's weights are quantized, as in the policy's training; what is served is not."""
+
+    @property
+    def weights(self) -> dict[str, ArtifactRecord]:
+        """The artifacts whose weights answer, by role."""
+        if self.merged is not None:
+            return {"merged": self.merged}
+        return {"base": self.base} | self.trained
+
+    @property
+    def trained(self) -> dict[str, ArtifactRecord]:
+        """The policy by its role; empty where the base itself answers."""
+        return {"policy": self.policy} if self.policy is not None else {}
 
 
 def answer(
@@ -70,11 +67,11 @@ def answer(
     *,
     fresh: bool = False,
 ) -> StageResult:
-    """Let a model answer the test split, in a child process; where it did so before, with this decoding, take that.
+    """Let a model answer the test split in a child process, or reuse its answers with this decoding.
 
-    Dataset and plan let it start and are recorded, but only the test split decides the answers.
+    The dataset and the plan allow the start and are recorded, but only the test split decides the answers.
     """
-    inputs = {"base": who.base} | ({"policy": who.policy} if who.policy else {})
+    inputs = who.weights
     digest = config_digest(
         dataset.record.files[TEST_FILE],
         config.seed,
@@ -85,11 +82,11 @@ def answer(
         who.load_in_4bit,
     )
 
-    def work(output: Path, progress: Progress, _: StageRun) -> None:
+    def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         store = open_store(config)
         request = AnswerRequest(
-            base=store.path(who.base.sha256),
-            policy=store.path(who.policy.sha256) if who.policy else None,
+            base=store.path((who.merged or who.base).sha256),
+            policy=store.path(who.policy.sha256) if who.policy and not who.merged else None,
             load_in_4bit=who.load_in_4bit,
             dataset=dataset.path,
             temperature=config.evaluate.temperature,
@@ -100,17 +97,27 @@ def answer(
             work=folder,
             output=output,
         )
-        run_child("tasks.evaluate.answer", request, folder, interpreter=config.train.interpreter, progress=progress)
+        return run_stage_child(
+            config,
+            stage,
+            "tasks.evaluate.answers.answer",
+            request,
+            folder,
+            reads=[*inputs.values(), dataset.record],
+            output=output,
+            progress=progress,
+            fresh=fresh,
+        )
 
     stage = Stage(
         name=f"{STAGE}-{who.name}",
-        # A model's answers are the same whatever part it plays.
+        # A model's answers are the same whatever its role in the comparison.
         identity=STAGE,
         kind="answers",
-        sources=SOURCES,
+        sources=("tasks.evaluate.answers.answer",),
         config_digest=digest,
         inputs=inputs,
-        permits={"dataset": dataset.record, "plan": plan.record},
+        permits=who.trained | {"dataset": dataset.record, "plan": plan.record},
         work=work,
         summary=_figures,
     )
@@ -127,9 +134,9 @@ def answer_rival(
     *,
     fresh: bool = False,
 ) -> StageResult:
-    """Let the model at an endpoint answer the test split; where it did so before, with this decoding, take that.
+    """Let the model at an endpoint answer the test split, or reuse its answers with this decoding.
 
-    It is asked from this process: an endpoint needs no torch.
+    It is called from this process: an endpoint needs no torch.
     """
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
@@ -146,9 +153,10 @@ def answer_rival(
         )
 
     stage = Stage(
-        name=RIVAL_STAGE,
+        name=f"{RIVAL_STAGE}-{rival.name}",
+        identity=RIVAL_STAGE,
         kind="answers",
-        sources=RIVAL_SOURCES,
+        sources=("tasks.evaluate.answers.rival",),
         config_digest=config_digest(
             dataset.record.files[TEST_FILE],
             config.seed,
@@ -167,7 +175,7 @@ def answer_rival(
 
 
 def _run(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> StageResult:
-    """Make the answers, and only then, when they are kept, remove what they were made of."""
+    """Make the answers; once they are kept, remove the finished batches."""
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
     kept = _work_folder(config, stage, fresh=False)
     for folder in kept.parent.glob(f"{kept.name}*"):
@@ -176,7 +184,7 @@ def _run(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> Sta
 
 
 def _work_folder(config: Config, stage: Stage, *, fresh: bool) -> Path:
-    """Return where finished batches are kept: by the stage's key, and for a run that makes all anew its own."""
+    """Return the folder of finished batches: one per stage key, and with `fresh` one per run."""
     name = f"{STAGE}-{stage.key[:16]}"
     return work_folder(config, f"{name}-{flow_run.root_flow_run_id}" if fresh else name)
 

@@ -1,4 +1,4 @@
-"""The audit flow: rewards against scores, and the gate that training cannot pass by accident."""
+"""Flow `audit`: compare rewards with people's scores, and open or close the gate before training."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,21 +7,21 @@ from typing import Any
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
-from flows.pages import linked_to_mlflow
-from flows.past_audits import past_audits
-from flows.scores import drawn_sheet
-from flows.session import artifacts_folder
-from flows.stage import Stage, StageResult, config_digest, run_stage
+from flows.runtime.links import linked_to_mlflow
+from flows.runtime.session import artifacts_folder
+from flows.stages.past_audits import past_audits
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.scores import drawn_sheets
 from schemas.audit_record import AuditRecord, read_audit_record
-from schemas.config import Config
+from schemas.config.config import Config
 from schemas.errors import GateRefused, Interrupted
 from schemas.faults import first_few
 from schemas.progress import Progress
 from tasks.audit import stage as audit_stage
 from tasks.audit.report import REPORT_PAGE
 from tasks.audit.stage import REPORT_FILE, AuditFiles
-from tasks.lineage.recorder import StageRun
-from tasks.lineage.source import file_digests
+from tasks.lineage.mlflow.recorder import StageRun
+from tasks.lineage.store.source import file_digests
 
 REPORTS = (REPORT_PAGE, REPORT_FILE)
 
@@ -45,7 +45,7 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
     stage = Stage(
         name="audit",
         kind="audit",
-        sources=("schemas", "tasks.commerce", "tasks.audit", "data/lexicons", "data/wordings"),
+        sources=("tasks.audit.stage",),
         config_digest=config_digest(
             config.audit.thresholds(),
             config.audit.raters,
@@ -56,7 +56,7 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
         ),
         inputs={},
         work=work,
-        permits={"sheet": drawn} if (drawn := drawn_sheet(config, files)) else {},
+        permits=drawn_sheets(config, files),
         summary=_figures,
         reports=REPORTS,
     )

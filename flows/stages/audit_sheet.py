@@ -1,6 +1,5 @@
-"""The sheet flow: completions of the base policy, drawn for people to score."""
+"""Flow `sheet`: completions of the base policy, drawn for people to score."""
 
-import math
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,47 +7,55 @@ from typing import Any
 
 from prefect import flow
 
-from flows.session import work_folder
-from flows.stage import Stage, StageResult, config_digest, run_stage
-from schemas.config import Config
+from flows.runtime.session import work_folder
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.stage_child import run_stage_child
+from schemas.artifact import Origin
+from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.progress import Progress
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.new_sheet import make_sheet
 from tasks.audit.rollouts import RolloutRequest
 from tasks.audit.sheet import read_rows
 from tasks.audit.stage import files_of
-from tasks.lineage.recorder import StageRun
-from tasks.policy.child import run_child
-
-SCORES_A_PROMPT = 2
-"""Scores on a sheet for each prompt that is answered: the other answers leave a choice, and many are alike."""
+from tasks.lineage.mlflow.recorder import StageRun
 
 
 @flow(name="sheet", flow_run_name="sheet-seed{config.seed}", validate_parameters=False)
 def sheet(
-    config: Config, pipeline_run: str, prompts: StageResult, dataset: StageResult, base: StageResult
+    config: Config,
+    pipeline_run: str,
+    prompts: StageResult,
+    dataset: StageResult,
+    base: StageResult,
+    tasks: tuple[TaskName, ...] = TASK_NAMES,
 ) -> StageResult:
-    """Make a sheet of the base policy's completions; never afresh, for somebody may be scoring it."""
+    """Make a sheet of the base policy's completions of some tasks; never afresh, for somebody may be scoring it."""
 
-    def work(output: Path, progress: Progress, _: StageRun) -> None:
+    def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         files = files_of(output)
         shutil.copytree(prompts.path / "store", files.store, copy_function=shutil.copyfile)
         request = RolloutRequest(
             base=base.path,
             load_in_4bit=config.train.load_in_4bit,
             dataset=dataset.path,
-            prompts_per_task=math.ceil(config.audit.scores_per_task / SCORES_A_PROMPT),
+            tasks=tasks,
+            prompts_per_task=config.audit.prompts_per_task,
             completions_per_prompt=config.audit.completions_per_prompt,
             max_tokens=config.train.max_completion_tokens,
             batch_size=config.evaluate.batch_size,
             seed=config.seed,
             output=files.rollouts,
         )
-        run_child(
+        origin = run_stage_child(
+            config,
+            stage,
             "tasks.audit.rollouts",
             request,
             work_folder(config, "sheet"),
-            interpreter=config.train.interpreter,
+            reads=[base.record, dataset.record],
+            output=output,
             progress=progress,
         )
         sample = make_sheet(
@@ -67,14 +74,16 @@ def sheet(
                 f"the base policy gave too few different completions for a sheet: {', '.join(few)}, and {needed} are "
                 "needed; ask for more of each prompt with --set audit.completions_per_prompt=N"
             )
+        return origin
 
     stage = Stage(
         name="sheet",
         kind="sheet",
-        sources=("schemas", "tasks.commerce", "tasks.policy", "tasks.audit", "data/lexicons", "data/wordings"),
+        sources=("tasks.audit.rollouts", "tasks.audit.new_sheet"),
         config_digest=config_digest(
             config.seed,
             config.rewards.spec,
+            tasks,
             config.audit.scores_per_task,
             config.audit.completions_per_prompt,
             config.train.load_in_4bit,

@@ -1,4 +1,4 @@
-"""Several trainings at once: mapped by Prefect, limited in number, and ended together."""
+"""Concurrent trainings: mapped by Prefect, limited in number, and ended together."""
 
 import subprocess
 import threading
@@ -24,12 +24,12 @@ SECONDS_OF_A_WAIT = 1.0
 class Trainings:
     """Trainings that each have a thread and a child process.
 
-    Signals reach the main thread only, and a thread that waits for its child hears of nothing else; so whoever waits
-    in the main thread ends the children.
+    Signals reach the main thread only, and a thread that waits for its child receives nothing else; so the main thread,
+    which waits too, ends the children.
     """
 
     def __init__(self, at_once: int) -> None:
-        """Allow so many children at once, 1 or more, whoever starts them."""
+        """Allow so many children at once, 1 or more, whichever thread starts them."""
         self._at_once = at_once
         self._slots = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
@@ -37,10 +37,10 @@ class Trainings:
         self._ended = False
 
     def map(self, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
-        """Do each work in a Prefect task of its name; what is mapped may map in its turn.
+        """Do each work in a Prefect task of its name; mapped work may map in turn.
 
-        All come to their end before a failure is raised, an interruption first, otherwise in the order of the works:
-        what one training did is kept though another failed.
+        All end before a failure is raised, an interruption first, otherwise in the order of the works: one training's
+        results are kept though another failed.
         """
         with ThreadPoolTaskRunner[Any](max_workers=self._at_once) as runner:
             guarded = [self._unless_ended(work) for work in works.values()]
@@ -53,17 +53,17 @@ class Trainings:
                 raise
             return _results(dict(zip(works, futures, strict=True)))
 
-    def run_child(self, module: str, request: BaseModel, folder: Path, **named: Any) -> None:
-        """Run a child once there is room for it, as `tasks.policy.child.run_child` does.
+    def run_child(self, module: str, request: BaseModel, folder: Path, **named: Any) -> str | None:
+        """Run a child once there is room for it, and return its device, as `tasks.policy.child.run_child` does.
 
         Raises:
             TucanoError: The child failed, was killed, or all were ended.
         """
         with self._slots:
             try:
-                run_child(module, request, folder, started=self._add, **named)
+                return run_child(module, request, folder, started=self._add, **named)
             except Interrupted:
-                # The machine is wanted elsewhere: whoever waits for room does not begin on it.
+                # The machine is wanted elsewhere: a child that waits for room does not start.
                 self._ended = True
                 raise
 
@@ -86,7 +86,7 @@ class Trainings:
     def _end(self) -> None:
         with self._lock:
             self._ended = True
-        # All are asked before any is waited for: each has the same short time to save what it did.
+        # All are signalled before any is waited for: each has the same short time to save its work.
         for child in self._children:
             ask_to_end(child)
         deadline = time.monotonic() + SECONDS_TO_END
@@ -95,7 +95,7 @@ class Trainings:
 
 
 def _results(futures: Mapping[str, PrefectFuture[Any]]) -> dict[str, Any]:
-    """Return what all gave, or raise: an interruption before any failure, for what was interrupted can go on."""
+    """Return all results, or raise: an interruption before any failure, for interrupted work can resume."""
     results, failures = {}, []
     for name, future in futures.items():
         try:
@@ -108,7 +108,7 @@ def _results(futures: Mapping[str, PrefectFuture[Any]]) -> dict[str, Any]:
 
 
 def _wait_for(future: PrefectFuture[Any]) -> None:
-    """Wait in short stretches: a signal that another thread was handed wakes nobody who waits without an end."""
+    """Wait in short intervals: a signal that arrives in another thread does not wake a wait without a timeout."""
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
     while not done.wait(SECONDS_OF_A_WAIT):

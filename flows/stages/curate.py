@@ -1,4 +1,4 @@
-"""The curate flow: prompts validated and split into one immutable dataset."""
+"""Flow `curate`: prompts validated and split into one immutable dataset."""
 
 import json
 from collections.abc import Mapping
@@ -7,16 +7,18 @@ from typing import Any
 
 from prefect import flow
 
-from flows.shard_runners import map_shards
-from flows.stage import Stage, StageResult, config_digest, run_stage
-from schemas.config import Config, PolicyConfig
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.shard_runners import map_shards
+from schemas.config.config import Config
+from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
 from tasks.curate import stage as curate_stage
-from tasks.lineage.recorder import StageRun
-from tasks.lineage.source import file_digests
+from tasks.lineage.mlflow.recorder import StageRun
+from tasks.lineage.store.source import file_digests
+from tasks.policy.published import given_template
 
 TOKENIZER_FILES = {".json", ".txt", ".jinja", ".model"}
-"""What a model's folder has beside its weights."""
+"""Suffixes of a model folder's files other than weights."""
 
 
 @flow(name="curate", flow_run_name="curate-seed{config.seed}", validate_parameters=False)
@@ -29,15 +31,7 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
     stage = Stage(
         name="curate",
         kind="dataset",
-        sources=(
-            "schemas",
-            "tasks.curate",
-            "tasks.policy.length",
-            "tasks.policy.generate",
-            "tasks.policy.stand_in",
-            "tasks/policy/chat_template.jinja",
-            "constraints/laptop.txt",
-        ),
+        sources=("tasks.curate.stage",),
         config_digest=config_digest(_what_decides(config)),
         inputs={"prompts": prompts.record},
         work=work,
@@ -48,7 +42,7 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
 
 
 def _what_decides(config: Config) -> dict[str, Any]:
-    """Return what decides the dataset: of general instructions the content, of the workers nothing."""
+    """Return the settings that decide the dataset: general instructions by content; workers not at all."""
     workers = {"runner", "workers", "dask_address", "shard_rows"}
     values = config.curate.model_dump(mode="json", exclude={*workers, "general"})
     if config.curate.general is not None:
@@ -58,11 +52,12 @@ def _what_decides(config: Config) -> dict[str, Any]:
 
 
 def _tokenizer(policy: PolicyConfig) -> object:
-    """Name what prompts are measured with: of a folder the content, of a hub the name."""
+    """Identify the tokenizer that measures prompts: a folder by content, a hub's model by name and revision."""
     if policy.stand_in:
         return None
     files = [file for file in sorted(Path(policy.name).glob("*")) if file.suffix in TOKENIZER_FILES]
-    return file_digests(files) if files else policy.name
+    where: object = file_digests(files) if files else [policy.name, policy.revision]
+    return [where, given_template(policy), policy.chat_template_kwargs]
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The evaluate flow: base, challengers, champion and rival on the test split, which nothing before it has read."""
+"""Flow `evaluate`: base, challengers, champion and rivals on the test split, which no earlier stage reads."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -8,36 +8,44 @@ from typing import Any
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
-from flows.answers import Answering, answer, answer_rival
-from flows.champion import Champion, champion_for
-from flows.console import say
-from flows.pages import linked_to_mlflow
-from flows.session import mlflow_store, work_folder
-from flows.stage import Stage, StageResult, config_digest, open_store, run_stage
-from flows.train import best_seed
-from schemas.config import Config
-from schemas.endpoint_section import HOW_IT_IS_REACHED
-from schemas.evaluate_config import JudgeConfig
+from flows.runtime.console import say
+from flows.runtime.links import linked_to_mlflow
+from flows.runtime.session import mlflow_store, work_folder
+from flows.stages.answers import Answering, answer, answer_rival
+from flows.stages.base import published
+from flows.stages.champion import Champion, champion_for
+from flows.stages.merge import merge
+from flows.stages.runner import Stage, StageResult, config_digest, open_store, run_stage
+from flows.stages.train import best_seed
+from schemas.artifact import ArtifactRecord
+from schemas.config.config import Config
+from schemas.config.endpoint import HOW_IT_IS_REACHED
+from schemas.config.evaluate import JudgeConfig
 from schemas.progress import Progress
-from schemas.prompts import TEST_FILE
-from tasks.commerce.registry import reward_version
+from schemas.tables.prompts import TEST_FILE
+from tasks.commerce.registry import joint_version
 from tasks.evaluate import stage as evaluate_stage
-from tasks.evaluate.background import AnsweredPrompt, Background, LearningCurve
+from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import REPORT_FILE, read_report
-from tasks.evaluate.judge import JudgeReport, judge_insights
+from tasks.evaluate.judge.insights import JudgeReport, judge_insights
+from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
-from tasks.evaluate.report import REPORT_PAGE
-from tasks.evaluate.report_metrics import metrics_of_report
-from tasks.evaluate.report_text import REPORT_TEXT
-from tasks.evaluate.stage import BASE, CHAMPION, RIVAL
-from tasks.evaluate.wording import interval, signed
-from tasks.lineage.judging import Judgement, record_judgements
-from tasks.lineage.recorder import StageRun
+from tasks.evaluate.report.background import Background, LearningCurve
+from tasks.evaluate.report.metrics import metrics_of_report
+from tasks.evaluate.report.page import REPORT_PAGE
+from tasks.evaluate.report.text import REPORT_TEXT
+from tasks.evaluate.stage import BASE, CHAMPION, PUBLISHED, TUNED, TUNED_NF4, Shown
+from tasks.lineage.mlflow.judging import Judgement, record_judgements
+from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.endpoint import EndpointError
 from tasks.train.summaries import read_summary
 
 STAGE = "evaluate"
-SOURCES = ("schemas", "tasks.commerce", "tasks.evaluate", "data/lexicons", "data/wordings")
+AS_SERVED = (
+    "Base, tuned and champion answered with the weights that are served, or would be: not quantized, and an adapter "
+    "for all tasks merged into its base."
+)
+BESIDE_NF4 = "its own adapter beside the NF4 base that it was trained on, which is not what is served"
 
 
 @flow(name=STAGE, flow_run_name="evaluate-seed{config.seed}", validate_parameters=False)
@@ -55,25 +63,50 @@ def evaluate(
     """Plan, answer, score and compare, and write the report; return the stages, of which `evaluate` is the last.
 
     All policies, by training seed, are compared with the base; the one that may be promoted with the champion too.
+    These answer as they are or would be served, on weights that are not quantized: a policy merged into its base, or
+    beside it where each task has an adapter of its own. What decides nothing answers too: after a training on an NF4
+    base the policy that may be promoted beside that base; where a named model had a warm start, that model before it;
+    and the rivals.
     """
     chosen, judge = best_seed(policies), config.evaluate.judge
     champion = champion_for(config, policies[chosen].record) if config.evaluate.against_champion else None
     plan = _plan(config, pipeline_run, dataset, base, policies, champion)
-    names = {seed: "tuned" if len(policies) == 1 else f"tuned-seed{seed}" for seed in policies}
-    four_bit = config.train.load_in_4bit
-    answering = [Answering(BASE, base.record, None, four_bit)]
-    answering += [Answering(names[seed], base.record, each.record, four_bit) for seed, each in policies.items()]
+    names = {seed: TUNED if len(policies) == 1 else f"{TUNED}-seed{seed}" for seed in policies}
+    merged: dict[str, StageResult] = {}
+
+    def as_served(name: str, trained_on: ArtifactRecord, policy: ArtifactRecord) -> Answering:
+        stage_name = f"merge-{name}"
+        made = merge(config, pipeline_run, trained_on, policy, dataset, name=stage_name, fresh=fresh)
+        if made is not None:
+            merged[stage_name] = made
+        return Answering(name, trained_on, policy, made.record if made else None)
+
+    answering = [Answering(BASE, base.record, None)]
+    answering += [as_served(names[seed], base.record, each.record) for seed, each in policies.items()]
     if champion is not None:
-        answering.append(Answering(CHAMPION, champion.base, champion.policy, champion.load_in_4bit))
+        answering.append(as_served(CHAMPION, champion.base, champion.policy))
+    if config.train.load_in_4bit:
+        answering.append(Answering(TUNED_NF4, base.record, policies[chosen].record, load_in_4bit=True))
+    before = published(config, pipeline_run, dataset, base, fresh=fresh)
+    if before is not None:
+        answering.append(Answering(PUBLISHED, before.record, None))
     answers = {who.name: answer(config, pipeline_run, dataset, plan, who, fresh=fresh) for who in answering}
-    if config.evaluate.rival is not None:
+    for rival in config.evaluate.rivals:
         try:
-            answers[RIVAL] = answer_rival(config, pipeline_run, dataset, plan, config.evaluate.rival, fresh=fresh)
+            answers[f"rival-{rival.name}"] = answer_rival(config, pipeline_run, dataset, plan, rival, fresh=fresh)
         except EndpointError as error:
-            # It decides nothing, so it stops nothing either; what it answered is kept for the next run.
+            # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
             say(f"evaluate: warning: {error}; the evaluation goes on without it")
+    rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
+    ours = {PUBLISHED: "the model as it is published, before its warm start", TUNED_NF4: BESIDE_NF4}
+    others = [Shown(name, answers[name].path, what) for name, what in ours.items() if name in answers]
+    others += [
+        Shown(rival.name, answers[f"rival-{rival.name}"].path, f"{rival.model} at an endpoint", rival)
+        for rival in rivals
+    ]
     models = {BASE: base.record, **{f"policy-{names[seed]}": each.record for seed, each in policies.items()}}
     models |= {CHAMPION: champion.policy} if champion else {}
+    models |= {PUBLISHED: before.record} if before else {}
     inputs = {
         "prompts": prompts.record,
         "dataset": dataset.record,
@@ -81,6 +114,7 @@ def evaluate(
         "plan": plan.record,
         **models,
     }
+    inputs |= {name: each.record for name, each in merged.items()}
     inputs |= {f"answers-{name}": each.record for name, each in answers.items()}
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
@@ -94,14 +128,17 @@ def evaluate(
             store=prompts.path / "store",
             base=answers[BASE].path,
             tuned={seed: answers[names[seed]].path for seed in policies},
-            others={name: answers[name].path for name in (CHAMPION, RIVAL) if name in answers},
+            champion=answers[CHAMPION].path if champion else None,
+            others=others,
             chosen_seed=chosen,
             known=Background(
                 learning_curves={seed: _learning_curve(policy.path) for seed, policy in policies.items()},
                 identities={role: record.sha256 for role, record in inputs.items()} | {"code": stage.code_version},
                 champion_name=champion.policy.sha256[:12] if champion else "",
                 looks=looks,
+                weights=AS_SERVED,
             ),
+            prices=config.workers.prices,
             judge=partial(_judge, config, judge, audit, mlflow_run, progress) if judge else None,
             progress=progress,
             output=output,
@@ -111,14 +148,20 @@ def evaluate(
     stage = Stage(
         name=STAGE,
         kind="evaluation",
-        sources=SOURCES,
+        # This flow too: it writes sentences of the report.
+        sources=("flows.stages.evaluate",),
         config_digest=config_digest(
             config.seed,
             config.evaluate.model_dump(
                 mode="json",
-                exclude={"against_champion": True, "judge": set(HOW_IT_IS_REACHED), "rival": set(HOW_IT_IS_REACHED)},
+                exclude={
+                    "against_champion": True,
+                    "judge": set(HOW_IT_IS_REACHED),
+                    "rivals": {"__all__": set(HOW_IT_IS_REACHED)},
+                },
             ),
             config.rewards.spec,
+            {device: price.model_dump() for device, price in config.workers.prices.items()},
         ),
         inputs=inputs,
         work=work,
@@ -134,6 +177,8 @@ def evaluate(
     )
     return {
         "plan": plan,
+        **merged,
+        **({PUBLISHED: before} if before else {}),
         **{f"answer-{name}": each for name, each in answers.items()},
         STAGE: result,
     }
@@ -147,7 +192,7 @@ def _plan(
     policies: Mapping[int, StageResult],
     champion: Champion | None,
 ) -> StageResult:
-    """Write down what will count, before any answer to the test split is drawn; the same plan keeps its time."""
+    """Write the plan of the evaluation before any test answer is drawn; an equal plan keeps its time."""
     plan = EvaluationPlan(
         margin=config.evaluate.margin,
         resamples=config.evaluate.resamples,
@@ -156,7 +201,7 @@ def _plan(
         samples=config.evaluate.samples,
         max_tokens=config.train.max_completion_tokens,
         spec=config.rewards.spec,
-        reward_version=reward_version(),
+        reward_version=joint_version(),
         test_split=dataset.record.files[TEST_FILE],
         base=base.record.sha256,
         challengers={seed: policy.record.sha256 for seed, policy in policies.items()},
@@ -189,7 +234,7 @@ def _judge(
     progress: Progress,
     answers: Sequence[AnsweredPrompt],
 ) -> JudgeReport | None:
-    """Let the judge compare; it decides nothing, so that one that cannot be asked stops nothing either."""
+    """Let the judge compare; it decides nothing, so an unreachable judge stops nothing."""
 
     def record(name: str, judgements: Sequence[Judgement]) -> None:
         uri, _ = mlflow_store(config.state)

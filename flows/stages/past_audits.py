@@ -1,4 +1,4 @@
-"""The audits that a state folder keeps, for the history in the next one's report."""
+"""Audits in a state folder, for the history in the next report."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from schemas.audit_record import read_audit_record
 from schemas.errors import InputError
 from tasks.audit.report import PastAudit
-from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactStore
 
 
 def past_audits(artifacts: Path) -> tuple[PastAudit, ...]:
@@ -14,7 +14,7 @@ def past_audits(artifacts: Path) -> tuple[PastAudit, ...]:
     store = ArtifactStore(artifacts)
     audits: list[PastAudit] = []
     for record in store.records("audit"):
-        # An audit of another time, whose record says something else, cannot be compared; it must not forbid this one.
+        # An audit of an older format cannot be compared; it must not prevent this one.
         with suppress(InputError):
             audits.append(PastAudit(record.created_at, read_audit_record(store.path(record.sha256))))
     return tuple(audits)

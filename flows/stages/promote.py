@@ -1,6 +1,7 @@
-"""The promote flow: every policy is registered with its card; the alias moves only if the gate or a person says so."""
+"""Flow `promote`: register every policy with its card; move the alias only on the gate's or a person's decision."""
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,24 +9,24 @@ from typing import Any
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
-from flows.console import say
-from flows.pages import linked_to_mlflow
-from flows.registry import open_registry
-from flows.session import work_folder
-from flows.stage import Stage, StageResult, config_digest, run_stage
-from schemas.config import Config, PolicyConfig
+from flows.runtime.console import say
+from flows.runtime.links import linked_to_mlflow
+from flows.runtime.registry import open_registry
+from flows.stages.merge import merge
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from schemas.config.config import Config
+from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
 from tasks.evaluate.compare import read_report
-from tasks.evaluate.model_card import CardFacts, model_card
-from tasks.evaluate.report_metrics import metrics_of_report
-from tasks.evaluate.report_text import REPORT_TEXT
-from tasks.lineage.models import DECISION_FILE
-from tasks.lineage.recorder import StageRun
-from tasks.lineage.registry import PolicyVersion
-from tasks.policy.adapters import ADAPTER_FOLDER
-from tasks.policy.child import run_child
-from tasks.policy.merge import MergeCheck
-from tasks.policy.merge_child import MergeRequest
+from tasks.evaluate.report.metrics import metrics_of_report
+from tasks.evaluate.report.model_card import CardFacts, model_card
+from tasks.evaluate.report.text import REPORT_TEXT
+from tasks.lineage.graph.models import DECISION_FILE
+from tasks.lineage.mlflow.recorder import StageRun
+from tasks.lineage.mlflow.registry import PolicyVersion
+from tasks.policy.merge import MERGED_FOLDER, MergeCheck
+from tasks.policy.merge_child import CHECK_FILE, read_check
+from tasks.train.sft.warm_start import PUBLISHED_FILE
 from tasks.train.summaries import read_summary
 
 CARD_FILE = "README.md"
@@ -55,16 +56,21 @@ def promote(
         policy: The trained policy.
         evaluation: What was found of it.
         base: The base that it was trained on.
-        dataset: The dataset, whose validation prompts the merged model is checked on.
+        dataset: The dataset, whose validation prompts a model that is still to be merged is checked on.
         by_hand: A person asks for this version: it is promoted also where its policy was before.
         forced: A person's reason to promote it though the gate said no; None: the gate's word counts.
         fresh: Make everything again.
     """
     inputs = {"policy": policy, "evaluation": evaluation, "base": base, "dataset": dataset}
+    report = read_report(evaluation.path)
+    verdict = report["gate"]["verdict"]
+    # Never made again here: the model that answered the test is the one that is served.
+    promoted = verdict == "promote" or forced is not None
+    merged = merge(config, pipeline_run, base.record, policy.record, dataset) if promoted else None
+    if merged is not None:
+        inputs["merged"] = merged
 
-    def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
-        report = read_report(evaluation.path)
-        verdict = report["gate"]["verdict"]
+    def work(output: Path, _: Progress, mlflow_run: StageRun) -> None:
         registry = open_registry(config)
         before = registry.holder(config.promote.model_name, config.promote.alias)
         registered = registry.register(
@@ -77,8 +83,9 @@ def promote(
             base_model=_hub_name(config.policy),
             load_in_4bit=config.train.load_in_4bit,
         )
-        promoted = verdict == "promote" or forced is not None
-        merged = _merge(config, policy.path, base.path, dataset.path, output, progress) if promoted else None
+        check = read_check(merged.path) if merged is not None else None
+        if merged is not None:
+            shutil.copytree(merged.path, output / MERGED_FOLDER, ignore=shutil.ignore_patterns(CHECK_FILE))
         decision = {
             "model": config.promote.model_name,
             "version": registered.version,
@@ -87,24 +94,17 @@ def promote(
             "reasons": report["gate"]["reasons"],
             "version_before": before.version if before else None,
             "forced": forced,
-            "merged": merged.model_dump() if merged else None,
+            "merged": check.model_dump() if check else None,
         }
-        facts = _facts(decision, report, registered, merged, inputs)
+        facts = _facts(decision, report, registered, check, inputs)
         (output / CARD_FILE).write_text(model_card(facts), encoding="utf-8")
         (output / DECISION_FILE).write_text(json.dumps(decision, indent=1, ensure_ascii=False), encoding="utf-8")
 
     stage = Stage(
         name="promote",
         kind="promotion",
-        sources=(
-            "schemas",
-            "flows/promote.py",
-            "tasks.lineage.registry",
-            "tasks.policy",
-            "tasks.evaluate.model_card",
-            "tasks.evaluate.markdown",
-            "tasks.evaluate.report_metrics",
-        ),
+        # This flow too: it writes the decision and the card.
+        sources=("flows.stages.promote", "tasks.lineage.mlflow.registry"),
         config_digest=config_digest(config.promote.model_dump(mode="json"), forced),
         inputs={role: result.record for role, result in inputs.items()},
         work=work,
@@ -113,7 +113,7 @@ def promote(
     )
     result = run_stage(stage, config, pipeline_run, fresh=fresh)
     if result.reused and not _is_registered(config, result, policy, evaluation):
-        # The registry was lost or emptied since: what was decided has to be registered again.
+        # The registry was lost or emptied since: the decision has to be registered again.
         result = run_stage(stage, config, pipeline_run, fresh=True)
     told = _carry_out(config, result, by_hand=by_hand)
     say(told)
@@ -126,7 +126,7 @@ def promote(
 
 
 def read_decision(folder: Path) -> Mapping[str, Any]:
-    """Read what was decided: the model's version, the verdict and its reasons."""
+    """Read the decision: the model's version, the verdict and its reasons."""
     decision: Mapping[str, Any] = json.loads((folder / DECISION_FILE).read_text(encoding="utf-8"))
     return decision
 
@@ -138,7 +138,7 @@ def _is_registered(config: Config, result: StageResult, policy: StageResult, eva
 
 
 def _carry_out(config: Config, result: StageResult, *, by_hand: bool) -> str:
-    """Move the alias where that is due, and say in a sentence where it is now."""
+    """Move the alias where that is due, and return a sentence that says where it is now."""
     decision, names = read_decision(result.path), config.promote
     registry = open_registry(config)
     version = registry.version(names.model_name, decision["version"])
@@ -166,9 +166,9 @@ def _carry_out(config: Config, result: StageResult, *, by_hand: bool) -> str:
 def _why_not(
     version: PolicyVersion, champion: PolicyVersion | None, versions: Sequence[PolicyVersion], alias: str
 ) -> str | None:
-    """Say why the gate's word for a version is not, or no more, carried out; None where it is.
+    """Explain why the gate's decision for a version is not, or no longer, carried out; None where it is.
 
-    What became of a policy counts for each version of it: evaluated anew, it is no other policy.
+    A policy's history counts for each of its versions: evaluated again, it is the same policy.
     """
     again = f"; promote it again with `tucano promote {version.version}`"
     of_policy = [known for known in versions if known.policy == version.policy]
@@ -188,38 +188,32 @@ def _why_not(
 
 
 def _promoted_after(moment: str, versions: Sequence[PolicyVersion]) -> PolicyVersion | None:
-    """Return the version that was promoted last, if that was later; the alias itself may be gone since."""
+    """Return the version promoted last, if later than the moment; the alias itself may be gone since."""
     later = [known for known in versions if known.rolled_back_at is None and (known.promoted_at or "") > moment]
     return max(later, key=lambda known: known.promoted_at or "", default=None)
 
 
-def _merge(
-    config: Config, policy: Path, base: Path, dataset: Path, output: Path, progress: Progress
-) -> MergeCheck | None:
-    """Write the merged model; None where each task has an adapter of its own: six copies of a base fit on no disk."""
-    adapter = policy / ADAPTER_FOLDER
-    if not adapter.is_dir():
-        return None
-    folder = work_folder(config, "promote")
-    check = folder / "merge.json"
-    request = MergeRequest(base=base, adapter=adapter, dataset=dataset, output=output, check=check)
-    run_child("tasks.policy.merge_child", request, folder, interpreter=config.train.interpreter, progress=progress)
-    return MergeCheck.model_validate_json(check.read_text(encoding="utf-8"))
-
-
 def _hub_name(policy: PolicyConfig) -> str | None:
-    """Return the name on a hub of the model that is trained from; a stand-in and a folder have none."""
+    """Return the hub's name of the model that is trained; None for a stand-in or a folder."""
     return None if policy.stand_in or Path(policy.name).exists() else policy.name
+
+
+def _commit(published: Path) -> str | None:
+    """Return the commit of a hub's repository that a base was read from; None for a folder and a stand-in."""
+    if not published.exists():
+        return None
+    commit: str | None = json.loads(published.read_text(encoding="utf-8"))["commit"]
+    return commit
 
 
 def _facts(
     decision: Mapping[str, Any],
     report: Mapping[str, Any],
     registered: PolicyVersion,
-    merged: MergeCheck | None,
+    check: MergeCheck | None,
     inputs: Mapping[str, StageResult],
 ) -> CardFacts:
-    dataset = inputs["dataset"].path
+    dataset, evaluated = inputs["dataset"].path, inputs["evaluation"].record
     return CardFacts(
         decision=decision,
         report=report,
@@ -228,8 +222,10 @@ def _facts(
         dataset=json.loads((dataset / "summary.json").read_text(encoding="utf-8")),
         data_card=(dataset / "README.md").read_text(encoding="utf-8"),
         base_model=registered.base_model,
+        base_commit=_commit(inputs["base"].path / PUBLISHED_FILE),
         load_in_4bit=registered.load_in_4bit,
-        merged=merged,
+        merged=check,
+        served_is_tested="merged" in inputs and inputs["merged"].record.sha256 in evaluated.inputs.values(),
         identities={role: result.record.sha256 for role, result in inputs.items()},
     )
 

@@ -1,13 +1,13 @@
-"""What a run of the chain shows on its own page in Prefect: each stage, what it made, and what was decided."""
+"""Page of a chain's run in Prefect: each stage, its artifact, and the decision."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from prefect.artifacts import create_markdown_artifact
 
-from flows.pages import mlflow_page
-from flows.stage import StageResult
-from schemas.config import Config
+from flows.runtime.links import mlflow_page
+from flows.stages.runner import StageResult
+from schemas.config.config import Config
 
 ARTIFACT: Final = "retraining"
 
@@ -15,12 +15,12 @@ ARTIFACT: Final = "retraining"
 def show_retraining(
     config: Config, stages: Mapping[str, StageResult], decision: Mapping[str, Any], champion: str | None
 ) -> None:
-    """Show what a run came to.
+    """Show a run's results.
 
     Args:
         config: The run's configuration.
-        stages: Each stage's result, in the order in which they ran.
-        decision: What was decided; empty where nothing was.
+        stages: Each stage's result, in order of execution.
+        decision: The decision; empty where there was none.
         champion: The version that holds the alias now.
     """
     told = f"The gate says **{decision['verdict']}** of version {decision['version']}." if decision else ""

@@ -1,4 +1,4 @@
-"""How every stage runs: cached by its inputs, recorded in MLflow, its output an immutable artifact."""
+"""Execution of a stage: cached by its inputs, recorded in MLflow, its output an immutable artifact."""
 
 import hashlib
 import json
@@ -16,51 +16,51 @@ from prefect.cache_policies import CacheKeyFnPolicy
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 
-from flows.console import say, stage_progress
-from flows.pages import linked_to_mlflow
-from flows.session import EXPERIMENT, artifacts_folder, mlflow_store
-from schemas.artifact import ArtifactKind, ArtifactRecord, Stretches
-from schemas.config import Config
+from flows.runtime.console import say, stage_progress
+from flows.runtime.links import linked_to_mlflow
+from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
+from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
+from schemas.config.config import Config
 from schemas.progress import Progress
-from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
+from schemas.source import source_digest, source_files
+from tasks.lineage.mlflow.recorder import Recorder, StageRun
 from tasks.lineage.openlineage import LineageRun, open_emitter
-from tasks.lineage.recorder import Recorder, StageRun
-from tasks.lineage.source import source_digest, source_files
+from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 
-Work = Callable[[Path, Progress, StageRun], Stretches | None]
+Work = Callable[[Path, Progress, StageRun], Origin | None]
 Summary = Callable[[Path], Mapping[str, Any]]
 
 PERCENT_BETWEEN_UPDATES = 5.0
 WORK_SECONDS = "work_seconds"
-"""MLflow's metric of how long a stage's own work took; what a run takes besides is orchestration."""
+"""MLflow's metric of the time of a stage's own work; the rest of a run is orchestration."""
 FRESH_FOLDER = "fresh"
-"""Of the state: which stages a run has made anew, for that run when it is interrupted and goes on."""
+"""Folder of the state that lists the stages a run has made again, for that run when it resumes."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of the pipeline: what it is, what it depends on, and how it makes its artifact."""
+    """One stage of the pipeline: its name, its inputs, and the function that makes its artifact."""
 
     name: str
     kind: ArtifactKind
     sources: tuple[str, ...]
-    """The house's packages and data folders whose bytes decide what the stage makes."""
+    """Entry modules of the code that makes the artifact; they and all their imports are in its key."""
     config_digest: str
-    """Digest of the configuration that the stage reads, the seed included."""
+    """Digest of the configuration that the stage reads, including the seed."""
     inputs: Mapping[str, ArtifactRecord]
     work: Work
-    """Writes the artifact into the empty folder it is given; returns the stretches of training that made it, if any."""
+    """Write the artifact into the empty folder; return the worker of the weights, where there was one."""
     summary: Summary
-    """Reads the artifact's key figures for Prefect's page and the terminal."""
+    """Read the artifact's key figures for Prefect's page and the terminal."""
     reports: tuple[str, ...] = ()
     """Files of the artifact that MLflow shows with the run."""
     permits: Mapping[str, ArtifactRecord] = field(default_factory=dict)
-    """Artifacts that let the stage start, or that its other inputs come from: recorded as inputs, but in no key, for
-    they decide nothing of what it makes."""
+    """Artifacts that allow the start, or that other inputs come from: recorded as inputs, but in no key, for they
+    decide nothing."""
     identity: str | None = None
-    """What the stage is called in its key, where the same one goes by several names; its name where not set."""
+    """The stage's name in its key, where the same work has several names; its name where not set."""
     pipeline: str = "retrain"
-    """The pipeline that it is a stage of, as catalogues of lineage know it."""
+    """The pipeline of the stage, as lineage catalogues know it."""
 
     @property
     def code_version(self) -> str:
@@ -69,13 +69,13 @@ class Stage:
 
     @property
     def key(self) -> str:
-        """Digest of everything that decides the artifact: equal keys, equal artifacts."""
+        """Digest of everything that decides the artifact: equal keys mean equal artifacts."""
         return stage_key(self.identity or self.name, self.sources, self.config_digest, self.inputs)
 
 
 @dataclass(frozen=True)
 class StageResult:
-    """What a stage gave: its artifact, and whether it was made now or earlier."""
+    """A stage's artifact, and whether it was made now or reused."""
 
     record: ArtifactRecord
     path: Path
@@ -85,7 +85,7 @@ class StageResult:
 
 
 def stage_key(identity: str, sources: tuple[str, ...], config_digest: str, inputs: Mapping[str, ArtifactRecord]) -> str:
-    """Return a stage's key, for a work that must know it: the arguments are the stage's fields."""
+    """Return a stage's key, for work that must know it; the arguments are the stage's fields."""
     parts = [identity, source_digest(*sources), config_digest]
     parts += [f"{role}={record.sha256}" for role, record in sorted(inputs.items())]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -124,10 +124,10 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
         _told_to_catalogues(
             config, LineageRun(stage.name, mlflow_run.run_id, pipeline_run, tuple(inputs.values()), stage.pipeline)
         ) as made,
-        _watched(stage.name) as progress,
+        watched(stage.name) as progress,
     ):
         began = time.monotonic()
-        stretches = stage.work(draft, progress, mlflow_run)
+        origin = stage.work(draft, progress, mlflow_run) or Origin()
         mlflow_run.log_figures({WORK_SECONDS: time.monotonic() - began})
         record = store.commit(
             draft,
@@ -140,7 +140,8 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
             mlflow_run_id=mlflow_run.run_id,
             sources=source_files(*stage.sources),
             config=config.model_dump(mode="json", exclude={"state"}),
-            stretches=stretches,
+            stretches=origin.stretches,
+            worker=origin.worker,
         )
         path = store.path(record.sha256)
         mlflow_run.log_output(record, [path / name for name in stage.reports])
@@ -155,7 +156,7 @@ def _tags(stage: Stage) -> dict[str, str]:
 
 @contextmanager
 def _told_to_catalogues(config: Config, run: LineageRun) -> Iterator[list[ArtifactRecord]]:
-    """Tell of a stage by OpenLineage, where the configuration says to whom; what it made is put into the list."""
+    """Report a stage by OpenLineage to the configured address, if any; the block fills the list with its outputs."""
     made: list[ArtifactRecord] = []
     emitter = open_emitter(config.lineage, say)
     if emitter is None:
@@ -171,8 +172,8 @@ def _told_to_catalogues(config: Config, run: LineageRun) -> Iterator[list[Artifa
 
 
 @contextmanager
-def _watched(name: str) -> Iterator[Progress]:
-    """Show progress in the terminal and on the run's page."""
+def watched(name: str) -> Iterator[Progress]:
+    """Show a stage's progress in the terminal and on the run's page."""
     page = cast("UUID", create_progress_artifact(0.0, key=f"{name}-progress", description=f"{name}: starting"))
     shown = 0.0
 
@@ -183,7 +184,7 @@ def _watched(name: str) -> Iterator[Progress]:
             terminal(done, total, text)
             percent = 100.0 * done / total if total else 0.0
             if percent < shown:
-                # Another part of the work, which counts anew: the preflight's checks, then the steps.
+                # Another part of the work, with a count of its own: first the preflight's checks, then the steps.
                 shown = 0.0
             if percent - shown >= PERCENT_BETWEEN_UPDATES or (done == total and percent > shown):
                 shown = percent
@@ -195,20 +196,20 @@ def _watched(name: str) -> Iterator[Progress]:
 
 
 def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> StageResult:
-    """Make a stage's artifact, or take the one that the same inputs made before.
+    """Make a stage's artifact, or reuse the one of equal inputs.
 
     Args:
-        stage: What to make.
+        stage: The stage.
         config: The run's configuration.
         pipeline_run: MLflow's run of the whole pipeline.
         fresh: Make it again even where it exists, unless this run did so before it was interrupted.
 
     Raises:
-        TucanoError: The stage failed in a way that its user can mend.
+        TucanoError: The stage failed in a way that its user can fix.
     """
     started = time.monotonic()
     named = _produce.with_options(name=stage.name, task_run_name=stage.name)
-    # Only where it is asked for: the run's identity is a request to Prefect's server.
+    # Only if requested: the run's identity costs a request to Prefect's server.
     made_anew = config.state.root / FRESH_FOLDER / str(flow_run.root_flow_run_id) / stage.name if fresh else None
     anew = made_anew is not None and not made_anew.exists()
     state = named.with_options(refresh_cache=anew)(stage.key, stage, config, pipeline_run, return_state=True)
@@ -257,7 +258,7 @@ def _announce(stage: Stage, result: StageResult, config: Config, pipeline_run: s
 
 
 def _shown(value: object) -> str:
-    """Write a figure as a person reads it."""
+    """Format a figure for people."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Who works on the shards of a large dataset: processes of this machine, or Prefect's Dask task runner."""
+"""Runners for the shards of a large dataset: processes of this machine, or Prefect's Dask task runner."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ from typing import Any, Final
 from prefect import flow, task
 from prefect.utilities.annotations import unmapped
 
-from schemas.config import CurateConfig
+from schemas.config.config import CurateConfig
 from schemas.errors import InputError, Interrupted
 from tasks.curate.processes import MapShards, in_processes
 
@@ -16,7 +16,7 @@ SECONDS_TO_CONNECT: Final = 10
 
 
 def map_shards(config: CurateConfig) -> MapShards:
-    """Return the way to work on shards that the configuration names.
+    """Return the runner of shards that the configuration names.
 
     Raises:
         InputError: It names Dask, and `prefect-dask` is not installed or no scheduler answers at `dask_address`.
@@ -43,16 +43,16 @@ def _on_dask(config: CurateConfig) -> MapShards:
         cluster = {
             "n_workers": config.workers,
             "threads_per_worker": 1,
-            # By itself Dask serves its pages to the whole network, and warns where another cluster has the port.
+            # By default Dask serves its pages to the whole network, and warns where another cluster has the port.
             "dashboard_address": "127.0.0.1:0",
-            # What ends workers early is told in one sentence.
+            # Workers that end early are reported in one sentence.
             "silence_logs": logging.CRITICAL,
         }
         runner = DaskTaskRunner(cluster_kwargs=cluster)
 
     @flow(name="curate-shards", task_runner=runner, validate_parameters=False)
     def work(function: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
-        # One by one, so that of several failures the first shard's is told, whichever came first.
+        # One by one, so that of several failures the first shard's is raised, whichever came first.
         return [future.result() for future in _apply.map(unmapped(function), list(things))]
 
     def on_dask(function: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[Any]:
@@ -80,7 +80,7 @@ def _prove_reachable(address: str) -> None:
 
 
 async def _identity(address: str) -> str:
-    """Return what a server of Dask is; Dask's own client would wait without end for one that accepts and is silent."""
+    """Return a Dask server's identity; Dask's own client would wait forever for one that accepts and is silent."""
     from distributed import rpc
 
     async with rpc(address) as server:  # type: ignore[no-untyped-call]

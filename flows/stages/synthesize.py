@@ -1,4 +1,4 @@
-"""The synthesize flow: a store and the prompts that are made from it."""
+"""Flow `synthesize`: a store and the prompts that are made from it."""
 
 import json
 from collections.abc import Mapping
@@ -7,13 +7,13 @@ from typing import Any
 
 from prefect import flow
 
-from flows.console import say
-from flows.stage import Stage, StageResult, config_digest, run_stage
-from schemas.config import Config, SynthesizeConfig
-from schemas.endpoint_section import HOW_IT_IS_REACHED
+from flows.runtime.console import say
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from schemas.config.config import Config, SynthesizeConfig
+from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.progress import Progress
-from tasks.lineage.recorder import StageRun
-from tasks.lineage.source import file_digests
+from tasks.lineage.mlflow.recorder import StageRun
+from tasks.lineage.store.source import file_digests
 from tasks.synthesize import stage as synthesize_stage
 
 
@@ -27,18 +27,7 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
     stage = Stage(
         name="synthesize",
         kind="prompts",
-        sources=(
-            "schemas",
-            "tasks.commerce",
-            "tasks.synthesize",
-            "tasks.policy.endpoint",
-            "tasks.policy.reply_cache",
-            "data/reviews",
-            "data/lexicons",
-            "data/wordings",
-            "data/questions",
-            "data/paraphrase",
-        ),
+        sources=("tasks.synthesize.stage",),
         config_digest=config_digest(config.seed, _what_decides(config.synthesize)),
         inputs={},
         work=work,
@@ -52,7 +41,7 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
 
 
 def _what_decides(config: SynthesizeConfig) -> dict[str, Any]:
-    """Return what decides the prompts: of Olist's files the content, of an endpoint not how it is reached."""
+    """Return the settings that decide the prompts: Olist's files by content, an endpoint without its address."""
     values = config.model_dump(mode="json", exclude={"olist_dir": True, "paraphrase": set(HOW_IT_IS_REACHED)})
     if config.olist_dir is not None:
         values["olist_files"] = file_digests(sorted(config.olist_dir.glob("*.csv")))

@@ -1,69 +1,62 @@
-"""The train flow: a policy for each seed, resumed from its newest checkpoint where there is one."""
+"""Flow `train`: a policy for each seed, resumed from its newest checkpoint where there is one."""
 
 import hashlib
 import json
+import platform
 import shutil
 import threading
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 from prefect.runtime import flow_run
 
-from flows.console import say
-from flows.session import mirror_address, work_folder
-from flows.stage import Stage, StageResult, config_digest, run_stage, stage_key
-from flows.training_page import TrainingPage
-from flows.trainings import Trainings
-from schemas.artifact import ArtifactRecord, Stretches, TrainingStretch
-from schemas.config import Config
+from flows.runtime.console import say
+from flows.runtime.session import mirror_address, work_folder
+from flows.stages.child_pool import Trainings
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage, stage_key
+from flows.stages.train_page import TrainingPage
+from schemas.artifact import ArtifactRecord, Origin, TrainingStretch, Worker
+from schemas.config.config import Config
 from schemas.progress import Progress
-from schemas.prompts import read_prompt_table
+from schemas.source import source_digest
+from schemas.tables.prompts import read_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
-from tasks.lineage.recorder import StageRun
-from tasks.lineage.source import source_digest
+from tasks.lineage.mlflow.recorder import StageRun
+from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.policy.child import run_child
-from tasks.train.held_training import CHECKPOINTS_FOLDER, STRETCHES_FILE
 from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_table
 from tasks.train.request import TrainRequest
+from tasks.train.resume.lease import CHECKPOINTS_FOLDER, STRETCHES_FILE
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary
 
 STAGE = "train"
-SOURCES = (
-    "schemas",
-    "tasks.commerce",
-    "tasks.policy",
-    "tasks.checkpoints",
-    "tasks.train",
-    "data/lexicons",
-    "data/wordings",
-)
 
 DECIDES_NOTHING = {
     "interpreter",  # The same packages elsewhere.
-    "seeds",  # A policy is made with one of them, which is in the key, and is the same beside others.
-    "concurrent_trainings",  # When it is made.
-    "save_every",  # How much is lost where the machine is.
-    "keep_checkpoints",  # What the mirror keeps.
-    "preemption",  # How it goes on after that.
-    "price_per_hour",  # What it is said to cost.
-    "alarms",  # Whether training goes on: whoever lets it go on wants its checkpoints.
+    "seeds",  # A policy's own seed is in the key; the others do not affect it.
+    "concurrent_trainings",  # Order of execution.
+    "save_every",  # How much is lost with the machine.
+    "keep_checkpoints",  # Retention in the mirror.
+    "preemption",  # How it resumes after that.
+    "device_memory_gb",  # Where it would be refused.
+    "price_per_hour",  # A displayed cost.
+    "alarms",  # Whether training continues: to continue past an alarm is to want its checkpoints.
     "preflight",  # Whether it starts, as the audit does.
 }
-"""Fields of the recipe that are in no key: another value of theirs makes the same policy."""
-LEAVES_CHECKPOINTS = frozenset(
-    {
-        "accumulation",  # The same step in other parts, but for what floats round.
-        "export_merged",  # What is written at the end.
-        "vllm",  # Who samples, and in how much memory.
-    }
-)
-"""Fields that the remedies of full memory and of a failed export name: with another value, training goes on from the
-checkpoints that there are."""
+"""Fields of the recipe that are in no key: the policy is the same with any value of these."""
+LEAVES_CHECKPOINTS: Mapping[str, Any] = {
+    "accumulation": True,  # The same step in other parts, up to floating-point rounding.
+    "gradient_checkpointing": True,  # The same gradient in less memory.
+    # Where vLLM samples, and in how much memory. Whether it samples stays in the key: rollouts kept for a second update
+    # have its probabilities, or lack them.
+    "vllm": {"memory_share", "sleep", "server_url"},
+}
+"""Fields that the remedies for full memory name: with another value, training resumes from the existing checkpoints."""
 
 
 @flow(name=STAGE, flow_run_name="train-seed{config.seed}", validate_parameters=False)
@@ -102,9 +95,11 @@ def train(
 
     def train_seed(seed: int) -> StageResult:
         name, decides = stage_name(seed, seeds), _what_decides(config, seed)
-        resumed_by = stage_key(STAGE, SOURCES, _what_decides(config, seed, but=leaves_checkpoints(config)), inputs)
+        resumed_by = stage_key(
+            STAGE, entry_modules(config), _what_decides(config, seed, but=leaves_checkpoints(config)), inputs
+        )
 
-        def work(output: Path, progress: Progress, mlflow_run: StageRun) -> Stretches:
+        def work(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
             request = TrainRequest(
                 config=config.train,
                 spec=config.rewards.spec,
@@ -120,6 +115,7 @@ def train(
                 mirror=mirror_address(config),
                 training=f"{STAGE}-{resumed_by[:16]}",
                 fresh=run_id,
+                prices=config.workers.prices,
                 output=output,
             )
             with TrainingPage(mlflow_run, name) as page:
@@ -130,10 +126,10 @@ def train(
 
         stage = Stage(
             name=name,
-            # A seed's policy is the same whether it is named alone or among others.
+            # A seed's policy is the same whether it is configured alone or among others.
             identity=STAGE,
             kind="policy",
-            sources=SOURCES,
+            sources=entry_modules(config),
             config_digest=decides,
             inputs=inputs,
             permits={"audit": audit.record},
@@ -150,40 +146,47 @@ def train(
 
 
 def training_seeds(config: Config) -> tuple[int, ...]:
-    """Return the seeds that a policy each is trained with."""
+    """Return the seeds, each of which trains a policy."""
     return config.train.seeds or (config.seed,)
 
 
+def entry_modules(config: Config) -> tuple[str]:
+    """Return the module of the child process that trains, whose code is in the stage's key."""
+    return (f"tasks.train.children.{config.train.algorithm}",)
+
+
 def stage_name(seed: int, seeds: Collection[int]) -> str:
-    """Name a seed's training as people see it: by the seed where there are several."""
+    """Return a training's name for people: with the seed where there are several."""
     return STAGE if len(seeds) == 1 else f"{STAGE}-seed{seed}"
 
 
 def training_key(config: Config, inputs: Mapping[str, ArtifactRecord]) -> str:
-    """Return the digest of all that decides the policies of all seeds: equal keys, equal policies.
+    """Return the digest of everything that decides the policies of all seeds: equal keys mean equal policies.
 
     Args:
         config: The run's configuration.
         inputs: The artifacts that they are trained from, by role: prompts, dataset and base.
     """
-    keys = [stage_key(STAGE, SOURCES, _what_decides(config, seed), inputs) for seed in training_seeds(config)]
+    keys = [
+        stage_key(STAGE, entry_modules(config), _what_decides(config, seed), inputs) for seed in training_seeds(config)
+    ]
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()
 
 
 def trained_before(
     config: Config, inputs: Mapping[str, ArtifactRecord], store: ArtifactStore
 ) -> dict[int, ArtifactRecord] | None:
-    """Return the policy of each seed, in the configuration's order; None where a store does not have them all whole.
+    """Return the policy of each seed, in the configuration's order; None unless a store has them all whole.
 
     Args:
         config: The run's configuration.
         inputs: As of `training_key`.
-        store: Where policies may be.
+        store: The store to search.
     """
-    code, made_from = source_digest(*SOURCES), {role: record.sha256 for role, record in inputs.items()}
+    code, made_from = source_digest(*entry_modules(config)), {role: record.sha256 for role, record in inputs.items()}
     seeds = {_what_decides(config, seed): seed for seed in training_seeds(config)}
     found: dict[int, ArtifactRecord] = {}
-    # The newest first: what was trained anew stands for what was trained before it.
+    # The newest first: a policy that was trained again replaces the earlier one.
     for policy in store.records("policy"):
         seed = seeds.get(policy.config_digest)
         if seed in found or policy.code_version != code or not made_from.items() <= policy.inputs.items():
@@ -202,20 +205,22 @@ def _is_whole(policy: ArtifactRecord, store: ArtifactStore) -> bool:
 
 
 def best_seed(policies: Mapping[int, StageResult]) -> int:
-    """Return the seed of the policy with the best validation reward, the first of several: the test chooses none."""
+    """Return the seed of the policy with the best validation reward, the first of ties: the test chooses none."""
     return max(policies, key=lambda seed: chosen_reward(read_summary(policies[seed].path)))
 
 
-def leaves_checkpoints(config: Config) -> frozenset[str]:
-    """Return the fields of the recipe with other values of which training goes on from the same checkpoints."""
-    # A step of DPO has whole pairs in each pass, and so may have more of them.
-    return LEAVES_CHECKPOINTS - {"accumulation"} if config.train.algorithm == "dpo" else LEAVES_CHECKPOINTS
+def leaves_checkpoints(config: Config) -> Mapping[str, Any]:
+    """Return the fields of the recipe that may change between a checkpoint and the training that resumes from it."""
+    if config.train.algorithm == "grpo":
+        return LEAVES_CHECKPOINTS
+    # A step of DPO has whole pairs in each pass, so that it may have more passes.
+    return {name: fields for name, fields in LEAVES_CHECKPOINTS.items() if name != "accumulation"}
 
 
-def _what_decides(config: Config, seed: int, but: frozenset[str] = frozenset()) -> str:
+def _what_decides(config: Config, seed: int, but: Mapping[str, Any] = MappingProxyType({})) -> str:
     return config_digest(
         seed,
-        config.train.model_dump(mode="json", exclude=DECIDES_NOTHING | but),
+        config.train.model_dump(mode="json", exclude={**dict.fromkeys(DECIDES_NOTHING, True), **but}),
         config.rewards.spec,
         config.evaluate.temperature,
         config.evaluate.batch_size,
@@ -224,36 +229,41 @@ def _what_decides(config: Config, seed: int, but: frozenset[str] = frozenset()) 
 
 def _train_one(
     config: Config,
-    run: Callable[..., None],
+    run: Callable[..., str | None],
     mlflow_run: StageRun,
     request: TrainRequest,
     *,
     task: TaskName | None = None,
     **told: Callable[..., None],
-) -> Stretches:
-    """Train one adapter in a child process, and return which machines did.
+) -> Origin:
+    """Train one adapter in a child process, and return the machines that did.
 
-    Its log and what it found stay with the stage's run, however it ends.
+    Its log and its results are kept with the stage's run, however it ends.
     """
     folder = work_folder(config, request.training)
     _remove_all_but_checkpoints(folder)
     suffix = f"-{task}" if task else ""
     try:
-        run(f"tasks.train.{config.train.algorithm}", request, folder, interpreter=config.train.interpreter, **told)
+        recipe = config.train
+        (module,) = entry_modules(config)
+        device = run(module, request, folder, interpreter=recipe.interpreter, processes=recipe.processes, **told)
     except BaseException:
         try:
             _show(folder, request.training, suffix, config.train.algorithm, mlflow_run)
-        except Exception as error:  # noqa: BLE001 - what ended the training is what its caller must hear of
+        except Exception as error:  # noqa: BLE001 - the caller must see the error that ended the training
             say(f"train: what the training said of itself could not be kept: {error}")
         raise
     stretches = json.loads((folder / STRETCHES_FILE).read_text(encoding="utf-8"))["stretches"]
     _show(folder, request.training, suffix, config.train.algorithm, mlflow_run)
     shutil.rmtree(folder)
-    return {request.training: tuple(TrainingStretch.model_validate(stretch) for stretch in stretches)}
+    return Origin(
+        stretches={request.training: tuple(TrainingStretch.model_validate(stretch) for stretch in stretches)},
+        worker=Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id()),
+    )
 
 
 def _show(folder: Path, training: str, suffix: str, algorithm: str, mlflow_run: StageRun) -> None:
-    """Keep with the stage's run what a child left beside its request, and show it on the page."""
+    """Keep the files that a child left next to its request with the stage's run, and show them on the page."""
     names = (f"{algorithm}.log", PREFLIGHT_FILE, STRETCHES_FILE)
     files = {name: folder / name for name in names if (folder / name).exists()}
     _show_preflight(files.get(PREFLIGHT_FILE), training)
@@ -263,7 +273,7 @@ def _show(folder: Path, training: str, suffix: str, algorithm: str, mlflow_run: 
 
 
 def _remove_all_but_checkpoints(folder: Path) -> None:
-    """Clear what an earlier process left, but for the checkpoints, which are gone on from."""
+    """Remove an earlier process's files except its checkpoints, which training resumes from."""
     for path in folder.glob("*"):
         if path.is_file():
             path.unlink()
@@ -285,18 +295,18 @@ def _show_preflight(file: Path | None, training: str) -> None:
 
 def _train_each_task(
     trainings: Trainings,
-    train_one: Callable[..., Stretches],
+    train_one: Callable[..., Origin],
     request: TrainRequest,
     name: str,
     progress: Progress,
     page: TrainingPage,
-) -> Stretches:
-    """Train an adapter for each task that has prompts, make one policy of them, and return which machines did."""
+) -> Origin:
+    """Train an adapter for each task that has prompts, combine them into one policy, and return the machines."""
     with_prompts = set(read_prompt_table(request.dataset / "data" / "train.parquet")["task"])
     tasks = [task for task in TASK_NAMES if task in with_prompts]
     shares = _shares(progress, tasks, request.config.max_steps)
 
-    def train_task(task: TaskName) -> Stretches:
+    def train_task(task: TaskName) -> Origin:
         own = {
             "tasks": (task,),
             "training": f"{request.training}-{task}",
@@ -310,13 +320,16 @@ def _train_each_task(
             alarm=lambda alarm, step, text: page.alarm(alarm, step, f"{task}: {text}"),
         )
 
-    stretches = trainings.map({f"{name}-{task}": partial(train_task, task) for task in tasks})
+    origins = trainings.map({f"{name}-{task}": partial(train_task, task) for task in tasks})
     gather_tasks(request.output, tasks)
-    return {training: each for of_task in stretches.values() for training, each in of_task.items()}
+    return Origin(
+        stretches={training: each for of_task in origins.values() for training, each in of_task.stretches.items()},
+        worker=origins[f"{name}-{tasks[-1]}"].worker,
+    )
 
 
 def _shares(progress: Progress, tasks: Collection[TaskName], steps: int) -> dict[TaskName, Progress]:
-    """Return each task's share of one progress, in which each counts the same; they may report at once."""
+    """Return each task's share of one progress, all equal; they may report concurrently."""
     lock = threading.Lock()
     done_by = dict.fromkeys(tasks, 0.0)
 

@@ -1,4 +1,4 @@
-"""What the parent shows of a training under way: its metrics in MLflow, its alarms wherever somebody looks."""
+"""Progress of a running training: metrics in MLflow, alarms in the terminal, the log and on the run's page."""
 
 import threading
 from types import TracebackType
@@ -7,19 +7,18 @@ from typing import Final, Self
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
-from flows.console import say
-from tasks.lineage.recorder import StageRun
+from flows.runtime.console import say
+from tasks.lineage.mlflow.recorder import StageRun
 
 SECONDS_BETWEEN_WRITES: Final = 5.0
 ALARMS_ARTIFACT: Final = "training-alarms"
 
 
 class TrainingPage:
-    """Takes what the child reports, from any thread, and never lets the child wait for MLflow.
+    """Receiver of a child's reports, from any thread, that never lets the child wait for MLflow.
 
-    Metrics are written by a thread of its own, all that have come since the last write at once, and the rest when the
-    block ends, however it ends. Where MLflow cannot be written, they are kept for the next write; only the last write
-    fails the stage.
+    A thread of its own writes the metrics: all since the last write at once, and the rest when the block ends, however
+    it ends. Where MLflow cannot be written, they are kept for the next write; only the last write fails the stage.
     """
 
     def __init__(self, run: StageRun, training: str, seconds_between_writes: float = SECONDS_BETWEEN_WRITES) -> None:
@@ -27,8 +26,8 @@ class TrainingPage:
 
         Args:
             run: The stage's run in MLflow.
-            training: Its name, as people see it.
-            seconds_between_writes: To MLflow.
+            training: Its name for people.
+            seconds_between_writes: Interval between writes to MLflow.
         """
         self._run = run
         self._training = training
@@ -40,7 +39,7 @@ class TrainingPage:
         self._writer = threading.Thread(target=self._write_now_and_then, name=f"{training}-metrics", daemon=True)
 
     def __enter__(self) -> Self:
-        """Begin to write."""
+        """Start the writing thread."""
         self._writer.start()
         return self
 
@@ -58,7 +57,7 @@ class TrainingPage:
             error.add_note(f"MLflow could not record the last metrics of {self._training}: {second}")
 
     def metrics(self, step: int, values: dict[str, float]) -> None:
-        """Take the metrics of a step."""
+        """Receive the metrics of a step."""
         with self._lock:
             self._waiting.append((step, values))
 

@@ -25,7 +25,7 @@ WORKDIR /app
 # The trainer's gigabytes are the layer that changes least.
 COPY constraints/trainer-linux-cuda.txt constraints/trainer-linux-cuda.txt
 RUN python -m venv /opt/trainer \
-    && /opt/trainer/bin/pip install --requirement constraints/trainer-linux-cuda.txt
+    && /opt/trainer/bin/pip install --no-deps --requirement constraints/trainer-linux-cuda.txt
 
 COPY pyproject.toml README.md ./
 COPY constraints/laptop.txt constraints/laptop.txt

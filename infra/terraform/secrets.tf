@@ -1,4 +1,4 @@
-# The secrets' names only. Their values are put in by hand (README), so that Terraform's state holds none.
+# The secrets' names only. Their values are put in by hand (infra/README.md), so that Terraform's state holds none.
 resource "google_secret_manager_secret" "team" {
   for_each = toset(["tucano-prefect-auth", "tucano-mlflow-password"])
 

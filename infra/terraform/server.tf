@@ -1,4 +1,4 @@
-# The machine that is always there: compose.yaml is started on it by hand (README).
+# The machine that is always there: compose.yaml is started on it by hand (infra/README.md).
 resource "google_compute_address" "server" {
   name         = "tucano-server"
   subnetwork   = google_compute_subnetwork.team.id

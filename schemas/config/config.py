@@ -1,41 +1,43 @@
-"""The configuration of a pipeline run: what each stage is told.
+"""Configuration of a pipeline run, by stage.
 
 Importing this module pulls in neither torch nor any other heavy library.
 """
 
+import math
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from schemas.endpoint_section import EndpointSection
-from schemas.evaluate_config import EvaluateConfig, PromoteConfig
-from schemas.monitor_config import MonitorConfig
-from schemas.section import Section
+from schemas.config.endpoint import EndpointSection
+from schemas.config.evaluate import EvaluateConfig, PromoteConfig
+from schemas.config.monitor import MonitorConfig
+from schemas.config.policy import PolicyConfig, WarmStartConfig
+from schemas.config.section import Section
+from schemas.config.train import TrainConfig
+from schemas.config.workers import LineageConfig, WorkersConfig
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from schemas.train_config import LoraSection, TrainConfig
-from schemas.workers_config import LineageConfig, WorkersConfig
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 AUDIT_FOLDER = REPOSITORY / "data" / "audit"
 MOST_ASKED = 10_000_000
-"""Prompts, and orders, beyond which a count is a slip."""
+"""Prompts, and orders, beyond which a count must be a mistake."""
 HeldOutRows = Annotated[int, Field(ge=2, strict=True)]
-"""Rows of a task in a split; a single one can say nothing."""
+"""Rows of a task in a split; a single one carries no information."""
 FEWEST_ORDERS = 1_500
 MOST_ORDERS = 100_000
 
 
 class StateConfig(Section):
-    """Where everything that the pipeline keeps is kept."""
+    """Locations of everything that the pipeline keeps."""
 
     root: Path = Path(".tucano")
     """Folder of the artifact store, MLflow's and Prefect's state."""
     mirror: str | None = None
-    """Where checkpoints are mirrored: a folder or `gs://bucket/prefix`; `mirror` in the root where not set."""
+    """Mirror of checkpoints: a folder or `gs://bucket/prefix`; `mirror` in the root where not set."""
     artifacts: str | None = None
-    """Where machines hand artifacts to one another: a folder or `gs://bucket/prefix`; nowhere where not set."""
+    """Store through which machines share artifacts: a folder or `gs://bucket/prefix`; none where not set."""
     mlflow: str | None = None
     """Address of an MLflow server, or `sqlite:///FILE`; a SQLite store in the root where not set. A server's user and
     password are read from MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD."""
@@ -64,37 +66,37 @@ class StateConfig(Section):
 
 
 class ParaphraseConfig(EndpointSection):
-    """A language model that words some of the instructions anew, at any endpoint of OpenAI's form (vLLM, Ollama)."""
+    """A language model that rephrases some instructions, at any OpenAI-compatible endpoint (vLLM, Ollama)."""
 
     share: float = Field(default=0.2, gt=0, le=1)
     """Share of each task's prompts that is paraphrased."""
     variants: int = Field(default=1, ge=1, le=10)
     """Paraphrases of each such prompt."""
     temperature: float = Field(default=0.8, ge=0, le=2)
-    """Sampling temperature; at 0 a refused answer only comes again."""
+    """Sampling temperature; at 0 a refused answer only repeats itself."""
     max_asks: int = Field(default=3, ge=1, le=10)
-    """How often one paraphrase is asked for until an answer keeps the facts."""
+    """How often one paraphrase is requested until an answer keeps the facts."""
     mandatory: bool = True
-    """Stop where the endpoint fails; the answers so far are kept, and the same command goes on from them. Otherwise go
-    on without the missing paraphrases, with a warning: what is made then depends on how long the endpoint held, and
-    only a fresh run asks for the rest."""
+    """Stop where the endpoint fails; the answers so far are kept, and the same command resumes from them. If false,
+    continue without the missing paraphrases, with a warning: the result then depends on when the endpoint failed, and
+    only a fresh run requests the rest."""
 
 
 class SynthesizeConfig(Section):
     """The store and the prompts that are made from it."""
 
     source: Literal["simulated", "olist"] = "simulated"
-    """`simulated` writes a store from the seed; `olist` reads a folder as Kaggle ships it."""
+    """`simulated` generates a store from the seed; `olist` reads a folder as Kaggle ships it."""
     olist_dir: Path | None = None
     """The folder of Olist's CSV files; needed where the source is `olist`."""
     orders: int | None = Field(default=None, ge=50, le=MOST_ASKED)
-    """Orders in a simulated store; where not set, one a prompt, but 1,500 at least and 100,000 at most."""
+    """Orders in a simulated store; where not set, one per prompt, but at least 1,500 and at most 100,000."""
     counts: dict[TaskName, int]
-    """Prompts to make, by task; a source that knows too little for a task makes fewer, and says so."""
+    """Prompts to make, by task; a source with too little data for a task makes fewer, and says so."""
     minority_floor: int = Field(default=500, ge=0)
-    """A task with fewer prompts is named in a warning: the final report's push learned nothing from some 150."""
+    """A task with fewer prompts is named in a warning: the V4.2 report's push learned nothing from some 150."""
     paraphrase: ParaphraseConfig | None = None
-    """Who paraphrases instructions; nobody where not set."""
+    """The model that paraphrases instructions; none where not set."""
 
     @property
     def orders_to_simulate(self) -> int:
@@ -122,14 +124,14 @@ class SynthesizeConfig(Section):
 
 
 class GeneralConfig(Section):
-    """General Portuguese instructions that the warm start sees beside the shop's prompts (the Cocktail Effect)."""
+    """General Portuguese instructions for the warm start, in addition to the shop's prompts (the Cocktail Effect)."""
 
     path: Path
     """JSON Lines of `{"system", "prompt", "completion"}`; `system` may be left out."""
     share: float = Field(gt=0, lt=1)
     """Share of general instructions in all rows that the warm start reads."""
     name: str = Field(min_length=1, pattern=r"^[\w .:/()-]+$")
-    """What the data card calls them."""
+    """Their name on the data card."""
     licence: str = Field(min_length=1)
     """The terms under which they may be used, as the data card states them."""
 
@@ -138,27 +140,28 @@ class CurateConfig(Section):
     """Validation, scrubbing, deduplication and the split."""
 
     validation_per_task: HeldOutRows | dict[TaskName, HeldOutRows] = 10
-    """Validation prompts of each task: they choose the checkpoint. One number, or one for each task."""
+    """Validation prompts of each task, which choose the checkpoint. One number, or one for each task."""
     test_per_task: HeldOutRows | dict[TaskName, HeldOutRows] = 40
-    """Test prompts of each task: only the evaluation reads them. One number, or one for each task."""
+    """Test prompts of each task, read by the evaluation only. One number, or one for each task."""
     held_out_share: float = Field(default=0.25, gt=0, lt=1)
     """Share of customers, by a keyed hash of their identity, that are never trained on: validation and test are drawn
-    from them. It does not depend on how many rows there are, so that a test row never becomes a training row later;
-    raise it, never lower it, from one version of a dataset to the next."""
+    from them. It does not depend on the number of rows, so that a test row never becomes a training row later; raise
+    it, never lower it, from one version of a dataset to the next."""
     split_seed: int = Field(default=42, ge=0)
-    """Key of that hash. It is not the run's seed: whatever seed trains, the same prompts are tested. Never change it
+    """Key of that hash. It is not the run's seed: the same prompts are tested whatever seed trains. Never change it
     from one version of a dataset to the next."""
     max_prompt_tokens: int = Field(default=1024, ge=50)
     """Longer prompts, counted with system prompt and chat template, go to quarantine: TRL truncates nothing. The
     stand-in's are counted in bytes, which its tokens never exceed."""
     near_duplicate_threshold: float = Field(default=0.7, ge=0.5, lt=1)
-    """Jaccard similarity of two prompts' words and word pairs from which MinHash LSH brings them together."""
+    """Jaccard similarity of two prompts' words and word pairs above which MinHash LSH treats them as
+    near-duplicates."""
     general: GeneralConfig | None = None
     """General instructions for the warm start; none where not set."""
     runner: Literal["processes", "dask"] = "processes"
-    """Who works on the shards: processes of this machine, or Prefect's Dask task runner."""
+    """Runner of the shards: processes of this machine, or Prefect's Dask task runner."""
     workers: int = Field(default=2, ge=1, le=256)
-    """Shards under way at once, where this machine or a Dask cluster of its own works on them."""
+    """Shards processed concurrently, on this machine or a Dask cluster of its own."""
     dask_address: str | None = None
     """Address of a Dask scheduler, such as `tcp://10.0.0.5:8786`; a cluster on this machine where not set."""
     shard_rows: int = Field(default=20_000, ge=1_000)
@@ -189,80 +192,38 @@ class CurateConfig(Section):
         return self
 
 
-class PolicyConfig(Section):
-    """The model that is trained."""
-
-    stand_in: bool = False
-    """Build the laptop's small stand-in instead of loading `name`."""
-    name: str = "Polygl0t/Tucano2-qwen-0.5B-Instruct"
-    """The base model, by hub name or folder."""
-    vocabulary_size: int = Field(default=4096, ge=512)
-    """Tokens of the stand-in's own byte-level BPE."""
-    hidden_size: int = Field(default=192, ge=32)
-    """Width of the stand-in."""
-    layers: int = Field(default=4, ge=1)
-    """Decoder layers of the stand-in."""
-    heads: int = Field(default=4, ge=1)
-    """Attention heads of the stand-in."""
-    feed_forward_size: int = Field(default=512, ge=32)
-    """Width of the stand-in's feed-forward layers."""
-
-    @model_validator(mode="after")
-    def _heads_divide_the_width(self) -> "PolicyConfig":
-        if self.hidden_size % (2 * self.heads):
-            raise ValueError(f"hidden_size {self.hidden_size} is not a multiple of twice the {self.heads} heads")
-        return self
-
-
-class WarmStartConfig(Section):
-    """Supervised fine-tuning on demonstrations, before GRPO.
-
-    The stand-in learns all it knows here, from nearly right answers. A model by name learns the reference answers, by
-    an adapter that is merged into it.
-    """
-
-    steps: int = Field(default=300, ge=0)
-    """Optimizer steps; 0 leaves a model by name as it is published, and the stand-in needs one at least."""
-    batch_size: int = Field(default=32, ge=1)
-    """Demonstrations a step."""
-    learning_rate: float = Field(default=2e-3, gt=0)
-    """Peak learning rate; a model by name wants about a tenth of the stand-in's."""
-    lora: LoraSection = LoraSection()
-    """Size of the adapter that a model by name learns with; the stand-in learns with all its weights."""
-
-
 class RewardsConfig(Section):
-    """The product's specification."""
+    """The reward specification."""
 
     spec: SpecName = "grounded"
-    """`grounded` scores what the reference knows; `v4.2` is the final report's reward."""
+    """`grounded` scores what the reference knows; `v4.2` is the V4.2 report's reward."""
 
 
 class AuditConfig(Section):
     """The gate that rewards must pass before training.
 
-    Where no sheet is set, the shipped one is audited if nobody asks for people; otherwise completions of the run's own
-    base policy are sampled, and the run ends, or is suspended, until people have scored them.
+    Where no sheet is set, the shipped one is audited if `require_human` is false; otherwise completions of the run's
+    own base policy are sampled, and the run ends, or is suspended, until people have scored them.
     """
 
     sheet: Path | None = None
-    """A scored sheet; set it together with the rollouts that its rows were made of."""
+    """A scored sheet; set it together with the rollouts that its rows are from."""
     rollouts: Path | None = None
-    """The rollouts that the sheet's rows were made of."""
+    """The rollouts that the sheet's rows are from."""
     store: Path | None = None
-    """Folder of the store that the rollouts' SQL questions are about; `store` beside the rollouts where not set."""
+    """Folder of the store that the rollouts' SQL questions are about; `store` next to the rollouts where not set."""
     require_human: bool = True
     """Accept only scores whose rater_kind is `human`."""
     raters: tuple[str, ...] = ()
-    """Pseudonyms of who may score; anybody where none is named."""
+    """Pseudonyms of the accepted raters; anybody where empty."""
     scores_per_task: int = Field(default=40, ge=5)
-    """Completions of each task on a sheet that is sampled: half at random, half by strata of the reward."""
+    """Completions of each task on a sampled sheet: half at random, half by strata of the reward."""
     completions_per_prompt: int = Field(default=8, ge=2)
-    """Completions that the policy gives each prompt that is sampled, at temperature 1."""
+    """Completions that the policy samples for each prompt, at temperature 1."""
     days_to_score: float = Field(default=7, gt=0, le=365)
-    """Days that a suspended run waits for people; then it fails, and a retry goes on from there."""
+    """Days that a suspended run waits for people; then it fails, and a retry resumes from there."""
     min_scores_per_task: int = Field(default=40, ge=5)
-    """Fewer scored completions than this are a no."""
+    """Fewest scored completions of a task."""
     min_rho: float = Field(default=0.70, ge=-1, le=1)
     """Smallest Spearman rho of a task."""
     min_rho_low: float = Field(default=0.50, ge=-1, le=1)
@@ -270,19 +231,24 @@ class AuditConfig(Section):
     min_within_prompt_rho: float = Field(default=0.0, ge=-1, le=1)
     """Smallest mean rho among completions of one prompt, where it is known: below 0, GRPO would train backwards."""
     min_alpha: float = Field(default=0.67, ge=-1, le=1)
-    """Smallest ordinal Krippendorff alpha between raters, where enough completions have two; below, the rubric is
-    broken."""
+    """Smallest ordinal Krippendorff alpha between raters, where enough completions have two; a lower one means that the
+    rubric is ambiguous."""
     min_overlap: int = Field(default=20, ge=2)
-    """Completions with two raters or more from which on alpha is judged."""
+    """Fewest completions with two or more raters for which alpha is checked."""
     max_worst_in_top_quartile: int = Field(default=0, ge=0)
     """Most completions scored 1 whose reward is in the top quartile."""
     max_best_without_reward: float = Field(default=0.05, ge=0, le=1)
     """Largest share of the completions scored 5 whose reward is 0."""
     max_constant_groups: float = Field(default=0.5, ge=0, le=1)
-    """Largest share of prompts with several completions whose rewards are all the same: GRPO learns nothing there."""
+    """Largest share of prompts with several completions whose rewards are all equal: GRPO learns nothing from these."""
+
+    @property
+    def prompts_per_task(self) -> int:
+        """Return the prompts of each task on a sampled sheet: two scores each, for many answers are alike."""
+        return math.ceil(self.scores_per_task / 2)
 
     def thresholds(self) -> dict[str, float]:
-        """Return what decides the gate's verdict: all settings that begin with `min_` or `max_`, and who must score."""
+        """Return the settings that decide the gate's verdict: all `min_` and `max_`, and whether people must score."""
         deciding = self.model_dump(include={"require_human"}) | {
             name: value for name, value in self.model_dump().items() if name.startswith(("min_", "max_"))
         }
@@ -305,12 +271,12 @@ class AuditConfig(Section):
 
 
 class Config(Section):
-    """Everything that a pipeline run is told."""
+    """The whole configuration of a pipeline run."""
 
     seed: int = Field(default=42, ge=0)
     """The one seed from which all randomness is derived."""
     state: StateConfig = StateConfig()
-    """Where state is kept."""
+    """Locations of state."""
     synthesize: SynthesizeConfig
     """Store and prompts."""
     curate: CurateConfig = CurateConfig()
@@ -330,24 +296,31 @@ class Config(Section):
     promote: PromoteConfig = PromoteConfig()
     """Promotion."""
     workers: WorkersConfig = WorkersConfig()
-    """Work that is handed to other machines."""
+    """Work that runs on other machines."""
     monitor: MonitorConfig = MonitorConfig()
-    """Watching the model that serves."""
+    """Monitoring of the serving model."""
     lineage: LineageConfig = LineageConfig()
-    """Who is told of the lineage."""
+    """Destinations of lineage events."""
+
+    @property
+    def validation_prompts(self) -> int:
+        """Return the number of validation prompts of all tasks."""
+        return sum(self.curate.validation_rows(task) for task, count in self.synthesize.counts.items() if count)
 
     @model_validator(mode="after")
     def _machines_can_hand_artifacts_over(self) -> "Config":
-        if self.workers.training is not None and self.state.artifacts is None:
-            raise ValueError(
-                f"workers.training is {self.workers.training!r}, and state.artifacts does not say where the machines "
-                "hand artifacts over; set it to gs://bucket/prefix, or to a folder that both reach"
-            )
+        for name in ("training", "inference"):
+            deployment = getattr(self.workers, name)
+            if deployment is not None and self.state.artifacts is None:
+                raise ValueError(
+                    f"workers.{name} is {deployment!r}, and state.artifacts does not say where the machines hand "
+                    "artifacts over; set it to gs://bucket/prefix, or to a folder that both reach"
+                )
         return self
 
     @model_validator(mode="after")
     def _another_machine_reaches_all_of_the_state(self) -> "Config":
-        """With a bucket the other machine is another one, whose disk and MLflow store would go with it."""
+        """Require shared state with a bucket, else the other machine's disk and MLflow store would be lost with it."""
         state = self.state
         if self.workers.training is None or not (state.artifacts or "").startswith("gs://"):
             return self
@@ -367,6 +340,31 @@ class Config(Section):
     def _the_stand_in_learns_something(self) -> "Config":
         if self.policy.stand_in and not self.warm_start.steps:
             raise ValueError("warm_start.steps is 0, and the stand-in knows only what it learns there; set 1 or more")
+        with_an_adapter = self.warm_start.load_in_4bit or self.warm_start.result == "adapter"
+        if self.policy.stand_in and with_an_adapter:
+            raise ValueError(
+                "warm_start.load_in_4bit and warm_start.result='adapter' are of a model by name, and the stand-in "
+                "learns with all its weights; leave them out, or set policy.stand_in=false"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _training_can_start_from_the_adapter(self) -> "Config":
+        before, after = self.warm_start.lora, self.train.lora
+        if not self.warm_start.steps or self.warm_start.result == "merged":
+            return self
+        if self.train.beta or self.train.algorithm == "dpo":
+            asked = "train.algorithm='dpo'" if self.train.algorithm == "dpo" else f"train.beta={self.train.beta:g}"
+            raise ValueError(
+                f"{asked} compares the policy with the base without an adapter, and warm_start.result='adapter' keeps "
+                "in one what was learned; set warm_start.result='merged'"
+            )
+        if before != after:
+            raise ValueError(
+                f"training starts from the adapter of warm_start.result 'adapter', which has rank {before.rank} and "
+                f"alpha {before.alpha}, and train.lora has {after.rank} and {after.alpha}; set both alike, or "
+                "warm_start.result='merged'"
+            )
         return self
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""The configuration's JSON Schema, by which an editor completes and checks profiles: `python -m schemas.config_schema`.
+"""JSON Schema of the configuration, for editors to complete and check profiles: `python -m schemas.config.json_schema`.
 
 Profiles name it in their first line, `#:schema ../config.schema.json`, as Taplo and its editors' extensions read it.
 """
@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.config import REPOSITORY, Config
+from schemas.config.config import REPOSITORY, Config
+from schemas.config.profiles import EXTENDS
 
 SCHEMA_FILE: Final = REPOSITORY / "infra" / "config.schema.json"
 
@@ -15,6 +16,12 @@ SCHEMA_FILE: Final = REPOSITORY / "infra" / "config.schema.json"
 def config_schema() -> dict[str, Any]:
     """Return the JSON Schema of a profile; paths in the repository are relative, so that it is the same everywhere."""
     schema: dict[str, Any] = _without_folder(Config.model_json_schema())
+    schema["properties"][EXTENDS] = {
+        "description": "Name or path of a profile whose values hold where this one sets none.",
+        "type": "string",
+    }
+    # What a profile must set may stand in the one that it extends.
+    schema["anyOf"] = [{"required": schema.pop("required")}, {"required": [EXTENDS]}]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 

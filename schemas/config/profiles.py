@@ -1,26 +1,30 @@
-"""Reads a configuration: one sparse TOML profile, overridden by `--set a.b=c`."""
+"""Loader of the configuration: a sparse TOML profile, those that it extends, and `--set a.b=c` over them."""
 
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
-from schemas.config import REPOSITORY, Config, StateConfig, SynthesizeConfig
+from schemas.config.config import REPOSITORY, Config, StateConfig, SynthesizeConfig
 from schemas.errors import InputError
 from schemas.faults import shown_place
 
 PROFILES_FOLDER = REPOSITORY / "infra" / "profiles"
+EXTENDS: Final = "extends"
+"""Key of a profile that names another, whose values hold where it sets none itself."""
+_ENDPOINTS = frozenset({"paraphrase", "rivals", "judge"})
 
 
 def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: bool = True) -> Config:
     """Read a profile and apply `a.b=c` overrides to it.
 
     Args:
-        profile: Name of a file in `infra/profiles` without its ending, or a path to a TOML file.
+        profile: Name of a file in `infra/profiles` without its suffix, or a path to a TOML file. With `extends = "l4"`
+            it holds what differs from that profile: sections and tables by key, lists as a whole.
         overrides: Assignments such as `train.max_steps=20`; values are read as TOML, else as plain text.
-        makes_prompts: Whether the run makes the prompts that it splits, so that they must be enough for it.
+        makes_prompts: Whether the run makes the prompts that it splits, so that there must be enough of them.
 
     Raises:
         InputError: The profile does not exist or is not TOML, a key is unknown, a value has the wrong type, or fewer
@@ -39,10 +43,10 @@ def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: b
 
 
 def read_state(root: Path, mlflow: str | None) -> StateConfig:
-    """Say where state is without a profile.
+    """Return the location of state without a profile.
 
     Raises:
-        InputError: The address of MLflow is none.
+        InputError: The address of MLflow is invalid.
     """
     try:
         return StateConfig(root=root, mlflow=mlflow)
@@ -82,7 +86,30 @@ def _refuse_too_few(config: Config, profile: str) -> None:
             )
 
 
-def _read_profile(profile: str) -> dict[str, Any]:
+def _read_profile(profile: str, extended_by: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Read a profile over those that it extends."""
+    if profile in extended_by:
+        raise InputError(f"profile {profile!r} extends itself, by {' -> '.join((*extended_by, profile))}; remove one")
+    values = _read_file(profile)
+    parent = values.pop(EXTENDS, None)
+    if parent is None:
+        return values
+    if not isinstance(parent, str):
+        raise InputError(f"profile {profile!r}: {EXTENDS} is {parent!r}; give the name of one profile, or its path")
+    return _merge(_read_profile(parent, (*extended_by, profile)), values)
+
+
+def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of one profile over those of another."""
+    both = {key: _merge(below[key], value) for key, value in above.items() if _are_tables(below.get(key), value)}
+    return below | above | both
+
+
+def _are_tables(*values: object) -> bool:
+    return all(isinstance(value, dict) for value in values)
+
+
+def _read_file(profile: str) -> dict[str, Any]:
     named = PROFILES_FOLDER / f"{profile}.toml"
     path = Path(profile) if profile.endswith(".toml") else named
     try:
@@ -125,8 +152,10 @@ def _explain(failure: Any) -> str:
     message = failure["msg"].removeprefix("Value error, ")
     if failure["type"] == "value_error":
         return str(message)
-    # What is missing shows all that stands around it, and an endpoint's settings may have its key in the wrong place.
+    # A missing key's fault shows all values next to it, and an endpoint's section may have its key in the wrong place.
     unsaid = (
-        failure["type"] == "missing" or isinstance(failure["input"], (dict, list)) or "paraphrase" in failure["loc"]
+        failure["type"] == "missing"
+        or isinstance(failure["input"], (dict, list))
+        or _ENDPOINTS.intersection(failure["loc"])
     )
     return str(message) if unsaid else f"{message} (it is {failure['input']!r})"

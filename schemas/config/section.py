@@ -1,4 +1,4 @@
-"""What every part of the configuration is: strict, immutable, and known by its digest."""
+"""Base class of the configuration's sections: strict, immutable, and identified by a digest."""
 
 import hashlib
 

@@ -1,6 +1,6 @@
-"""Says where a CSV file of a store is wrong: the column, and the row as a spreadsheet counts, the header being row 1.
+"""Location of a fault in a store's CSV file: the column, and the row as a spreadsheet counts, the header being row 1.
 
-No message repeats what a person may have written: where a row is shifted, a review's text stands in any column.
+No message repeats what a person may have written: where a row is shifted, a review's text is in any column.
 """
 
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 FIRST_ROW: Final = 2
-"""The row below the header."""
+"""Number of the row below the header."""
 _FIELD: Final = re.compile(r'(?:"[^"]*(?:""[^"]*)*"|[^",\r\n]*)(,|\r\n|\r|\n|\Z)')
 _NOT_UTF8: Final = re.compile("[\ud800-\udfff]")
 _COLUMN: Final = re.compile(r"[a-z0-9_]{1,60}")
@@ -22,7 +22,7 @@ def shown(value: object, *, told_by_people: bool) -> str:
 
     Args:
         value: The cell.
-        told_by_people: Whether the table holds what people wrote; then only what has no letters is repeated.
+        told_by_people: Whether people wrote some of the table; then only cells without letters are repeated.
     """
     text = str(value)
     if (_NUMBER if told_by_people else _CODE).fullmatch(text):
@@ -36,12 +36,12 @@ def shown_column(name: str) -> str:
 
 
 def first_fault(path: Path) -> str | None:
-    """Find the first row of a CSV file that cannot be one, and say what is wrong with it; None where all can.
+    """Find the first malformed row of a CSV file, and describe its fault; None where all rows are well-formed.
 
     Raises:
         OSError: The file cannot be read.
     """
-    # What is no UTF-8 becomes a lone surrogate, which no right text has.
+    # Invalid UTF-8 becomes a lone surrogate, which no valid text has.
     text = path.read_bytes().decode("utf-8-sig", errors="surrogateescape")
     broken_at = match.start() if (match := _NOT_UTF8.search(text)) else len(text)
     header: list[str] = []

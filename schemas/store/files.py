@@ -1,4 +1,4 @@
-"""A store as a folder of CSV files, in the names and the form in which Kaggle ships Olist's."""
+"""Store as a folder of CSV files, with the names and the format of Olist's on Kaggle."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,8 +8,8 @@ import polars as pl
 from polars.exceptions import ComputeError, NoDataError
 
 from schemas.errors import InputError
-from schemas.store import Store
-from schemas.store_faults import FIRST_ROW, first_fault, shown, shown_column
+from schemas.store.faults import FIRST_ROW, first_fault, shown, shown_column
+from schemas.store.store import Store
 
 FILE_NAMES: Final = {
     "orders": "olist_orders_dataset.csv",
@@ -25,17 +25,17 @@ FILE_NAMES: Final = {
 }
 HIDDEN_TABLES: Final = ("review_causes", "customer_hazards")
 TIMESTAMP_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
-# polars reads "17" as the year 17 where a four-digit year is asked for.
+# polars reads "17" as the year 17 if the format has a four-digit year.
 FIRST_YEAR: Final = 1970
 TOLD_BY_PEOPLE: Final = frozenset({FILE_NAMES["reviews"]})
 
 
 def read_store(folder: Path) -> Store:
-    """Read and check every table of a store; other files in the folder, such as Olist's geolocation, are left alone.
+    """Read and check every table of a store; other files in the folder, such as Olist's geolocation, are ignored.
 
     Raises:
-        InputError: The folder cannot be read, lacks a table, or a table breaks its schema; says which file, column
-            and row (as a spreadsheet shows it: the header is row 1).
+        InputError: The folder cannot be read, lacks a table, or a table breaks its schema; names the file, column and
+            row (as a spreadsheet shows it: the header is row 1).
     """
     try:
         found = {path.name for path in folder.iterdir()}
@@ -59,7 +59,7 @@ def write_store(store: Store, folder: Path) -> None:
     for table, name in FILE_NAMES.items():
         frame: pl.DataFrame | None = getattr(store, table)
         if frame is not None:
-            # Not by polars: its error on a full disk is not an OSError.
+            # Not with polars: its error on a full disk is not an OSError.
             (folder / name).write_bytes(frame.write_csv(datetime_format=TIMESTAMP_FORMAT).encode())
 
 
@@ -69,7 +69,7 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     Raises:
         InputError: The file cannot be read, is empty, or breaks its schema.
     """
-    from schemas.store_tables import TABLES
+    from schemas.store.tables import TABLES
 
     columns = {name: column.dtype.type for name, column in TABLES[table].to_schema().columns.items()}
     text = _read_text_columns(path)
@@ -93,13 +93,13 @@ def _read_text_columns(path: Path) -> pl.DataFrame:
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check that it is a file you may read") from None
     except ComputeError:
-        # The reader's own message does not say where, and repeats what stands there.
+        # The reader's own message does not say where the fault is, and repeats the content.
         fault = first_fault(path) or "it is malformed"
         raise InputError(f"{path} cannot be read as CSV: {fault}; export it again as UTF-8 CSV") from None
 
 
 def _check_widths(path: Path, text: pl.DataFrame) -> None:
-    """Refuse rows that end too early: the reader fills them up with nulls, which may be let through."""
+    """Refuse rows that are too short: the reader fills them with nulls, which a schema may allow."""
     if text.to_series(-1).null_count() and (fault := first_fault(path)):
         raise InputError(f"{path}: {fault}; correct it")
 
@@ -137,7 +137,7 @@ def _typed(path: Path, text: pl.Series, dtype: pl.DataType) -> pl.Series:
 def _check_values(path: Path, frame: pl.DataFrame, table: str) -> None:
     from pandera.errors import SchemaErrors
 
-    from schemas.store_tables import TABLES
+    from schemas.store.tables import TABLES
 
     try:
         TABLES[table].validate(frame, lazy=True)
@@ -151,7 +151,7 @@ def _check_values(path: Path, frame: pl.DataFrame, table: str) -> None:
 
 
 def _check_links(folder: Path, tables: Mapping[str, pl.DataFrame]) -> None:
-    from schemas.store_tables import LINKS
+    from schemas.store.tables import LINKS
 
     for table, column, other in LINKS:
         if table not in tables:

@@ -1,4 +1,4 @@
-"""What each table of a store must look like: Olist's columns, their types, and the values that they may take.
+"""Table schemas of a store: Olist's columns, their types and permitted values.
 
 Import it inside the function that checks a table: pandera takes a second to load.
 """
@@ -21,7 +21,7 @@ STATES: Final = (
 
 
 class StoreTable(pa.DataFrameModel):  # type: ignore[misc]
-    """A table of a store: exactly the columns that are declared, with exactly their types."""
+    """A table of a store: exactly the declared columns, with exactly their types."""
 
     class Config:
         """Refuse unknown columns: a misspelt one would otherwise look like a missing one only."""
@@ -30,7 +30,7 @@ class StoreTable(pa.DataFrameModel):  # type: ignore[misc]
 
 
 def _verdict(data: PolarsData, is_right: pl.Expr) -> pl.LazyFrame:
-    """Return for each row whether it is right; what cannot be told, because a value is not known, is."""
+    """Return for each row whether it is right; a row with an unknown value in the expression counts as right."""
     verdict: pl.LazyFrame = data.lazyframe.select(is_right.fill_null(True))
     return verdict
 
@@ -51,7 +51,7 @@ class Orders(StoreTable):
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def a_delivered_order_has_a_delivery_date(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """A delivered order has the date on which its customer got it.
+        """Require the date on which its customer got it of each delivered order.
 
         Olist as Kaggle ships it lacks the date of a few, so that such rows are faults only where they are more than
         `TOLERATED_WITHOUT_DATE` of the delivered ones.
@@ -63,13 +63,13 @@ class Orders(StoreTable):
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def only_what_was_sent_has_a_delivery_date(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """An order with a delivery date was delivered, or cancelled afterwards."""
+        """Require an order with a delivery date to be delivered, or cancelled afterwards."""
         was_sent = pl.col("order_status").is_in(["delivered", "canceled"])
         return _verdict(data, was_sent | pl.col("order_delivered_customer_date").is_null())
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def nothing_is_before_the_purchase(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """An order is approved, and reaches its customer, after it was bought.
+        """Require approval and delivery of an order to be after its purchase.
 
         The carrier's date says less: in Olist it lies before the purchase, or after the delivery, of some orders.
         """
@@ -127,7 +127,7 @@ class Reviews(StoreTable):
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def no_answer_is_before_its_question(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """A review is answered after its form was sent."""
+        """Require the answer of a review to be after its form was sent."""
         return _verdict(data, pl.col("review_answer_timestamp") >= pl.col("review_creation_date"))
 
 
@@ -172,7 +172,7 @@ class CategoryTranslation(StoreTable):
 
 
 class ReviewCauses(StoreTable):
-    """`review_causes.csv`: the ten fields of an extraction, as they truly are, for each simulated review."""
+    """`review_causes.csv`: the true values of an extraction's ten fields, for each simulated review."""
 
     review_id: str = pa.Field(unique=True)
     sentiment: str = pa.Field(isin=["positive", "neutral", "negative"])
@@ -188,7 +188,7 @@ class ReviewCauses(StoreTable):
 
 
 class CustomerHazards(StoreTable):
-    """`customer_hazards.csv`: how likely each simulated customer was to leave, and whether they did."""
+    """`customer_hazards.csv`: each simulated customer's probability of leaving, and whether they left."""
 
     customer_unique_id: str = pa.Field(unique=True)
     hazard: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
@@ -207,7 +207,7 @@ TABLES: Final[dict[str, type[StoreTable]]] = {
     "review_causes": ReviewCauses,
     "customer_hazards": CustomerHazards,
 }
-"""The model of each table, by its name in `schemas.store.Store`."""
+"""The model of each table, by its name in `schemas.store.store.Store`."""
 
 LINKS: Final = (
     ("orders", "customer_id", "customers"),
@@ -219,4 +219,4 @@ LINKS: Final = (
     ("review_causes", "review_id", "reviews"),
     ("customer_hazards", "customer_unique_id", "customers"),
 )
-"""A table's column whose every value must be in the column of the same name of another table."""
+"""A table's column, each of whose values must be in the column of the same name of another table."""

@@ -1,4 +1,4 @@
-"""General instructions: what the warm start may see beside the shop's prompts, as a line of a file and as a table."""
+"""General instructions for the warm start, in addition to the shop's prompts: as JSON Lines and as a table."""
 
 from typing import Any, Final
 
@@ -6,7 +6,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 GENERAL_FILE: Final = "data/general.parquet"
-"""Where a dataset keeps its general instructions, if it has any."""
+"""File of a dataset's general instructions, if it has any."""
 COLUMNS: Final = {"system": pl.String, "prompt": pl.String, "completion": pl.String}
 """The table's columns and their types, in order."""
 
@@ -24,9 +24,9 @@ class Instruction(BaseModel):
     system: str = ""
     """The system prompt; empty where the collection has none."""
     prompt: str = Field(pattern=r"\S")
-    """What the user asks."""
+    """The user's message."""
     completion: str = Field(pattern=r"\S")
-    """The answer that is taught."""
+    """The answer to learn."""
 
     @model_validator(mode="before")
     @classmethod
@@ -35,7 +35,7 @@ class Instruction(BaseModel):
             return line
         if "messages" in line and not {"prompt", "completion"} <= line.keys():
             return _turns(line["messages"])
-        # Collections write an absent system prompt as null.
+        # Some collections write an absent system prompt as null.
         return {key: value for key, value in line.items() if key != "system" or value is not None}
 
 

@@ -1,4 +1,4 @@
-"""What a served model's log must look like as a table: `tucano monitor` reads it.
+"""Table schema of a served model's logs, which `tucano monitor` reads.
 
 Import it inside the function that reads a log: pandera takes a second to load.
 """
@@ -24,17 +24,17 @@ from schemas.documents import (
 )
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
-from schemas.rollout_tables import one_value_each
-from schemas.table_check import as_table, validate_table
+from schemas.tables.rollout_tables import one_value_each
+from schemas.tables.table_check import as_table, validate_table
 from schemas.tasks import TASK_NAMES
 
 _AT_ONCE: Final = 50_000
-"""Lines that are in memory as documents at once."""
+"""Lines in memory as documents at once."""
 _REQUIRED: Final = tuple(name for name, field in LoggedAnswer.model_fields.items() if field.is_required())
 
 
 class ProductionLogs(pa.DataFrameModel):  # type: ignore[misc]
-    """What a model was asked in production and answered; times are in UTC, and `reference` is JSON."""
+    """Production requests and answers; times are in UTC, and `reference` is JSON."""
 
     request_id: str = pa.Field(nullable=True, str_length={"min_value": 1})
     prompt_id: str = pa.Field(nullable=True, str_length={"min_value": 1})
@@ -56,7 +56,7 @@ class ProductionLogs(pa.DataFrameModel):  # type: ignore[misc]
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def one_prompt_for_each_prompt_id(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Rows of one `prompt_id` ask the same; of rows without one nothing is known."""
+        """Require one prompt text per `prompt_id`; rows without an id always pass."""
         same = one_value_each(data, "prompt_id", "task", "prompt").collect().to_series()
         verdict: pl.LazyFrame = data.lazyframe.select(pl.col("prompt_id").is_null() | same)
         return verdict
@@ -65,14 +65,14 @@ class ProductionLogs(pa.DataFrameModel):  # type: ignore[misc]
 def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
     """Read a file of logged answers, JSON Lines or parquet, in the order of the file.
 
-    A parquet file has the same names for its columns; its times know their zone, and its references are JSON.
+    A parquet file has columns of the same names; its times have a zone, and its references are JSON.
 
     Args:
         path: The file.
-        size: Bytes that are read of JSON Lines; all where None.
+        size: Bytes to read of JSON Lines; all where None.
 
     Raises:
-        InputError: The file cannot be read or is empty, rows are no logged answers, or one `prompt_id` has several
+        InputError: The file cannot be read or is empty, rows are not logged answers, or one `prompt_id` has several
             prompts.
     """
     what = f"production log {path}"
@@ -97,7 +97,7 @@ def _parquet(path: Path, what: str) -> pl.DataFrame:
         found = file.collect_schema()
         given = file.select(name for name in schema if name in found).collect()
     except (OSError, PolarsError):
-        # The reader's own message may repeat what stands in the file.
+        # The reader's own message may repeat the file's content.
         raise InputError(f"{what} cannot be read as parquet; write it again") from None
     if missing := [name for name in _REQUIRED if name not in found]:
         raise InputError(f"{what} lacks the column {missing[0]}; a log has {', '.join(_REQUIRED)}")
@@ -121,7 +121,7 @@ def _parquet(path: Path, what: str) -> pl.DataFrame:
 
 
 def _holds_the_same(kind: pl.DataType, wanted: Any) -> bool:
-    """Tell whether a column's values can be had in another type without a loss; the schema refuses all others."""
+    """Return whether a column can be cast to another type without loss; the schema refuses all others."""
     if kind == pl.Null or isinstance(kind, pl.Categorical | pl.Enum):
         return True
     if kind.is_integer():

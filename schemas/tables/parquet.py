@@ -1,4 +1,4 @@
-"""Parquet files written piece by piece, so that a table may be larger than memory."""
+"""Parquet files written in pieces, so that a table may be larger than memory."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ ROWS_PER_GROUP: Final = 10_000
 
 
 class ParquetTable:
-    """A table that grows by pieces."""
+    """A table that grows in pieces."""
 
     def __init__(self, writer: "ParquetWriter", columns: Mapping[str, type[pl.DataType]]) -> None:
         """Use `open_parquet` instead."""
@@ -23,26 +23,26 @@ class ParquetTable:
         self._waiting = pl.DataFrame(schema=columns)
 
     def add(self, rows: pl.DataFrame) -> None:
-        """Append rows; columns that the table has not are left out."""
+        """Append rows; columns that are not in the table are dropped."""
         self._waiting = pl.concat([self._waiting, rows.select(self._waiting.columns)])
         whole = self._waiting.height // ROWS_PER_GROUP * ROWS_PER_GROUP
         self._write(self._waiting.head(whole))
         self._waiting = self._waiting.tail(self._waiting.height - whole)
 
     def flush(self) -> None:
-        """Write the rows that wait for a group to be full."""
+        """Write the rows that wait for a full group."""
         self._write(self._waiting)
         self._waiting = self._waiting.clear()
 
     def _write(self, rows: pl.DataFrame) -> None:
         for group in rows.iter_slices(ROWS_PER_GROUP):
-            # By polars: pyarrow itself would import pandas for it.
+            # With polars: pyarrow itself would import pandas for it.
             self._writer.write_table(group.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
 @contextmanager
 def open_parquet(path: Path, columns: Mapping[str, type[pl.DataType]]) -> Iterator[ParquetTable]:
-    """Write a parquet file piece by piece; equal rows in equal order give equal bytes, whatever the pieces.
+    """Write a parquet file in pieces; equal rows in equal order give equal bytes, whatever the pieces.
 
     Args:
         path: The file, in a folder that exists.

@@ -1,7 +1,7 @@
-"""What a prompt's row says of itself, checked: its reference fits its task, and its id is the sha256 of its content.
+"""Checks of prompt rows: the reference fits its task, and the id is the sha256 of the content.
 
-Most rows are decided by expressions on whole columns. Those can only be too strict: a row that they do not let through
-is decided by itself, as `schemas.prompts.content_id` and `schemas.references.check_reference` have it.
+Expressions on whole columns decide most rows. They can only be too strict: a row that they reject is checked by itself,
+with `schemas.tables.prompts.content_id` and `schemas.references.check_reference`.
 """
 
 import json
@@ -12,26 +12,26 @@ from typing import Any, Final
 import polars as pl
 from pydantic import ValidationError
 
-from schemas.prompts import canonical_json, content_id
 from schemas.references import check_reference
+from schemas.tables.prompts import canonical_json, content_id
 from schemas.tasks import TASK_NAMES, TaskName
 
 _ESCAPES: Final = {letter: json.dumps(letter)[1:-1] for letter in ('"', "\\", *map(chr, range(32)))}
 _TEXT: Final = r'"(?:[^"\\\x00-\x1f]|\\["\\bfnrt])+"'
 MOST_NESTED: Final = 20
-"""Objects and lists within each other that a reference may have; those of the tasks have two."""
+"""Deepest nesting of objects and lists in a reference; those of the tasks have two levels."""
 _SHAPES: Final[Mapping[TaskName, str]] = {
     "sql_qa": rf'^\{{"sql":{_TEXT}\}}$',
     "insights": rf'^\{{"facts":\[(?:{_TEXT}(?:,{_TEXT})*)?\]\}}$',
     "push": rf'^\{{"offer":{_TEXT},"product":{_TEXT}\}}$',
 }
-"""How canonical references look in the tasks that have about as many references as prompts."""
+"""Patterns of canonical references in the tasks that have about as many references as prompts."""
 
 
 def references_that_fit(table: pl.DataFrame) -> pl.Series:
     """Return for each row whether its reference is a JSON object of the shape that its task needs.
 
-    Where no such task exists, any object fits.
+    For an unknown task any object fits.
     """
     fits = table.select(_has_its_shape()).to_series()
     tasks, texts = table["task"], table["reference"]
@@ -52,12 +52,12 @@ def ids_that_fit(table: pl.DataFrame) -> pl.Series:
 
 
 def reference_fits(task: str | None, text: str | None) -> bool:
-    """Return whether a reference is a JSON object of the shape that its task, where such a task exists, needs."""
+    """Return whether a reference is a JSON object of the shape that its task, if known, needs."""
     reference = _reference(text)
     if reference is None:
         return False
     if task not in TASK_NAMES:
-        return True  # the task's own check says what is wrong
+        return True  # the check of the task column reports it
     try:
         check_reference(task, reference)
     except ValidationError:
@@ -73,13 +73,13 @@ def id_fits(row: Mapping[str, Any]) -> bool:
 
 
 def _has_its_shape() -> pl.Expr:
-    """Return whether a reference is surely canonical and fits its task."""
+    """Return whether a reference is certainly canonical and fits its task."""
     shapes = [(pl.col("task") == task) & pl.col("reference").str.contains(shape) for task, shape in _SHAPES.items()]
     return pl.any_horizontal(shapes).fill_null(False)
 
 
 def _is_one_of(texts: pl.Series, asked: pl.Series, holds: Callable[[str | None], bool]) -> pl.Series:
-    """Return for each text whether it is one of those for which it holds, each of the asked ones tried once."""
+    """Return for each text whether `holds` accepts it; each of the asked texts is tried once."""
     distinct = texts.filter(asked).unique()
     right = distinct.filter(pl.Series(map(holds, distinct), dtype=pl.Boolean))
     return texts.is_in(right.implode()).fill_null(False)
@@ -116,7 +116,8 @@ def _is_canonical(text: str | None) -> bool:
 def _reference(text: str | None) -> dict[str, Any] | None:
     try:
         reference = json.loads(text or "")
-        # What cannot be written again (a number past the largest float, half a surrogate pair) has no identity.
+        # A value that cannot be written again (a number beyond the largest float, half a surrogate pair) has no
+        # identity.
         canonical_json(reference).encode()
     except (ValueError, RecursionError):
         return None

@@ -1,30 +1,30 @@
-"""A prompt of a shop's own, as one line of JSON, which `tucano curate` takes beside the tables of synthesis."""
+"""Prompt of a shop's own as one line of JSON, which `tucano curate` accepts as well as the tables of synthesis."""
 
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from schemas.prompts import canonical_json
+from schemas.tables.prompts import canonical_json
 from schemas.tasks import TaskName
 
 
 class PromptLine(BaseModel):
-    """One prompt with its reference and where it came from; an unknown key is a mistake."""
+    """One prompt with its reference and its origin; an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     task: TaskName
-    """Which of the six tasks it belongs to."""
+    """Its task, one of six."""
     prompt: str = Field(min_length=1)
-    """What is asked."""
+    """The question."""
     reference: dict[str, Any]
-    """What is known of the right answer, in the shape of its task; null in it is what nobody knows."""
+    """The known part of the right answer, in the shape of its task; null marks unknown values."""
     system: str | None = Field(default=None, min_length=1)
-    """The system text; the task's own where not given."""
+    """The system prompt; the task's own where not given."""
     source: str = Field(default="own", pattern=r"^[a-z0-9_-]{1,40}$")
-    """Where it comes from, in a word."""
+    """Its origin, in a word."""
     customer_id: str | None = Field(default=None, min_length=1)
-    """A pseudonym of the customer: prompts of one customer are never on two sides."""
+    """A pseudonym of the customer: prompts of one customer are never in different splits."""
     order_id: str | None = Field(default=None, min_length=1)
     """The order."""
     review_id: str | None = Field(default=None, min_length=1)
@@ -32,7 +32,7 @@ class PromptLine(BaseModel):
     parent_id: str | None = None
     """The `prompt_id` of the prompt that this one is a paraphrase of."""
     prompt_id: str | None = None
-    """The sha256 of its content; made where not given."""
+    """The sha256 of its content; computed where not given."""
 
     @field_validator("reference")
     @classmethod

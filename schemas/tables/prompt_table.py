@@ -1,4 +1,4 @@
-"""What the rows of a prompt table must look like.
+"""Table schema of prompts.
 
 Import it inside the function that checks a table: pandera takes a second to load.
 """
@@ -7,12 +7,12 @@ import pandera.polars as pa
 import polars as pl
 from pandera.polars import PolarsData
 
-from schemas.prompt_checks import ids_that_fit, references_that_fit
+from schemas.tables.prompt_checks import ids_that_fit, references_that_fit
 from schemas.tasks import TASK_NAMES
 
 
 class Prompts(pa.DataFrameModel):  # type: ignore[misc]
-    """`prompts.parquet`: what synthesis makes, or a shop brings."""
+    """`prompts.parquet`: made by synthesis, or brought by a shop."""
 
     prompt_id: str = pa.Field(str_matches=r"^[0-9a-f]{64}$")
     task: str = pa.Field(isin=TASK_NAMES)
@@ -32,22 +32,22 @@ class Prompts(pa.DataFrameModel):  # type: ignore[misc]
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def reference_fits_its_task(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """The reference is a JSON object of the shape that its task needs."""
+        """Require each reference to be a JSON object of the shape that its task needs."""
         return references_that_fit(data.lazyframe.collect()).to_frame().lazy()
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def prompt_id_is_its_content(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """The id is the sha256 of the content, so that an edited prompt never keeps its old id."""
+        """Require each id to be the sha256 of the content, so that an edited prompt never keeps its old id."""
         return ids_that_fit(data.lazyframe.collect()).to_frame().lazy()
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def parent_is_another_prompt(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """No prompt is a paraphrase of itself."""
+        """Refuse a prompt that is a paraphrase of itself."""
         is_another: pl.LazyFrame = data.lazyframe.select(pl.col("parent_id").ne_missing(pl.col("prompt_id")))
         return is_another
 
 
 class Dataset(Prompts):
-    """`train`, `validation` and `test.parquet` of a dataset: prompts that curation let through, each once."""
+    """`train`, `validation` and `test.parquet` of a dataset: curated prompts, each once."""
 
     prompt_id: str = pa.Field(str_matches=r"^[0-9a-f]{64}$", unique=True)

@@ -1,4 +1,4 @@
-"""Prompts with their references: the table that synthesis makes, curation splits, and training and evaluation read."""
+"""Prompts with their references: made by synthesis, split by curation, read by training and evaluation."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from schemas.errors import InputError
-from schemas.parquet import ROWS_PER_GROUP, ParquetTable, open_parquet
+from schemas.tables.parquet import ROWS_PER_GROUP, ParquetTable, open_parquet
 from schemas.tasks import TaskName
 
 COLUMNS: Final = {
@@ -30,18 +30,18 @@ COLUMNS: Final = {
 """The table's columns and their types, in order; `reference` is JSON with sorted keys."""
 
 SPLITS: Final = ("train", "validation", "test")
-"""Of a dataset: its tables, `data/<split>.parquet`."""
+"""Names of a dataset's tables, `data/<split>.parquet`."""
 VALIDATION_FILE: Final = "data/validation.parquet"
-"""Of a dataset: the prompts that choose a checkpoint."""
+"""File of a dataset with the prompts that choose a checkpoint."""
 TEST_FILE: Final = "data/test.parquet"
-"""Of a dataset: the prompts that only the evaluation reads."""
+"""File of a dataset with the prompts that only the evaluation reads."""
 
 _CANONICAL: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True)
 class PromptRow:
-    """One prompt, what is known of its right answer, and the rows of the store that it came from."""
+    """One prompt, the known part of its right answer, and the rows of the store that it came from."""
 
     prompt_id: str
     """The `content_id` of the prompt."""
@@ -50,7 +50,7 @@ class PromptRow:
     prompt: str
     reference: Mapping[str, Any]
     source: str
-    """Where it is from: a store, `simulated` or `olist`, or whatever a shop calls its own prompts."""
+    """Its origin: a store, `simulated` or `olist`, or a shop's name for its own prompts."""
     customer_id: str | None
     """Olist's `customer_unique_id`: the person."""
     order_id: str | None
@@ -60,13 +60,13 @@ class PromptRow:
 
 
 def content_id(task: str, system: str, prompt: str, reference: Mapping[str, Any]) -> str:
-    """Return the sha256, in hexadecimal, of what a prompt asks and of what is known of its answer."""
+    """Return the sha256, in hexadecimal, of a prompt's task, texts and reference."""
     content = {"task": task, "system": system, "prompt": prompt, "reference": reference}
     return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 
 def canonical_json(value: Mapping[str, Any]) -> str:
-    """Write JSON in one way only: sorted keys, no spaces, letters as they are.
+    """Write JSON in canonical form: sorted keys, no spaces, letters unescaped.
 
     Raises:
         ValueError: A number is not finite.
@@ -75,7 +75,7 @@ def canonical_json(value: Mapping[str, Any]) -> str:
 
 
 def read_prompts(path: Path) -> list[PromptRow]:
-    """Read a prompt table that curation has let through.
+    """Read a curated prompt table.
 
     Raises:
         InputError: The file is not such a table.
@@ -86,10 +86,10 @@ def read_prompts(path: Path) -> list[PromptRow]:
 
 
 def read_prompt_table(path: Path) -> pl.DataFrame:
-    """Read a prompt table, its values unchecked.
+    """Read a prompt table without checking its values.
 
     Raises:
-        InputError: The file cannot be read as parquet, or has not exactly the columns of `COLUMNS`.
+        InputError: The file cannot be read as parquet, or does not have exactly the columns of `COLUMNS`.
     """
     table = scan_prompt_table(path)
     with reading_prompts(path):
@@ -100,7 +100,7 @@ def scan_prompt_table(path: Path) -> pl.LazyFrame:
     """Open a prompt table without reading its rows; read them inside `reading_prompts`.
 
     Raises:
-        InputError: The file cannot be read as parquet, or has not exactly the columns of `COLUMNS`.
+        InputError: The file cannot be read as parquet, or does not have exactly the columns of `COLUMNS`.
     """
     with reading_prompts(path):
         table = pl.scan_parquet(path, glob=False)
@@ -114,7 +114,7 @@ def scan_prompt_table(path: Path) -> pl.LazyFrame:
 
 @contextmanager
 def reading_prompts(path: Path) -> Iterator[None]:
-    """Name the file where it cannot be read: its end may tell of columns whose rows are damaged.
+    """Name the file where it cannot be read: its footer may be intact while its rows are damaged.
 
     Raises:
         InputError: The block could not read the file as parquet.
@@ -131,7 +131,7 @@ def reading_prompts(path: Path) -> Iterator[None]:
 
 
 class PromptTableWriter:
-    """A prompt table that grows by rows, of which few are in memory at once."""
+    """A prompt table that grows by rows, few of which are in memory at once."""
 
     def __init__(self, table: ParquetTable) -> None:
         """Use `open_prompt_table` instead."""
@@ -147,7 +147,7 @@ class PromptTableWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Hand the rows that wait on to the file."""
+        """Pass the waiting rows on to the file."""
         self._table.add(pl.DataFrame(self._columns, schema=COLUMNS))
         self._columns = {name: [] for name in COLUMNS}
 

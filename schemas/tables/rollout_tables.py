@@ -1,4 +1,4 @@
-"""What completions and their scores must look like as tables, beyond what each line of their files must be.
+"""Table schemas of completions and their scores, beyond the checks of each line.
 
 Import it inside the function that checks a table: pandera takes a second to load.
 """
@@ -12,7 +12,7 @@ from pandera.polars import PolarsData
 
 from schemas.documents import Rollout
 from schemas.json_lines import read_json_lines
-from schemas.table_check import as_table, validate_table
+from schemas.tables.table_check import as_table, validate_table
 from schemas.tasks import SPEC_NAMES, TASK_NAMES
 
 
@@ -32,7 +32,7 @@ class Rollouts(pa.DataFrameModel):  # type: ignore[misc]
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def one_prompt_for_each_prompt_id(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Rows of one `prompt_id` ask the same."""
+        """Require one prompt text per `prompt_id`."""
         return one_value_each(data, "prompt_id", "task", "prompt")
 
 
@@ -47,15 +47,17 @@ class ScoredRollouts(Rollouts):
 
     @pa.check("components")  # type: ignore[untyped-decorator]
     def shares_by_name(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Each component is within [0, 1]."""
+        """Require each component to be within [0, 1]."""
         texts = data.lazyframe.select("components").collect().to_series()
         return pl.LazyFrame({"components": [_are_shares(text) for text in texts]}, schema={"components": pl.Boolean})
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def one_reward_for_all(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Rewards of different specifications or versions cannot be compared, so that a table has but one."""
-        rewards = pl.struct("spec", "reward_version")
-        is_the_first: pl.LazyFrame = data.lazyframe.select(rewards == rewards.first())
+        """Require one specification in a table and one version for a task: others cannot be compared."""
+        version = pl.col("reward_version")
+        is_the_first: pl.LazyFrame = data.lazyframe.select(
+            (pl.col("spec") == pl.col("spec").first()) & (version == version.first().over("task"))
+        )
         return is_the_first
 
 
@@ -81,7 +83,7 @@ def read_rollouts(path: Path) -> tuple[Rollout, ...]:
     """Read a JSON Lines file of rollouts.
 
     Raises:
-        InputError: The file cannot be read or is empty, lines are no rollouts, or one `prompt_id` has several prompts.
+        InputError: The file cannot be read or is empty, lines are not rollouts, or one `prompt_id` has several prompts.
     """
     rollouts = read_json_lines(path, Rollout, "rollouts")
     validate_table(as_table(rollouts, Rollouts), Rollouts, f"rollouts {path}")
@@ -89,7 +91,7 @@ def read_rollouts(path: Path) -> tuple[Rollout, ...]:
 
 
 def one_value_each(data: PolarsData, key: str, *columns: str) -> pl.LazyFrame:
-    """Return for each row whether its columns hold what they hold in the first row with the same key."""
+    """Return for each row whether its columns equal those of the first row with the same key."""
     same = [pl.col(column).eq_missing(pl.col(column).first().over(key)) for column in columns]
     verdict: pl.LazyFrame = data.lazyframe.select(pl.all_horizontal(same))
     return verdict

@@ -1,4 +1,4 @@
-"""What a scored audit sheet must look like as a table, beyond what each of its rows must be.
+"""Table schema of a scored audit sheet, beyond the checks of each row.
 
 Import it inside the function that checks a table: pandera takes a second to load.
 """
@@ -10,12 +10,12 @@ import polars as pl
 from pandera.polars import PolarsData
 
 from schemas.documents import RaterKind
-from schemas.rollout_tables import one_value_each
+from schemas.tables.rollout_tables import one_value_each
 from schemas.tasks import TASK_NAMES
 
 
 class AuditSheet(pa.DataFrameModel):  # type: ignore[misc]
-    """Completions with the scores that somebody gave them."""
+    """Completions with their raters' scores."""
 
     audit_id: str = pa.Field(str_length={"min_value": 1})
     task: str = pa.Field(isin=TASK_NAMES)
@@ -36,5 +36,5 @@ class AuditSheet(pa.DataFrameModel):  # type: ignore[misc]
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
     def each_rater_is_of_one_kind(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Nobody is a person in one row and a model in another: the gate counts only people."""
+        """Refuse a rater who is a person in one row and a model in another: the gate counts only people."""
         return one_value_each(data, "rater", "rater_kind")

@@ -1,4 +1,4 @@
-"""A table against its schema, with everything that is wrong with it in one report."""
+"""Validation of a table against its schema, with all faults in one report."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.store_faults import shown_column
+from schemas.store.faults import shown_column
 
 if TYPE_CHECKING:
     from pandera.polars import DataFrameModel
@@ -23,8 +23,8 @@ def validate_table(table: pl.DataFrame, model: "type[DataFrameModel]", what: str
 
     Args:
         table: The table.
-        model: What it must look like.
-        what: What it is, in words for error messages, such as `scores run/scores.jsonl`.
+        model: The table's schema.
+        what: Name of the table for error messages, such as `scores run/scores.jsonl`.
         first_row: Number of the table's first row in its file.
 
     Raises:
@@ -41,7 +41,7 @@ def table_faults(table: pl.DataFrame, model: "type[DataFrameModel]", numbers: Se
 
     Args:
         table: The table.
-        model: What it must look like.
+        model: The table's schema.
         numbers: The number of each row in its file.
     """
     from pandera.errors import SchemaErrors
@@ -54,7 +54,7 @@ def table_faults(table: pl.DataFrame, model: "type[DataFrameModel]", numbers: Se
         return []
     of_no_row = cases.filter(pl.col("index").is_null())
     if of_no_row.height:
-        # What checks say of columns that are not there, or of another type, says nothing more.
+        # Checks of columns that are absent, or of another type, add no information.
         return [_of_no_row(case) for case in of_no_row.sort("column", "check").to_dicts()]
     rows = cases.group_by("column", "check").agg(pl.col("index").unique().sort()).sort("column", "check")
     unique = model.to_schema().unique or ()
@@ -68,8 +68,8 @@ def as_table(documents: Iterable[object], model: "type[DataFrameModel]") -> pl.D
     """Return documents as the table that a model describes; an object in a document becomes its JSON.
 
     Args:
-        documents: What has an attribute for each column.
-        model: The table.
+        documents: Objects with an attribute for each column.
+        model: The table's schema.
     """
     import json
 
@@ -96,7 +96,7 @@ def _named_rows(numbers: Sequence[int]) -> str:
 
 
 def fault_text(column: str, check: str, whole: str, unique: Sequence[str] = ()) -> str:
-    """Say what is wrong where a check failed, without the value, which may be a shopper's words.
+    """Describe a failed check without the value, which may be a shopper's words.
 
     Args:
         column: The column, as pandera reports it: for a check of whole rows the model's name.

@@ -1,1 +1,1 @@
-"""Rewards against people's scores; the gate before training."""
+"""Audit of the rewards against people's scores; the gate before training."""

@@ -1,4 +1,4 @@
-"""Where reward and people differ most: what a person reads first to find the bug."""
+"""Largest disagreements of reward and people: the first place to look for a bug."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tasks.audit.sheet import ScoredItem
 
 @dataclass(frozen=True)
 class Judged:
-    """A completion of the sheet with its scores and its reward."""
+    """Completion of the sheet with its scores and its reward."""
 
     item: ScoredItem
     rollout: ScoredRollout
@@ -18,27 +18,27 @@ class Judged:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A completion that stands elsewhere by its reward than by its score."""
+    """Completion ranked differently by reward and by score."""
 
     judged: Judged
     """The completion with its scores and its reward."""
     places: float
-    """How many places higher it stands among its task's rewards than among its scores; negative for lower."""
+    """Rank by reward minus rank by score within its task; negative if the reward ranks it lower."""
     of: int
     """Completions of its task."""
 
     @property
     def share(self) -> float:
-        """How far apart the places are, as a share of the task's completions: what lets tasks be compared."""
+        """Return the rank difference as a share of the task's completions, comparable between tasks."""
         return abs(self.places) / self.of
 
 
 def worst_disagreements(judged: Sequence[Judged], count: int) -> tuple[Disagreement, ...]:
-    """Return the completions whose places in the two orders lie furthest apart, the worst first.
+    """Return the completions with the largest rank differences, the worst first.
 
     Args:
-        judged: Completions of one task or of several; only those of the same task are put in order.
-        count: How many at most; what has the same place in both orders is none.
+        judged: Completions of one or several tasks; ranks are within a task.
+        count: Maximum number; equal ranks are no disagreement.
     """
     from scipy.stats import rankdata
 

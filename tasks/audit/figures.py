@@ -1,7 +1,7 @@
-"""The figures of the audit report, each as an SVG element to be put into the page.
+"""Figures of the audit report, each an SVG element for the page.
 
-Figures are drawn on objects of their own, never through pyplot, so that nothing global is changed; text stays text, and
-the same numbers give the same bytes.
+Figures are drawn on their own objects, never through pyplot, so that no global state changes; text stays text, and
+equal numbers give equal bytes.
 """
 
 import io
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from schemas.audit_record import AuditRecord
-from schemas.config import AuditConfig
+from schemas.config.config import AuditConfig
 from schemas.tasks import TASK_NAMES
 from tasks.audit.disagreements import Judged
 from tasks.audit.sampling import AT_RANDOM, BY_REWARD
@@ -30,14 +30,14 @@ _STRATA: Final = {
     BY_REWARD: ("chosen by reward", "D", "none", ORANGE),
     _OTHERWISE: ("chosen otherwise", "s", "none", SOFT),
 }
-"""Words for a stratum, and mark, face and edge of its points."""
+"""Label of a stratum, and marker, face and edge of its points."""
 _DASHES: Final = (0, (4, 3))
 _FEWEST_FOR_QUARTILES: Final = 4
 _MOST_TICKS: Final = 6
 
 
 def agreement(rows: Sequence[Judged], found: Agreement, config: AuditConfig) -> str:
-    """Draw one task's rewards against its scores, and under them rho's interval against the gate's thresholds."""
+    """Draw one task's rewards against its scores, and below them rho's interval against the gate's thresholds."""
     with _canvas(4.6, 4.1) as figure:
         _scatter(figure.add_axes((0.125, 0.40, 0.85, 0.53)), rows)
         _intervals(figure.add_axes((0.125, 0.115, 0.85, 0.135)), found, config)
@@ -78,7 +78,7 @@ def history(audits: Sequence[tuple[int, AuditRecord]], config: AuditConfig) -> s
 
 
 def _scatter(axes: "Axes", rows: Sequence[Judged]) -> None:
-    """Draw reward against score; the scores are spread sideways so that no point hides another."""
+    """Draw reward against score; the scores are jittered so that no point hides another."""
     beside = np.random.default_rng(0).uniform(-0.15, 0.15, len(rows))
     counts = Counter(_stratum(row) for row in rows)
     for name, (words, mark, face, edge) in _STRATA.items():
@@ -119,7 +119,7 @@ def _scatter(axes: "Axes", rows: Sequence[Judged]) -> None:
 
 
 def _stratum(row: Judged) -> str:
-    """Tell how a completion came onto the sheet; a stratum that the project does not draw is any other way."""
+    """Return the stratum of a completion; any that the project does not draw counts as "chosen otherwise"."""
     return row.item.stratum if row.item.stratum in {AT_RANDOM, BY_REWARD} else _OTHERWISE
 
 

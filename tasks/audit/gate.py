@@ -1,10 +1,10 @@
-"""The audit gate: no training on rewards that are not shown to agree with the scores."""
+"""Audit gate: no training on rewards without demonstrated agreement with the scores."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from schemas.config import AuditConfig
+from schemas.config.config import AuditConfig
 from schemas.documents import RaterKind
 from schemas.tasks import TaskName
 from tasks.audit.probes import Probe
@@ -15,23 +15,23 @@ AuditVerdict = Literal["agrees", "disagrees", "uncertain", "too few scores", "ru
 
 @dataclass(frozen=True)
 class Objection:
-    """Something that forbids training."""
+    """Reason that forbids training."""
 
     check: str
-    """Which check objects, such as `rho` or `probe:refusal`."""
+    """Name of the check, such as `rho` or `probe:refusal`."""
     text: str
-    """Why, in words that name what was found and what is needed."""
+    """The explanation, with the value found and the value required."""
     task: TaskName | None = None
-    """The task whose reward is objected to; None where it is the sheet."""
+    """The task of the reward; None for an objection to the sheet."""
 
     def __str__(self) -> str:
-        """Write it as one of the gate's reasons."""
+        """Return it as one of the gate's reasons."""
         return f"{self.task}: {self.text}" if self.task else self.text
 
 
 @dataclass(frozen=True)
 class TaskAudit:
-    """What the audit found of one task's reward."""
+    """Audit results of one task's reward."""
 
     agreement: Agreement
     probes: Mapping[str, Probe]
@@ -41,21 +41,21 @@ class TaskAudit:
 
 @dataclass(frozen=True)
 class AuditGate:
-    """The gate's word."""
+    """The gate's verdict."""
 
     objections: tuple[Objection, ...]
-    """What forbids training."""
+    """Reasons that forbid training."""
     reasons: tuple[str, ...]
-    """The objections in words; where there are none, what speaks for training."""
+    """The objections in words or, without any, the evidence for training."""
 
     @property
     def passed(self) -> bool:
-        """Tell whether training may start."""
+        """Return whether training may start."""
         return not self.objections
 
 
 def judge(task: TaskName, agreement: Agreement, probes: Mapping[str, Probe], config: AuditConfig) -> TaskAudit:
-    """Hold one task's findings against the thresholds."""
+    """Compare one task's findings with the thresholds."""
     objections = (
         *_of_scores(task, agreement, config),
         *_of_rewards(task, agreement, config),
@@ -70,12 +70,12 @@ def decide(
     rater_kinds: Iterable[RaterKind],
     config: AuditConfig,
 ) -> AuditGate:
-    """Let training start only where nothing speaks against any task's reward.
+    """Permit training only without an objection to any task's reward.
 
     Args:
         tasks: The tasks of the sheet.
-        unscored: Tasks that the rollouts have and the sheet has not.
-        rater_kinds: Who scored: people, a rubric or a model.
+        unscored: Tasks of the rollouts that are missing from the sheet.
+        rater_kinds: Kinds of raters: people, a rubric or a model.
         config: The thresholds.
     """
     objections = [objection for audit in tasks.values() for objection in audit.objections]
@@ -91,7 +91,7 @@ def decide(
 
 
 def _of_scores(task: TaskName, agreement: Agreement, config: AuditConfig) -> list[Objection]:
-    """Say what is wrong with the scores themselves: there are too few, or people do not agree with each other."""
+    """Return objections to the scores themselves: too few, or poor agreement between people."""
     objections = []
     if agreement.overall.n < config.min_scores_per_task:
         text = f"{agreement.overall.n} scores, {config.min_scores_per_task} are needed"
@@ -107,7 +107,7 @@ def _of_scores(task: TaskName, agreement: Agreement, config: AuditConfig) -> lis
 
 
 def _of_rewards(task: TaskName, agreement: Agreement, config: AuditConfig) -> list[Objection]:
-    """Say where the rewards go other ways than the scores."""
+    """Return objections where the rewards deviate from the scores."""
     objections = []
     if agreement.no_numbers:
         objections.append(Objection("no_numbers", f"{agreement.no_numbers} rewards are no finite number", task))
@@ -154,7 +154,7 @@ def _of_probes(task: TaskName, probes: Mapping[str, Probe]) -> list[Objection]:
 
 
 def _verdict(checks: set[str]) -> AuditVerdict:
-    """Say in a few words what is known of one task's reward; the gravest finding counts."""
+    """Summarize one task's reward in a few words, by the gravest finding."""
     if "alpha" in checks:
         # Then the scores say nothing of the rewards.
         return "rubric broken"

@@ -1,7 +1,7 @@
-"""One rater's session on a sheet: which completion comes next, and every score in the sheet as soon as it is given.
+"""Scoring session of one rater on a sheet: the next completion, and every score saved at once.
 
-The sheet is the only memory: it is read again under its lock at each change, and of it only the rater's own row is
-changed. So a killed session loses nothing, raters may work side by side, and what a spreadsheet edited elsewhere stays.
+The sheet is the only state: it is read again under its lock at each change, and only the rater's own row is changed. So
+a killed session loses nothing, raters may work in parallel, and edits by a spreadsheet are kept.
 """
 
 import re
@@ -22,7 +22,7 @@ PSEUDONYM: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 
 @dataclass(frozen=True)
 class Shown:
-    """What a rater sees of a completion: nothing that tells its reward, or what others think of it."""
+    """A rater's view of a completion, without its reward or the scores of others."""
 
     audit_id: str
     """Its identity."""
@@ -31,38 +31,39 @@ class Shown:
     prompt: str
     """The question."""
     completion: str
-    """The answer that is scored: hostile text."""
+    """The answer to score, which is hostile text."""
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A score or a skip, as undo needs it."""
+    """A score or a skip, as needed for undo."""
 
     audit_id: str
     skipped_before: tuple[str, ...]
     seconds: float | None
-    """From when the completion was shown to its score; None for a skip."""
+    """Time between display and score; None for a skip."""
 
 
 class Labelling:
-    """A rater's way through a sheet: the sheet's order, and what was skipped once more at the end."""
+    """A rater's progress through a sheet: in sheet order, then the skipped completions again."""
 
     def __init__(
         self, sheet: Path, rater: str, task: TaskName | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Open a sheet for one rater, who goes on with what that rater has not scored.
+        """Open a sheet for one rater, at the first completion without that rater's score.
 
         Args:
             sheet: The sheet's file.
             rater: The rater's pseudonym.
-            task: The only task to score; all of them where it is None.
-            clock: Tells seconds.
+            task: The only task to score; None for all.
+            clock: Returns the time in seconds.
 
         Raises:
-            InputError: The sheet cannot be read or has none of the task, or the pseudonym is none or is not a person's.
+            InputError: The sheet cannot be read or has none of the task, or the pseudonym is invalid or is not a
+                person's.
         """
         if not PSEUDONYM.fullmatch(rater):
-            # What was given may be the name or the address that must not stand anywhere.
+            # The input may be the name or address that must not be stored anywhere.
             raise InputError(
                 "--rater takes a pseudonym, no name or e-mail: up to 31 lower-case letters without accents, digits and "
                 "hyphens, such as rater-1"
@@ -85,56 +86,56 @@ class Labelling:
 
     @property
     def current(self) -> Shown | None:
-        """The completion to score now; None where all are scored."""
+        """Return the completion to score now; None if all are scored."""
         return self._queue[0] if self._queue else None
 
     @property
     def total(self) -> int:
-        """Completions of the sheet, or of its one task."""
+        """Return the number of completions of the sheet, or of its one task."""
         return len(self._shown)
 
     @property
     def left(self) -> int:
-        """Completions that the rater has not scored."""
+        """Return the number of completions without the rater's score."""
         return len(self._queue)
 
     @property
     def skipped(self) -> int:
-        """Completions that were skipped and come again."""
+        """Return the number of skipped completions still to come."""
         return len({shown.audit_id for shown in self._queue} & set(self._skipped))
 
     @property
     def seconds_each(self) -> float | None:
-        """The median time for a score in this session; None before the first."""
+        """Return the median time per score in this session; None before the first."""
         seconds = [step.seconds for step in self._steps if step.seconds is not None]
         return median(seconds) if seconds else None
 
     @property
     def scored_now(self) -> int:
-        """Scores of this session."""
+        """Return the number of scores in this session."""
         return sum(step.seconds is not None for step in self._steps)
 
     @property
     def note(self) -> str:
-        """What the rater noted on the current completion; it is saved with the score."""
+        """Return the rater's note on the current completion; it is saved with the score."""
         audit_id = self._now().audit_id
         row = row_of(self._rows, audit_id, self.rater)
         return self._notes.get(audit_id, row["notes"] if row else "")
 
     @property
     def notes_without_score(self) -> int:
-        """Notes that no score has saved yet."""
+        """Return the number of notes not yet saved by a score."""
         return sum(bool(self._notes.get(shown.audit_id)) for shown in self._queue)
 
     def write_note(self, text: str) -> None:
-        """Note something on the current completion; an empty text takes the note away."""
+        """Set the note on the current completion; an empty text removes it."""
         self._notes[self._now().audit_id] = text
 
     def score(self, score: int) -> None:
-        """Save the current completion's score and note, and go on.
+        """Save the current completion's score and note, and advance.
 
         Raises:
-            InputError: The sheet cannot be read or written any more, or has no such completion.
+            InputError: The sheet can no longer be read or written, or has no such completion.
         """
         shown, note, seconds = self._now(), self.note, self._clock() - self._since
 
@@ -147,17 +148,17 @@ class Labelling:
         self._take(rows)
 
     def skip(self) -> None:
-        """Leave the current completion for later: it comes again behind all others, or in the next session."""
+        """Postpone the current completion until after all others, or to the next session."""
         shown = self._now()
         self._steps = (*self._steps, _Step(shown.audit_id, self._skipped, None))
         self._skipped = (*(identity for identity in self._skipped if identity != shown.audit_id), shown.audit_id)
         self._take(self._rows)
 
     def undo(self) -> bool:
-        """Take back the session's last score or skip, and tell whether there was one.
+        """Undo the session's last score or skip, and return whether there was one.
 
         Raises:
-            InputError: The sheet cannot be read or written any more.
+            InputError: The sheet can no longer be read or written.
         """
         if not self._steps:
             return False
@@ -171,13 +172,13 @@ class Labelling:
         return True
 
     def _take(self, rows: Rows) -> None:
-        """Go on with the sheet as it is now."""
+        """Adopt the sheet's present rows."""
         self._rows = rows
         mine = {row["audit_id"] for row in rows if row["rater"] == self.rater and is_scored(row)}
         in_scope = (row for row in rows if self._task in {None, row["task"]})
         self._shown = tuple({row["audit_id"]: _as_shown(row) for row in in_scope}.values())
         waiting = [shown for shown in self._shown if shown.audit_id not in mine]
-        # The sort is stable: what was never skipped stays in the sheet's order.
+        # The sort is stable: completions never skipped stay in sheet order.
         places = {identity: place for place, identity in enumerate(self._skipped)}
         self._queue = sorted(waiting, key=lambda shown: places.get(shown.audit_id, -1))
         self._since = self._clock()

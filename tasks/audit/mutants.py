@@ -1,10 +1,10 @@
-"""The audit, audited: it is run on rewards with a bug in them, and must object to each."""
+"""Mutation test of the audit: it runs on rewards with one bug each, and must object to every one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from schemas.config import AuditConfig
+from schemas.config.config import AuditConfig
 from schemas.errors import InputError
 from schemas.progress import Progress, silent
 from tasks.audit.gate import Objection
@@ -29,43 +29,43 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *PUSH,
     *TOTALS,
 )
-"""The rewards with one bug each."""
+"""Rewards with one bug each."""
 
 
 @dataclass(frozen=True)
 class MutantResult:
-    """What the audit said of one mutant."""
+    """Audit result of one mutant."""
 
     mutant: Mutant
     objections: tuple[Objection, ...]
-    """What it objects to."""
+    """The audit's objections."""
 
     @property
     def caught(self) -> bool:
-        """Tell whether the audit would have kept a run from training on it."""
+        """Return whether the audit would have prevented a training."""
         return bool(self.objections)
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """The checks that object, each once."""
+        """Return the checks that object, each once."""
         return tuple(dict.fromkeys(objection.check for objection in self.objections))
 
 
 @dataclass(frozen=True)
 class MutantReport:
-    """What the audit said of all mutants."""
+    """Audit results of all mutants."""
 
     results: tuple[MutantResult, ...]
-    """In the order in which they were audited."""
+    """In the order of the audits."""
 
     @property
     def share_caught(self) -> float:
-        """The share of mutants that the audit objects to, in [0, 1]."""
+        """Return the share of mutants that the audit objects to, in [0, 1]."""
         return sum(result.caught for result in self.results) / len(self.results)
 
     @property
     def missed(self) -> tuple[Mutant, ...]:
-        """The mutants that the audit lets through."""
+        """Return the mutants that the audit accepts."""
         return tuple(result.mutant for result in self.results if not result.caught)
 
 
@@ -80,14 +80,14 @@ def run_mutants(
 
     Args:
         sheet: The scored completions.
-        score: The reward, which is broken and mended again.
+        score: The reward, which is mutated and restored.
         config: The gate's thresholds.
         mutants: The bugs, one at a time.
-        progress: Told of the mutants that are done.
+        progress: Called with the finished mutants.
 
     Raises:
-        InputError: The audit objects to the rewards as they are, so that it would prove nothing of the mutants, or the
-            sheet has no completion of a task that a mutant breaks.
+        InputError: The audit objects to the unmutated rewards, so that it would show nothing of the mutants, or the
+            sheet has no completion of a mutant's task.
     """
     missing = sorted({task for mutant in mutants for task in mutant.tasks} - set(sheet.tasks))
     if missing:

@@ -1,4 +1,4 @@
-"""A new sheet: rollouts are scored by the rewards, and drawn by stratum for people to score."""
+"""New audit sheet: rollouts are scored by the rewards, and sampled by stratum for people to score."""
 
 from pathlib import Path
 
@@ -17,17 +17,17 @@ def make_sheet(
 
     Args:
         rollouts: JSON Lines of rollouts of the current policy, several of each prompt.
-        spec: The reward whose levels the sheet is to show.
-        store: Folder of the store that sql_qa's questions are about; read where there are any.
+        spec: The reward specification that defines the strata.
+        store: Folder of the store that sql_qa's questions are about; read if there are any.
         per_task: Completions of each task.
-        seed: Decides what is drawn.
-        sheet: The file to write; it must not exist, for it might hold scores.
-        progress: Told of each rollout.
+        seed: Decides the sample.
+        sheet: The file to write; it must not exist, since it might hold scores.
+        progress: Called for each rollout.
 
     Raises:
-        InputError: Rollouts or store cannot be read, nothing can be drawn, or there is a sheet already.
+        InputError: Rollouts or store cannot be read, nothing can be sampled, or there is a sheet already.
     """
-    from schemas.rollout_tables import read_rollouts
+    from schemas.tables.rollout_tables import read_rollouts
 
     if sheet.exists():
         raise InputError(f"{sheet} exists and may hold scores; give the name of a new file")

@@ -1,9 +1,9 @@
-"""Properties that every reward must have, held against completions whose worth is known without asking anybody.
+"""Required properties of every reward, tested on completions of known quality.
 
-A property is probed on every prompt of the sheet, and its worst case counts. What says nothing earns next to nothing,
-and the right answer nearly everything; each error costs something, and two cost more than one; what changes nothing
-for whoever reads the answer changes nothing of its reward; content weighs more than form; and a reward is the weighted
-sum that its specification says, the same whenever it is asked for.
+A property is tested on every prompt of the sheet, and its worst case counts. A completion without content earns almost
+nothing, and the right answer almost everything; each error costs something, and two cost more than one; a change
+without meaning for the reader does not change the reward; content weighs more than form; and a reward is the weighted
+sum of its specification, the same on every call.
 """
 
 import math
@@ -23,44 +23,44 @@ from tasks.commerce.registry import TASKS
 from tasks.commerce.store_copies import MAX_ORDERS
 
 CEILING: Final = 0.15
-"""The most that a completion which says nothing may earn: under the weight of what any task is about."""
+"""Highest reward of a completion without content: below the weight of any task's main content."""
 FLOOR: Final = 0.90
-"""The least that the right answer must earn."""
+"""Lowest reward of the right answer."""
 WRONG: Final = 0.50
-"""The most that an answer in the best form may earn whose content is wrong: whoever uses it would rather have none."""
+"""Highest reward of a well-formed answer with wrong content: its user would be better off without one."""
 ERROR_COST: Final = 0.05
-"""The least that an error costs for which a person would take off a point."""
+"""Lowest cost of an error for which a person would deduct a point."""
 FORM_COST: Final = 0.04
-"""The least that a slip of form costs, such as chatter around an answer: seen by GRPO, small beside any error."""
+"""Lowest cost of a flaw in form, such as chatter around an answer: visible to GRPO, small beside any error."""
 AS_GOOD: Final = 0.10
-"""The most by which answers differ that people would score alike: less than half a point of the five."""
+"""Largest reward difference of answers that people would score equally: less than half a point of the five."""
 TOLERANCE: Final = 1e-6
-"""Differences below are those of floating point."""
+"""Smaller differences are floating-point errors."""
 SCORED_AGAIN: Final = 4
 """Completions of each prompt that are scored twice."""
 
 _ALWAYS_KNOWN: Final = ("sentiment", "sentiment_score")
-"""The fields that a rating tells, of a real store too."""
+"""Fields that a rating reveals, in a real store too."""
 _LESS: Final[Mapping[TaskName, Callable[[Reference], Reference]]] = {
     "extraction": lambda known: {**known, "fields": {name: known["fields"][name] for name in _ALWAYS_KNOWN}},
     "insights": lambda known: {**known, "facts": known["facts"][: analyses.FACTS]},
     "push": lambda known: {**known, "offer": None},
     "sentiment": lambda known: {**known, "score": None},
 }
-"""What is left of a reference when part of it is not known."""
+"""The reference with part of its knowledge removed."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """What came of one property on all prompts of a task."""
+    """Result of one property on all prompts of a task."""
 
     passed: bool
     detail: str
-    """The worst case, and the bound it was held against."""
+    """The worst case, and the bound that applies."""
 
 
 class Probed:
-    """One prompt, and what its completions earn.
+    """One prompt with the rewards of its completions.
 
     Args:
         asked: The prompt with its right answer.
@@ -71,18 +71,18 @@ class Probed:
     def __init__(self, asked: Asked, rollout: Rollout, score: RewardFunction) -> None:
         self.asked = asked
         self.count = 0
-        """Completions that were scored so far."""
+        """Completions scored so far."""
         self.first: list[ScoredRollout] = []
         """The first few of them."""
         self.fault: str | None = None
-        """What is wrong with the first reward that is not what its specification says."""
+        """Description of the first reward that violates its specification."""
         self._rollout = rollout
         self._score = score
         self.best = self.reward(asked.right)
-        """What the right answer earns."""
+        """Reward of the right answer."""
 
     def reward(self, completion: str, reference: Reference | None = None) -> float:
-        """Return what a completion earns; another reference than the prompt's own may be put in its place."""
+        """Return a completion's reward; another reference may replace the prompt's own."""
         changes = {"completion": completion} | ({} if reference is None else {"reference": dict(reference)})
         scored = self._score(self._rollout.model_copy(update=changes))
         self.count += 1
@@ -92,7 +92,7 @@ class Probed:
         return scored.reward
 
     def score_again(self, scored: ScoredRollout) -> ScoredRollout:
-        """Score once more what was scored before."""
+        """Score an already scored completion again."""
         return self._score(
             self._rollout.model_copy(update={"completion": scored.completion, "reference": scored.reference})
         )
@@ -100,18 +100,18 @@ class Probed:
 
 @dataclass(frozen=True)
 class Property:
-    """What must hold of a reward."""
+    """Required property of a reward."""
 
     name: str
     measure: Callable[[Probed], Mapping[str, float]]
-    """Measures one prompt; by kinds of completions, in words. Nothing where the prompt does not tell."""
+    """Measures one prompt, by kind of completion; empty if the prompt is insufficient."""
     says: str
-    """What is measured, in the words of a report."""
+    """Description of the measurement, for reports."""
     at_least: float = -math.inf
     at_most: float = math.inf
 
     def probe(self, prompts: Sequence[Probed]) -> Probe | None:
-        """Hold the worst case of all prompts against the bound; None where no prompt can be probed for it."""
+        """Compare the worst case of all prompts with the bound; None if no prompt can be tested."""
         measured = [self.measure(prompt) for prompt in prompts]
         cases = [(self._excess(value), kind, value) for found in measured for kind, value in found.items()]
         if not cases:
@@ -128,7 +128,7 @@ class Property:
         return f"{self.at_least:g} or more" if self.at_most == math.inf else f"{self.at_most:g} or less"
 
     def _excess(self, value: float) -> float:
-        # What is no number is the worst of all.
+        # NaN is the worst of all.
         return math.inf if math.isnan(value) else max(value - self.at_most, self.at_least - value)
 
 
@@ -180,7 +180,7 @@ def _content_before_form(flawed: Maker, wrong: Maker) -> Property:
 
 
 def _less_known(prompt: Probed) -> Mapping[str, float]:
-    """Let the reference know less: what nobody knows is not scored, so that the right answer stays right."""
+    """Reduce the reference: unknown facts are not scored, so the right answer stays right."""
     return {"the right answer": prompt.reward(prompt.asked.right, _less(prompt.asked))}
 
 
@@ -197,7 +197,7 @@ def _less(asked: Asked) -> Reference:
 
 
 def _wrong_types(prompt: Probed) -> Mapping[str, float]:
-    """Hold each value of a wrong type against null: it tells as little."""
+    """Compare each value of a wrong type with null: both carry no information."""
     found: dict[str, float] = {}
     for wrong in json_objects.wrong_types(prompt.asked).values():
         rewards = {kind: prompt.reward(text) for kind, text in wrong.items()}
@@ -207,9 +207,9 @@ def _wrong_types(prompt: Probed) -> Mapping[str, float]:
 
 
 def _one_store(prompt: Probed) -> Mapping[str, float]:
-    """Look for a number of orders such that a query which is right on stores of just so many earns everything.
+    """Search for a number of orders such that a query that is right only on stores of that size earns everything.
 
-    No two copies of a store have as many orders: where there is such a number, one copy alone was asked.
+    No two copies of a store have the same number of orders: if there is such a number, only one copy was queried.
     """
 
     def cost(comparison: str, orders: int) -> float:
@@ -224,7 +224,7 @@ def _one_store(prompt: Probed) -> Mapping[str, float]:
 
 def _order_of_rows(prompt: Probed) -> Mapping[str, float]:
     ways = queries.sorted_both_ways(prompt.asked)
-    # Where the first row is all there is, it has no order.
+    # A single row has no order.
     if not ways or prompt.best - prompt.reward(queries.first_row(prompt.asked)) <= TOLERANCE:
         return {}
     return {"rows in another order": max(prompt.best - prompt.reward(query) for query in ways.values())}
@@ -327,7 +327,7 @@ _PROPERTIES: Final[Mapping[TaskName, tuple[Property, ...]]] = {
 
 
 def run_probes(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunction) -> dict[str, Probe]:
-    """Probe the reward of a task on each prompt whose reference tells enough.
+    """Test the reward of a task on each prompt with a sufficient reference.
 
     Args:
         task: The task.
@@ -335,7 +335,7 @@ def run_probes(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunctio
         score: The reward under audit.
 
     Returns:
-        The probes by their names; where no reference tells enough, one that failed.
+        The probes by name; if no reference is sufficient, one failed probe.
     """
     by_prompt = {rollout.prompt_id: rollout for rollout in rollouts}
     prompts = [
@@ -350,7 +350,7 @@ def run_probes(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunctio
 
 
 def _tells_enough(task: TaskName, reference: Reference) -> bool:
-    """Tell whether it is known what a wrong answer would be, and the right one does not contradict itself."""
+    """Return whether a wrong answer can be derived, and the right one does not contradict itself."""
     if any(reference[name] is None for name in REFERENCES[task].model_fields if name != "rating"):
         return False
     match task:
@@ -366,7 +366,7 @@ def _tells_enough(task: TaskName, reference: Reference) -> bool:
 
 
 def _weighted_sum(prompts: Sequence[Probed]) -> Probe:
-    """Hold everything that was scored against the specification of the reward."""
+    """Compare all rewards with the weighted sum of their specification."""
     fault = next((prompt.fault for prompt in prompts if prompt.fault), None)
     count = sum(prompt.count for prompt in prompts)
     return Probe(not fault, fault or f"{count} rewards are the weighted sum of their components, all from 0 to 1")
@@ -387,7 +387,7 @@ def _fault_of(scored: ScoredRollout) -> str | None:
 
 
 def _repeatable(prompts: Sequence[Probed]) -> Probe:
-    """Score a few completions of each prompt again, the last first: nothing may hang on what was scored before."""
+    """Score a few completions of each prompt again, the last first: results must not depend on earlier calls."""
     checked = 0
     for prompt in reversed(prompts):
         for scored in reversed(prompt.first):

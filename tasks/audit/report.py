@@ -1,7 +1,7 @@
-"""The audit report: one HTML file that says whether the rewards may be trained on, and shows where they disagree.
+"""Audit report: one HTML file with the verdict on the rewards and their disagreements.
 
-Texts of models, prompts and raters are hostile: all that the page prints is escaped, and signs that nobody sees, or
-that turn the reading direction, are spelled out.
+Texts of models, prompts and raters are hostile: all printed text is escaped, and characters that are invisible, or that
+change the reading direction, are spelled out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemas.audit_record import AuditRecord
-from schemas.config import AuditConfig
+from schemas.config.config import AuditConfig
 from schemas.shown_text import as_shown
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit import figures
@@ -21,10 +21,11 @@ from tasks.audit.probes import Probe
 from tasks.audit.statistics import Interval
 
 REPORT_PAGE = "report.html"
+DATA_FILES: Final = ("tasks/audit/report.html.j2",)
 TEMPLATE = "report.html.j2"
 
 WORST_SHOWN: Final = 20
-"""Disagreements with their texts, over all tasks."""
+"""Disagreements shown with their texts, over all tasks."""
 AUDITS_SHOWN: Final = 20
 """Audits in the history, this one included."""
 
@@ -36,17 +37,17 @@ _REASONS_AT_ONCE: Final = 12
 
 @dataclass(frozen=True)
 class PastAudit:
-    """An earlier audit, of another reward version or another sheet."""
+    """Earlier audit, of another reward version or another sheet."""
 
     made: datetime
-    """When it was made."""
+    """Time of the audit."""
     record: AuditRecord
-    """What was audited, and the verdict."""
+    """Its record, with the verdict."""
 
 
 @dataclass(frozen=True)
 class TaskSection:
-    """What the page says of one task."""
+    """Page section of one task."""
 
     task: TaskName
     """The task."""
@@ -55,34 +56,34 @@ class TaskSection:
     figure: str
     """Reward against score, as an SVG element."""
     worst: tuple[tuple[int | None, Disagreement], ...]
-    """Its worst disagreements, each with its number among those of all tasks, if it is there."""
+    """Its worst disagreements, each with its rank among those of all tasks, if it has one."""
 
     @property
     def failed(self) -> frozenset[str]:
-        """The checks that object to the task's reward."""
+        """Return the checks that object to the task's reward."""
         return frozenset(objection.check for objection in self.audit.objections)
 
     @property
     def probes_failed(self) -> list[tuple[str, Probe]]:
-        """The probes that failed, with their names."""
+        """Return the failed probes, with their names."""
         return [(name, probe) for name, probe in self.audit.probes.items() if not probe.passed]
 
     @property
     def probes_passed(self) -> list[tuple[str, Probe]]:
-        """The probes that passed, with their names."""
+        """Return the passed probes, with their names."""
         return [(name, probe) for name, probe in self.audit.probes.items() if probe.passed]
 
 
 @dataclass(frozen=True)
 class HistoryLine:
-    """An audit as the history shows it."""
+    """Audit as a line of the history."""
 
     number: int
-    """Its place among the audits, the oldest being 1."""
+    """Its number, the oldest being 1."""
     made: str
-    """When it was made; this one is the same page whenever it is made."""
+    """Time of the audit; "this audit" for this one, so that the page does not depend on the time."""
     record: AuditRecord
-    """What was audited, and the verdict."""
+    """Its record, with the verdict."""
 
 
 def write_page(
@@ -108,13 +109,13 @@ def render(
     past: Sequence[PastAudit],
     config: AuditConfig,
 ) -> str:
-    """Return the page; the same audits give the same bytes.
+    """Render the page; the same audits give the same bytes.
 
     Args:
         tasks: The findings by task.
         gate: The verdict.
         rows: Every completion of the sheet.
-        record: What exactly was audited.
+        record: Identity of the audited rewards and sheet.
         past: Earlier audits, in any order.
         config: The thresholds, which the figures show.
     """
@@ -173,7 +174,7 @@ def _history(record: AuditRecord, past: Sequence[PastAudit]) -> list[HistoryLine
 
 
 def _visible(value: Any) -> Any:
-    """Spell out the signs that nobody sees, in all that the template prints but markup."""
+    """Spell out invisible characters in everything that the template prints except markup."""
     return as_shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 

@@ -1,4 +1,4 @@
-"""A sheet scored in MLflow's review queues: its completions published there, and people's answers read back."""
+"""Scoring in MLflow's review queues: publish a sheet's completions there, and read people's answers back."""
 
 import hashlib
 import re
@@ -15,7 +15,7 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.rubrics import task_rubric
 from tasks.audit.scoring import Rows, change_rows, with_score
 from tasks.audit.sheet import audit_id, is_scored, read_rows
-from tasks.lineage.review_queue import INSTRUCTION_CHARACTERS, Answer, Completion, Question, review_store
+from tasks.lineage.mlflow.review_queue import INSTRUCTION_CHARACTERS, Answer, Completion, Question, review_store
 
 OPTIONS: Final = (
     "5 – serve como está",
@@ -33,45 +33,45 @@ _PSEUDONYM: Final = re.compile(r"mlflow-([1-9][0-9]*)")
 
 @dataclass(frozen=True)
 class Published:
-    """What is in MLflow after a sheet was published."""
+    """Result of publishing a sheet."""
 
     new: int
-    """Completions that were not there before."""
+    """Newly published completions."""
     completions: int
     """Completions of the sheet."""
     queues: Mapping[TaskName, str]
     """The id of each task's queue."""
     where: str
-    """Where people score, in words."""
+    """Location of the queues, in words."""
 
 
 @dataclass(frozen=True)
 class Collected:
-    """What is in a sheet after answers were read back."""
+    """Result of reading answers back."""
 
     answers: int
     """Scores that people gave in MLflow."""
     raters: int
-    """How many people gave them."""
+    """Number of people who gave them."""
     unscored: int
-    """Completions that nobody has scored, there or elsewhere."""
+    """Completions without any score, from there or elsewhere."""
     not_by_people: int
-    """Answers of judges and programs, which are not in the sheet."""
+    """Answers of judges and programs, which are left out of the sheet."""
 
 
 def publish(
     sheet: Path, tracking_uri: str, artifact_root: Path | None, experiment: str, progress: Progress
 ) -> Published:
-    """Put a sheet's completions into MLflow, with a review queue for each task.
+    """Publish a sheet's completions to MLflow, with a review queue for each task.
 
-    What is there already stays as it is, scored or not; a publication that was killed is completed.
+    Existing completions stay unchanged, scored or not; an interrupted publication is completed.
 
     Args:
         sheet: The sheet's file.
         tracking_uri: MLflow's store, as for the `Recorder`.
-        artifact_root: Folder of the runs' files, for an experiment that is new; None where a server has its own.
+        artifact_root: Folder of the runs' files, for a new experiment; None if a server has its own.
         experiment: Name of the experiment.
-        progress: Told of each completion.
+        progress: Called for each completion.
 
     Raises:
         InputError: The sheet cannot be read or was edited, a rubric is too long, or MLflow cannot be written.
@@ -92,19 +92,19 @@ def publish(
 
 
 def collect(sheet: Path, tracking_uri: str, artifact_root: Path | None, experiment: str) -> Collected:
-    """Read people's answers in MLflow into the sheet; each person is `mlflow-N` there, by the time of the first answer.
+    """Read people's answers from MLflow into the sheet, where each person is `mlflow-N`, ordered by first answer.
 
     The newest answer of a person counts. Answers of judges and programs are left out: an audit asks people.
 
     Args:
         sheet: The sheet's file.
         tracking_uri: MLflow's store, as for the `Recorder`.
-        artifact_root: Folder of the runs' files, for an experiment that is new; None where a server has its own.
+        artifact_root: Folder of the runs' files, for a new experiment; None if a server has its own.
         experiment: Name of the experiment.
 
     Raises:
         InputError: The sheet cannot be read or written or was edited, none of it was published, or an answer is no
-            score; then the sheet stays as it is.
+            score; then the sheet stays unchanged.
     """
     completions = _completions(sheet)
     titles = {one.audit_id: _title(one.task) for one in completions}
@@ -190,7 +190,7 @@ def _scores(sheet: Path, answers: Iterable[Answer]) -> tuple[int, ...]:
     for answer in answers:
         score = _as_score(answer.value)
         if score is None:
-            # A text may hold anything, a name too.
+            # A text may hold anything, including a name.
             given = str(answer.value)[:20] if isinstance(answer.value, int | float) else "something else"
             faults.append(f"{answer.audit_id} was given {given}")
         else:
@@ -204,7 +204,7 @@ def _scores(sheet: Path, answers: Iterable[Answer]) -> tuple[int, ...]:
 
 
 def _as_score(value: object) -> int | None:
-    """Read an answer: an option that was chosen, or a number that was written by another program than the page."""
+    """Parse an answer: a chosen option, or a number written by another program than the page."""
     if isinstance(value, str):
         match = _OPTION.fullmatch(value.strip())
         return int(match[1]) if match else None
@@ -214,7 +214,7 @@ def _as_score(value: object) -> int | None:
 
 
 def _new_pseudonyms(answers: Iterable[Answer], known: Mapping[str, str], rows: Rows) -> dict[str, str]:
-    """Number the people who have no pseudonym yet, in the answers' order; no number is given twice."""
+    """Number the people without a pseudonym, in the order of their answers; no number is reused."""
     given = (_PSEUDONYM.fullmatch(pseudonym) for pseudonym in (*known.values(), *(row["rater"] for row in rows)))
     last = max((int(match[1]) for match in given if match), default=0)
     unknown = [rater for rater in dict.fromkeys(answer.rater for answer in answers) if rater not in known]

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from schemas.documents import Rollout, ScoredRollout
-from schemas.store_files import read_store
+from schemas.store.files import read_store
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sandbox import Databases
@@ -17,9 +17,9 @@ def reward_of(tasks: Iterable[TaskName], store: Path, spec: SpecName) -> RewardF
     """Return the reward of some tasks.
 
     Args:
-        tasks: The tasks; the store is read only where sql_qa is among them.
+        tasks: The tasks; the store is read only if sql_qa is among them.
         store: Folder of the store that sql_qa's questions are about.
-        spec: Which reward.
+        spec: The reward specification.
 
     Raises:
         InputError: The store cannot be read.

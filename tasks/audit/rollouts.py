@@ -1,6 +1,6 @@
-"""The base policy answers some training prompts several times at temperature 1: a child process of the sheet stage.
+"""Sampling of the base policy for the sheet, several answers per prompt at temperature 1; a child process.
 
-These are the completions that GRPO would compare, so they are those that people score.
+People score these completions because GRPO would compare the same ones.
 """
 
 import random
@@ -11,28 +11,30 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from schemas.prompts import PromptRow, read_prompts
-from schemas.tasks import TaskName
+from schemas.tables.prompts import PromptRow, read_prompts
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.policy.child import Channel, serve
 
 TEMPERATURE: Final = 1.0
 
 
 class RolloutRequest(BaseModel):
-    """What the sheet stage asks of its child."""
+    """Request of the sheet stage to its child process."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     base: Path
     """Folder of the base model."""
     load_in_4bit: bool
-    """Whether its weights are quantized, as they will be in training."""
+    """Whether its weights are quantized, as in training."""
     dataset: Path
     """Folder of the dataset artifact; only its training split is read."""
+    tasks: tuple[TaskName, ...] = TASK_NAMES
+    """The tasks whose prompts are answered."""
     prompts_per_task: int
-    """Prompts of each task that are answered."""
+    """Prompts of each task to answer."""
     completions_per_prompt: int
-    """Completions of each."""
+    """Completions of each prompt."""
     max_tokens: int
     """Longest completion, in tokens."""
     batch_size: int
@@ -54,9 +56,8 @@ def main(request_file: Path, channel: Channel) -> None:
     from tasks.policy.load import load_policy, load_tokenizer
 
     transformers.utils.logging.disable_progress_bar()
-    drawn = draw_prompts(
-        read_prompts(request.dataset / "data" / "train.parquet"), request.prompts_per_task, request.seed
-    )
+    known = read_prompts(request.dataset / "data" / "train.parquet")
+    drawn = draw_prompts([row for row in known if row.task in request.tasks], request.prompts_per_task, request.seed)
     rows = [row for row in drawn for _ in range(request.completions_per_prompt)]
     completions = generate(
         load_policy(request.base, None, four_bit=request.load_in_4bit),
@@ -72,7 +73,7 @@ def main(request_file: Path, channel: Channel) -> None:
 
 
 def draw_prompts(rows: Sequence[PromptRow], per_task: int, seed: int) -> list[PromptRow]:
-    """Draw prompts of each task at random, fewer where it has fewer."""
+    """Draw random prompts of each task, fewer if it has fewer."""
     by_task: defaultdict[TaskName, list[PromptRow]] = defaultdict(list)
     for row in rows:
         by_task[row.task].append(row)

@@ -1,15 +1,15 @@
-"""The written rubrics: what each score means, in Portuguese, for whoever scores."""
+"""Scoring rubrics in Portuguese: the meaning of each score, for the raters."""
 
 from typing import Final
 
-from schemas.config import AUDIT_FOLDER
+from schemas.config.config import AUDIT_FOLDER
 from schemas.tasks import TaskName
 
 RUBRICS_FOLDER: Final = AUDIT_FOLDER / "rubrics"
 
 
 def general_rubric() -> str:
-    """Return what holds for every task, as Markdown."""
+    """Return the general rubric of all tasks, as Markdown."""
     return _read("general")
 
 

@@ -1,4 +1,4 @@
-"""Which completions people score: half at random, half by strata of the reward, several of the same prompt."""
+"""Sample of completions to score: half at random, half by strata of the reward, several of the same prompt."""
 
 import random
 from bisect import bisect_left
@@ -14,37 +14,36 @@ from tasks.audit.sheet import as_row, audit_id, fits
 
 AT_RANDOM: Final = "random"
 BY_REWARD: Final = "by reward"
-"""The strata that the sheet names. Which stratum of the reward a completion stands for is not told: who scores is
-blind to the reward."""
+"""Stratum names on the sheet. The reward stratum of a completion is not revealed: raters are blind to the reward."""
 OF_ONE_PROMPT: Final = 4
-"""Completions of a prompt that are drawn together: fewer say little of the order within a prompt."""
+"""Completions of a prompt drawn together: fewer say little of the order within a prompt."""
 DECILES: Final = 10
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The rows of a new sheet, and what could not be on it."""
+    """Rows of a new sheet, and the completions left out."""
 
     rows: tuple[dict[str, str], ...]
-    """By task; a prompt's completions stand together, so that it is read once."""
+    """By task; a prompt's completions are adjacent, so that it is read once."""
     drawn: dict[TaskName, int]
     """Completions of each task."""
     too_long: int
-    """Completions that no spreadsheet's cell holds; they cannot be on a sheet."""
+    """Completions too long for a spreadsheet's cell, which are left out."""
     alone: tuple[TaskName, ...]
-    """Tasks of which no prompt has two completions on the sheet: agreement within a prompt stays unknown."""
+    """Tasks without a prompt that has two completions on the sheet: agreement within a prompt stays unknown."""
 
 
 def sample(rollouts: Sequence[ScoredRollout], per_task: int, seed: int) -> Sample:
     """Draw a sheet from rollouts of the current policy; the same rollouts and seed give the same sheet.
 
-    Of a task, one half comes at random, by prompts of which several completions are drawn. The other half stands for
-    every level of the reward: of what is left, zeros, the highest rewards and each decile take turns.
+    Of each task, one half is random, by prompts with several completions each. The other half covers every level of the
+    reward: zeros, the highest rewards and each decile of the remainder take turns.
 
     Args:
-        rollouts: Completions with their rewards, several of each prompt; the same completion twice counts once.
-        per_task: Completions of each task; fewer where there are not as many different ones.
-        seed: Decides what is drawn, and the order of the rows.
+        rollouts: Completions with their rewards, several of each prompt; duplicates count once.
+        per_task: Completions of each task; fewer if there are not as many different ones.
+        seed: Decides the sample, and the order of the rows.
     """
     different = {audit_id(rollout): rollout for rollout in reversed(rollouts)}
     readable = {identity: rollout for identity, rollout in sorted(different.items()) if _is_readable(rollout)}
@@ -71,7 +70,7 @@ def _is_readable(rollout: Rollout) -> bool:
 
 
 def _at_random(pool: Mapping[str, ScoredRollout], count: int, generator: random.Random) -> list[str]:
-    """Draw prompts, and of each some completions, until there are enough."""
+    """Draw prompts, and some completions of each, until there are enough."""
     by_prompt: defaultdict[str, list[str]] = defaultdict(list)
     for identity, rollout in pool.items():
         by_prompt[rollout.prompt_id].append(identity)
@@ -100,7 +99,7 @@ def _by_reward(
             strata["zeros", 0].append(identity)
         if reward == levels[-1]:
             strata["maxima", 0].append(identity)
-        # Equal rewards are of one decile, so that many zeros do not fill several.
+        # Equal rewards belong to one decile, so that many zeros do not fill several.
         strata["decile", bisect_left(levels, reward) * DECILES // len(levels)].append(identity)
     turns = [strata[name] for name in sorted(strata)]
     chosen: dict[str, None] = {}
@@ -113,7 +112,7 @@ def _by_reward(
 
 
 def _in_reading_order(pool: Mapping[str, ScoredRollout], chosen: Iterable[str], generator: random.Random) -> list[str]:
-    """Shuffle the prompts, and the completions of each: the place of a row tells nothing."""
+    """Shuffle the prompts, and the completions of each, so that a row's position reveals nothing."""
     identities = sorted(chosen)
     shuffled = generator.sample(identities, len(identities))
     places: dict[str, int] = {}

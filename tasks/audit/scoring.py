@@ -1,7 +1,6 @@
-"""A rater's score put into a sheet's rows and taken out again, and the sheet changed by one rater at a time.
+"""Insertion and removal of a rater's score in a sheet, one rater at a time.
 
-A completion begins with one blank row. The first rater's score fills it; another rater's stands in a row of its own,
-right behind.
+A completion begins with one blank row. The first rater's score fills it; each further rater gets a row right behind.
 """
 
 from collections.abc import Callable
@@ -15,19 +14,19 @@ from schemas.errors import InputError
 from tasks.audit.sheet import Row, as_kept, read_rows, write_rows
 
 Rows = tuple[Row, ...]
-"""A sheet's rows in their order."""
+"""A sheet's rows in order."""
 
 _NOT_SCORED: Final[Row] = dict.fromkeys(("human_score", "rater", "rater_kind", "notes"), "")
 
 
 def row_of(rows: Rows, audit_id: str, rater: str) -> Row | None:
-    """Return the row in which a rater scores a completion; None where there is none."""
+    """Return a rater's row of a completion; None without one."""
     place = _place_of(rows, audit_id, rater)
     return None if place is None else rows[place]
 
 
 def with_score(rows: Rows, audit_id: str, rater: str, rater_kind: RaterKind, score: int, notes: str) -> Rows:
-    """Return the rows with a rater's score: in the rater's own row, else in the blank row, else in one of its own.
+    """Return the rows with a rater's score: in the rater's own row, else in the blank row, else in a new one.
 
     Raises:
         InputError: No row has this completion.
@@ -46,7 +45,7 @@ def with_score(rows: Rows, audit_id: str, rater: str, rater_kind: RaterKind, sco
 
 
 def without_score(rows: Rows, audit_id: str, rater: str) -> Rows:
-    """Return the rows without a rater's score of a completion; its last row stays, and is blank."""
+    """Return the rows without a rater's score of a completion; its last row stays, blank."""
     place = _place_of(rows, audit_id, rater)
     if place is None:
         return rows
@@ -56,9 +55,9 @@ def without_score(rows: Rows, audit_id: str, rater: str) -> Rows:
 
 
 def change_rows(sheet: Path, change: Callable[[Rows], Rows]) -> Rows:
-    """Read a sheet, change its rows and write them, while nobody else does; return them as they are then.
+    """Read a sheet, change its rows and write them under a lock; return the new rows.
 
-    A sheet of which nothing changes is not written.
+    An unchanged sheet is not written.
 
     Raises:
         InputError: The sheet cannot be read or written.
@@ -85,5 +84,5 @@ def _place_of(rows: Rows, audit_id: str, rater: str) -> int | None:
 
 
 def _is_blank(row: Row) -> bool:
-    # Who fills in a sheet by hand begins with a column that is the same in all rows.
+    # People who fill in a sheet by hand start with a column that is equal in all rows.
     return not row["human_score"].strip() and not row["rater"].strip()

@@ -1,7 +1,7 @@
-"""The audit sheet: completions for people to score, and their scores read back and checked row by row.
+"""Audit sheet: completions for people to score, and the reader that checks their scores row by row.
 
-A sheet goes through spreadsheets, which change texts in small ways and are attacked by others: a cell that begins like
-a formula is written behind an apostrophe, and texts are compared as they survive a spreadsheet.
+Spreadsheets change texts in small ways and are a target of attacks: a cell that begins like a formula is prefixed with
+an apostrophe, and texts are compared in the form that survives a spreadsheet.
 """
 
 import csv
@@ -21,66 +21,66 @@ from pydantic import ValidationError
 from schemas.documents import RaterKind, Rollout, SheetItem, SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault, first_few
-from schemas.store_faults import first_fault as first_csv_fault
-from schemas.table_check import as_table, table_faults
+from schemas.store.faults import first_fault as first_csv_fault
+from schemas.tables.table_check import as_table, table_faults
 from schemas.tasks import TASK_NAMES, TaskName
 
 COLUMNS: Final = tuple(SheetRow.model_fields)
-"""The sheet's columns in their order (DESIGN: Documents)."""
+"""The sheet's columns in order."""
 MOST_CHARACTERS: Final = 32_000
-"""A spreadsheet's cell holds 32,767 units of UTF-16; a longer text comes back cut off."""
+"""A spreadsheet's cell holds 32,767 units of UTF-16; a longer text comes back truncated."""
 
-# Where the CSV reader puts the cells beyond the last column.
+# Key under which the CSV reader puts the cells beyond the last column.
 _SURPLUS: Final = "surplus"
-# What is a number in a spreadsheet too.
+# Numbers as spreadsheets recognize them.
 _NUMBERS: Final = ("human_score",)
-# What a spreadsheet takes for a formula, a number, a date or a truth value, and changes.
+# Texts that a spreadsheet treats as a formula, a number, a date or a truth value, and changes.
 _CHANGED: Final = re.compile(
     r"\A'*(?=[=+\-@\t]|(?=[^\n]*\d)[\d.,:/%eER$ \-]+\Z|\s*(?:true|false|verdadeiro|falso)\s*\Z)", re.IGNORECASE
 )
 _NO_CELL_HOLDS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 Row = Mapping[str, str]
-"""The cells of a sheet's row by their column; what nobody filled in is empty."""
+"""Cells of a sheet's row by column; empty if not filled in."""
 
 
 @dataclass(frozen=True)
 class ScoredItem:
-    """A completion of the sheet with the scores that it was given."""
+    """Completion of the sheet with its scores."""
 
     audit_id: str
     """Its identity."""
     stratum: str
-    """Why it was chosen for the sheet."""
+    """Stratum of the sample that it was drawn for."""
     rollout: Rollout
-    """The rollout that it is."""
+    """Its rollout."""
     scores: Mapping[str, int]
-    """The score of each rater, 1 to 5."""
+    """Score by rater, 1 to 5."""
     notes: tuple[str, ...]
-    """What the raters said of it."""
+    """The raters' notes."""
 
     @property
     def score(self) -> float:
-        """The mean score of its raters."""
+        """Return the mean score of its raters."""
         return fmean(self.scores.values())
 
 
 @dataclass(frozen=True)
 class ScoredSheet:
-    """Everything that was scored, each completion once."""
+    """All scored completions, each once."""
 
     items: tuple[ScoredItem, ...]
     """The completions, in the order of the sheet."""
     rater_kinds: Mapping[str, RaterKind]
-    """What each rater is."""
+    """Kind of each rater."""
     unscored: tuple[TaskName, ...]
-    """Tasks that the rollouts have and the sheet has not."""
+    """Tasks of the rollouts that are missing from the sheet."""
     siblings: tuple[Rollout, ...]
-    """All rollouts of the sheet's prompts: what a policy answers alike again and again is on the sheet but once."""
+    """All rollouts of the sheet's prompts: an answer that the policy repeats is on the sheet only once."""
 
     @property
     def tasks(self) -> tuple[TaskName, ...]:
-        """The tasks of the sheet, in the house's order."""
+        """Return the tasks of the sheet, in the project's order."""
         return tuple(task for task in TASK_NAMES if any(item.rollout.task == task for item in self.items))
 
     def of_task(self, task: TaskName) -> tuple[ScoredItem, ...]:
@@ -89,27 +89,27 @@ class ScoredSheet:
 
 
 def as_kept(text: str) -> str:
-    """Return a text as it comes back from a spreadsheet: what no cell holds is marked, lines end in one way."""
+    """Return a text as a spreadsheet returns it: characters that no cell holds are marked, line ends unified."""
     plain = _NO_CELL_HOLDS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
     return _CHANGED.sub("", plain, count=1)
 
 
 def fits(text: str) -> bool:
-    """Tell whether a spreadsheet's cell holds a text."""
+    """Return whether a spreadsheet's cell can hold a text."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2 <= MOST_CHARACTERS
 
 
 def audit_id(rollout: Rollout | SheetItem) -> str:
-    """Return the identity of a completion, which tells an edited one: a letter and eleven digits of its sha256.
+    """Return the identity of a completion, which reveals edits: a letter and eleven digits of its sha256.
 
-    Without the letter a spreadsheet would take one identity in two hundred for a number.
+    Without the letter a spreadsheet would treat one identity in two hundred as a number.
     """
     parts = (rollout.task, rollout.prompt_id, as_kept(rollout.prompt), as_kept(rollout.completion))
     return f"a{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:11]}"
 
 
 def as_row(rollout: Rollout, stratum: str) -> dict[str, str]:
-    """Return the row in which a completion is scored; the rater's columns are empty."""
+    """Return the row in which a completion is scored, with empty rater columns."""
     item = SheetItem(
         audit_id=audit_id(rollout),
         task=rollout.task,
@@ -122,12 +122,12 @@ def as_row(rollout: Rollout, stratum: str) -> dict[str, str]:
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write a sheet in place of what is there, by one rename: CSV in UTF-8 with a mark that spreadsheets know it by."""
+    """Write a sheet atomically: CSV in UTF-8 with the byte order mark that spreadsheets recognize."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS)
     writer.writeheader()
     writer.writerows({name: row[name] if name in _NUMBERS else _as_cell(row[name]) for name in COLUMNS} for row in rows)
-    # A sheet that is shared by a link stays shared, and by the same people.
+    # A symbolic link must survive the rename below, and the file mode too: both may share the sheet with others.
     path = path.resolve()
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
@@ -144,10 +144,11 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_rows(path: Path) -> tuple[Row, ...]:
-    """Read a sheet's cells, scored or not; a spreadsheet numbers the first of them 2.
+    """Read a sheet's cells, scored or not; a spreadsheet numbers the first row 2.
 
     Raises:
-        InputError: The file cannot be read, its columns are not the sheet's, or rows are torn or have no completion.
+        InputError: The file cannot be read, its columns are not the sheet's, or rows are incomplete or have no
+            completion.
     """
     cells: list[dict[str, Any]] = []
     try:
@@ -174,21 +175,21 @@ def read_rows(path: Path) -> tuple[Row, ...]:
 
 
 def is_scored(row: Row) -> bool:
-    """Tell whether a row has a score."""
+    """Return whether a row has a score."""
     return bool(row["human_score"].strip())
 
 
 def read_scored_sheet(path: Path, rollouts: Sequence[Rollout], raters: Sequence[str] = ()) -> ScoredSheet:
-    """Read a sheet of which every row is scored, and find the rollout of each.
+    """Read a sheet with every row scored, and find the rollout of each.
 
     Args:
         path: The sheet.
-        rollouts: What its rows were made of.
-        raters: Who may score; anybody where none is named.
+        rollouts: The rollouts behind its rows.
+        raters: Permitted raters; all if empty.
 
     Raises:
-        InputError: The sheet cannot be read, rows are unscored, faulty or there twice, their text is not that of any
-            rollout, or somebody scored who may not.
+        InputError: The sheet cannot be read, rows are unscored, faulty or duplicated, their text matches no rollout, or
+            a rater is not permitted.
     """
     cells = read_rows(path)
     unscored = [f"row {number}" for number, row in enumerate(cells, 2) if not is_scored(row)]
@@ -210,7 +211,7 @@ def read_scored_sheet(path: Path, rollouts: Sequence[Rollout], raters: Sequence[
 
 
 def match_rollouts(path: Path, rows: Sequence[SheetItem], rollouts: Sequence[Rollout]) -> tuple[Rollout, ...]:
-    """Return the rollout that each row of the sheet was made of, in the rows' order.
+    """Return the rollout of each row of the sheet, in row order.
 
     Raises:
         InputError: A row was edited, its id is another row's, or it belongs to other rollouts.
@@ -258,7 +259,7 @@ def _fault(row: Mapping[str, Any]) -> str | None:
 
 
 def _whole(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row as it was before a spreadsheet left out the empty cells at its end, or added some."""
+    """Restore a row from which a spreadsheet dropped trailing empty cells, or to which it added some."""
     row = {name: cell for name, cell in row.items() if name}
     if not any(row.get(_SURPLUS) or ()):
         row.pop(_SURPLUS, None)
@@ -289,7 +290,7 @@ def _check_columns(path: Path, columns: Sequence[str]) -> None:
 
 
 def _validated(path: Path, cells: Sequence[Row]) -> tuple[SheetRow, ...]:
-    from schemas.sheet_table import AuditSheet
+    from schemas.tables.sheet_table import AuditSheet
 
     rows: dict[int, SheetRow] = {}
     faults = []
@@ -315,7 +316,7 @@ def _check_raters(path: Path, rows: Sequence[SheetRow], raters: Sequence[str]) -
 
 
 def _by_completion(path: Path, rows: Sequence[SheetRow], rollouts: Sequence[Rollout]) -> tuple[ScoredItem, ...]:
-    """Put the scores of each completion together: it counts once, by its text, whatever ids its rows have."""
+    """Combine the scores of each completion: it counts once, by its text, whatever ids its rows have."""
     grouped: dict[str, list[tuple[int, SheetRow, Rollout]]] = {}
     for number, (row, rollout) in enumerate(zip(rows, rollouts, strict=True), 2):
         grouped.setdefault(audit_id(rollout), []).append((number, row, rollout))

@@ -1,4 +1,4 @@
-"""The audit stage: score the sheet's rollouts, hold the rewards against the sheet, and write the verdict."""
+"""Audit stage: score the sheet's rollouts, compare the rewards with the sheet, and write the verdict."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
-from schemas.config import AUDIT_FOLDER, AuditConfig
+from schemas.config.config import AUDIT_FOLDER, AuditConfig
 from schemas.digests import file_sha256
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress, silent
@@ -31,37 +31,37 @@ ROLLOUTS_FILE: Final = "rollouts.jsonl"
 STORE_FOLDER: Final = "store"
 REPORT_FILE: Final = "report.json"
 FILES: Final = frozenset({SHEET_FILE, ROLLOUTS_FILE, REPORT_FILE, REPORT_PAGE, AUDIT_RECORD_FILE})
-"""What an audit writes."""
+"""Files of an audit artifact."""
 
-# The bootstrap is all that is random here; a fixed seed makes the audit of a sheet and a reward one and the same.
+# The bootstrap is the only random part; a fixed seed makes the audit of a sheet and a reward reproducible.
 _SEED: Final = 0
 
 
 @dataclass(frozen=True)
 class AuditFiles:
-    """What an audit reads."""
+    """Input files of an audit."""
 
     sheet: Path
     """The scored sheet."""
     rollouts: Path
-    """The rollouts that its rows were made of."""
+    """The rollouts behind its rows."""
     store: Path
-    """Folder of the store that SQL is run on."""
+    """Folder of the store on which SQL is run."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found of the rewards on one sheet."""
+    """Audit of the rewards on one sheet."""
 
     tasks: Mapping[TaskName, TaskAudit]
     """The findings by task."""
     gate: AuditGate
-    """Whether training may start."""
+    """The gate's verdict."""
     judged: tuple[Judged, ...]
     """Each completion of the sheet with its reward."""
 
     def report(self) -> dict[str, Any]:
-        """Return the document that `report.json` holds (DESIGN: Documents)."""
+        """Return the content of `report.json`."""
         return {
             "tasks": {
                 task: {
@@ -76,12 +76,12 @@ class Audit:
 
 
 def shipped_files() -> AuditFiles:
-    """Return the sheet that comes with the project, which a written rubric scored."""
+    """Return the sheet shipped with the project, scored by a written rubric."""
     return files_of(AUDIT_FOLDER)
 
 
 def files_of(folder: Path) -> AuditFiles:
-    """Return what an audit reads, of a folder that holds it all."""
+    """Return the input files in a folder that holds all of them."""
     return AuditFiles(folder / SHEET_FILE, folder / ROLLOUTS_FILE, folder / STORE_FOLDER)
 
 
@@ -97,11 +97,11 @@ def run(
 
     Args:
         files: The sheet, its rollouts and store.
-        config: The gate's thresholds, and who may score.
-        spec: Which reward is audited.
+        config: The gate's thresholds, and the permitted raters.
+        spec: The reward specification to audit.
         output: An empty folder.
         past: Earlier audits, which the page shows beside this one.
-        progress: Told of the tasks that are done.
+        progress: Called with the finished tasks.
 
     Raises:
         InputError: Sheet, rollouts or store cannot be read or do not belong together.
@@ -110,7 +110,7 @@ def run(
     digests = _digests(files)
     sheet, score = read_files(files, config, spec)
     audit = audit_rewards(sheet, score, config, progress)
-    # Somebody may still be at work on the sheet.
+    # People may still be editing the sheet.
     _keep(files, output, digests)
     record = _record(audit, sheet, digests, spec, config)
     _write_json(audit.report(), output / REPORT_FILE)
@@ -120,13 +120,13 @@ def run(
 
 
 def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[ScoredSheet, RewardFunction]:
-    """Read a scored sheet, and make the reward that is held against it.
+    """Read a scored sheet, and make the reward to compare with it.
 
     Raises:
         InputError: Sheet, rollouts or store cannot be read or do not belong together, or a reference query of the
             rollouts does not run on the store.
     """
-    from schemas.rollout_tables import read_rollouts
+    from schemas.tables.rollout_tables import read_rollouts
 
     rollouts = read_rollouts(files.rollouts)
     sheet = read_scored_sheet(files.sheet, rollouts, config.raters)
@@ -134,13 +134,13 @@ def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[
 
 
 def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig, progress: Progress = silent) -> Audit:
-    """Hold a reward against the scores of a sheet, and ask it about completions whose worth is known.
+    """Compare a reward with the scores of a sheet, and probe it with completions of known quality.
 
     Args:
         sheet: The scored completions.
         score: The reward.
         config: The gate's thresholds.
-        progress: Told of the tasks that are done.
+        progress: Called with the finished tasks.
     """
     tasks: dict[TaskName, TaskAudit] = {}
     everything: list[Judged] = []
@@ -170,7 +170,7 @@ def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig
 
 
 def _figures(agreement: Agreement) -> dict[str, Any]:
-    """Return a task's figures, those of the design first."""
+    """Return a task's key figures, the specified ones first."""
     figures = asdict(agreement)
     overall, random_half = figures.pop("overall"), figures.pop("random_half")
     correlations = agreement.overall, agreement.random_half
@@ -187,7 +187,7 @@ def _digests(files: AuditFiles) -> tuple[str, str]:
 
 
 def _keep(files: AuditFiles, output: Path, digests: tuple[str, str]) -> None:
-    """Copy the sheet and its rollouts, which must still be those that were audited."""
+    """Copy the sheet and its rollouts, after checking that they are still the audited ones."""
     shutil.copyfile(files.sheet, output / SHEET_FILE)
     shutil.copyfile(files.rollouts, output / ROLLOUTS_FILE)
     if _digests(files_of(output)) != digests:
@@ -201,7 +201,8 @@ def _record(
 ) -> AuditRecord:
     return AuditRecord(
         spec=spec,
-        reward_version=registry.reward_version(),
+        reward_version=registry.joint_version(),
+        reward_versions=registry.reward_versions(audit.tasks),
         sheet_sha256=digests[0],
         rollouts_sha256=digests[1],
         raters=dict(sorted(sheet.rater_kinds.items())),

@@ -1,4 +1,4 @@
-"""How well a task's rewards agree with the sheet's scores."""
+"""Agreement statistics of a task's rewards with the sheet's scores."""
 
 import math
 from collections import defaultdict
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RESAMPLES = 10_000
-# Rewards nearer than this are equal; what differs less is a rounding error.
+# Rewards closer than this are equal: smaller differences are rounding errors.
 _DECIMALS = 9
 
 Numbers = NDArray[np.float64]
@@ -20,25 +20,25 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Correlation:
-    """Spearman's rank correlation of rewards and scores; None where one side is constant."""
+    """Spearman's rank correlation of rewards and scores; None if one side is constant."""
 
     n: int
     """Scored completions."""
     rho: float | None
     """The correlation."""
     bonett_wright: Interval | None
-    """Its 95 % interval by Bonett and Wright's formula, which takes completions for independent, as the next does."""
+    """Its 95 % interval by Bonett and Wright's formula, which treats completions as independent, as the next does."""
     bca: Interval | None
     """Its 95 % interval by the bias-corrected and accelerated bootstrap."""
 
     @property
     def rho_low(self) -> float | None:
-        """The smaller of the two lower bounds."""
+        """Return the smaller of the two lower bounds."""
         return min((low for low, _ in self._intervals), default=None)
 
     @property
     def rho_high(self) -> float | None:
-        """The larger of the two upper bounds."""
+        """Return the larger of the two upper bounds."""
         return max((high for _, high in self._intervals), default=None)
 
     @property
@@ -48,7 +48,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far rewards and scores agree on one task; None where a figure cannot be computed.
+    """Agreement of rewards and scores on one task; None for numbers that cannot be computed.
 
     A completion counts once, with the mean score of its raters.
     """
@@ -56,25 +56,25 @@ class Agreement:
     overall: Correlation
     """Over all scored completions."""
     random_half: Correlation
-    """Over those that were drawn at random alone: the others were chosen by their reward."""
+    """Over the random sample alone: the others were chosen by their reward."""
     tau_b: float | None
     """Kendall's tau-b."""
     pairwise_accuracy: float | None
-    """Share of pairs that rewards and scores put in the same order, a tie in both included."""
+    """Share of pairs that rewards and scores order the same way, ties in both included."""
     within_prompt_rho: float | None
-    """Mean rho among completions of the same prompt, which is what GRPO compares; over prompts where it exists."""
+    """Mean rho among completions of the same prompt, which is what GRPO compares; over prompts where it is defined."""
     auc: float | None
-    """Chance that a completion scored 4 or more has a higher reward than another one, ties half."""
+    """Probability that a completion scored 4 or more has a higher reward than another one, ties half."""
     alpha: float | None
-    """Ordinal Krippendorff alpha between raters; None where no completion has two."""
+    """Ordinal Krippendorff alpha between raters; None if no completion has two."""
     n_raters: int
     """Raters who scored the task."""
     overlap: int
     """Completions with two raters or more."""
     worst_in_top_quartile: int
-    """Completions that half of their raters or more scored 1, and whose reward is in the top quartile."""
+    """Completions scored 1 by at least half of their raters, with a reward in the top quartile."""
     best: int
-    """Completions that half of their raters or more scored 5."""
+    """Completions scored 5 by at least half of their raters."""
     best_without_reward: int
     """Those of them whose reward is 0."""
     prompt_groups: int
@@ -82,7 +82,7 @@ class Agreement:
     constant_groups: int
     """Those of them whose rewards are all the same."""
     no_numbers: int
-    """Rewards that are no finite number; they count as 0 in all other figures."""
+    """Rewards that are not finite; they count as 0 in all other figures."""
 
 
 def measure(
@@ -97,11 +97,11 @@ def measure(
 
     Args:
         rewards: The reward of each completion.
-        scores: What each rater gave the same completions, 1 to 5.
-        prompt_ids: Which prompt each completion answers.
+        scores: The scores of the same completions by rater, 1 to 5.
+        prompt_ids: The prompt of each completion.
         at_random: Whether it was drawn at random.
         rng: Source of the bootstrap's randomness.
-        groups: The rewards of all rollouts of each prompt, where there are more than these completions.
+        groups: The rewards of all rollouts of each prompt, if there are more than these completions.
     """
     raw = np.array(rewards, dtype=np.float64)
     reward: Numbers = np.nan_to_num(raw, nan=0.0, posinf=0.0, neginf=0.0).round(_DECIMALS)
@@ -140,7 +140,7 @@ def correlation(reward: Numbers, score: Numbers, rng: np.random.Generator) -> Co
 
 
 def spearman(reward: Numbers, score: Numbers) -> float | None:
-    """Return Spearman's rho, or None where one side is constant."""
+    """Return Spearman's rho, or None if one side is constant."""
     if len(reward) < 2 or np.ptp(reward) == 0 or np.ptp(score) == 0:
         return None
     return float(_rank_correlation(reward, score))
@@ -162,7 +162,7 @@ def bonett_wright(rho: float, n: int) -> Interval | None:
 
 
 def bca(reward: Numbers, score: Numbers, rng: np.random.Generator) -> Interval | None:
-    """Return rho's 95 % BCa bootstrap interval, or None where leaving out any one row leaves rho as it is.
+    """Return rho's 95 % BCa bootstrap interval, or None if leaving out any one row leaves rho unchanged.
 
     Efron (1987), "Better bootstrap confidence intervals".
     """
@@ -191,7 +191,7 @@ def pairwise_accuracy(reward: Numbers, score: Numbers) -> float | None:
 
 
 def auc(reward: Numbers, good: NDArray[np.bool_]) -> float | None:
-    """Return the area under the ROC curve (Mann-Whitney's U over the pairs), or None where one kind is missing."""
+    """Return the area under the ROC curve (Mann-Whitney's U over the pairs), or None if one kind is missing."""
     if good.all() or not good.any():
         return None
     from scipy.stats import mannwhitneyu
@@ -200,10 +200,10 @@ def auc(reward: Numbers, good: NDArray[np.bool_]) -> float | None:
 
 
 def krippendorff_alpha(scores: Sequence[Mapping[str, int]]) -> float | None:
-    """Return the ordinal alpha between raters, or None where nobody scored what another did.
+    """Return the ordinal alpha between raters, or None if no two raters scored the same completion.
 
-    Hayes and Krippendorff (2007), "Answering the call for a standard reliability measure for coding data". Where all
-    raters give one and the same score, chance alone would agree as well, and alpha is unknown.
+    Hayes and Krippendorff (2007), "Answering the call for a standard reliability measure for coding data". If all
+    scores are equal, chance alone would agree as well, and alpha is unknown.
     """
     raters = sorted({rater for given in scores for rater in given})
     if not any(len(given) > 1 for given in scores):
@@ -218,7 +218,7 @@ def krippendorff_alpha(scores: Sequence[Mapping[str, int]]) -> float | None:
 
 
 def in_top_quartile(reward: Numbers) -> NDArray[np.bool_]:
-    """Tell which rewards are in the top quartile; the smallest reward is in none, however often it occurs."""
+    """Mark the rewards in the top quartile; the smallest reward is never in it, however often it occurs."""
     if not len(reward):
         return np.zeros(0, dtype=bool)
     top: NDArray[np.bool_] = (reward >= np.quantile(reward, 0.75)) & (reward > reward.min())
@@ -226,7 +226,7 @@ def in_top_quartile(reward: Numbers) -> NDArray[np.bool_]:
 
 
 def _half_say(scores: Sequence[Mapping[str, int]], wanted: int) -> NDArray[np.bool_]:
-    """Tell of which completions half of the raters or more say the wanted score."""
+    """Mark the completions to which at least half of the raters gave the wanted score."""
     return np.array([2 * sum(score == wanted for score in given.values()) >= len(given) for given in scores])
 
 
@@ -238,7 +238,7 @@ def _rows_by_prompt(prompt_ids: Sequence[str]) -> list[list[int]]:
 
 
 def _within_prompt_rho(reward: Numbers, score: Numbers, groups: Sequence[list[int]]) -> float | None:
-    """Return the mean rho over prompts, of those whose rewards and scores both vary, or None where there is none."""
+    """Return the mean rho over prompts whose rewards and scores both vary, or None without any."""
     rhos = [rho for rows in groups if (rho := spearman(reward[rows], score[rows])) is not None]
     return fmean(rhos) if rhos else None
 
@@ -250,7 +250,7 @@ def _tau_b(reward: Numbers, score: Numbers) -> float:
 
 
 def _rank_correlation(reward: Numbers, score: Numbers, axis: int = -1) -> Any:
-    """Return Spearman's rho along the last axis; 0 where a resample is constant and shows no relation."""
+    """Return Spearman's rho along the last axis; 0 for a constant resample, which shows no relation."""
     from scipy.stats import rankdata
 
     first, second = rankdata(reward, axis=axis), rankdata(score, axis=axis)

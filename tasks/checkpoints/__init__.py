@@ -1,1 +1,1 @@
-"""Checkpoints that survive the machine: an object store, and a mirror in it that is whole or not there."""
+"""Checkpoints that survive the machine: an object store, and a mirror in it with complete checkpoints only."""

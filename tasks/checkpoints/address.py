@@ -1,4 +1,4 @@
-"""Where a mirror is, as people write it: a folder, or `gs://bucket/prefix`."""
+"""Mirror address: a folder, or `gs://bucket/prefix`."""
 
 from pathlib import Path
 from typing import Final
@@ -19,13 +19,13 @@ def open_store(address: str, *, seconds_to_retry: float = 120) -> tuple[ObjectSt
 
     Args:
         address: A folder, or `gs://bucket/prefix`.
-        seconds_to_retry: How long a request that a bucket's service fails is sent again.
+        seconds_to_retry: Time during which a failed request to a bucket's service is retried.
 
     Returns:
-        The store, and what the mirror's keys begin with: empty, or ending in a slash.
+        The store, and the prefix of the mirror's keys: empty, or ending in a slash.
 
     Raises:
-        InputError: The address is of another scheme, names no bucket, or no credentials are found for it.
+        InputError: The address has another scheme, names no bucket, or no credentials are found for it.
     """
     if not address.startswith(BUCKET_SCHEME):
         if "://" in address:
@@ -49,17 +49,17 @@ def open_mirror(address: str, training: str) -> Mirror:
         training: Key of the training, under which its checkpoints are kept.
 
     Raises:
-        InputError: The address is of another scheme, names no bucket, or no credentials are found for it.
+        InputError: The address has another scheme, names no bucket, or no credentials are found for it.
     """
     store, prefix = open_store(address)
     return Mirror(store, prefix, training)
 
 
 def trainings(address: str) -> list[str]:
-    """Return the keys of the trainings that a mirror has anything of, sorted.
+    """Return the keys of all trainings with objects in a mirror, sorted.
 
     Raises:
-        InputError: The address is of another scheme, names no bucket, or the mirror cannot be read.
+        InputError: The address has another scheme, names no bucket, or the mirror cannot be read.
     """
     store, prefix = open_store(address)
     keys = (stored.key.removeprefix(prefix).split("/") for stored in store.list(prefix))

@@ -1,4 +1,4 @@
-"""One thread that does the newest of what it is asked, so that nobody waits for it."""
+"""Worker thread that runs only the newest of its pending jobs, without blocking the caller."""
 
 import threading
 from collections.abc import Callable
@@ -8,14 +8,14 @@ Job = TypeVar("Job")
 
 
 class Background(Generic[Job]):
-    """Does one job at a time; of those that wait, a newer one takes the place of an older one of its kind."""
+    """Worker for one job at a time; a newer pending job replaces an older one of its kind."""
 
     def __init__(self, name: str, work: Callable[[Job], None]) -> None:
         """Start the thread.
 
         Args:
-            name: The thread's.
-            work: Does a job.
+            name: The thread's name.
+            work: Runs a job.
         """
         self._work = work
         self._changed = threading.Condition()
@@ -23,30 +23,30 @@ class Background(Generic[Job]):
         self._current: Job | None = None
         self._closed = False
         self.failure: Exception | None = None
-        """Why the last job failed; None where it did not."""
+        """The last job's exception; None if it succeeded."""
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def submit(self, job: Job, kind: str = "newest") -> None:
-        """Ask for a job; it replaces one of the same kind that has not begun."""
+        """Submit a job; it replaces a pending one of the same kind."""
         with self._changed:
-            # Put at the end, so that jobs are done in the order in which they were asked for.
+            # At the end, so that jobs run in the order of submission.
             self._waiting.pop(kind, None)
             self._waiting[kind] = job
             self._changed.notify_all()
 
     def unfinished(self) -> list[Job]:
-        """Return the job under way and those that wait."""
+        """Return the running job and the pending ones."""
         with self._changed:
             return [*([] if self._current is None else [self._current]), *self._waiting.values()]
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until nothing is left to do, for at most so many seconds; tell whether nothing is."""
+        """Wait until no job is left, for at most `seconds`; return whether none is."""
         with self._changed:
             return self._changed.wait_for(lambda: self._current is None and not self._waiting, seconds)
 
     def close(self, seconds: float | None = None) -> None:
-        """End the thread after the job under way, for which it waits at most so many seconds; what waits is dropped."""
+        """End the thread after the running job, waiting at most `seconds`; pending jobs are dropped."""
         with self._changed:
             self._waiting.clear()
             self._closed = True

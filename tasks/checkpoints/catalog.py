@@ -1,4 +1,4 @@
-"""What a mirror says that it has: the manifests and the pins of one training."""
+"""Catalog of a mirror: the manifests and the pins of one training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,31 +16,31 @@ PINS: Final = "pins/"
 
 @dataclass(frozen=True)
 class Entries:
-    """The manifests that were there when they were read."""
+    """Manifests present at the time of reading."""
 
     manifests: Mapping[StoredObject, Manifest]
-    """Those that can be read."""
+    """The readable ones."""
     damaged: Mapping[StoredObject, str]
-    """Why the others cannot."""
+    """Reason why each of the others cannot be read."""
 
     def live(self, begun: Mapping[int, int]) -> list[Manifest]:
-        """Return those on the branch that the training went on with, newest first.
+        """Return those on the training's current branch, newest first.
 
         Args:
-            begun: From which step each stretch went on, by its fencing number, as of after the manifests were read:
-                so a stretch that published one of them is not missed.
+            begun: The step from which each segment resumed, by its fencing number. Read it after the manifests, so that
+                no segment that published one of them is missing.
         """
         live = (manifest for manifest in self.manifests.values() if manifest.is_live(begun))
         return sorted(live, key=lambda manifest: manifest.place, reverse=True)
 
     def live_damaged(self, begun: Mapping[int, int]) -> dict[tuple[int, int], str]:
-        """Return why those on that branch cannot be read that are damaged, by step and fencing number."""
+        """Return the errors of damaged manifests on that branch, by step and fencing number."""
         named = ((parse_name(name_of(stored)), reason) for stored, reason in self.damaged.items())
         return {place: reason for place, reason in named if place is not None and is_live(*place, begun)}
 
 
 class Catalog:
-    """The manifests and pins of one training; a manifest that was read is not read again."""
+    """Manifests and pins of one training; each manifest is read once."""
 
     def __init__(self, store: ObjectStore, root: str, training: str) -> None:
         """Read the part of a store whose keys start with `root`."""
@@ -53,7 +53,7 @@ class Catalog:
         """Read every manifest.
 
         Args:
-            again: Whether to read also those that were read before: their bytes may have been damaged since.
+            again: Read known ones again too: their bytes may have been damaged since.
 
         Raises:
             ManifestTooNew: A newer version of this program wrote one.
@@ -76,11 +76,11 @@ class Catalog:
         return Entries(manifests, damaged)
 
     def listed(self) -> list[StoredObject]:
-        """Return the manifests as the store lists them."""
+        """Return the manifests in the store's listing."""
         return self._store.list(f"{self._root}{MANIFESTS}")
 
     def pins(self) -> list[StoredObject]:
-        """Return the pins, whose keys end with their names and the names of what they keep."""
+        """Return the pins, whose keys end in the pin's name and the checkpoint's name."""
         return self._store.list(f"{self._root}{PINS}")
 
     def _parse(self, stored: StoredObject, content: bytes) -> Manifest:
@@ -96,5 +96,5 @@ class Catalog:
 
 
 def name_of(stored: StoredObject) -> str:
-    """Return the last part of an object's key, without what follows its dot."""
+    """Return the last part of an object's key, without its extension."""
     return PurePosixPath(stored.key).stem

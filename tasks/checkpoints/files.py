@@ -1,4 +1,4 @@
-"""Local files as the stores need them: their checksum, and one that is written whole or not there."""
+"""Local files for the stores: checksums, and writes that leave a complete file or none."""
 
 import base64
 import errno
@@ -10,17 +10,17 @@ from typing import BinaryIO, Final
 from schemas.errors import InputError
 
 CHUNK: Final = 1 << 20
-"""Bytes that are read at a time."""
+"""Bytes read at a time."""
 _MENDABLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 def encoded(crc32c: int) -> str:
-    """Return a CRC-32C as Google writes it: base64 of its big-endian bytes."""
+    """Return a CRC-32C in Google's notation: base64 of its big-endian bytes."""
     return base64.b64encode(crc32c.to_bytes(4, "big")).decode()
 
 
 def crc32c(path: Path) -> str:
-    """Return the CRC-32C of a file, as Google writes it.
+    """Return the CRC-32C of a file, in Google's notation.
 
     Raises:
         OSError: It cannot be read.
@@ -36,7 +36,7 @@ def crc32c(path: Path) -> str:
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing and remove it where that fails.
+    """Open a file for writing, and remove it on failure.
 
     Raises:
         InputError: The disk is full, or its folder cannot be written.
@@ -56,11 +56,11 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
 
 
 def disk_refusal(what: str, reason: OSError | str) -> InputError:
-    """Return the one sentence for a disk of this machine that does not do what it is asked to.
+    """Return the one-sentence error for a local disk that refuses an operation.
 
     Args:
-        what: What cannot be done, such as "F cannot be written".
-        reason: The system's.
+        what: The failure, such as "F cannot be written".
+        reason: The system's reason.
     """
     text = reason if isinstance(reason, str) else reason.strerror or str(reason)
     return InputError(f"{what} ({text}); free space or permissions there, and run the same command again")

@@ -1,4 +1,4 @@
-"""An object store in a local folder."""
+"""Object store in a local folder."""
 
 import fcntl
 import io
@@ -19,25 +19,25 @@ from tasks.checkpoints.object_store import ObjectMissing, StoredObject
 
 INCOMING_FOLDER: Final = ".incoming"
 ABANDONED_AFTER: Final = 24 * 3600 * 1_000_000_000
-"""Age in nanoseconds from which an unfinished file is a killed writer's."""
+"""Age in nanoseconds at which an unfinished file is attributed to a killed writer."""
 _CHECKSUM_ATTRIBUTE: Final = "user.crc32c"
 _MILLISECOND: Final = 1_000_000
 
 
 class FolderStore:
-    """An `ObjectStore` whose objects are files, by their keys.
+    """An `ObjectStore` whose objects are files, named by their keys.
 
-    An object is written and synced under another name and then linked to its own: unlike a rename, a link fails where
-    the name is taken. What a killed writer leaves under the other name is never read. A file's time of modification is
-    its generation and, to the millisecond, its time of creation by the file system's clock.
+    An object is written and synced under a temporary name and then linked to its own: unlike a rename, a link fails if
+    the name is taken. Temporary files of killed writers are never read. A file's modification time is its generation
+    and, to the millisecond, its creation time by the file system's clock.
     """
 
     def __init__(self, root: Path) -> None:
-        """Use the store in `root`; the folder is made with the first object."""
+        """Use the store in `root`; the folder is created with the first object."""
         self._root = root
 
     def put_new(self, key: str, content: Path | bytes) -> StoredObject | None:
-        """Create an object from a file or from bytes, unless its name is taken; then return None.
+        """Create an object from a file or from bytes; return None if its name is taken.
 
         Raises:
             InputError: The folder cannot be written or its disk is full.
@@ -67,7 +67,7 @@ class FolderStore:
             return (self._root / key).read_bytes()
 
     def download(self, key: str, path: Path) -> None:
-        """Copy an object to a new file whose folder exists; no file is left where this fails.
+        """Copy an object to a new file in an existing folder; on failure no file is left.
 
         Raises:
             ObjectMissing: There is no such object.
@@ -96,7 +96,7 @@ class FolderStore:
         return sorted(found, key=lambda stored: stored.key)
 
     def delete(self, stored: StoredObject) -> bool:
-        """Delete this very object; return False where it is gone, or where another has its name now.
+        """Delete exactly this object; return False if it is gone, or if another has its name now.
 
         Raises:
             InputError: The folder cannot be written.
@@ -108,8 +108,8 @@ class FolderStore:
             except FileNotFoundError:
                 return False
             with file:
-                # Only a deletion frees a name, and every deletion of this file waits here for the one before: what is
-                # found to have the name after that still has it when it is removed.
+                # Only a deletion frees a name, and deletions of one file wait for each other here: the object found
+                # under the name after that still has it when it is removed.
                 fcntl.flock(file, fcntl.LOCK_EX)
                 status = os.fstat(file.fileno())
                 try:
@@ -171,7 +171,7 @@ def _open(content: Path | bytes) -> BinaryIO:
 
 
 def _write(source: BinaryIO, path: Path) -> str:
-    """Copy a file to the disk, and return the checksum of what was copied."""
+    """Copy a file to the disk, and return its checksum."""
     import google_crc32c
 
     value = 0
@@ -180,8 +180,8 @@ def _write(source: BinaryIO, path: Path) -> str:
             value = google_crc32c.extend(value, piece)
             target.write(piece)
         target.flush()
-        # The file system's clock ticks every few milliseconds: two objects of one name could be of the same instant.
-        # So below the millisecond the time is random, which makes it a generation.
+        # The file system's clock ticks every few milliseconds, so two objects of one name could share a time. Random
+        # digits below the millisecond make it a generation.
         written = os.fstat(target.fileno()).st_mtime_ns
         generation = written - written % _MILLISECOND + secrets.randbelow(_MILLISECOND)
         os.utime(target.fileno(), ns=(generation, generation))
@@ -192,7 +192,7 @@ def _write(source: BinaryIO, path: Path) -> str:
 
 
 def _pieces(source: BinaryIO) -> Iterator[bytes]:
-    """Yield a file's bytes; where it cannot be read, say so and blame no mirror."""
+    """Yield a file's bytes; report a failed read as the file's and not the mirror's."""
     try:
         while piece := source.read(CHUNK):
             yield piece
@@ -201,9 +201,9 @@ def _pieces(source: BinaryIO) -> Iterator[bytes]:
 
 
 def _record_checksum(path: Path, checksum: str) -> None:
-    """Note the checksum on the file, with the generation that it is of, so that a listing need not read the file.
+    """Store the checksum, with its generation, in the file's attributes, so that a listing need not read the file.
 
-    Where the file system or the platform keeps no such notes, a listing reads.
+    On file systems or platforms without such attributes, a listing reads the file.
     """
     if hasattr(os, "setxattr"):
         note = f"{path.stat().st_mtime_ns} {checksum}"

@@ -1,4 +1,4 @@
-"""An object store in a bucket of Google Cloud Storage."""
+"""Object store in a bucket of Google Cloud Storage."""
 
 import os
 from collections.abc import Iterator
@@ -13,30 +13,30 @@ from tasks.checkpoints.object_store import ObjectMissing, StoredObject
 if TYPE_CHECKING:
     from google.cloud.storage import Blob, Client
 
-# Else Google's client asks for the bucket itself, in a thread of its own and though nothing is traced: a request that
+# Otherwise Google's client requests the bucket itself, in a separate thread and even without tracing: a request that
 # Storage Object User is refused.
 os.environ.setdefault("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
 
 ABSENT: Final = 0
-"""The generation of an object that does not exist: with it as the condition, an upload only creates."""
+"""Generation of an object that does not exist: as a condition, it makes an upload create only."""
 UPLOAD_CHUNK: Final = 32 << 20
-"""Bytes a request of a large upload: what is sent again when one breaks off, and what a thread holds in memory."""
+"""Bytes per request of a large upload: the unit of a retry, and of a thread's memory."""
 REQUEST_SECONDS: Final = 60
 """Time to connect, to send one request or to wait for more of its answer: 8 threads need 4.5 MB/s to send a chunk."""
 _LISTED: Final = "items(name,generation,size,crc32c,timeCreated),nextPageToken"
 
 
 class GcsStore:
-    """An `ObjectStore` whose objects are those of a bucket. One store serves about eight threads at once."""
+    """An `ObjectStore` in a bucket. One store serves about eight threads at once."""
 
     def __init__(self, bucket: str, client: "Client | None" = None, *, seconds_to_retry: float = 120) -> None:
-        """Use a bucket that exists.
+        """Use an existing bucket.
 
         Args:
             bucket: Name of the bucket.
-            client: How to reach it; by the environment's own credentials where None.
-            seconds_to_retry: How long a request that the service or the network fails (429, 5xx, a reset, a timeout) is
-                sent again, after growing random pauses.
+            client: Connection to it; None for the environment's own credentials.
+            seconds_to_retry: Time during which a request that failed by the service or the network (429, 5xx, a reset,
+                a timeout) is retried, after growing random pauses.
 
         Raises:
             InputError: No credentials are found.
@@ -58,7 +58,7 @@ class GcsStore:
         self._request: dict[str, Any] = {"retry": retry, "timeout": REQUEST_SECONDS}
 
     def put_new(self, key: str, content: Path | bytes) -> StoredObject | None:
-        """Create an object from a file or from bytes, unless its name is taken; then return None.
+        """Create an object from a file or from bytes; return None if its name is taken.
 
         Raises:
             InputError: The bucket cannot be written.
@@ -89,14 +89,14 @@ class GcsStore:
             InputError: The bucket cannot be read.
         """
         with self._explained(key):
-            # All at once and as they are: the reader checks them by a digest of its own.
+            # In one request and unchecked: the reader verifies them by its own digest.
             content = self._bucket.blob(key).download_as_bytes(
                 checksum=None, raw_download=True, single_shot_download=True, **self._request
             )
         return bytes(content)
 
     def download(self, key: str, path: Path) -> None:
-        """Write an object's bytes to a new file whose folder exists; no file is left where this fails.
+        """Write an object's bytes to a new file in an existing folder; on failure no file is left.
 
         Raises:
             ObjectMissing: There is no such object.
@@ -116,7 +116,7 @@ class GcsStore:
             return sorted((_describe(blob) for blob in blobs), key=lambda stored: stored.key)
 
     def delete(self, stored: StoredObject) -> bool:
-        """Delete this very object; return False where it is gone, or where another has its name now.
+        """Delete exactly this object; return False if it is gone, or if another has its name now.
 
         Raises:
             InputError: The bucket cannot be written.
@@ -132,7 +132,7 @@ class GcsStore:
 
     @contextmanager
     def _explained(self, key: str = "") -> Iterator[None]:
-        """Say in one sentence what is wrong; where a key is given, what is not found is that object."""
+        """Translate errors into one sentence; with a key, "not found" means that object."""
         from google.api_core.exceptions import Forbidden, GoogleAPICallError, NotFound, RetryError, Unauthorized
         from google.auth.exceptions import GoogleAuthError
         from google.cloud.storage.exceptions import DataCorruption

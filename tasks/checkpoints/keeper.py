@@ -1,7 +1,7 @@
-"""Keeps a training's checkpoints: written to the local disk, then mirrored, while training goes on.
+"""Checkpoint manager of a running training: writes to the local disk, then to the mirror, in background threads.
 
-Two threads do it, each with at most one checkpoint in flight and the newest of those that wait: a slow mirror makes
-checkpoints rarer there, never the training slower.
+Each of the two threads has at most one checkpoint in flight and the newest pending one: a slow mirror makes mirrored
+checkpoints rarer, never the training slower.
 """
 
 import time
@@ -18,18 +18,18 @@ from tasks.checkpoints.mirror import Mirror
 
 KEPT_LOCALLY: Final = 2
 BEST: Final = "best"
-"""What the checkpoint with the best adapter is pinned as."""
+"""Pin name of the checkpoint with the best adapter."""
 Kind = Literal["local", "newest", "best"]
-"""Kept on the local disk only; mirrored too; or mirrored, pinned, and displaced by no newer one before that."""
+"""Kept on the local disk only; mirrored too; or mirrored, pinned, and not replaced by a newer pending one."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What is to be kept of a step."""
+    """Checkpoint of a step, not yet written."""
 
     step: int
     metrics: Mapping[str, float]
-    """What was measured at that step."""
+    """Metrics of that step."""
     fill: Callable[[Path], None]
     """Writes its files into an empty folder; called in another thread."""
 
@@ -48,7 +48,7 @@ class _Upload:
 
 
 class Keeper:
-    """The checkpoints of one training under way."""
+    """Checkpoints of a running training."""
 
     def __init__(
         self,
@@ -58,14 +58,15 @@ class Keeper:
         keep_last: int,
         trouble: Callable[[int, str], None],
     ) -> None:
-        """Begin without any.
+        """Start without checkpoints.
 
         Args:
-            local: Where they are written.
-            mirror: Where they are mirrored.
-            lease: The right to do so.
+            local: The local checkpoints.
+            mirror: The mirror.
+            lease: The right to write.
             keep_last: Newest checkpoints that the mirror keeps.
-            trouble: Told the step and the sentence where one could not be mirrored; the next one is tried again.
+            trouble: Called with the step and the error sentence if one could not be mirrored; the next one is tried
+                again.
         """
         self._local = local
         self._mirror = mirror
@@ -75,30 +76,30 @@ class Keeper:
         self._writer = Background[_Job]("checkpoint-writer", self._write)
         self._uploader = Background[_Upload]("checkpoint-mirror", self._upload)
         self._owed: _Upload | None = None
-        """The best so far, while it is not pinned: where that failed, the next one tries it again."""
+        """The best so far while it is not pinned: after a failure, the next upload retries it."""
         self._leaving = False
         self.seconds_to_write = 0.0
-        """What the last checkpoint took to be written to the local disk."""
+        """Seconds to write the last checkpoint to the local disk."""
         self.seconds_to_mirror: float | None = None
-        """What the last checkpoint took to be mirrored; None where none was yet."""
+        """Seconds to mirror the last checkpoint; None before the first."""
         self.last: Checkpoint | None = None
-        """Of the last finished step, whether it is kept or not; None before the first."""
+        """Checkpoint of the last finished step, kept or not; None before the first."""
         self.newest_step: int | None = None
-        """The newest that is on the local disk; None where none is yet."""
+        """Newest step on the local disk; None before the first."""
         self.mirrored_step: int | None = None
-        """The newest that is in the mirror; None where none is yet."""
+        """Newest step in the mirror; None before the first."""
 
     def keep(self, checkpoint: Checkpoint, kind: Kind) -> None:
-        """Keep a checkpoint, some time soon, unless a newer one of its kind overtakes it.
+        """Schedule a checkpoint for keeping, unless a newer one of its kind replaces it.
 
         Raises:
-            InputError: One before could not be written, or the lease was lost.
+            InputError: An earlier one could not be written, or the lease was lost.
         """
         self.raise_failure()
         self._writer.submit(_Job(checkpoint, kind), kind)
 
     def go_on_from(self, folder: Path, step: int, *, mirrored: bool) -> None:
-        """Count a checkpoint of an earlier stretch among these; one that is on the local disk only is mirrored.
+        """Take over a checkpoint of an earlier segment; one only on the local disk is mirrored.
 
         Args:
             folder: The checkpoint.
@@ -112,36 +113,36 @@ class Keeper:
             self._uploader.submit(_Upload(folder, step, "newest"), "newest")
 
     def owe_best(self, folder: Path, step: int) -> None:
-        """Mirror and pin the best checkpoint of an earlier stretch, which that one had no time for."""
+        """Mirror and pin the best checkpoint of an earlier segment, which ended before doing so."""
         self._uploader.submit(_Upload(folder, step, "best"), "best")
 
     def leave(self) -> None:
-        """Have the last finished step mirrored, and nothing else done any more that can wait.
+        """Schedule the mirroring of the last finished step, and no other work that can wait.
 
         Raises:
-            InputError: One before could not be written, or the lease was lost.
+            InputError: An earlier one could not be written, or the lease was lost.
         """
         self._leaving = True
         if self.last is not None and self.last.step not in {self.mirrored_step, *self._on_the_way()}:
             self.keep(self.last, "newest")
 
     def seconds_to_leave(self, unknown: float) -> float:
-        """Return how long it takes to mirror the last finished step.
+        """Return the expected seconds to mirror the last finished step.
 
         Args:
-            unknown: What to say where none was mirrored yet.
+            unknown: The result if none was mirrored yet.
         """
         if self.seconds_to_mirror is None:
             return unknown
         return self.seconds_to_write + self.seconds_to_mirror * (1 + len(self._uploader.unfinished()))
 
     def _on_the_way(self) -> set[int]:
-        """Return the steps that will be mirrored without anybody asking again."""
+        """Return the steps already scheduled for mirroring."""
         written = {job.checkpoint.step for job in self._writer.unfinished() if job.kind != "local"}
         return written | {upload.step for upload in self._uploader.unfinished()}
 
     def flush(self, seconds: float | None = None) -> bool:
-        """Wait until all is written and mirrored, for at most so many seconds; tell whether it is.
+        """Wait until all is written and mirrored, for at most `seconds`; return whether it is.
 
         Raises:
             InputError: A checkpoint could not be written or mirrored, or the lease was lost.
@@ -156,7 +157,7 @@ class Keeper:
         return done
 
     def raise_failure(self) -> None:
-        """Raise what keeps checkpoints from being kept at all.
+        """Raise the error that prevents keeping checkpoints, if any.
 
         Raises:
             InputError: One could not be written, or the lease was lost.
@@ -169,7 +170,7 @@ class Keeper:
             raise self._uploader.failure
 
     def pin_newest(self, name: str) -> None:
-        """Keep the newest mirrored checkpoint under a name, whatever comes after it.
+        """Pin the newest mirrored checkpoint under a name, so that later ones do not displace it.
 
         Raises:
             InputError: The mirror cannot be reached.
@@ -179,7 +180,7 @@ class Keeper:
             self._mirror.pin(name, newest)
 
     def close(self, seconds: float | None = None) -> None:
-        """End both threads after what they are doing, for which each is waited for at most so many seconds."""
+        """End both threads after their running jobs, waiting at most `seconds` for each."""
         self._writer.close(seconds)
         self._uploader.close(seconds)
 

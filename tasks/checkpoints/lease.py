@@ -1,11 +1,11 @@
-"""One writer at a time: a lease in the object store, renewed by heartbeat, with a number that only grows.
+"""Lease for a single writer, in the object store: renewed by heartbeats, with a growing fencing number.
 
-Whoever creates `lease/<number>/00000000.json` holds the lease of that number. The holder goes on creating beats beside
-it; who wants the lease compares the newest with the store's own clock. The newest number holds, so a holder that slept
-for too long finds a higher one and stops. Three things keep that true while objects are listed and deleted at once:
+Creating `lease/<number>/00000000.json` acquires the lease of that number. The holder keeps creating heartbeats beside
+it; a contender compares the newest with the store's own clock. The newest number holds, so a holder that was suspended
+for too long finds a higher one and stops. Three rules keep that true while objects are listed and deleted concurrently:
 
-- the first beat of a number stays as long as the number is one of the two newest, so no number is given twice;
-- the two newest beats stay, so whoever lists while a beat is replaced sees at least the one before;
+- the first heartbeat of a number stays as long as the number is one of the two newest, so no number is assigned twice;
+- the two newest heartbeats stay, so a listing during a replacement sees at least the previous one;
 - a holder writes and deletes under its own number and older ones only, so it cannot touch its successor's objects.
 """
 
@@ -27,10 +27,10 @@ from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObj
 
 FOLDER: Final = "lease/"
 LONGEST_WAIT_SECONDS: Final = 5.0
-"""A lease that is given back is noticed within this time."""
+"""Interval of the check for a released lease."""
 
 STOP_SECONDS: Final = 2.0
-"""How long a release waits for a beat that is on its way; arriving later, it does no harm."""
+"""Time that a release waits for a heartbeat in flight; arriving later, it does no harm."""
 
 _NAME: Final = re.compile(r"(?P<fencing>\d{8})/(?:(?P<beat>\d{8})|released)\.json")
 logger = logging.getLogger(__name__)
@@ -42,17 +42,17 @@ class LeaseLost(InputError):
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a lease."""
+    """Holder of a lease."""
 
     owner: Owner
     seconds: float
-    """How long the lease lives without a heartbeat."""
+    """Lifetime of the lease without a heartbeat."""
     heard_at: datetime
-    """Of the newest heartbeat, in UTC by the store's clock."""
+    """Time of the newest heartbeat, in UTC by the store's clock."""
 
 
 class _Claim(BaseModel):
-    """What every beat says."""
+    """Content of every heartbeat."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,7 +62,7 @@ class _Claim(BaseModel):
 
 @dataclass
 class _Turn:
-    """What the store has of one fencing number."""
+    """Objects of one fencing number."""
 
     fencing: int
     beats: list[StoredObject] = field(default_factory=list)
@@ -70,10 +70,10 @@ class _Turn:
 
 
 class Lease:
-    """The right to write a training's checkpoints, until another process has a higher fencing number."""
+    """Right to write a training's checkpoints, until another process has a higher fencing number."""
 
     def __init__(self, store: ObjectStore, root: str, fencing: int, claim: _Claim, renewed: float) -> None:
-        """Hold what `acquire` got: `renewed` is when it asked, by `time.monotonic`."""
+        """Hold what `acquire` got; `renewed` is the time of its request, by `time.monotonic`."""
         self.fencing: Final = fencing
         self.owner: Final = claim.owner
         self.lost: Final = Event()
@@ -100,26 +100,26 @@ class Lease:
         waiting: Callable[[str, float], None] = lambda sentence, _: logger.info(sentence),
         sleep: Callable[[float], None] = time.sleep,
     ) -> "Lease":
-        """Get the lease of the training below `root`, waiting for whoever holds it.
+        """Acquire the lease of the training below `root`, waiting for its holder.
 
-        A holder is waited for until it gives the lease back or its newest beat is older than its own lease time, by
-        the store's clock. One that was killed on this same machine is not waited for.
+        The wait ends when the holder releases the lease or its newest heartbeat is older than its own lease time, by
+        the store's clock. A holder that was killed on this same machine is not waited for.
 
         Args:
-            store: Where the training's checkpoints are.
+            store: Store of the training's checkpoints.
             root: The key prefix of the training, with a slash at its end.
-            seconds: How long the lease lives without a heartbeat.
-            waiting: Called before each wait, with a sentence for people and the most seconds that are left to wait if
-                the holder is silent from now on; what it raises ends the waiting.
-            sleep: How to wait, in seconds.
+            seconds: Lifetime of the lease without a heartbeat.
+            waiting: Called before each wait, with a sentence for people and the most seconds left if the holder is
+                silent from now on; an exception ends the waiting.
+            sleep: Waits for a number of seconds.
 
         Raises:
-            InputError: The store cannot be used, or what lies in `lease/` is damaged or something else.
+            InputError: The store cannot be used, or an object in `lease/` is damaged or foreign.
         """
         claim = _Claim(owner=this_process(), seconds=seconds)
         content = claim.model_dump_json().encode()
         while True:
-            now = store_time(store, root)  # before the listing: a beat in between must not look old
+            now = store_time(store, root)  # before the listing: a heartbeat in between must not look old
             turns = _turns(store, root, refuse_foreign=True)
             if turns and (other := _holder(store, root, turns[-1])):
                 heard = max((now - other.heard_at).total_seconds(), 0.0)
@@ -130,7 +130,7 @@ class Lease:
                     continue
             fencing = turns[-1].fencing + 1 if turns else 1
             asked = time.monotonic()
-            # A contender that was slow may create a number that has come and gone: only the newest counts.
+            # A slow contender may create a number that has come and gone: only the newest counts.
             if create(store, _key(root, fencing, 0), content) and _newest(store, root).fencing == fencing:
                 return cls(store, root, fencing, claim, asked)
 
@@ -140,10 +140,10 @@ class Lease:
         self._thread.start()
 
     def require_held(self) -> None:
-        """Ask the store whether this process still holds the lease; once it was lost there is nothing to ask.
+        """Check with the store that this process still holds the lease; not needed again once it was lost.
 
         Raises:
-            LeaseLost: It does not, and stops: nothing of what it does from now on may be kept.
+            LeaseLost: It does not; nothing that it does from now on may be kept.
             InputError: The store cannot be asked.
         """
         if self.lost.is_set():
@@ -151,9 +151,9 @@ class Lease:
         self._require_newest()
 
     def release(self) -> None:
-        """Stop the heartbeat and give the lease back; doing it again, or after a loss, changes nothing.
+        """Stop the heartbeat and release the lease; repeating it, or calling it after a loss, changes nothing.
 
-        Where the store cannot be reached the lease runs out by itself, and a warning says so.
+        If the store cannot be reached, the lease expires by itself, with a warning.
         """
         self._stop.set()
         if self._thread is not None:
@@ -163,7 +163,7 @@ class Lease:
             create(self._store, f"{self._root}{FOLDER}{self.fencing:08d}/released.json", self._content)
             self._tidy(turns)
         except LeaseLost:
-            return  # it is another's, or given back already
+            return  # it is another's, or released already
         except InputError as error:
             logger.warning("%s; the lease is not given back, and runs out in %g s", error, self._seconds)
 
@@ -180,17 +180,17 @@ class Lease:
                     logger.warning(self._loss)
                     return
                 except InputError as error:
-                    # However long: while nobody has taken over, what is done meanwhile can still be kept, and a
-                    # store that nobody reaches, nobody takes over.
+                    # However long: while no process has taken over, the work done meanwhile can still be kept, and no
+                    # process can take over in an unreachable store.
                     silent = time.monotonic() - self._renewed
                     logger.warning("no heartbeat of the lease for %.0f s of %g: %s", silent, self._seconds, error)
                     pause = interval / 4
-        finally:  # also where the heartbeat ends by what nobody foresaw
+        finally:  # also if the heartbeat ends by an unexpected error
             if not self._stop.is_set():
                 self.lost.set()
 
     def _beat(self) -> None:
-        """Renew the lease. A beat that comes late counts, as long as nobody has taken over: a busy machine may pause.
+        """Renew the lease. A late heartbeat counts as long as no process has taken over: a busy machine may pause.
 
         Raises:
             LeaseLost: Another process has the lease.
@@ -198,7 +198,7 @@ class Lease:
         """
         asked = time.monotonic()
         turns = self._require_newest()
-        self._beats += 1  # each try its own name: what counts is when the store created it
+        self._beats += 1  # each attempt has its own name: the store's creation time counts
         key = _key(self._root, self.fencing, self._beats)
         if not create(self._store, key, self._content):
             raise InputError(f"{key} is there already and is not of this process; leave the folder to tucano alone")
@@ -206,7 +206,7 @@ class Lease:
         self._tidy(turns)
 
     def _tidy(self, turns: list[_Turn]) -> None:
-        """Delete what no reader needs any more of what was listed before the newest beat."""
+        """Delete objects listed before the newest heartbeat that no reader needs any more."""
         for turn in turns:
             if turn.fencing < self.fencing - 1:
                 needless = [*turn.beats, *([turn.released] if turn.released else [])]
@@ -239,12 +239,12 @@ class Lease:
 
 
 def holder(store: ObjectStore, root: str) -> Holder | None:
-    """Return who holds the lease of a training; None where nobody does or its process is known to be gone.
+    """Return the holder of a training's lease; None if it is free or its process is known to be dead.
 
-    One that has been silent for longer than its lease lives holds it until another asks.
+    A holder that has been silent for longer than its lease's lifetime keeps it until another process asks.
 
     Args:
-        store: Where the training's checkpoints are.
+        store: Store of the training's checkpoints.
         root: The key prefix of the training, with a slash at its end.
 
     Raises:
@@ -255,13 +255,13 @@ def holder(store: ObjectStore, root: str) -> Holder | None:
 
 
 def _holder(store: ObjectStore, root: str, newest: _Turn) -> Holder | None:
-    """Return who holds the newest number, unless it was given back or its process is known to be gone."""
+    """Return the holder of the newest number, unless it was released or its process is known to be dead."""
     if newest.released:
         return None
     claim = _claim(store, newest)
     if claim is None:
         if _newest(store, root).fencing != newest.fencing:
-            return None  # it was superseded, and deleted, since it was listed: claiming its place fails
+            return None  # superseded and deleted since it was listed: claiming its place fails
         raise InputError(
             f"{newest.beats[0].key} is damaged or of a newer version; make sure that no other process trains "
             f"{_training(root)}, then put an empty file released.json beside it and run the same command again"
@@ -270,7 +270,7 @@ def _holder(store: ObjectStore, root: str, newest: _Turn) -> Holder | None:
 
 
 def _claim(store: ObjectStore, turn: _Turn) -> _Claim | None:
-    """Return what the beats of a number say: all say the same, so the first that can be read will do."""
+    """Return the content of a number's heartbeats: all are equal, so the first readable one will do."""
     for beat in turn.beats:
         try:
             return _Claim.model_validate_json(store.read(beat.key))
@@ -280,13 +280,13 @@ def _claim(store: ObjectStore, turn: _Turn) -> _Claim | None:
 
 
 def _turns(store: ObjectStore, root: str, *, refuse_foreign: bool = False) -> list[_Turn]:
-    """Return what the store has of every fencing number, by number."""
+    """Return the objects of every fencing number, by number."""
     turns: dict[int, _Turn] = {}
     prefix = f"{root}{FOLDER}"
     for stored in store.list(prefix):
         name = _NAME.fullmatch(stored.key.removeprefix(prefix))
         if name is None:
-            if refuse_foreign and not stored.key.endswith("/"):  # as consoles make where a folder is meant
+            if refuse_foreign and not stored.key.endswith("/"):  # such as consoles create for folders
                 raise InputError(f"{stored.key} is no lease; move it elsewhere and run the same command again")
             continue
         turn = turns.setdefault(int(name["fencing"]), _Turn(int(name["fencing"])))

@@ -1,7 +1,7 @@
-"""Checkpoints on the local disk, each there as a whole or not at all.
+"""Checkpoints on the local disk, each complete or absent.
 
-A checkpoint is a folder `checkpoint-<step>-<fencing number>` with a manifest that names its every other file. It is
-written under another name, synced and renamed, so that a folder of this name is complete.
+A checkpoint is a folder `checkpoint-<step>-<fencing number>` with a manifest of all its other files. It is written
+under a temporary name, synced and renamed, so that a folder of this name is complete.
 """
 
 import errno
@@ -37,18 +37,18 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LocalCheckpoint:
-    """A checkpoint on this disk."""
+    """Checkpoint on this disk."""
 
     folder: Path
     manifest: Manifest
-    """What the folder was found to hold."""
+    """Verified content of the folder."""
 
 
 class LocalCheckpoints:
-    """The checkpoints of one training in a folder of this machine; one process at a time writes to it."""
+    """Checkpoints of one training in a local folder, written by one process at a time."""
 
     def __init__(self, root: Path, training: str, base: str) -> None:
-        """Use a folder; it is made with the first checkpoint.
+        """Use a folder; it is created with the first checkpoint.
 
         Args:
             root: The folder.
@@ -60,16 +60,16 @@ class LocalCheckpoints:
         self._base = base
 
     def write(self, step: int, fencing: int, metrics: Mapping[str, float], fill: Callable[[Path], None]) -> Path:
-        """Write a checkpoint; when this returns it survives a crash of the machine.
+        """Write a checkpoint; on return it survives a crash of the machine.
 
         Args:
             step: The step after which it is saved.
             fencing: Fencing number of the lease under which it is saved.
-            metrics: What was measured at that step.
-            fill: Writes its files into the folder that it is given: at least one, and none named as the manifest.
+            metrics: Metrics of that step.
+            fill: Writes its files into the given folder: at least one, and none named like the manifest.
 
         Returns:
-            The checkpoint's folder; one that is there already and whole is left as it is.
+            The checkpoint's folder; an existing complete one is left unchanged.
 
         Raises:
             InputError: The disk is full, or the folder cannot be written.
@@ -101,17 +101,17 @@ class LocalCheckpoints:
         return folder
 
     def folder_of(self, manifest: Manifest) -> Path:
-        """Return where a checkpoint is or would be."""
+        """Return the folder of a checkpoint, existing or not."""
         return self._folder(manifest.name)
 
     def newest(self, begun: Mapping[int, int] | None = None) -> LocalCheckpoint | None:
         """Return the newest checkpoint, by step and fencing number, whose every file verifies; None without one.
 
-        One that does not verify, or is of another training or base model, is passed over with a warning.
+        One that does not verify, or is of another training or base model, is skipped with a warning.
 
         Args:
-            begun: From which step each stretch of the training went on, by its fencing number: a checkpoint that a
-                later stretch did without is passed over. None passes over no such one.
+            begun: The step from which each segment of the training resumed, by its fencing number: a checkpoint that a
+                later segment discarded is skipped. None skips no such one.
 
         Raises:
             ManifestTooNew: A newer version of this program wrote one.
@@ -123,7 +123,7 @@ class LocalCheckpoints:
         return None
 
     def of_step(self, step: int) -> LocalCheckpoint | None:
-        """Return the newest checkpoint of a step that verifies; None where there is none."""
+        """Return the newest verified checkpoint of a step; None without one."""
         for folder in self._folders():
             place = parse_name(folder.name.removeprefix(CHECKPOINT))
             if place is not None and place[0] == step and (manifest := self._read_or_warn(folder)) is not None:
@@ -131,23 +131,23 @@ class LocalCheckpoints:
         return None
 
     def keep(self, last: int, but: Collection[Path] = ()) -> None:
-        """Remove all but the newest checkpoints and what unfinished writes left; other trainings' ones stay.
+        """Remove all but the newest checkpoints, and leftovers of unfinished writes; other trainings' checkpoints stay.
 
         Args:
-            last: How many to keep; 1 or more.
-            but: Folders of others that are kept, such as one that is being mirrored.
+            last: Number to keep; 1 or more.
+            but: Further folders to keep, such as one that is being mirrored.
 
         Raises:
             InputError: One cannot be removed.
         """
         if last < 1:
             raise ValueError(f"last is {last}; at least the newest checkpoint is kept")
-        # By stretch first: those of a stretch that another went on without must not outlive the present one's.
+        # By segment first: those of a discarded segment must not outlive the present one's.
         ours = [folder for folder in sorted(self._folders(), key=_fencing, reverse=True) if self._is_ours(folder)]
         with _writing(self._root, "older checkpoints"):
             older = [folder for folder in ours[last:] if folder not in but]
             for folder in [*older, *self._root.glob(f"{DRAFT}*")]:
-                # Renamed first: what is half removed must not bear a checkpoint's name.
+                # Renamed first: a partly removed folder must not have a checkpoint's name.
                 removed = self._root / f"{DRAFT}{uuid.uuid4().hex}"
                 folder.replace(removed)
                 shutil.rmtree(removed)
@@ -166,7 +166,7 @@ class LocalCheckpoints:
             return False
 
     def _read_or_warn(self, folder: Path) -> Manifest | None:
-        """Return what a folder is if it is a whole checkpoint of this training and base model."""
+        """Return the manifest of a complete checkpoint of this training and base model; warn otherwise."""
         try:
             manifest = verify_sealed(folder)
         except ManifestTooNew:
@@ -255,12 +255,12 @@ def describe(path: Path) -> ManifestFile:
 
 
 def put_in_place(draft: Path, manifest: Manifest, folder: Path) -> None:
-    """Seal the files of a draft with their manifest and give it its name, so that it survives a crash.
+    """Seal the files of a draft with their manifest and rename it, so that it survives a crash.
 
     Args:
         draft: A folder with the files that the manifest names, on the same disk as `folder`.
-        manifest: What they are.
-        folder: Where the checkpoint appears, as a whole; not there yet.
+        manifest: Their description.
+        folder: Where the complete checkpoint appears; must not exist.
 
     Raises:
         OSError: It cannot be written.
@@ -274,11 +274,11 @@ def put_in_place(draft: Path, manifest: Manifest, folder: Path) -> None:
 
 @contextmanager
 def _writing(root: Path, what: str) -> Iterator[None]:
-    """Say in one sentence that the disk is full or that the folder may not be written."""
+    """Translate a full disk or missing permission into one sentence."""
     try:
         yield
     except Exception as error:
-        # safetensors and torch wrap the system's error in one of their own, which has no number.
+        # safetensors and torch wrap the system's error in one of their own, without an errno.
         full = os.strerror(errno.ENOSPC)
         if not isinstance(error, OSError) and full not in str(error):
             raise

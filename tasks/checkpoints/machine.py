@@ -1,4 +1,4 @@
-"""Which process on which machine: enough to tell, on that same machine, that the process no longer lives."""
+"""Process identity, sufficient to detect on the same machine that the process has died."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ PROC: Final = Path("/proc")
 
 
 class Owner(BaseModel):
-    """A process, as those on its own machine and on others can recognise it."""
+    """Identity of a process, comparable on its own machine and on others."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -20,16 +20,16 @@ class Owner(BaseModel):
     """The machine's name on its network."""
 
     boot: str
-    """The running of the machine and the numbering of processes in it; "" where the system does not tell."""
+    """Identity of the boot and of the process namespace; "" if the system does not provide it."""
 
     process: int = Field(gt=0, lt=2**31)
-    """The process's number, which the system gives to another process some day."""
+    """Process id, which the system reuses eventually."""
 
     started: float
-    """When the process started, in seconds since the machine did; 0 where the system does not tell."""
+    """Start time of the process, in seconds since boot; 0 if the system does not provide it."""
 
     nonce: str
-    """What tells this owner from every other, also from one in the same process."""
+    """Unique value of this identity, even within one process."""
 
 
 def machine_name() -> str:
@@ -38,7 +38,7 @@ def machine_name() -> str:
 
 
 def this_process() -> Owner:
-    """Return a new owner: this process, with a nonce of its own."""
+    """Return a new identity of this process, with its own nonce."""
     process = os.getpid()
     started = _started(process)
     return Owner(
@@ -51,9 +51,9 @@ def this_process() -> Owner:
 
 
 def is_gone(owner: Owner) -> bool:
-    """Tell whether the owner was a process on this same boot of this same machine and no longer lives.
+    """Return whether the process ran in this same boot of this same machine and has died.
 
-    Of another machine, and where the system does not tell, nothing is known: False.
+    False for another machine, and if the system provides no identity.
     """
     if not owner.boot or (owner.machine, owner.boot) != (machine_name(), _boot()):
         return False
@@ -62,12 +62,12 @@ def is_gone(owner: Owner) -> bool:
     except ProcessLookupError:
         return True
     except PermissionError:
-        pass  # somebody else's process: it may be a later one of the same number
+        pass  # somebody else's process: it may be a later one with the same id
     return _started(owner.process) not in {owner.started, None}
 
 
 def _boot() -> str:
-    # Containers on one host share its boot, and each may count its processes from 1: the namespace tells them apart.
+    # Containers on one host share its boot, and each may count its processes from 1: the namespace distinguishes them.
     try:
         return f"{(PROC / 'sys/kernel/random/boot_id').read_text().strip()} {(PROC / 'self/ns/pid').readlink()}"
     except OSError:
@@ -75,7 +75,7 @@ def _boot() -> str:
 
 
 def _started(process: int) -> float | None:
-    """Return when a process started: -1 where it has ended and only waits for its parent, None where nothing tells."""
+    """Return the start time of a process: -1 for a zombie, None if unknown."""
     try:
         stat = (PROC / str(process) / "stat").read_text(errors="replace")
     except OSError:

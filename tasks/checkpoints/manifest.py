@@ -1,4 +1,4 @@
-"""The manifest of a checkpoint: of which training and step it is, and which bytes it is made of."""
+"""Checkpoint manifest: training, step, and the files with their digests."""
 
 import hashlib
 import json
@@ -15,38 +15,38 @@ from schemas.errors import InputError
 MANIFEST_FILE: Final = "manifest.json"
 VERSION: Final = 2
 
-# The same in every version, so that an intact manifest of a newer version is told from a damaged one.
+# Equal in all versions, so that an intact manifest of a newer version is distinguished from a damaged one.
 _SEALED = re.compile(rb'\{"manifest":(\{.*\}),"sha256":"([0-9a-f]{64})"\}', re.DOTALL)
 _NAME = re.compile(r"(\d{8,})-(\d{8,})")
 
 
 class ManifestTooNew(InputError):
-    """A newer version of this program wrote it."""
+    """Manifest by a newer version of this program."""
 
 
 class ManifestFile(BaseModel):
-    """One file of a checkpoint."""
+    """File of a checkpoint."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    """Digest of its bytes, by which the mirror keeps them."""
+    """Digest of its bytes, its name in the mirror."""
     size: int = Field(ge=0)
-    """Its bytes."""
+    """Size in bytes."""
     crc32c: str = Field(pattern=r"^[A-Za-z0-9+/]{6}==$")
-    """Base64 of the big-endian CRC-32C of its bytes, as object stores tell it."""
+    """Base64 of the big-endian CRC-32C of its bytes, the notation of object stores."""
 
 
 class Manifest(BaseModel):
-    """One checkpoint."""
+    """Description of one checkpoint."""
 
-    # Infinity and not-a-number are no JSON numbers, and a metric may be either.
+    # Infinity and NaN are no JSON numbers, and a metric may be either.
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
     version: Literal[2] = VERSION
     """Version of this format."""
     training: str
-    """The training that it is of."""
+    """Key of its training."""
     base: str = Field(pattern=r"^[0-9a-f]{64}$")
     """The sha256 of the base policy that is trained."""
     step: int = Field(ge=0)
@@ -54,9 +54,9 @@ class Manifest(BaseModel):
     fencing: int = Field(ge=0)
     """Fencing number of the lease under which it was saved."""
     created_at: datetime
-    """When it was saved, in UTC by the clock of the machine that saved it: to be shown, never to be compared."""
+    """Time of saving, in UTC by the clock of the machine: for display only, never for comparisons."""
     metrics: dict[str, float]
-    """What was measured at that step."""
+    """Metrics of that step."""
     files: dict[str, ManifestFile] = Field(min_length=1)
     """Its files, by their path in the checkpoint's folder."""
 
@@ -73,16 +73,16 @@ class Manifest(BaseModel):
 
     @property
     def name(self) -> str:
-        """By which the checkpoint is known among those of its training; sorts by step, then fencing number."""
+        """Return the checkpoint's name within its training; sorts by step, then fencing number."""
         return checkpoint_name(self.step, self.fencing)
 
     @property
     def place(self) -> tuple[int, int]:
-        """Step and fencing number, by which the checkpoints of a training are in order."""
+        """Return step and fencing number, by which the checkpoints of a training are ordered."""
         return self.step, self.fencing
 
     def is_live(self, begun: Mapping[int, int]) -> bool:
-        """Tell whether no later stretch of the training began before this checkpoint; see `is_live`."""
+        """Return whether no later segment of the training began before this checkpoint; see `is_live`."""
         return is_live(*self.place, begun)
 
     def to_bytes(self) -> bytes:
@@ -92,11 +92,11 @@ class Manifest(BaseModel):
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Manifest":
-        """Read what `to_bytes` wrote.
+        """Parse the output of `to_bytes`.
 
         Raises:
-            ManifestTooNew: It is whole, and of a newer version.
-            ValueError: It is something else or of an older version, or one byte of it was altered.
+            ManifestTooNew: It is intact, and of a newer version.
+            ValueError: It is foreign or of an older version, or a byte of it was altered.
         """
         sealed = _SEALED.fullmatch(content)
         if sealed is None or hashlib.sha256(sealed[1]).hexdigest() != sealed[2].decode():
@@ -111,7 +111,7 @@ class Manifest(BaseModel):
 
 
 def blobs_of(manifests: Iterable[Manifest]) -> set[str]:
-    """Return the sha256 of every file that checkpoints are made of."""
+    """Return the sha256 of every file of some checkpoints."""
     return {file.sha256 for manifest in manifests for file in manifest.files.values()}
 
 
@@ -121,18 +121,18 @@ def checkpoint_name(step: int, fencing: int) -> str:
 
 
 def parse_name(name: str) -> tuple[int, int] | None:
-    """Return step and fencing number of a checkpoint's name; None where it is no such name."""
+    """Return step and fencing number of a checkpoint's name; None for any other name."""
     match = _NAME.fullmatch(name)
     return None if match is None else (int(match[1]), int(match[2]))
 
 
 def is_live(step: int, fencing: int, begun: Mapping[int, int]) -> bool:
-    """Tell whether a checkpoint is on the branch that the training went on with.
+    """Return whether a checkpoint is on the training's current branch.
 
     Args:
         step: The step after which it was saved.
-        fencing: Fencing number of the stretch that saved it.
-        begun: From which step each stretch went on, by its fencing number; a later one that began before this
-            checkpoint did without it.
+        fencing: Fencing number of the segment that saved it.
+        begun: The step from which each segment resumed, by its fencing number; a later segment that began before this
+            checkpoint discarded it.
     """
     return not any(later > fencing and from_step < step for later, from_step in begun.items())

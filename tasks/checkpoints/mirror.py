@@ -1,10 +1,10 @@
-"""Checkpoints in an object store, each there as a whole or not at all.
+"""Checkpoints in an object store, each complete or absent.
 
-    blobs/sha256/<digest>                   the bytes of a file, once however many checkpoints have them
-    manifests/<step>-<fencing>.json         which blobs make up the checkpoint of a step
-    pins/<name>/<step>-<fencing>            a checkpoint that is kept whatever its age
+    blobs/sha256/<digest>                   bytes of a file, stored once for all checkpoints
+    manifests/<step>-<fencing>.json         list of the blobs of a step's checkpoint
+    pins/<name>/<step>-<fencing>            checkpoint that is kept whatever its age
 
-Blobs are written first and the manifest last, so a checkpoint exists from the moment that it is complete.
+Blobs are written first and the manifest last, so a checkpoint exists as soon as it is complete.
 """
 
 import logging
@@ -49,19 +49,19 @@ def nothing() -> None:
 
 
 def warn(_: Manifest, sentence: str) -> None:
-    """Say in the log why a checkpoint is passed over."""
+    """Log why a checkpoint is skipped."""
     logger.warning("%s; trying the checkpoint before", sentence)
 
 
 class Mirror:
-    """The checkpoints of one training in a store; several processes may use it at once."""
+    """Checkpoints of one training in a store; usable by several processes at once."""
 
     def __init__(self, store: ObjectStore, prefix: str, training: str) -> None:
         """Use the part of a store that belongs to one training.
 
         Args:
-            store: Where the bytes are kept.
-            prefix: Before the keys of all trainings: empty, or `prefix/`.
+            store: The object store.
+            prefix: Prefix of the keys of all trainings: empty, or `prefix/`.
             training: Key of the training.
         """
         self.store = store
@@ -70,28 +70,28 @@ class Mirror:
         self._catalog = Catalog(store, self.root, training)
         self._damaged: set[str] = set()
         self.bytes_sent = 0
-        """Bytes of files that were published here and that the mirror did not have whole."""
+        """Bytes of files published here that the mirror did not have intact."""
 
     def publish(self, folder: Path, *, before_manifest: Callable[[], None] = nothing) -> Manifest:
-        """Mirror a checkpoint; when this returns it can be restored.
+        """Mirror a checkpoint; on return it can be restored.
 
-        Only bytes that the mirror does not have are sent. Publishing the same checkpoint again changes nothing but
-        what is missing or damaged, which is replaced.
+        Only bytes missing from the mirror are sent. Publishing the same checkpoint again only replaces missing or
+        damaged parts.
 
         Args:
             folder: The checkpoint, sealed with its manifest.
-            before_manifest: Called when all else is there; what it raises keeps the checkpoint from appearing.
+            before_manifest: Called when all else is there; an exception prevents the checkpoint from appearing.
 
         Raises:
             InputError: The folder is no checkpoint of this training or was changed since it was sealed, the mirror is
                 of another base model or has another checkpoint of this name, or it cannot be written.
         """
         manifest = read_sealed(folder)
-        # Listed before the manifests are read, as a pruning elsewhere relies on; see `retention.prune`.
+        # Listed before the manifests are read, as a concurrent pruning relies on; see `retention.prune`.
         stored = {name_of(blob): blob for blob in self.store.list(f"{self.root}{BLOBS}")}
         entries = self._catalog.read()
         manifest = self._accept(folder, manifest, entries)
-        # The largest first, so that at the end no thread is left alone with it.
+        # The largest first, so that no thread is left alone with it at the end.
         largest_first = sorted(manifest.files.items(), key=lambda named: named[1].size, reverse=True)
         files = {file.sha256: (folder / name, file) for name, file in largest_first}
         usable = self._usable(stored, entries, files)
@@ -110,7 +110,7 @@ class Mirror:
         return manifest
 
     def manifests(self) -> list[Manifest]:
-        """Return the checkpoints on the branch that the training went on with, newest first.
+        """Return the checkpoints on the training's current branch, newest first.
 
         Raises:
             ManifestTooNew: A newer version of this program wrote one.
@@ -122,7 +122,7 @@ class Mirror:
         return entries.live(begun(self.store, self.root))
 
     def inspect(self) -> tuple[list[Manifest], dict[tuple[int, int], str]]:
-        """Return the same checkpoints as `manifests`, and what is wrong with those whose manifests are damaged.
+        """Return the same checkpoints as `manifests`, and the errors of those with damaged manifests.
 
         Returns:
             The former, and a sentence for each of the latter, by step and fencing number.
@@ -136,12 +136,12 @@ class Mirror:
         return entries.live(stretches), entries.live_damaged(stretches)
 
     def newest(self, base: str | None = None) -> Manifest | None:
-        """Return the newest checkpoint whose every byte verifies; None where there is none.
+        """Return the newest checkpoint whose every byte verifies; None without one.
 
-        A checkpoint that does not verify is passed over, with a warning in the log that says why.
+        A checkpoint that does not verify is skipped, with the reason logged as a warning.
 
         Args:
-            base: The sha256 of the base policy that it must be of; any where None.
+            base: Required sha256 of the base policy; any if None.
 
         Raises:
             ManifestTooNew: A newer version of this program wrote one.
@@ -157,13 +157,13 @@ class Mirror:
         newer_than: tuple[int, int] | None = None,
         passed_over: Callable[[Manifest, str], None] = warn,
     ) -> Manifest | None:
-        """Restore the newest checkpoint whose every byte verifies; None where there is none.
+        """Restore the newest checkpoint whose every byte verifies; None without one.
 
         Args:
-            folder_of: Returns where a checkpoint goes: a folder that is not there yet.
-            base: The sha256 of the base policy that it must be of; any where None.
-            newer_than: Step and fencing number of what is there already; neither it nor what is older is restored.
-            passed_over: Told of each checkpoint that does not verify, and why.
+            folder_of: Returns the destination of a checkpoint: a folder that does not exist yet.
+            base: Required sha256 of the base policy; any if None.
+            newer_than: Step and fencing number of an existing checkpoint; only newer ones are restored.
+            passed_over: Called with each checkpoint that does not verify, and the reason.
 
         Raises:
             ManifestTooNew: A newer version of this program wrote one.
@@ -177,7 +177,7 @@ class Mirror:
         return self._newest(restore, base, newer_than, passed_over)
 
     def verify(self, manifest: Manifest) -> None:
-        """Read and hash every file of a checkpoint, by way of this machine's folder of temporary files.
+        """Read and hash every file of a checkpoint, through this machine's temporary folder.
 
         Raises:
             CheckpointDamaged: A file is missing or altered; publishing a checkpoint that has it replaces it.
@@ -219,9 +219,9 @@ class Mirror:
             shutil.rmtree(draft, ignore_errors=True)
 
     def pin(self, name: str, manifest: Manifest) -> None:
-        """Keep a checkpoint under a name such as `best`, whatever its age, instead of the one before.
+        """Pin a checkpoint under a name such as `best`, whatever its age, in place of the previous one.
 
-        One of a higher fencing number stays under the name: it was pinned by a worker that has taken over.
+        An existing pin of a higher fencing number stays: a worker that has taken over set it.
 
         Raises:
             InputError: The mirror does not have the checkpoint.
@@ -241,20 +241,20 @@ class Mirror:
                 self.store.delete(pin)
 
     def pins(self) -> dict[str, str]:
-        """Return the name of the checkpoint that each pin keeps, by the pin's name."""
+        """Return the name of each pin's checkpoint, by the pin's name."""
         pins = sorted(self._catalog.pins(), key=lambda pin: (_fencing(pin), pin.created_at, pin.generation))
         return {PurePosixPath(pin.key).parent.name: name_of(pin) for pin in pins}
 
     def prune(self, keep_last: int, grace_seconds: float = GRACE_SECONDS) -> Pruned:
-        """Remove the checkpoints that are neither pinned nor among the newest, and the bytes that none is made of.
+        """Remove the checkpoints that are neither pinned nor among the newest, and unreferenced bytes.
 
-        Checkpoints that the training went on without are removed too. Where a manifest that is kept cannot be read,
-        all bytes are kept: some may be what it is made of. What asking for the time left behind goes with the bytes.
+        Checkpoints that the training discarded are removed too. If a kept manifest cannot be read, all bytes are kept,
+        since it may reference any. Leftovers of clock requests are removed with the bytes.
 
         Args:
-            keep_last: How many of the newest to keep; 1 or more.
-            grace_seconds: For how long bytes are kept that no checkpoint is made of, by the store's clock; less than
-                the default may take them from a checkpoint that another process publishes at the same time.
+            keep_last: Number of newest to keep; 1 or more.
+            grace_seconds: Time for which unreferenced bytes are kept, by the store's clock; less than the default may
+                take them from a checkpoint that another process is publishing.
 
         Raises:
             ManifestTooNew: A newer version of this program wrote a checkpoint; nothing is removed.
@@ -263,11 +263,11 @@ class Mirror:
         return retention.prune(self.store, self.root, self._catalog, keep_last, grace_seconds)
 
     def clear(self) -> None:
-        """Remove every checkpoint and pin; leases and the record of the stretches stay."""
+        """Remove every checkpoint and pin; leases and the record of the segments stay."""
         retention.clear(self.store, self.root, self._catalog)
 
     def _accept(self, folder: Path, manifest: Manifest, entries: Entries) -> Manifest:
-        """Return the manifest that is to stand in the mirror for a folder."""
+        """Return the manifest to store for a folder."""
         if manifest.training != self.training:
             raise InputError(
                 f"{folder} is a checkpoint of the training {manifest.training!r} and not of {self.training!r}; publish "
@@ -288,7 +288,7 @@ class Mirror:
         newer_than: tuple[int, int] | None = None,
         passed_over: Callable[[Manifest, str], None] = warn,
     ) -> Manifest | None:
-        """Return the newest checkpoint that an attempt does not find damaged."""
+        """Return the newest checkpoint that passes an attempt undamaged."""
         for manifest in self.manifests():
             if newer_than is not None and manifest.place <= newer_than:
                 break
@@ -312,7 +312,7 @@ class Mirror:
     def _usable(
         self, stored: Mapping[str, StoredObject], entries: Entries, files: Mapping[str, tuple[Path, ManifestFile]]
     ) -> dict[str, StoredObject]:
-        """Return the blobs in the store that can stand for files: whole, and not about to be pruned."""
+        """Return the stored blobs usable for files: intact, and not about to be pruned."""
         whole = {
             digest: stored[digest]
             for digest, (_, file) in files.items()
@@ -326,7 +326,7 @@ class Mirror:
         return {digest: blob for digest, blob in whole.items() if digest in named or now - blob.created_at < grace / 2}
 
     def _put(self, path: Path, file: ManifestFile, present: StoredObject | None) -> StoredObject:
-        """Put a blob in the place of one that is gone, damaged or about to be pruned."""
+        """Store a blob in place of one that is gone, damaged or about to be pruned."""
         key = self._blob_key(file.sha256)
         for _ in range(ATTEMPTS):
             if present is not None:
@@ -341,7 +341,7 @@ class Mirror:
             if put is not None and not _fits(put, file):
                 self.store.delete(put)
                 raise InputError(f"{path} was changed after its checkpoint was written; publish another checkpoint")
-            # Where the name was taken, another process has put the same just now.
+            # If the name was taken, another process has just stored the same.
             present = put or next((blob for blob in self.store.list(key) if blob.key == key), None)
             if present is not None and _fits(present, file):
                 return present
@@ -360,10 +360,10 @@ class Mirror:
             raise self._another(manifest)
 
     def _at_risk(self, manifest: Manifest, before: Entries, used: Mapping[str, StoredObject]) -> set[str]:
-        """Return which blobs a pruning may remove that began before the manifest was there to keep them.
+        """Return the blobs that a pruning may remove if it began before the manifest was there to keep them.
 
-        A pruning that did not see the new manifest still spares what an earlier one names that is there now too, and
-        what was younger than the grace time when the new one was written.
+        A pruning that did not see the new manifest still spares blobs named by an earlier manifest that still exists,
+        and blobs younger than the grace time when the new one was written.
         """
         after = {stored.key: stored for stored in self._catalog.listed()}
         written = after.get(f"{self.root}{MANIFESTS}{manifest.name}.json")
@@ -375,12 +375,12 @@ class Mirror:
         return {digest for digest, blob in used.items() if digest not in named and blob.created_at <= oldest}
 
     def _download(self, file: ManifestFile, path: Path) -> bool:
-        """Copy a blob to the disk, and tell whether it is what it should be."""
+        """Copy a blob to the disk, and return whether it is intact."""
         self.store.download(self._blob_key(file.sha256), path)
         return describe(path) == file
 
     def _check_files(self, manifest: Manifest, is_whole: Callable[[str, ManifestFile], bool]) -> None:
-        """Check all files of a checkpoint, some at a time, and remember which are missing or altered."""
+        """Check all files of a checkpoint, several at a time, and collect those missing or altered."""
 
         def check(name: str) -> str | None:
             file = manifest.files[name]

@@ -1,4 +1,4 @@
-"""What the mirror asks of a place that keeps bytes by name."""
+"""Object store protocol."""
 
 import uuid
 from dataclasses import dataclass
@@ -9,46 +9,46 @@ from typing import Final, Protocol
 from schemas.errors import InputError
 
 REQUESTS: Final = 8
-"""Requests to a store at a time."""
+"""Concurrent requests to a store."""
 GRACE_SECONDS: Final = 3600.0
-"""For so long by the store's clock what nothing names is kept: a process that will name it may be under way."""
+"""Time by the store's clock for which unreferenced bytes are kept: a process may be about to reference them."""
 CLOCK: Final = "clock/"
 
 
 @dataclass(frozen=True)
 class StoredObject:
-    """One object, as the store describes it."""
+    """Description of one object by the store."""
 
     key: str
     """Its name: like a relative path, `manifests/00000010-00000001.json`."""
     generation: int
-    """What tells it from another object that had or will have the same name."""
+    """Distinguishes it from other objects of the same name, past or future."""
     size: int
-    """Its bytes."""
+    """Size in bytes."""
     crc32c: str
-    """CRC-32C of what was put, base64 of its big-endian bytes, as Google writes it."""
+    """CRC-32C of its content, base64 of the big-endian bytes, in Google's notation."""
     created_at: datetime
-    """When it was created, in UTC, by the store's own clock."""
+    """Creation time, in UTC, by the store's own clock."""
 
 
 class ObjectMissing(InputError):
-    """There is no object of that name."""
+    """Error for a name without an object."""
 
 
 class ObjectStore(Protocol):
-    """A folder or a bucket. An object is there as a whole or not at all, and is never changed, only deleted.
+    """A folder or a bucket. An object is complete or absent, and never changed, only deleted.
 
-    Every method raises an `InputError` of one sentence where a user can mend what is wrong: no permission, no bucket,
-    a full disk, a service that stays away however often it is asked. What a store reads is what it has: whether the
-    bytes are still those that were put is for the reader to check, by a digest of his own.
+    Every method raises an `InputError` of one sentence for problems that a user can fix: no permission, no bucket, a
+    full disk, a service that stays unavailable. A store returns its bytes as they are: the reader must verify them by a
+    digest.
     """
 
     def put_new(self, key: str, content: Path | bytes) -> StoredObject | None:
-        """Create an object from a file or from bytes, unless its name is taken; then return None.
+        """Create an object from a file or from bytes; return None if its name is taken.
 
-        Of several writers at once at most one creates it. When this returns, the object survives a crash. A request
-        whose answer was lost is sent again and then finds its own first attempt, so None may mean that too: `create`
-        tells.
+        Of several concurrent writers at most one succeeds. On return, the object survives a crash. A request whose
+        answer was lost is sent again and may then find its own first attempt, so None may mean that too: `create`
+        resolves it.
         """
 
     def read(self, key: str) -> bytes:
@@ -59,7 +59,7 @@ class ObjectStore(Protocol):
         """
 
     def download(self, key: str, path: Path) -> None:
-        """Write an object's bytes to a new file whose folder exists; no file is left where this fails.
+        """Write an object's bytes to a new file in an existing folder; on failure no file is left.
 
         Raises:
             ObjectMissing: There is no such object.
@@ -69,14 +69,14 @@ class ObjectStore(Protocol):
         """Return the objects whose keys start with the prefix, sorted by key."""
 
     def delete(self, stored: StoredObject) -> bool:
-        """Delete this very object; return False where it is gone, or where another has its name now."""
+        """Delete exactly this object; return False if it is gone, or if another has its name now."""
 
 
 def create(store: ObjectStore, key: str, content: bytes) -> bool:
-    """Create an object; return True also where there is one of exactly this content already.
+    """Create an object; return True also if one with exactly this content exists.
 
-    A request that is sent again may find its own first attempt. Where several writers contest a name, their contents
-    must differ, so that a writer knows its own.
+    A retried request may find its own first attempt. Writers that compete for a name must use different contents, so
+    that a writer recognizes its own.
     """
     if store.put_new(key, content) is not None:
         return True
@@ -90,9 +90,9 @@ def store_time(store: ObjectStore, prefix: str) -> datetime:
     """Return the present time by the store's clock, the only one that all machines share.
 
     Args:
-        store: The store to ask.
-        prefix: Start of the key of a short-lived object, whose time of creation is the answer. A process that dies
-            leaves it; pruning a mirror removes it.
+        store: The store.
+        prefix: Start of the key of a short-lived object, whose creation time is the answer. A process that dies leaves
+            it; pruning a mirror removes it.
     """
     key = f"{prefix}{CLOCK}{uuid.uuid4().hex}"
     stored = store.put_new(key, b"") or store.list(key)[0]

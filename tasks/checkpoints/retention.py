@@ -1,4 +1,4 @@
-"""What a mirror no longer needs, and how it goes while others publish: manifests first, then bytes that none names."""
+"""Retention of a mirror, safe beside concurrent publishing: manifests are removed first, then unreferenced bytes."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -16,23 +16,23 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Pruned:
-    """What was removed from a mirror."""
+    """Removed objects of a mirror."""
 
     manifests: int
     """Checkpoints."""
     blobs: int
-    """Files that no checkpoint is made of any more."""
+    """Files that no checkpoint references any more."""
     bytes: int
-    """Their bytes."""
+    """Size of these files."""
 
 
 def prune(store: ObjectStore, root: str, catalog: Catalog, keep_last: int, grace_seconds: float) -> Pruned:
-    """Remove what is neither pinned nor among the newest, as `Mirror.prune` tells."""
+    """Remove everything neither pinned nor among the newest, as documented in `Mirror.prune`."""
     if keep_last < 1:
         raise ValueError(f"keep_last is {keep_last}; a mirror keeps at least its newest checkpoint")
-    # Whoever publishes while this runs relies on this order. Bytes put after this listing are of another generation
-    # and stay. What was listed and is used again is named by a manifest that the second reading finds, or else its
-    # publisher finds the manifest gone that named it until then, and puts it anew: see `Mirror.publish`.
+    # Concurrent publishers rely on this order. Bytes stored after this listing are of another generation and stay.
+    # Listed bytes that are used again are referenced by a manifest that the second reading finds; otherwise their
+    # publisher finds that the manifest which referenced them is gone, and stores them again: see `Mirror.publish`.
     now, grace = store_time(store, root), timedelta(seconds=grace_seconds)
     blobs = store.list(f"{root}{BLOBS}")
     manifests = _delete(store, _past(catalog.read(), begun(store, root), catalog.pins(), keep_last))
@@ -47,7 +47,7 @@ def prune(store: ObjectStore, root: str, catalog: Catalog, keep_last: int, grace
 
 
 def clear(store: ObjectStore, root: str, catalog: Catalog) -> None:
-    """Remove every checkpoint and pin of a training: the manifests first, so that none is ever half there."""
+    """Remove every checkpoint and pin of a training: the manifests first, so that none is ever incomplete."""
     for stored in (catalog.listed(), catalog.pins(), store.list(f"{root}{BLOBS}")):
         _delete(store, stored)
 
@@ -55,7 +55,7 @@ def clear(store: ObjectStore, root: str, catalog: Catalog) -> None:
 def _past(
     entries: Entries, stretches: Mapping[int, int], pins: Sequence[StoredObject], keep_last: int
 ) -> list[StoredObject]:
-    """Return the manifests that retention removes: also a damaged one, where it would not keep it were it whole."""
+    """Return the manifests to remove, including damaged ones that would be removed if they were intact."""
     newest = [manifest.name for manifest in entries.live(stretches)[:keep_last]]
     kept = {*newest, *(name_of(pin) for pin in pins)}
     oldest = parse_name(newest[-1]) if len(newest) == keep_last else None
@@ -71,6 +71,6 @@ def _past(
 
 
 def _delete(store: ObjectStore, objects: Sequence[StoredObject]) -> list[StoredObject]:
-    """Delete objects, and return those that were still there as they were listed."""
+    """Delete objects, and return those that were still there as listed."""
     with ThreadPoolExecutor(REQUESTS) as pool:
         return [stored for stored, deleted in zip(objects, pool.map(store.delete, objects), strict=True) if deleted]

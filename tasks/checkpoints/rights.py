@@ -1,4 +1,4 @@
-"""Whether a mirror, or another place where machines leave objects, lets this machine do all that is asked of it."""
+"""Permission probe of a mirror, or of another shared object store, from this machine."""
 
 import os
 import uuid
@@ -17,34 +17,34 @@ from tasks.checkpoints.object_store import ObjectStore
 Right = Literal["create", "precondition", "read", "list", "delete"]
 RIGHTS: Final[tuple[Right, ...]] = ("create", "precondition", "read", "list", "delete")
 FOLDER: Final = "doctor/"
-"""What the key of the object that is tried begins with: no training is called so."""
+"""Key prefix of the probe object; no training has this name."""
 SECONDS_TO_RETRY: Final = 5.0
-"""Whoever asks is looking on: a service that stays away that long is said to."""
+"""Short, since a user is waiting; a longer outage is reported."""
 _CONTENT: Final = b"whether this machine may write here"
 _OTHER: Final = b"whether another may write over it"
 
 
 @dataclass(frozen=True)
 class Probed:
-    """What was tried with one small object of its own."""
+    """Result of a probe with one small object."""
 
     refusals: dict[Right, str]
-    """What is not granted, each with the sentence that says why; without `create` nothing else could be tried."""
+    """Missing permissions, each with a sentence; without `create` nothing else could be tried."""
     clock: datetime | None
-    """The present time by the store's clock; None where nothing could be created."""
+    """The present time by the store's clock; None if nothing could be created."""
     left: str | None
-    """The key of the object, where it could not be deleted again."""
+    """The key of the object if it could not be deleted."""
 
 
 def probe_address(address: str) -> Probed:
-    """Try what a mirror asks of a place, and leave nothing there.
+    """Probe all permissions that a mirror needs, and leave nothing behind.
 
     Args:
-        address: `gs://bucket/prefix`, or a folder. A folder is tried in a hidden one of its own, within the nearest
-            folder that exists, for a store makes folders that stay.
+        address: `gs://bucket/prefix`, or a folder. A folder is probed in a hidden subfolder of the nearest existing
+            folder, since a store creates folders that stay.
 
     Raises:
-        InputError: The address is none, no credentials are found, or the folder cannot be written at all.
+        InputError: The address is invalid, no credentials are found, or the folder cannot be written at all.
     """
     if address.startswith(BUCKET_SCHEME) or "://" in address:
         store, prefix = open_store(address, seconds_to_retry=SECONDS_TO_RETRY)
@@ -63,8 +63,8 @@ def probe(store: ObjectStore, prefix: str) -> Probed:
     """Create an object, create it again, which must fail, read it, list it and delete it.
 
     Args:
-        store: Where.
-        prefix: What its keys begin with: empty, or ending in a slash.
+        store: The store.
+        prefix: Prefix of its keys: empty, or ending in a slash.
     """
     key = f"{prefix}{FOLDER}{uuid.uuid4().hex}"
     refusals: dict[Right, str] = {}
@@ -73,7 +73,7 @@ def probe(store: ObjectStore, prefix: str) -> Probed:
     except InputError as error:
         return Probed({"create": str(error)}, None, None)
     if stored is None:
-        # An answer was lost, and the request that was sent again found its own first attempt.
+        # An answer was lost, and the retried request found its own first attempt.
         stored = next(iter(store.list(key)), None)
     if stored is None:
         refusal = f"{key} cannot be created, though nothing has its name; look into the place's rules"
@@ -101,7 +101,7 @@ def probe(store: ObjectStore, prefix: str) -> Probed:
 
 @contextmanager
 def _noted(refusals: dict[Right, str], right: Right) -> Iterator[None]:
-    """Go on after a refusal: all that is not granted is told at once."""
+    """Continue after a refusal, so that all missing permissions are reported at once."""
     try:
         yield
     except InputError as error:
@@ -109,7 +109,7 @@ def _noted(refusals: dict[Right, str], right: Right) -> Iterator[None]:
 
 
 def nearest_folder(path: Path) -> Path:
-    """Return the folder, or the nearest above it that exists."""
+    """Return the folder, or its nearest existing ancestor."""
     path = path.absolute()
-    # Unlike `Path.exists`, this takes what may not be looked into for what is not there.
+    # Unlike `Path.exists`, this treats inaccessible folders as missing.
     return next(folder for folder in (path, *path.parents) if os.path.exists(folder))  # noqa: PTH110

@@ -1,10 +1,10 @@
-"""Artifacts on their way from one machine to another, in an object store that both reach.
+"""Artifact exchange between machines, through an object store that both reach.
 
-    blobs/sha256/<digest>     the bytes of a file, once however many artifacts have them
+    blobs/sha256/<digest>     bytes of a file, stored once for all artifacts
     records/<sha256>.json     schemas.artifact.ArtifactRecord
-    notes/<name>              what one machine has to say to the other
+    notes/<name>              message from one machine to the other
 
-An artifact's record is written last, so an artifact is there as a whole or not at all.
+An artifact's record is written last, so an artifact is complete or absent.
 """
 
 from collections.abc import Iterable
@@ -30,49 +30,49 @@ _NOTES: Final = "notes/"
 
 
 KEPT_FOR: Final = timedelta(days=30)
-"""How long an artifact stays there: longer than any training that waits for its machine."""
+"""Retention of an artifact: longer than any training that waits for its machine."""
 RENEWED_AFTER: Final = KEPT_FOR / 2
-"""What is older is sent again where it is needed again, so that whoever is told of an artifact has time to fetch it."""
+"""Age from which a needed artifact is sent again, so that its recipient has time to fetch it."""
 
 
 class NotShared(InputError):
-    """The place has no such artifact, or not all of it."""
+    """Error for an artifact that is missing or incomplete in the store."""
 
 
 @dataclass(frozen=True)
 class Pruned:
-    """What was removed."""
+    """Removed objects."""
 
     artifacts: int
-    """How many."""
+    """Number of artifacts."""
     bytes: int
-    """Their bytes, and those of notes."""
+    """Their size, with notes."""
 
 
 class SharedArtifacts:
-    """A place where machines leave artifacts for one another."""
+    """Store through which machines exchange artifacts."""
 
     def __init__(self, address: str) -> None:
-        """Use a place.
+        """Use a store.
 
         Args:
             address: A folder, or `gs://bucket/prefix`.
 
         Raises:
-            InputError: The address is of another scheme, names no bucket, or no credentials are found for it.
+            InputError: The address has another scheme, names no bucket, or no credentials are found for it.
         """
         self._address = address
         self._store, self._prefix = open_store(address)
 
     def push(self, record: ArtifactRecord, content: Path) -> None:
-        """Leave an artifact; only bytes are sent that the place does not have, or has had for so long that they may go.
+        """Upload an artifact; only bytes are sent that are missing, or old enough to be pruned.
 
         Args:
             record: Its record.
             content: Its folder.
 
         Raises:
-            InputError: The place cannot be written.
+            InputError: The store cannot be written.
         """
         oldest = store_time(self._store, self._prefix) - RENEWED_AFTER
         stored = {blob.key: blob for blob in self._store.list(f"{self._prefix}{BLOBS}") if blob.created_at > oldest}
@@ -96,7 +96,7 @@ class SharedArtifacts:
 
         Raises:
             NotShared: It is not there, or a file of it is missing or altered.
-            InputError: The place cannot be read, or the folder not written.
+            InputError: The store cannot be read, or the folder not written.
         """
         record = self._record(sha256)
 
@@ -116,25 +116,25 @@ class SharedArtifacts:
         return record
 
     def leave(self, name: str, note: bytes) -> None:
-        """Leave a note, in place of one of that name."""
+        """Write a note, replacing any of that name."""
         oldest = store_time(self._store, self._prefix) - RENEWED_AFTER
         self._renew(f"{self._prefix}{_NOTES}{name}", note, oldest)
 
     def note(self, name: str) -> bytes | None:
-        """Return a note; None where nobody left it."""
+        """Return a note; None if there is none."""
         try:
             return self._store.read(f"{self._prefix}{_NOTES}{name}")
         except ObjectMissing:
             return None
 
     def prune(self) -> Pruned:
-        """Remove what was left longer ago than `KEPT_FOR`, by the place's clock.
+        """Remove objects older than `KEPT_FOR`, by the store's clock.
 
-        Bytes stay as long as a record names them. What is pushed meanwhile stays whole: a push takes no bytes for
-        granted that are nearly so old.
+        Bytes stay as long as a record references them. Concurrent uploads stay complete: an upload does not rely on
+        bytes nearly that old.
 
         Raises:
-            InputError: The place cannot be read or written.
+            InputError: The store cannot be read or written.
         """
         oldest = store_time(self._store, self._prefix) - KEPT_FOR
         listed = {folder: self._store.list(f"{self._prefix}{folder}") for folder in (_NOTES, _RECORDS, BLOBS)}
@@ -143,7 +143,7 @@ class SharedArtifacts:
             folder: [stored for stored in there if stored.created_at < oldest and stored.key not in named]
             for folder, there in listed.items()
         }
-        # The notes and records first: what is named is whole.
+        # The notes and records first, so that every referenced artifact is complete.
         removed = [stored for folder in old.values() for stored in folder if self._store.delete(stored)]
         return Pruned(artifacts=len(old[_RECORDS]), bytes=sum(stored.size for stored in removed))
 
@@ -151,14 +151,14 @@ class SharedArtifacts:
         """Return the keys of the files of some artifacts."""
         named: set[str] = set()
         for stored in records:
-            # One that was removed or altered meanwhile keeps nothing.
+            # A record removed or altered meanwhile keeps nothing.
             with suppress(NotShared):
                 record = self._record(PurePosixPath(stored.key).stem)
                 named |= {f"{self._prefix}{BLOBS}{digest}" for digest in record.files.values()}
         return named
 
     def _renew(self, key: str, content: bytes, oldest: datetime) -> None:
-        """Write a small object in place of another of its name, unless it is there already and young."""
+        """Write a small object in place of another of its name, unless it exists and is recent."""
         there = next((stored for stored in self._store.list(key) if stored.key == key), None)
         if there is not None and there.created_at > oldest:
             with suppress(ObjectMissing):
@@ -167,7 +167,7 @@ class SharedArtifacts:
         self._replace(key, content)
 
     def _replace(self, key: str, content: Path | bytes) -> None:
-        """Write an object in place of another of its name; of two who do so at once, either may have the last word."""
+        """Write an object in place of another of its name; of two concurrent writers, either may be the last."""
         for stored in self._store.list(key):
             if stored.key == key:
                 self._store.delete(stored)
@@ -180,7 +180,7 @@ class SharedArtifacts:
             raise NotShared(f"{self._address} has no artifact {sha256}") from None
         except ValidationError:
             raise NotShared(f"the record of {sha256} in {self._address} cannot be read") from None
-        # What others may write must not lead out of the folder.
+        # Names that others may write must not lead out of the folder.
         names = [PurePosixPath(name) for name in record.files]
         if record.sha256 != sha256 or any(name.is_absolute() or ".." in name.parts for name in names):
             raise NotShared(f"the record of {sha256} in {self._address} was altered")

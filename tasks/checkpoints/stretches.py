@@ -1,7 +1,7 @@
-"""The stretches of a training: which machine trained from which step to which, and why it ended.
+"""Segments of a training: machine, first and last step, and reason of the end.
 
-A stretch is two objects that are created once: its beginning, by whoever holds the lease of that fencing number, and
-its end. A machine that vanishes writes no end; that another stretch follows tells it.
+A segment is two objects that are created once: its beginning, by the holder of the lease of that fencing number, and
+its end. A machine that vanishes writes no end; the beginning of the next segment implies it.
 """
 
 import logging
@@ -25,25 +25,25 @@ Part = TypeVar("Part", bound=BaseModel)
 
 
 class Stretch(BaseModel):
-    """The steps that one process trained."""
+    """Steps trained by one process."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     fencing: int
-    """The fencing number of the lease that it held."""
+    """The fencing number of its lease."""
 
     machine: str
     from_step: int
-    """The finished step that it went on from; 0 at the start of the training."""
+    """The finished step from which it resumed; 0 at the start of the training."""
 
     began_at: datetime
     """UTC, by the store's clock."""
 
     to_step: int | None
-    """The last step that it finished; None where it is under way."""
+    """The last step that it finished; None while it runs."""
 
     ended: Ended | None
-    """Why it ended; None where it is under way."""
+    """Reason of the end; None while it runs."""
 
 
 class _Begin(BaseModel):
@@ -61,10 +61,10 @@ class _End(BaseModel):
 
 
 def begin(store: ObjectStore, root: str, fencing: int, from_step: int) -> None:
-    """Note that this machine goes on from a finished step, or from 0. Doing it again changes nothing.
+    """Record that this machine resumes from a finished step, or starts at 0. Repeating it changes nothing.
 
     Raises:
-        InputError: A stretch of that fencing number began elsewhere or at another step.
+        InputError: A segment of that fencing number began elsewhere or at another step.
     """
     key = f"{root}{FOLDER}{fencing:08d}-begin.json"
     content = _Begin(machine=machine_name(), from_step=from_step).model_dump_json().encode()
@@ -76,17 +76,17 @@ def begin(store: ObjectStore, root: str, fencing: int, from_step: int) -> None:
 
 
 def end(store: ObjectStore, root: str, fencing: int, step: int, reason: Ended) -> None:
-    """Note the last finished step of a stretch and why it ended. Where an end is noted already, that one stands."""
+    """Record the last finished step of a segment and the reason of its end. An existing record stands."""
     store.put_new(f"{root}{FOLDER}{fencing:08d}-end.json", _End(step=step, reason=reason).model_dump_json().encode())
 
 
 def begun(store: ObjectStore, root: str) -> dict[int, int]:
-    """Return the step that each stretch went on from, by fencing number."""
+    """Return the step from which each segment resumed, by fencing number."""
     return {fencing: begin.from_step for fencing, (_, begin) in _begins(store, _listing(store, root, "begin")).items()}
 
 
 def read_stretches(store: ObjectStore, root: str) -> list[Stretch]:
-    """Return the stretches in order. One whose beginning is lost or damaged is left out."""
+    """Return the segments in order. One whose beginning is lost or damaged is left out."""
     begins = _begins(store, _listing(store, root, "begin"))
     ends = _listing(store, root, "end")
     order = sorted(begins)
@@ -110,9 +110,9 @@ def read_stretches(store: ObjectStore, root: str) -> list[Stretch]:
 
 
 def describe(stretches: Iterable[Stretch]) -> str:
-    """Return the stretches as a reader wants them: "0-140 on A, preempted; 141-300 on B".
+    """Describe the segments for a reader: "0-140 on A, preempted; 141-300 on B".
 
-    A stretch that went on from step 140 shows 141, its own first step. One under way has no last step: "141- on B".
+    A segment that resumed from step 140 shows 141, its own first step. A running one has no last step: "141- on B".
     """
     return "; ".join(_describe(stretch) for stretch in stretches)
 
@@ -142,7 +142,7 @@ def _begins(store: ObjectStore, listing: dict[int, StoredObject]) -> dict[int, t
 
 
 def _read(store: ObjectStore, stored: StoredObject, kind: type[Part], without: str) -> Part | None:
-    """Read one of the two; where that fails, warn of what follows without it."""
+    """Read one of the two objects; on failure, warn of the consequence."""
     try:
         return kind.model_validate_json(store.read(stored.key))
     except (ObjectMissing, ValidationError):

@@ -1,8 +1,8 @@
-"""What a push is about: the products, offers and segments of a store's campaigns."""
+"""Campaign material of a store for pushes: products, offers and segments."""
 
 from typing import TYPE_CHECKING, Final
 
-from schemas.store import Store
+from schemas.store.store import Store
 from tasks.commerce.categories import readable_category, things_of
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ FOLLOWED_EVERYWHERE: Final = (
     "quem tem itens na lista de desejos",
     "quem ativou as notificações esta semana",
 )
-"""Segments that a shop has and Olist's tables do not tell of."""
+"""Segments that shops have but that Olist's tables do not show."""
 
 
 def products_of(store: Store) -> list[str]:
-    """Return what the store sells, as a shopper would say it: its categories, and things in them."""
+    """Return the store's products in a shopper's words: its categories, and things in them."""
     sold = sorted(_purchases(store)["category"].drop_nulls().unique())
     return list(
         dict.fromkeys(name for category in sold for name in (readable_category(category), *things_of(category)))
@@ -46,7 +46,7 @@ def products_of(store: Store) -> list[str]:
 
 
 def segments_of(store: Store) -> list[str]:
-    """Return the segments that the store's shoppers fall into, the same for the same store."""
+    """Return the segments of the store's shoppers, the same for the same store."""
     import polars as pl
 
     purchases = _purchases(store)
@@ -68,7 +68,7 @@ def segments_of(store: Store) -> list[str]:
 
 
 def _purchases(store: Store) -> "DataFrame":
-    """Return one row an item: order, person, state, category, and how long ago by the store's last day."""
+    """Return one row per item: order, person, state, category, and its age on the store's last day."""
     import polars as pl
 
     bought = pl.col("order_purchase_timestamp")

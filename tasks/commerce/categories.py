@@ -1,8 +1,11 @@
-"""Olist's product categories and the things in them, as a shopper would say them."""
+"""Olist's product categories and the things in them, in a shopper's words."""
 
 from functools import cache
+from typing import Final
 
 from tasks.commerce.lexicons import read_lexicon
+
+DATA_FILES: Final = ("data/lexicons/categories.txt", "data/lexicons/products.txt")
 
 
 def readable_category(name: str) -> str:
@@ -11,7 +14,7 @@ def readable_category(name: str) -> str:
 
 
 def things_of(name: str) -> tuple[str, ...]:
-    """Return things of a category, such as `bonecas` for `brinquedos`; none where the word list has none."""
+    """Return things of a category, such as `bonecas` for `brinquedos`; empty if the word list has none."""
     listed = _by_category("products").get(name)
     return tuple(listed.split(", ")) if listed else ()
 

@@ -1,4 +1,4 @@
-"""Whether two texts complain of the same thing: the one field of an extraction that is free text."""
+"""Similarity of two complaints: the one free-text field of an extraction."""
 
 import re
 from collections.abc import Mapping
@@ -8,10 +8,11 @@ from typing import Final
 from tasks.commerce.lexicons import read_lexicon
 from tasks.commerce.text_form import fold, overlap, ramp
 
+DATA_FILES: Final = ("data/lexicons/complaints.txt",)
 OTHER_WORDS: Final = 0.9
-"""What the same complaint in words of one's own is worth."""
+"""Grade of the same complaint in other words."""
 SHORT, TOO_LONG = 60, 160
-"""Characters up to which a complaint is short, as it is asked for, and from which on it is a text."""
+"""Maximum characters of a short complaint, as requested, and the length from which it counts as a text."""
 KEPT: Final = 4_096
 
 
@@ -19,9 +20,9 @@ KEPT: Final = 4_096
 def same_complaint(found: str, wanted: str) -> float:
     """Grade a complaint against the reference's, in [0, 1].
 
-    1 for the reference's words and 0.9 for others that say the same (`data/lexicons/complaints.txt`); what a reference
-    complains of that the list does not know is held against by its words. Naming several complaints divides the grade
-    by their number, and naming only others earns nothing. Two empty complaints agree.
+    1 for the reference's words and 0.9 for others with the same meaning (`data/lexicons/complaints.txt`); a reference
+    complaint that is not in the list is compared word by word. Naming several complaints divides the grade by their
+    number, and naming only others earns nothing. Two empty complaints agree.
     """
     if not wanted.strip() or not found.strip():
         return float(not wanted.strip() and not found.strip())

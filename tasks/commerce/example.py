@@ -1,4 +1,4 @@
-"""One prompt of a commerce task with what is known of its right answer."""
+"""Prompt of a commerce task with its reference."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ class Example:
     """The task's instruction to the model, the same in every example of the task."""
     prompt: str
     reference: dict[str, Any]
-    """What is known of the right answer, in the form of its task (DESIGN: Documents)."""
+    """Known facts of the right answer, in the form of its task (`schemas.references`)."""
     customer_id: str | None = None
     """Olist's `customer_unique_id`: the person; never part of the prompt."""
     order_id: str | None = None

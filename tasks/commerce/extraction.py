@@ -3,47 +3,43 @@
 `grounded`, components in [0, 1]:
 
 - `json`: the form. 1 for a JSON object and nothing else, up to 0.9 in a code fence, up to 0.7 with anything else around
-  it (in proportion to the object's share of the text), up to 0.35 where it had to be repaired, next to nothing where it
-  says things twice (`parser.FORM`). Gamed by an object without sense, so it counts in full only as far as `types` are
-  right, and a quarter at least. Source: final report, JSON validity.
-- `schema`: F1 of the field names against the ten. Gamed by an echo of the field names: counts like `json`.
-  Source: final report, schema completeness.
-- `types`: share of nine checks passed (`main_complaint` is free text): enumerations, an integer that is no boolean,
-  a number in [0, 1], real booleans. Gamed by one fixed object for every review. Source: final report, value validity.
+  it (in proportion to the object's share of the text), up to 0.35 if it had to be repaired, next to nothing if it
+  repeats itself (`parser.FORM`). Gamed by an object without meaning, so it counts in full only as far as `types` are
+  right, and a quarter at least. Source: V4.2 report, JSON validity.
+- `schema`: F1 of the field names against the ten. Gamed by an echo of the field names: counts like `json`. Source:
+  V4.2 report, schema completeness.
+- `types`: share of nine checks passed (`main_complaint` is free text): enumerations, an integer that is no boolean, a
+  number in [0, 1], real booleans. Gamed by one fixed object for every review. Source: V4.2 report, value validity.
 - `values`: the square of the mean agreement of the well-typed fields with the reference's known ones: exact for
-  enumerations and booleans, by distance for numbers, by what it complains of for the complaint (`complaints`); squared,
-  because of an object that is half right nobody can tell which half. Two fields of one answer that contradict each
-  other keep a quarter of their agreement, or 0.7 of it where people do feel both (`CONTRADICTIONS`), unless the
-  reference says the same. Halved where the sentiment contradicts the rating and the reference does not. Gamed by the
-  likeliest values, which is worth only what the store's habits are: one fixed object earns 0.70 a review on a simulated
-  store of 20,000 orders (ceiling 0.75), where half of the reviews are praise alone.
-  Source: DESIGN, grounded; final report, sentiment mismatch.
+  enumerations and booleans, by distance for numbers, by topic for the complaint (`complaints`); squared, because the
+  reader of a half-right object cannot know which half. Two fields of one answer that contradict each other keep a
+  quarter of their agreement, or 0.7 of it if people do feel both (`CONTRADICTIONS`), unless the reference says the
+  same. Halved if the sentiment contradicts the rating and the reference does not. Gamed by the likeliest values, which
+  is worth only what the store's habits are: one fixed object earns 0.70 a review on a simulated store of 20,000 orders
+  (ceiling 0.75), where half of the reviews are praise alone. Source: V4.2 report, sentiment mismatch.
 
-What was repaired counts 0.7 times in `schema`, `types` and `values`, one that was cut off 0.5 times, an object that is
-there twice 0.4 times, and one that contradicts itself by repeating a key a tenth (`parser.TRUST`).
+`schema`, `types` and `values` are multiplied by 0.7 for a repaired object, 0.5 for a truncated one, 0.4 for one that
+occurs twice, and 0.1 for one that contradicts itself by repeating a key (`parser.TRUST`).
 
-`v4.2`, the final report's appendix with its hotfixes; it knows no more of the answer than the rating:
+`v4.2`, the V4.2 report's appendix with its hotfixes; it knows no more of the answer than the rating:
 
-- `json`: 1 for a dict that can be read, whatever surrounds it; less where it was repaired or says things twice.
+- `json`: 1 for a readable dict, whatever surrounds it; less if it was repaired or repeats itself.
 - `schema`: fields present, of ten.
 - `types`: checks passed, of nine. The star rating is `isinstance(v, int) and not isinstance(v, bool)`.
-- `mismatch`, a penalty: 1 where the sentiment contradicts the rating, of the reference or else the prompt's `Nota:`.
+- `mismatch`, a penalty: 1 if the sentiment contradicts the rating, of the reference or else the prompt's `Nota:`.
 
-Gamed by one fixed object, which earns everything: what `grounded` is there for.
+Gamed by one fixed object, which earns everything: the reason for `grounded`.
 """
 
 import json
-import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from schemas.documents import Rollout
-from schemas.store import Store
 from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
 from tasks.commerce.complaints import same_complaint
-from tasks.commerce.example import Example
 from tasks.commerce.json_fields import (
+    CAUSE_FIELDS,
     REPORT_WEIGHTS,
     is_boolean,
     is_sentiment,
@@ -52,23 +48,25 @@ from tasks.commerce.json_fields import (
     read_share,
     report_components,
     sentiment_contradicts,
+    sentiment_of,
 )
 from tasks.commerce.parser import parse_object
-from tasks.commerce.prompt_rounds import distinct_prompts
-from tasks.commerce.review_cases import CAUSE_FIELDS, ReviewCase, review_cases, sentiment_of
-from tasks.commerce.sandbox import Databases
 from tasks.commerce.text_form import ramp
 from tasks.commerce.wordings import read_wording
 
+if TYPE_CHECKING:
+    from schemas.documents import Rollout
+    from tasks.commerce.sandbox import Databases
+
+DATA_FILES: Final = ("data/wordings/extraction.toml",)
 WORDING: Final = read_wording("extraction")
-DELIVERY: Final[Mapping[bool | None, str]] = {True: "com atraso", False: "no prazo", None: "não registrada"}
 
 CATEGORIES: Final = frozenset({"delivery", "product", "seller", "price", "other", "none"})
 BOOLEANS: Final = ("delivery_issue", "product_issue", "seller_issue", "repeat_intent", "would_recommend")
 WEIGHTS: Final = {"json": 0.12, "schema": 0.08, "types": 0.15, "values": 0.65}
 V42_WEIGHTS: Final = {**REPORT_WEIGHTS, "mismatch": -0.20}
 RISK_TOLERANCE: Final = 0.05
-"""Half of a reference's step: a risk within it is the reference's."""
+"""Half of a reference's step: a risk within it counts as equal."""
 CONTRADICTED: Final = 0.25
 UNUSUAL: Final = 0.7
 
@@ -81,7 +79,7 @@ CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "complaint_category": lambda value: isinstance(value, str) and value in CATEGORIES,
     **dict.fromkeys(BOOLEANS, is_boolean),
 }
-"""The nine checks of DESIGN's table, by field."""
+"""The nine checks, by field."""
 READABLE: Final[Mapping[str, Callable[[Any], bool]]] = {
     **CHECKS,
     "main_complaint": lambda value: isinstance(value, str),
@@ -94,7 +92,7 @@ class Contradiction(NamedTuple):
     first: str
     second: str
     kept: float
-    """What is left of the agreement of either."""
+    """Share of the agreement that either keeps."""
     holds: Callable[[Any, Any], bool]
     """Whether two well-typed values contradict each other."""
 
@@ -128,20 +126,8 @@ CONTRADICTIONS: Final = (
 )
 
 
-def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
-    """Yield examples from the store's reviews, in random order."""
-    cases = review_cases(store)
-    for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):
-        reference = {"rating": case.rating, "fields": case.known}
-        yield Example("extraction", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id)
-
-
-def _prompt(case: ReviewCase, instruction: str) -> str:
-    return f"{instruction}\nNota: {case.rating}\nEntrega: {DELIVERY[case.delivered_late]}\nAvaliação: {case.text}"
-
-
 def answer(reference: Reference) -> str:
-    """Return the ten fields as compact JSON; what is not known follows from the rating."""
+    """Return the ten fields as compact JSON; unknown values follow from the rating."""
     rating = reference.get("rating") or 3
     known = {name: value for name, value in (reference.get("fields") or {}).items() if value is not None}
     complains = bool(known.get("delivery_issue"))
@@ -162,8 +148,8 @@ def answer(reference: Reference) -> str:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
-    """Score the form of the object and its agreement with what is known."""
+def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score the form of the object and its agreement with the known facts."""
     parsed = parse_object(completion)
     fields = parsed.value or {}
     trust = parsed.trust
@@ -201,7 +187,7 @@ def _values(readable: Mapping[str, Any], reference: Reference) -> float | None:
 
 
 def _discounted(agreements: Mapping[str, float], readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> float:
-    """Add up the agreements, less what contradictions between two fields take from both."""
+    """Sum the agreements, less the discount of contradictions between two fields."""
     kept: dict[str, float] = {}
     found = readable.get
     for first, second, share, holds in CONTRADICTIONS:
@@ -231,8 +217,8 @@ def _agreement(name: str, found: Any, wanted: Any) -> float:
     return 0.0
 
 
-def v42_score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
-    """Score what the final report's reward did: a dict, its fields, their types, and the rating's contradiction."""
+def v42_score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score like the V4.2 report's reward: a dict, its fields, their types, and the rating's contradiction."""
     parsed = parse_object(completion)
     fields = parsed.value or {}
     components = report_components(parsed.trust, fields, CAUSE_FIELDS, CHECKS)
@@ -246,10 +232,10 @@ def _rating_in(prompt: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
-    """Return the micro-F1 over (field, value): the known fields but the free text, a risk by its tenth.
+def metric(rollouts: "Sequence[Rollout]", databases: "Databases | None") -> dict[str, float]:  # noqa: ARG001 - every task's signature
+    """Return the micro-F1 over (field, value): the known fields except the free text, a risk by its tenth.
 
-    A field that the answer gives and the reference does not know is neither right nor wrong.
+    A field of the answer that the reference does not know is neither right nor wrong.
     """
     right = given = known = 0
     for rollout in rollouts:
@@ -271,7 +257,6 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
 TASK: Final = CommerceTask(
     "extraction",
     WORDING.system,
-    examples,
     answer,
     {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V42_WEIGHTS, v42_score)},
     metric,

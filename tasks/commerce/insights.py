@@ -1,25 +1,25 @@
 """Insights: a short analysis of a small table of facts, with an action for each finding.
 
-`grounded` (each component in [0, 1]; the final report's structure, action words and length, with the facts added):
+`grounded` (each component in [0, 1]; the V4.2 report's structure, action words and length, with the facts added):
 
-- `facts`: how well three of the given facts (fewer where fewer are given) are quoted: each number in any notation, of
-  the right row of the table, and in one sentence with the words and signs that it belongs to (`quotations`). Each
-  number that nobody gave and each that is said of a wrong row takes away a third. Only the three best count, states may
-  be named in full, and rows of the table and lines of the prompt count as not written. Gamed by a list of facts
-  without analysis, which earns half of it at most and little of the rest, and by superlatives against the table
-  (`a pior de todas` of the highest), which nothing checks. Source: DESIGN, grounded.
-- `structure`: a heading (0.3) and up to three list items (0.7). Gamed by marks without content.
-  Source: final report, structure marks.
-- `actions`: up to three different verbs of action, anywhere. Gamed by verbs that have nothing to do with the
-  facts. Source: final report, action words.
-- `length`: 1 from 150 to 600 characters, falling to 0 at 40 and at 1200. Gamed by padding.
-  Source: final report, length.
+- `facts`: how well three of the given facts (fewer if fewer are given) are quoted: each number in any notation, of the
+  right row of the table, and in one sentence with its words and signs (`quotations`). Each invented number and each
+  attributed to a wrong row takes away a third. Only the three best count, states may be named in full, and pasted rows
+  of the table and lines of the prompt are ignored. Gamed by a list of facts without analysis, which earns half of it at
+  most and little of the rest, and by superlatives against the table (`a pior de todas` of the highest), which are not
+  checked.
+- `structure`: a heading (0.3) and up to three list items (0.7). Gamed by markup without content. Source: V4.2 report,
+  structure marks.
+- `actions`: up to three different verbs of action, anywhere. Gamed by verbs that have nothing to do with the facts.
+  Source: V4.2 report, action words.
+- `length`: 1 from 150 to 600 characters, falling to 0 at 40 and at 1200. Gamed by padding. Source: V4.2 report,
+  length.
 
-The last three count in full only as far as `facts` are quoted, and a fifth at least; and so they do as far as the text
-says more than the facts' own words (three others will do, which games it). All are scaled by what makes the
-text an analysis: it is Portuguese and no heap of keywords, it is not copied from the prompt, and it is no refusal.
+The last three count in full only as far as `facts` are quoted, and a fifth at least; likewise only as far as the text
+says more than the facts' own words (gamed by any three other words). All are multiplied by the requirements of an
+analysis: it is Portuguese and no heap of keywords, it is not copied from the prompt, and it is no refusal.
 
-`v4.2` (the final report's appendix, continuous where a part can be; it knows no reference):
+`v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
 
 - `actions`, .40: different verbs of action, up to four. Gamed by a heap of verbs.
 - `length`, .30: 1 from 100 to 800 characters, falling to 0 at none and at 1600. Gamed by any text of that length.
@@ -27,24 +27,18 @@ text an analysis: it is Portuguese and no heap of keywords, it is not copied fro
 - `domain`, .10: different words of a shop, up to two. Gamed by a heap of keywords.
 """
 
-import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import combinations
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from schemas.documents import Rollout
-from schemas.store import Store
 from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
-from tasks.commerce.example import Example
 from tasks.commerce.lexicons import read_lexicon
 from tasks.commerce.portuguese_numbers import numbers_given, numbers_in
 from tasks.commerce.quotations import PLACES, KnownFact, KnownFacts, know, read_quotations, tokens_of, words_among
-from tasks.commerce.sandbox import Databases
-from tasks.commerce.store_facts import fact_tables
 from tasks.commerce.text_form import (
     CHATTER,
     KEPT_PROMPTS,
@@ -58,22 +52,31 @@ from tasks.commerce.text_form import (
 )
 from tasks.commerce.wordings import read_wording
 
+if TYPE_CHECKING:
+    from schemas.documents import Rollout
+    from tasks.commerce.sandbox import Databases
+
+DATA_FILES: Final = (
+    "data/lexicons/action_verbs.txt",
+    "data/lexicons/domain_words.txt",
+    "data/lexicons/report_action_words.txt",
+    "data/lexicons/states.txt",
+    "data/wordings/insights.toml",
+)
 WORDING: Final = read_wording("insights")
 WEIGHTS: Final = {"facts": 0.40, "structure": 0.20, "actions": 0.20, "length": 0.20}
 V42_WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 0.10}
 ENOUGH: Final = 3
-"""Facts, list items and verbs of action that an analysis needs."""
+"""Facts, list items and verbs of action required for the full value."""
 LENGTHS: Final = (150, 600)
-"""Characters that an analysis has, for the reward and the metric."""
+"""Length of an analysis in characters, for the reward and the metric."""
 V42_ENOUGH: Final = 4
-"""Verbs of action and marks of structure that the final report's reward asks for."""
+"""Verbs of action and structure marks that the V4.2 report's reward requires."""
 V42_ENOUGH_DOMAIN: Final = 2
 LIST_WORTH: Final = 0.5
-"""What a bare list of facts keeps of `facts`."""
+"""Share of `facts` that a bare list of facts keeps."""
 ENOUGH_COMMENT: Final = 3
-"""Different words beyond the facts' own from which on a text is more than a list of them."""
-MISSES: Final = 1_000
-"""Draws in a row without a new prompt after which the store has no more."""
+"""Different words beyond the facts' own that make a text more than a list of them."""
 MAX_LINES: Final = 60
 
 _LINE: Final = re.compile(
@@ -84,7 +87,7 @@ _NO_CLAIM: Final = re.compile(
     r"|\bem \d{1,3} (?:dias|semanas|meses)\b"
 )
 """Places in a ranking, goals and terms."""
-# From a number's beginning on: inside a long one, every digit would be tried anew.
+# Anchored at a number's beginning: otherwise every digit of a long one would be a new attempt.
 _THOUSANDS: Final = re.compile(r"(?<![\d.,])(\d{1,9}(?:,\d{1,9})?) mil\b")
 _ORDINAL: Final = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]", re.MULTILINE)
 _CODES: Final = {
@@ -95,29 +98,8 @@ _CODES: Final = {
 _MARK: Final = re.compile(r"[ \t]*(?:[-*•–—#]|\d{1,2}[.)])[ \t]*\S")
 
 
-def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
-    """Yield examples on small tables of the store's numbers; a table comes again in another wording only."""
-    if count == 0:
-        return
-    seen: set[int] = set()
-    misses = 0
-    for table in fact_tables(store, generator):
-        prompt = f"{generator.choice(WORDING.instructions)}\n{table.text}"
-        digest = hash(prompt)
-        if digest in seen:
-            misses += 1
-            if misses == MISSES:
-                return
-            continue
-        misses = 0
-        seen.add(digest)
-        yield Example("insights", WORDING.system, prompt, {"facts": list(table.facts)})
-        if len(seen) == count:
-            return
-
-
 def answer(reference: Reference) -> str:
-    """Return a heading and an item for each of the first facts, with an action that suits it."""
+    """Return a heading and an item for each of the first facts, with a suitable action."""
     facts = [str(fact) for fact in reference.get("facts") or []][:ENOUGH] or ["Sem destaques no período"]
     return "\n".join(["## Destaques do período", *(f"- {fact}. {_action(fact)}" for fact in facts)])
 
@@ -129,7 +111,7 @@ ACTIONS: Final = {
     "ticket médio": "Sugiro investir em kits e manter o valor por compra.",
     " pedidos": "Convém acompanhar a procura e reforçar as campanhas.",
 }
-"""What to do about a fact, by the words of its statement."""
+"""Action for a fact, by the words of its statement."""
 
 
 def _action(fact: str) -> str:
@@ -137,7 +119,7 @@ def _action(fact: str) -> str:
     return next(fitting, "Vale priorizar o estoque e manter as campanhas.")
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
     """Score the facts quoted, the structure, the actions and the length."""
     stripped = completion.strip()
     text = stripped[:MAX_CHARACTERS]
@@ -172,14 +154,14 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
 
 
 def _lines(text: str) -> tuple[int, int, bool]:
-    """Count a text's list items and headings, and tell whether items are numbered."""
+    """Count a text's list items and headings, and return whether items are numbered."""
     found = [match for match in map(_LINE.match, text.split("\n", MAX_LINES)) if match]
     items = [match for match in found if match["item"]]
     return len(items), len(found) - len(items), any(match["ordinal"] for match in items)
 
 
 def _own_lines(text: str, prompt: str) -> str:
-    """Return a text without rows of the table, pasted: nothing in them was said by the text."""
+    """Return a text without pasted rows of the table, which are not its own words."""
     lines = text.split("\n")
     given = _lines_given(prompt)
     if " | " not in text and given.isdisjoint(lines):
@@ -201,12 +183,12 @@ def _with_codes(text: str, known: KnownFacts) -> str:
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _state_names(rows: tuple[str, ...]) -> re.Pattern[str] | None:
     names = [name for name, code in _CODES.items() if code in rows]
-    # Mato Grosso do Sul is no Mato Grosso: neither is there for the other, whichever of them the table has.
+    # "Mato Grosso do Sul" contains "Mato Grosso": neither name may stand for the other, whichever the table has.
     return re.compile(rf"\b(?:{'|'.join(names)})\b(?! do Sul)") if names else None
 
 
 def _invented(unknown: AbstractSet[float], folded: str, known: KnownFacts) -> AbstractSet[float]:
-    """Leave out places in a ranking, goals and terms, and what rounds or subtracts given numbers."""
+    """Exclude places in a ranking, goals and terms, and rounded or subtracted given numbers."""
     if not unknown:
         return unknown
     said = {number for found in _NO_CLAIM.findall(folded) for number in numbers_in(found)}
@@ -221,7 +203,7 @@ def _rounds(written: str, known: KnownFacts) -> bool:
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _differences(facts: tuple[KnownFact, ...]) -> frozenset[float]:
-    """Return by how much the numbers of each column differ."""
+    """Return the differences between the numbers of each column."""
     return frozenset(
         round(abs(number - other), PLACES)
         for one, two in combinations(facts, 2)
@@ -246,7 +228,7 @@ def _own_words(present: set[str], known: KnownFacts) -> int:
 
 
 class _Beginnings:
-    """A word list of beginnings, asked for those that a text's words begin with."""
+    """Word list of prefixes, looked up for a text's words."""
 
     def __init__(self, lexicon: str) -> None:
         self._beginnings = tuple(sorted({fold(entry) for entry in read_lexicon(lexicon)}))
@@ -256,7 +238,7 @@ class _Beginnings:
         return next((beginning for beginning in self._beginnings if word.startswith(beginning)), None)
 
     def count(self, words: Iterable[str]) -> int:
-        """Count the different beginnings among folded words."""
+        """Count the different prefixes among folded words."""
         return len(set(map(self._of_word, words)) - {None})
 
 
@@ -265,8 +247,8 @@ _REPORT_ACTIONS: Final = _Beginnings("report_action_words")
 _DOMAIN: Final = _Beginnings("domain_words")
 
 
-def score_v42(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
-    """Score by the final report's appendix: action words, length, structure marks and domain mention."""
+def score_v42(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score by the V4.2 report's appendix: action words, length, structure marks and domain mention."""
     stripped = completion.strip()
     text = stripped[:MAX_CHARACTERS]
     present = set(words_among(tokens_of(fold(text))))
@@ -281,11 +263,11 @@ def score_v42(completion: str, prompt: str, reference: Reference | None, databas
     )
 
 
-def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
-    """Return the share of analyses that keep each constraint, and that keep all of them.
+def metric(rollouts: "Sequence[Rollout]", databases: "Databases | None") -> dict[str, float]:  # noqa: ARG001 - every task's signature
+    """Return the share of analyses that satisfy each constraint, and all of them.
 
-    Three facts are quoted with their numbers and of the right rows; no number is invented (a year is none) or said of a
-    wrong row; the length is right; something is recommended.
+    Three facts are quoted with their numbers and of the right rows; no number is invented (except a year) or attributed
+    to a wrong row; the length is right; something is recommended.
     """
     known = [rollout for rollout in rollouts if rollout.reference and rollout.reference.get("facts")]
     if not known:
@@ -315,7 +297,6 @@ def _constraints(completion: str, prompt: str, known: KnownFacts) -> dict[str, b
 TASK: Final = CommerceTask(
     "insights",
     WORDING.system,
-    examples,
     answer,
     {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V42_WEIGHTS, score_v42)},
     metric,

@@ -1,4 +1,4 @@
-"""The word lists of the rewards: plain files in `data/lexicons`, one entry a line, `#` for comments."""
+"""Word lists of the rewards: plain files in `data/lexicons`, one entry per line, `#` for comments."""
 
 from functools import cache
 from pathlib import Path

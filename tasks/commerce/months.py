@@ -1,4 +1,4 @@
-"""The months, as Brazilians write them."""
+"""Portuguese names of the months."""
 
 from typing import Final
 

@@ -1,8 +1,8 @@
-"""Whether a push makes the offer of its campaign, and no other one.
+"""Offer check of a push: its campaign's offer is made, and no other.
 
-An offer is read as its amounts with what they are amounts of (`20%`, `R$ 25`, `10x`, what one takes, what one pays),
-its words, and the words without which it would be another one: when it ends, and what it is `sem`. The ways of writing
-an amount are the same: `25 reais` and `R$ 25`, `20 por cento` and `20%`, `três` and `3`, `20% OFF` and a `desconto`.
+An offer is parsed into its amounts with their units (`20%`, `R$ 25`, `10x`, items taken, items paid), its words, and
+the words that distinguish it from other offers: its deadline, and the object of `sem`. Notations of an amount are
+equal: `25 reais` and `R$ 25`, `20 por cento` and `20%`, `três` and `3`, `20% OFF` and a `desconto`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,11 +16,12 @@ from tasks.commerce.lexicons import read_lexicon
 from tasks.commerce.portuguese_numbers import numbers_of
 from tasks.commerce.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, share_present, stem, words
 
+DATA_FILES: Final = ("data/lexicons/products.txt",)
 Amount = tuple[float, str]
-"""A number, and what it is a number of."""
+"""A number, and its unit."""
 
 FALSE_OFFER: Final = 0.3
-"""What an offer keeps where an amount, a deadline or a `sem` is not the given one."""
+"""Share of the grade that an offer keeps if an amount, a deadline or a `sem` differs from the given one."""
 _NUMBER_WORDS: Final = {
     word: str(number)
     for number, word in enumerate(
@@ -62,7 +63,7 @@ _PASSED_OVER: Final = frozenset(
     )
 )
 _JOINING: Final = frozenset(("em", "no", "na", "nos", "nas", "para", "com", "por", "tem", "a"))
-# Words that a push says of any product: the shopper's phone and trolley, a set or a box of something.
+# Words used for any product: the shopper's phone and trolley, a set or a box of something.
 _ANY_PRODUCT: Final = frozenset(("jogos", "kits", "caixas", "potes", "carrinhos", "celulares", "agendas", "botas"))
 _PRODUCTS: Final = frozenset(
     form
@@ -84,33 +85,33 @@ _BENEFITS: Final = {
     }.items()
     for form in forms
 }
-"""What only an offer gives, by its words."""
+"""Benefits that only an offer gives, by their words."""
 _BENEFIT_WORDS: Final = frozenset(_BENEFITS)
 _SUSPICIOUS: Final = _DENIALS | _PRODUCTS | {"nao", "cheio"}
 
 
 @dataclass(frozen=True)
 class Offer:
-    """An offer, read once for all answers to a prompt."""
+    """Offer of a campaign, parsed once for all answers to a prompt."""
 
     phrase: str
-    """It as given, folded."""
+    """The given text, folded."""
     amounts: frozenset[Amount]
     labels: tuple[str, ...]
-    """Its words that carry meaning."""
+    """Its words with meaning."""
     deadline: frozenset[str]
     pairs: frozenset[tuple[str, str]]
     """`sem`, and the word that it belongs to."""
     benefits: frozenset[str]
     suspicious: frozenset[str]
-    """Words that may deny the offer, or give it to another product."""
+    """Words that may deny the offer, or attribute it to another product."""
     others: frozenset[str]
     """Other products."""
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def read_offer(offer: str, product: str) -> Offer:
-    """Read a campaign's offer."""
+    """Parse a campaign's offer."""
     spelled = spell_out(words(offer))
     own = {stem(word) for word in words(product)}
     others = frozenset(word for word in _PRODUCTS if stem(word) not in own)
@@ -127,7 +128,7 @@ def read_offer(offer: str, product: str) -> Offer:
 
 
 def spell_out(text_words: Sequence[str]) -> list[str]:
-    """Return words in one way of writing amounts: the sign, then the number; `off` is a `desconto`."""
+    """Return words with amounts in a uniform notation: the sign, then the number; `off` is a `desconto`."""
     spelled: list[str] = []
     for place, word in enumerate(text_words):
         if word == "off":
@@ -159,12 +160,12 @@ def _unit(spelled: Sequence[str], place: int) -> str:
 
 
 def benefits_among(text_words: Iterable[str]) -> frozenset[str]:
-    """Return the benefits that words speak of."""
+    """Return the benefits among words."""
     return frozenset(_BENEFITS[word] for word in _BENEFIT_WORDS.intersection(text_words))
 
 
 def invented_benefits(present: AbstractSet[str], offer: Offer, given: AbstractSet[str]) -> int:
-    """Count the benefits that nobody gave: a voucher is a discount too, as is to pay for less than one takes."""
+    """Count the invented benefits; a voucher counts as a discount, and so does paying for fewer items than taken."""
     named = benefits_among(present) - offer.benefits - given
     if "desconto" in named and (not offer.benefits.isdisjoint({"cupom", "metade"}) or "pague" in offer.labels):
         named -= {"desconto"}
@@ -172,7 +173,7 @@ def invented_benefits(present: AbstractSet[str], offer: Offer, given: AbstractSe
 
 
 def grade_offer(offer: Offer, folded: str, text_words: Sequence[str], present: AbstractSet[str]) -> float:
-    """Grade how truly folded words make an offer, in [0, 1]; one that is denied or another product's counts nothing."""
+    """Grade how truly folded words make an offer, in [0, 1]; one denied or for another product earns nothing."""
     if offer.phrase in folded and offer.suspicious.isdisjoint(present):
         return 1.0
     spelled = spell_out(text_words)
@@ -190,7 +191,7 @@ def _is_of(offer: Offer, word: str) -> bool:
 
 
 def _denied(offer: Offer, spelled: Sequence[str]) -> bool:
-    """Tell whether a `sem`, a `não há` or the like stands right before the offer, or the price is the full one."""
+    """Return whether a `sem`, a `não há` or the like stands right before the offer, or the price is the full one."""
     for place, word in enumerate(spelled):
         if word == "cheio" and spelled[place - 1] == "preco":
             return True
@@ -206,7 +207,7 @@ def _denied(offer: Offer, spelled: Sequence[str]) -> bool:
 
 
 def _of_another_product(offer: Offer, spelled: Sequence[str]) -> bool:
-    """Tell whether the offer is joined to a product that it is not for, as in `livros com 20%`, `20% em livros`."""
+    """Return whether the offer is joined to another product, as in `livros com 20%`, `20% em livros`."""
     for place, word in enumerate(spelled):
         if word not in offer.others:
             continue

@@ -1,4 +1,4 @@
-"""Whether a text makes an offer, by patterns of its own: the metric's check, which the reward has no part in."""
+"""Independent offer check for the metric: its own patterns, not used by the reward."""
 
 import re
 from functools import lru_cache
@@ -23,7 +23,7 @@ _WAYS: Final = (
     ("meia-noite", r"\bmeia[- ]noite\b"),
     ("fim de semana", r"\b(?:fim|final) de semana\b"),
 )
-"""What an offer may say, and how a push says it."""
+"""Patterns for the parts of an offer, and their notations in a push."""
 _DENIED: Final = re.compile(
     r"\b(?:sem|nenhum\w*|nem|nao (?:tem|ha|temos|vale|e)|acabou) (?:nenhum |o |os |um )?"
     r"(?:desconto|cashback|cupom|brinde|frete|leve|\d+ ?%|r\$)|\bpreco cheio|\bcom juros"
@@ -31,7 +31,7 @@ _DENIED: Final = re.compile(
 
 
 def makes_offer(text: str, offer: str) -> bool:
-    """Tell whether a text says all that an offer does, and does not deny it."""
+    """Return whether a text contains all parts of an offer, and does not deny it."""
     folded = fold(text)
     return not _DENIED.search(folded) and all(pattern.search(folded) for pattern in _patterns(offer))
 
@@ -46,7 +46,7 @@ def _patterns(offer: str) -> tuple[re.Pattern[str], ...]:
             for match in re.findall(said, rest)
         ]
         rest = re.sub(said, " ", rest)
-    # What no pattern is for must be there as it is.
+    # Parts without a pattern must occur literally.
     return (*patterns, *(re.compile(rf"\b{re.escape(word)}") for word in content_words(rest) if word.isalpha()))
 
 

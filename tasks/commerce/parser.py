@@ -1,8 +1,8 @@
-"""The JSON object in a completion, however the model wrapped or broke it.
+"""Parser of the JSON object in a completion, however the model wrapped or broke it.
 
-Completions are hostile: they are measured before they are parsed, and no string makes this module raise. Strict JSON
-is tried first because it is the usual case and takes a microsecond; then numbers as Brazilians write them, the
-wrappings that models put around an answer (a code fence, a thought, chatter), and last json-repair.
+Completions are hostile: they are measured before they are parsed, and no string makes this module raise. Strict JSON is
+tried first because it is the usual case and takes a microsecond; then Brazilian numbers, the wrappings that models put
+around an answer (a code fence, a thought, chatter), and last json-repair.
 """
 
 import json
@@ -17,31 +17,31 @@ from tasks.commerce.json_fields import read_number
 from tasks.commerce.text_form import ramp
 
 MAX_CHARACTERS: Final = 4_000
-"""A longer answer is none; the longest right one has a tenth of it."""
+"""Longest answer; the longest right one has a tenth of it."""
 MAX_COMPLETION: Final = 100_000
-"""Characters of a completion with its thoughts and spaces; nothing is looked for in a longer one."""
+"""Longest completion with its thoughts and spaces; a longer one is not searched."""
 MAX_BRACKETS: Final = 32
-"""Opening brackets of an answer; right ones have one, and deeply nested ones cannot be written again."""
+"""Opening brackets of an answer; right ones have one, and deeply nested ones cannot be serialized again."""
 MAX_STARTS: Final = 8
-"""Opening braces that are tried as the start of the object."""
+"""Opening braces tried as the start of the object."""
 MAX_REPAIR_CHARACTERS: Final = 800
 MAX_REPAIR_BRACKETS: Final = 24
 MAX_REPAIR_QUOTES: Final = 64
 """json-repair's time grows with the square of the length, and again with brackets and quotes. Right answers have two
-brackets and some forty quotes; within these caps the slowest text that was found takes 8 ms, without them seconds."""
+brackets and some forty quotes; within these caps the slowest text found takes 8 ms, without them seconds."""
 PADDING: Final = (4_000, 800)
-"""Characters around an object from which on it is worth nothing, and up to which it is only chatter."""
+"""Characters around an object at which it is worth nothing, and up to which they count as chatter."""
 
 _THINK, _END_OF_THOUGHT = "<think>", "</think>"
 _FENCE: Final = re.compile(r"```[a-zA-Z]*\s(.*)```", re.DOTALL)
-# Strings are matched to be passed over; an unclosed one takes the rest, so that no text is gone over twice.
+# Strings are matched to be skipped; an unclosed one takes the rest, so that no text is scanned twice.
 _STRING_OR_NUMBER: Final = re.compile(
     r'"(?:[^"\\]|\\.)*+"?'
     r"|(?P<colon>:\s*)(?P<number>(?:-?R\$\s*)?-?\d[\d.]{0,20}(?:,\d{1,20})?(?:\s*%)?)(?=\s*(?:[,}\]]|\Z))",
     re.DOTALL | re.ASCII,
 )
 _JSON_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
-# Bounded and from a word's beginning on: unbounded, it would go over a long word once a letter.
+# Bounded and anchored at a word's beginning: otherwise it would scan a long word once per letter.
 _KEY: Final = re.compile(r"\b(\w{1,40})[\"']?\s{0,9}:")
 
 
@@ -53,7 +53,7 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 
 
 class Reading(Enum):
-    """What it took to read an object, beside strict JSON."""
+    """Tolerance needed to read an object, beyond strict JSON."""
 
     PORTUGUESE_NUMBER = "Portuguese number"
     """A bare `4,5`, `R$ 1.234,56` or `80%`, which is right in Portuguese."""
@@ -64,17 +64,17 @@ class Reading(Enum):
     SURROUNDED = "surrounded"
     """Other text around it."""
     REPEATED_KEY = "repeated key"
-    """A key is there twice, with the same value."""
+    """A key occurs twice, with the same value."""
     REPEATED_OBJECT = "repeated object"
-    """The same object is there twice."""
+    """The same object occurs twice."""
     CONTRADICTED = "contradicted"
-    """A key is there twice, in one object or in two, with different values."""
+    """A key occurs twice, in one object or in two, with different values."""
     DRAFT = "draft"
     """It stands in a thought that never ended."""
     REPAIRED = "repaired"
-    """Broken JSON that json-repair made sense of."""
+    """Broken JSON, fixed by json-repair."""
     UNFINISHED = "unfinished"
-    """An object without its end, which was cut off: what would have followed, nobody knows."""
+    """A truncated object: its missing part is unknown."""
 
 
 FORM: Final = {
@@ -89,7 +89,7 @@ FORM: Final = {
     Reading.REPEATED_OBJECT: 0.2,
     Reading.CONTRADICTED: 0.1,
 }
-"""The best form that each reading leaves."""
+"""The best form grade that each reading allows."""
 TRUST: Final = {
     Reading.REPEATED_KEY: 0.95,
     Reading.DRAFT: 0.7,
@@ -98,20 +98,20 @@ TRUST: Final = {
     Reading.REPEATED_OBJECT: 0.4,
     Reading.CONTRADICTED: 0.1,
 }
-"""The best trust that each reading leaves; the others leave it whole."""
+"""The highest trust that each reading allows; 1 for the others."""
 
 
 class ParsedObject(NamedTuple):
-    """An object and how well it was written."""
+    """An object and the quality of its notation."""
 
     value: dict[str, Any] | None
-    """The object; None where there is none."""
+    """The object; None without one."""
     needed: frozenset[Reading]
-    """The readings that it took; none for strict JSON and nothing else."""
+    """The readings needed; none for strict JSON and nothing else."""
     characters: int
-    """Length of the object as it is written."""
+    """Length of the object as written."""
     padding: int
-    """Characters around it."""
+    """Number of characters around it."""
 
     @property
     def cleanliness(self) -> float:
@@ -123,10 +123,10 @@ class ParsedObject(NamedTuple):
 
     @property
     def trust(self) -> float:
-        """Discount what is read from the object, in [0, 1].
+        """Return the trust in the object's values, in [0, 1].
 
-        A repaired object may say what its author did not, a contradictory one says nothing, and one in a heap of text
-        cannot be found by who needs it.
+        A repaired object may deviate from its author's meaning, a contradictory one has none, and a reader cannot find
+        one in a long text.
         """
         if not self.needed:
             return float(self.value is not None)
@@ -138,7 +138,7 @@ NOTHING: Final = ParsedObject(None, STRICT, 0, 0)
 
 
 def parse_object(completion: str) -> ParsedObject:
-    """Read the JSON object of a completion: strictly, then inside what surrounds it, then by repair."""
+    """Parse the JSON object of a completion: strictly, then inside its wrapping, then by repair."""
     if len(completion) > MAX_COMPLETION:
         return NOTHING
     text = completion.strip()
@@ -165,13 +165,13 @@ def _strict(text: str) -> ParsedObject | None:
         return None
     if type(value) is not dict or text.count("{") + text.count("[") > MAX_BRACKETS:
         return None
-    # Each key has its colon: where there are no more colons than keys, none was lost to another of its name.
+    # Each key has its colon: with no more colons than keys, no duplicate key was lost.
     needed = STRICT if text.count(":") == len(value) else _repetition(text)
     return ParsedObject(value, needed, len(text), 0)
 
 
 def _repetition(text: str) -> frozenset[Reading]:
-    """Tell whether valid JSON repeats a key at any level, which parsers pass over in silence."""
+    """Detect in valid JSON keys repeated at any level, which parsers skip silently."""
     found = set[Reading]()
 
     def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _same(value: object, other: object) -> bool:
 
 
 def _without_thought(text: str) -> tuple[str, Reading]:
-    """Return what follows the last thought; all of it, without the tags, where no answer does."""
+    """Return the text after the last thought; if no answer follows, all of it without the tags."""
     _, closed, answer = text.rpartition(_END_OF_THOUGHT)
     if closed and "{" in answer and _THINK not in answer:
         return answer.strip(), Reading.THOUGHT
@@ -203,7 +203,7 @@ def _without_thought(text: str) -> tuple[str, Reading]:
 
 
 def _json_number(match: re.Match[str]) -> str:
-    """Write a Portuguese number the way JSON does; leave strings and JSON's own numbers as they are."""
+    """Convert a Portuguese number to JSON; leave strings and JSON's own numbers unchanged."""
     if match["colon"] is None or _JSON_NUMBER.fullmatch(match["number"]):
         return match[0]
     number = read_number(match["number"])
@@ -217,7 +217,7 @@ def _fenced(text: str) -> ParsedObject | None:
 
 
 def _surrounded(text: str) -> ParsedObject | None:
-    """Read the first object that is not empty, and compare it with those that follow."""
+    """Read the first non-empty object, and compare it with those that follow."""
     answer: ParsedObject | None = None
     needed = {Reading.SURROUNDED}
     start = text.find("{")
@@ -260,7 +260,7 @@ def _repaired(text: str) -> ParsedObject | None:
         value = repair_json(broken, return_objects=True, skip_json_loads=True)
         if isinstance(value, list):
             value = next((item for item in value if isinstance(item, dict)), None)
-        # What cannot be written as JSON again is refused: a lone surrogate, an integer beyond 64 bits.
+        # Values that cannot be serialized again are refused: a lone surrogate, an integer beyond 64 bits.
         value = orjson.loads(orjson.dumps(value))
     except (ValueError, TypeError, IndexError, KeyError, AttributeError, RecursionError):
         return None
@@ -271,6 +271,6 @@ def _repaired(text: str) -> ParsedObject | None:
         needed.add(Reading.UNFINISHED)
     written = Counter(_KEY.findall(broken))
     if any(written[key] > 1 for key in value):
-        # Which of two values a broken object means, nobody can tell.
+        # A broken object with two values for one key is ambiguous.
         needed.add(Reading.CONTRADICTED)
     return ParsedObject(value, frozenset(needed), len(broken), len(text) - len(broken))

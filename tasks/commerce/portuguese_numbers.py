@@ -1,4 +1,4 @@
-"""Numbers as Brazilians write them: 1.234,56, R$ 12.345, 8,2%."""
+"""Brazilian number notation: 1.234,56, R$ 12.345, 8,2%."""
 
 import re
 from collections.abc import Iterable
@@ -12,22 +12,22 @@ MAX_DIGITS: Final = 15
 
 
 def numbers_in(text: str) -> list[float]:
-    """Return the numbers of a text in their order; 12.345 is twelve thousand, 4,5 and 4.5 are four and a half."""
+    """Return the numbers of a text in order; 12.345 is twelve thousand, 4,5 and 4.5 are four and a half."""
     return [value_of(written) for written in _NUMBER.findall(text) if len(written) <= MAX_DIGITS]
 
 
 def numbers_among(words: Iterable[str]) -> list[float]:
-    """Return the numbers among a text's words, in their order."""
+    """Return the numbers among a text's words, in order."""
     numbers: list[float] = []
     for word in words:
-        # Digits come before letters: most words are passed over by one comparison.
+        # Digits sort before letters: one comparison skips most words.
         if word < "a":
             numbers += numbers_of(word)
     return numbers
 
 
 def numbers_of(word: str) -> tuple[float, ...]:
-    """Return the numbers in one of a text's words; short ones are kept."""
+    """Return the numbers in one of a text's words; results for short ones are cached."""
     return _numbers_of(word) if len(word) <= MAX_DIGITS else tuple(numbers_in(word))
 
 
@@ -38,7 +38,7 @@ def _numbers_of(word: str) -> tuple[float, ...]:
 
 @lru_cache(maxsize=4_096)
 def numbers_given(prompt: str) -> frozenset[float]:
-    """Return a prompt's numbers; kept, as each prompt has many answers."""
+    """Return a prompt's numbers; cached, as each prompt has many answers."""
     return frozenset(numbers_in(prompt))
 
 
@@ -50,15 +50,15 @@ def value_of(written: str) -> float:
 
 
 def decimal(value: float, places: int = 1) -> str:
-    """Write a number with a decimal comma and dots between the thousands."""
+    """Format a number with a decimal comma and dots between the thousands."""
     return f"{value:,.{places}f}".translate(str.maketrans(",.", ".,"))
 
 
 def percent(share: float) -> str:
-    """Write a share in [0, 1] as a percentage with one decimal."""
+    """Format a share in [0, 1] as a percentage with one decimal."""
     return f"{decimal(100 * share)}%"
 
 
 def reais(value: float) -> str:
-    """Write an amount in whole reais."""
+    """Format an amount in whole reais."""
     return f"R$ {decimal(value, 0)}"

@@ -1,4 +1,4 @@
-"""Each item asked about in one wording after another, until enough prompts or no new ones are left."""
+"""Rounds of prompts: each item in one wording after another, until there are enough or no new ones."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -16,14 +16,14 @@ def distinct_prompts(
 ) -> Iterator[tuple[Item, str]]:
     """Yield at most `count` items with their prompts, in random order, no two prompts the same.
 
-    Every item is asked about once before any is asked about again, and then in another wording.
+    Every item comes once before any comes again, then in another wording.
 
     Args:
-        items: What prompts are made of; read one at a time, so they may be made as they are read.
+        items: Material of the prompts; read one at a time, so they may be created lazily.
         instructions: The wordings.
         write: Writes an item's prompt in a wording.
-        generator: Draws the order, and with it who is asked in which wording first.
-        count: Prompts wanted.
+        generator: Draws the order, and with it each item's first wording.
+        count: Requested prompts.
     """
     order = list(range(len(items)))
     generator.shuffle(order)

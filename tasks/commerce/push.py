@@ -1,51 +1,43 @@
 """Push: one notification for a product and an offer, short enough for a phone.
 
-`grounded` (each component in [0, 1]; the final report's length, language and formality, with the given facts added):
+`grounded` (each component in [0, 1]; the V4.2 report's length, language and formality, with the given facts added):
 
 - `length`: graphemes as a phone shows them. 1 up to 120, then steeply (a square) down to 0 at 200; rises from 0 to 25.
   Gamed by any short text, so it counts in full only as far as product and offer are named, and a fifth at least.
-  Source: final report, V4.2.1 hotfix.
+  Source: V4.2 report, hotfix V4.2.1.
 - `product`: share of the product's words that are there, in any form. Gamed by a list of products.
-- `offer`: share of the offer's words that are there; 0.3 times where an amount, its unit, the deadline or a `sem` is
-  not the given one; 0 where the offer is denied or joined to another product (`offers`). Gamed by repeating the prompt,
-  by a denial in other words, and by conditions of which no list knows.
-- `style`: 0 for the manner of an e-mail; otherwise 0.7, and 1 with a call to action, each halved by
-  more lines than a title and a body or markup, by chatter and where the text breaks off: it ends with a mark or an
-  emoji. Counts like `length`.
-  Source: final report, formal penalty.
+- `offer`: share of the offer's words that are there; 0.3 times if an amount, its unit, the deadline or a `sem` differs
+  from the given one; 0 if the offer is denied or joined to another product (`offers`). Gamed by repeating the prompt,
+  by a denial in other words, and by conditions that no list contains.
+- `style`: 0 for the style of an e-mail; otherwise 0.7, and 1 with a call to action, each halved by more lines than a
+  title and a body or markup, by chatter and by a truncated text: it must end with a mark or an emoji. Counts like
+  `length`. Source: V4.2 report, formal penalty.
 
-All are scaled by what makes the text one message that a shopper could get: it is Portuguese and no heap of keywords,
-it is not copied from the prompt, it is no refusal and no talk about a push; it is not far too long (1 up to 160
-graphemes, 0 from 300 on); it is one push and not several (0.2); and each number and each benefit (`frete grátis`) that
-nobody gave halves it, since a false offer is worse than none. A deadline that nobody gave costs nothing: `corra, só
-hoje` is the manner of pushes.
+All are multiplied by the requirements of one message to a shopper: it is Portuguese and no heap of keywords, it is not
+copied from the prompt, it is no refusal and no talk about a push; it is not far too long (1 up to 160 graphemes, 0 from
+300 on); it is one push and not several (0.2); and each invented number and benefit (`frete grátis`) halves it, since a
+false offer is worse than none. An invented deadline costs nothing: `corra, só hoje` is the usual style of pushes.
 
-`v4.2` (the final report's appendix, continuous where a part can be; it knows no reference):
+`v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
 
 - `length`, .50: 1 from the first grapheme up to 120, then a square down to 0 at 200. Gamed by any short text.
 - `portuguese`, .30: accented letters and words that are Portuguese, up to four. Gamed by four such words.
-- `creativity`, .20: 1 for five words or more that carry meaning, in proportion below; halved by each phrase that would
-  do for any product. Gamed by any words that are not on the list.
-- `formal`, -.20: 1 for the manner of an e-mail (`Prezado`, `Atenciosamente`). Gamed by a formality that is not listed.
+- `creativity`, .20: 1 for five words or more with meaning, in proportion below; halved by each phrase that would do for
+  any product. Gamed by any words that are not on the list.
+- `formal`, -.20: 1 for the style of an e-mail (`Prezado`, `Atenciosamente`). Gamed by a formality that is not listed.
 """
 
-import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from schemas.documents import Rollout
-from schemas.store import Store
-from tasks.commerce.campaigns import OFFERS, products_of, segments_of
 from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
-from tasks.commerce.example import Example
 from tasks.commerce.lexicons import read_lexicon
 from tasks.commerce.offers import FALSE_OFFER, Offer, benefits_among, grade_offer, invented_benefits, read_offer
 from tasks.commerce.offers_kept import makes_offer
 from tasks.commerce.portuguese_numbers import numbers_among, numbers_given, numbers_in
-from tasks.commerce.sandbox import Databases
 from tasks.commerce.text_form import (
     CHATTER,
     FUNCTION_WORDS,
@@ -64,6 +56,18 @@ from tasks.commerce.text_form import (
 )
 from tasks.commerce.wordings import read_wording
 
+if TYPE_CHECKING:
+    from schemas.documents import Rollout
+    from tasks.commerce.sandbox import Databases
+
+DATA_FILES: Final = (
+    "data/lexicons/calls_to_action.txt",
+    "data/lexicons/formal_phrases.txt",
+    "data/lexicons/generic_pushes.txt",
+    "data/lexicons/portuguese_words.txt",
+    "data/lexicons/push_talk.txt",
+    "data/wordings/push.toml",
+)
 WORDING: Final = read_wording("push")
 WEIGHTS: Final = {"length": 0.30, "product": 0.25, "offer": 0.25, "style": 0.20}
 V42_WEIGHTS: Final = {"length": 0.50, "portuguese": 0.30, "creativity": 0.20, "formal": -0.20}
@@ -71,7 +75,7 @@ MAX_GRAPHEMES: Final = 120
 ENOUGH_GRAPHEMES: Final = 25
 HOPELESS_GRAPHEMES: Final = 200
 FAR_TOO_LONG: Final = 400
-"""Code points from which on nobody would see in how many graphemes they come."""
+"""Code points from which on the exact number of graphemes does not matter."""
 SEVERAL_MESSAGES: Final = 0.2
 TITLE_AND_BODY: Final = 2
 ENOUGH_MARKERS: Final = 4
@@ -84,26 +88,9 @@ _CALLS: Final = frozenset(fold(word) for word in read_lexicon("calls_to_action")
 _PORTUGUESE: Final = frozenset(fold(word) for word in read_lexicon("portuguese_words")) - {"a", "e"}
 _ACCENTS: Final = frozenset("áàâãéêíóôõúç")
 _LABELS: Final = frozenset(("produto", "oferta", "publico"))
-"""What a prompt names its lines by; two of them make no push."""
+"""The labels of a prompt's lines; two of them make no push."""
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
 _MARKUP: Final = ("#", "*", "{", "[", "`", "-")
-
-
-def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
-    """Yield examples of campaigns: products, offers, segments and wordings in any combination, none twice."""
-    if count == 0:
-        return
-    products, segments = products_of(store), segments_of(store)
-    parts = (WORDING.instructions, products, OFFERS, segments)
-    combinations = len(WORDING.instructions) * len(products) * len(OFFERS) * len(segments)
-    for number in generator.sample(range(combinations), min(count, combinations)):
-        chosen = []
-        for part in parts:
-            number, place = divmod(number, len(part))  # noqa: PLW2901 - the digits of a number in mixed bases
-            chosen.append(part[place])
-        instruction, product, offer, segment = chosen
-        prompt = f"{instruction}\nProduto: {product}\nOferta: {offer}\nPúblico: {segment}"
-        yield Example("push", WORDING.system, prompt, {"product": product, "offer": offer})
 
 
 def answer(reference: Reference) -> str:
@@ -114,7 +101,7 @@ def answer(reference: Reference) -> str:
 
 
 def graphemes(text: str) -> int:
-    r"""Count what a phone shows (Unicode's extended grapheme clusters): a family of emoji is one, and so is `\r\n`.
+    r"""Count graphemes as a phone shows them (Unicode's extended clusters): a family emoji is one, and so is `\r\n`.
 
     A text that is far too long is counted by its code points.
     """
@@ -130,14 +117,14 @@ def graphemes(text: str) -> int:
 
 @dataclass(frozen=True)
 class _Campaign:
-    """What a push must name, read once for all answers to a prompt."""
+    """Required contents of a push, parsed once for all answers to a prompt."""
 
     product: tuple[str, ...]
     offer: Offer
     numbers: frozenset[float]
-    """The offer's."""
+    """The offer's numbers."""
     offer_words: tuple[str, ...]
-    """Its words, signs and numbers."""
+    """The offer's words, signs and numbers."""
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -155,8 +142,8 @@ def _benefits_given(prompt: str) -> frozenset[str]:
     return benefits_among(words(prompt))
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
-    """Score length, the facts given, and the manner."""
+def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score length, given facts, and style."""
     text = completion.strip()
     shown = graphemes(text)
     size = ramp(shown, 300, 160)
@@ -197,12 +184,12 @@ def _short(shown: int) -> float:
 
 
 def _talks(folded: str, present: set[str]) -> bool:
-    """Tell whether a text talks about a push, or gives the prompt's labels back."""
+    """Return whether a text talks about a push, or repeats the prompt's labels."""
     return len(present & _LABELS) > 1 or _TALK.are_in(folded, present)
 
 
 def _several_messages(lines: Sequence[str], text_words: Sequence[str], campaign: _Campaign) -> bool:
-    """Tell two pushes from a title and a body: two lines long enough that offer something, or the offer made twice."""
+    """Distinguish two pushes from a title and a body: two long lines with an offer, or the offer made twice."""
     if len(lines) > 1:
         long_lines = [set(folded_words(fold(line))) for line in lines if len(line) >= ENOUGH_GRAPHEMES]
         if len(long_lines) > 2 or sum(bool(_offers(line, campaign)) for line in long_lines) > 1:
@@ -215,7 +202,7 @@ def _offers(line: set[str], campaign: _Campaign) -> bool:
 
 
 def is_formal(text: str) -> bool:
-    """Tell whether a text has the manner of an e-mail."""
+    """Return whether a text has the style of an e-mail."""
     folded = fold(text[:MAX_CHARACTERS])
     return _FORMAL.are_in(folded, set(folded_words(folded)))
 
@@ -230,8 +217,8 @@ def _style(lines: Sequence[str], folded: str, present: set[str]) -> float:
     return (1.0 if calls else 0.7) * 0.5**faults
 
 
-def score_v42(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
-    """Score by the final report's appendix: length, Portuguese markers, creativity and the formal penalty."""
+def score_v42(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score by the V4.2 report's appendix: length, Portuguese markers, creativity and the formal penalty."""
     text = completion.strip()
     shown = graphemes(text)
     text = text[:MAX_CHARACTERS]
@@ -252,8 +239,8 @@ def score_v42(completion: str, prompt: str, reference: Reference | None, databas
     )
 
 
-def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
-    """Return the share of pushes that keep each constraint, and that keep all of them."""
+def metric(rollouts: "Sequence[Rollout]", databases: "Databases | None") -> dict[str, float]:  # noqa: ARG001 - every task's signature
+    """Return the share of pushes that satisfy each constraint, and all of them."""
     known = [rollout for rollout in rollouts if rollout.reference]
     if not known:
         return {}
@@ -282,7 +269,6 @@ def _constraints(completion: str, reference: Reference) -> dict[str, bool]:
 TASK: Final = CommerceTask(
     "push",
     WORDING.system,
-    examples,
     answer,
     {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V42_WEIGHTS, score_v42)},
     metric,

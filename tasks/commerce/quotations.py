@@ -1,4 +1,4 @@
-"""Which of the facts about a table a text quotes rightly: each number beside the row and the words that it belongs to.
+"""Quotations of a table's facts in a text: each number must stand with the row and the words that it belongs to.
 
 A fact is `row: statement`, such as `SP: receita de R$ 57.053`; one without a row belongs to no row and may stand
 anywhere, and one that is a bare number is its own statement. A number in a text belongs to
@@ -21,9 +21,9 @@ from tasks.commerce.text_form import FUNCTION_WORDS, KEPT_PROMPTS, content_words
 REACH: Final = 5
 """Words between a number and the row that follows it with a preposition."""
 MAX_MARKS: Final = 40
-"""Numbers, and names of rows, that are read of one sentence."""
+"""Numbers, and names of rows, read in one sentence."""
 PLACES: Final = 9
-"""Decimals to which a fact's number is rounded: 0.1 + 0.2 is the 0,3 of a text."""
+"""Decimals to which a fact's number is rounded: 0.1 + 0.2 must equal a text's 0,3."""
 
 _TOKEN: Final = re.compile(r"r\$|[a-z]+|\d+(?:[.,]\d+)*|%|\n|[.!?;](?=\s)|[^\W\d_a-z]+")
 _ENDS: Final = frozenset("\n.!?;")
@@ -34,7 +34,7 @@ Fact = str | int | float
 
 
 def tokens_of(folded: str) -> list[str]:
-    """Return a folded text's words, and what ends its sentences and lines."""
+    """Return a folded text's words, and the ends of its sentences and lines."""
     return _TOKEN.findall(folded)
 
 
@@ -45,7 +45,7 @@ def words_among(tokens: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class KnownFact:
-    """One fact, read once for all answers to a prompt."""
+    """One fact, parsed once for all answers to a prompt."""
 
     row: str | None
     numbers: frozenset[float]
@@ -62,31 +62,31 @@ class KnownFacts:
     rows: dict[str, str]
     """The row that a word names."""
     places: dict[tuple[str | None, float], tuple[int, ...]]
-    """The facts that hold a number, by their row."""
+    """Facts with a number, by row."""
     numbers: frozenset[float]
     any_row: bool
     """Whether some facts are of no row."""
     words: frozenset[str]
-    """All words of the facts, and those that only bind."""
+    """All words of the facts, and function words."""
     statements: tuple[int, ...]
-    """The facts that hold no number."""
+    """Facts without a number."""
 
 
 @dataclass
 class Quotations:
-    """What a text made of the facts."""
+    """Quotations of the facts in a text."""
 
     grades: list[float]
-    """Of each fact, in [0, 1]: its numbers, and the words that they belong to."""
+    """Grade of each fact, in [0, 1]: its numbers, and the words that they belong to."""
     wrong: set[float] = field(default_factory=set)
-    """Numbers that a row was given and that are another row's."""
+    """Numbers attributed to a row that belong to another row."""
     unknown: set[float] = field(default_factory=set)
-    """Numbers that no fact holds."""
+    """Numbers in no fact."""
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def know(facts: tuple[Fact, ...]) -> KnownFacts:
-    """Read the facts of a reference."""
+    """Parse the facts of a reference."""
     known = tuple(_know(fact) for fact in facts)
     places: dict[tuple[str | None, float], tuple[int, ...]] = {}
     for index, fact in enumerate(known):
@@ -111,9 +111,9 @@ def _know(fact: Fact) -> KnownFact:
 
 
 def _row_words(facts: Iterable[KnownFact]) -> dict[str, str]:
-    """Return the row of each word that names one: a word that several rows share names none of them.
+    """Return the row of each word that names one; a word shared by several rows names none of them.
 
-    A row all of whose words are in other rows too, as `ferramentas` is in `ferramentas de jardim`, is named by them.
+    A row whose words all occur in other rows too, as `ferramentas` in `ferramentas de jardim`, is named by them.
     """
     rows = {fact.row: [word for word in content_words(fact.row) if word.isalpha()] for fact in facts if fact.row}
     shared = {word for word, times in Counter(word for names in rows.values() for word in names).items() if times > 1}
@@ -133,7 +133,7 @@ def _rounded(number: float) -> float:
 
 
 def read_quotations(tokens: Sequence[str], known: KnownFacts) -> Quotations:
-    """Hold a text's numbers against the facts.
+    """Compare a text's numbers with the facts.
 
     Args:
         tokens: The text's `tokens_of`.
@@ -143,7 +143,7 @@ def read_quotations(tokens: Sequence[str], known: KnownFacts) -> Quotations:
     rows = known.rows
     row: str | None = None
     start, mentions, numbers = 0, list[tuple[int, str]](), list[int]()
-    # Signs, digits and ends come before letters: one comparison passes over most words.
+    # Signs, digits and ends sort before letters: one comparison skips most words.
     marks = [(place, piece) for place, piece in enumerate(tokens) if piece < "a" or piece in rows]
     marks.append((len(tokens), "\n"))
     for place, piece in marks:
@@ -171,15 +171,15 @@ def _read_numbers(
     known: KnownFacts,
     quotations: Quotations,
 ) -> dict[int, int]:
-    """Count a sentence's right numbers by their facts, and note its false ones.
+    """Count a sentence's right numbers by fact, and collect its false ones.
 
     Args:
-        numbers: Where the sentence has numbers.
+        numbers: Positions of numbers in the sentence.
         tokens: The whole text.
-        mentions: Where the sentence names rows.
-        row: The row that was named last before the sentence.
+        mentions: Positions of row names in the sentence.
+        row: The last row named before the sentence.
         known: The facts.
-        quotations: Where false numbers are noted.
+        quotations: Receives the false numbers.
     """
     found: dict[int, int] = {}
     for place in numbers:

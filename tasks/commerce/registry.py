@@ -1,26 +1,21 @@
-"""The tasks by name, and the one way to score a rollout.
-
-A seventh task is one module beside this one, named like the task, and its name's line in `schemas.tasks`; the shape of
-its references is a document, and so it is in `schemas.references`.
-"""
+"""Registry of the tasks, the one way to score a rollout, and the version of each task's reward."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import import_module
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from schemas.documents import Rollout, ScoredRollout
+from schemas.source import source_digest
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.commerce import lexicons, wordings
+from tasks.commerce import churn, extraction, insights, push, sentiment, sql_qa
 from tasks.commerce.commerce_task import CommerceTask
 from tasks.commerce.sandbox import Databases
 
-TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
-    {name: import_module(f"{__package__}.{name}").TASK for name in TASK_NAMES}
-)
+# Imported by name, so that a stage's key knows that it depends on them.
+_BY_NAME: Final = {module.TASK.name: module.TASK for module in (extraction, sql_qa, insights, push, sentiment, churn)}
+TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType({name: _BY_NAME[name] for name in TASK_NAMES})
 
 
 def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName = "grounded") -> ScoredRollout:
@@ -44,7 +39,7 @@ def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName 
         "components": dict(score.components),
         "parsed": score.parsed,
         "spec": spec,
-        "reward_version": reward_version(),
+        "reward_version": reward_version(rollout.task),
     }
     # Rollout and score are valid by now; validating them once more, or looking their fields up as `model_construct`
     # does, would take longer than most scores. So the document is made as it is unpickled.
@@ -70,13 +65,22 @@ def component_rewards(spec: SpecName = "grounded") -> tuple[tuple[TaskName, str,
 
 
 @cache
-def reward_version() -> str:
-    """Return the sha256 of all that decides a reward: equal for equal rewards.
+def reward_version(task: TaskName) -> str:
+    """Return the sha256 of all that decides one task's reward: equal for equal rewards.
 
-    The wordings are part of it: an echo of the system prompt is told by its text.
+    It is the digest of the scorer's code, its word lists and its wording, for an echo of the system prompt is told by
+    its text. What only makes prompts, and the other tasks, are no part of it.
     """
-    code, lists = Path(__file__).parent.glob("*.py"), lexicons.FOLDER.glob("*.txt")
-    digest = hashlib.sha256()
-    for path in sorted([*code, *lists, *wordings.FOLDER.glob("*.toml")]):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return source_digest(f"{__package__}.{task}")
+
+
+def reward_versions(tasks: Iterable[TaskName] = TASK_NAMES) -> dict[TaskName, str]:
+    """Return the version of each of some tasks' rewards, in the house's order."""
+    wanted = set(tasks)
+    return {task: reward_version(task) for task in TASK_NAMES if task in wanted}
+
+
+def joint_version() -> str:
+    """Return the digest of the versions of all tasks, for a document that covers several."""
+    lines = (f"{version}  {task}\n" for task, version in reward_versions().items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()

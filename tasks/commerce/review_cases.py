@@ -1,31 +1,19 @@
-"""Reviews with what the store knows about them: the material of extraction and sentiment."""
+"""Reviews with the store's knowledge about them: the material of extraction and sentiment."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, overload
 
-from schemas.store import Store
+from schemas.store.store import Store
+from tasks.commerce.json_fields import CAUSE_FIELDS, sentiment_of
 
-CAUSE_FIELDS: Final = (
-    "sentiment",
-    "sentiment_score",
-    "churn_risk",
-    "delivery_issue",
-    "product_issue",
-    "seller_issue",
-    "main_complaint",
-    "complaint_category",
-    "repeat_intent",
-    "would_recommend",
-)
-"""The ten fields of an extraction, in the order in which an answer gives them."""
 SOMETHING: Final = r"[^\s\x1c-\x1f]"
-"""A character that is no space, for Python as for polars."""
+"""A character that is no space, in both Python and polars."""
 
 
 @dataclass(frozen=True)
 class ReviewCase:
-    """One review that says something in words."""
+    """Review with any words."""
 
     review_id: str
     order_id: str
@@ -35,13 +23,13 @@ class ReviewCase:
     text: str
     """Title and message."""
     delivered_late: bool | None
-    """None where the order was not delivered."""
+    """None if the order was not delivered."""
     known: dict[str, Any]
-    """The fields of an extraction that the store knows."""
+    """The known fields of an extraction."""
 
 
 class ReviewCases(Sequence[ReviewCase]):
-    """The reviews of a store, each made when it is read: a large store's would fill the memory."""
+    """Lazy sequence of a store's reviews: all of a large store's would fill the memory."""
 
     def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
         self._columns = columns
@@ -76,10 +64,10 @@ class ReviewCases(Sequence[ReviewCase]):
 
 
 def review_cases(store: Store) -> ReviewCases:
-    """Return the store's reviews that have words, by `review_id`.
+    """Return the store's reviews with words, by `review_id`.
 
-    Of a simulated review everything is known. Of a real one the rating tells the sentiment, and the order that the
-    delivery was late; that it was in time does not tell that the shopper has no quarrel with it.
+    Of a simulated review everything is known. Of a real one the rating determines the sentiment, and the order reveals
+    a late delivery; a timely delivery does not exclude complaints about it.
     """
     import polars as pl
 
@@ -96,11 +84,6 @@ def review_cases(store: Store) -> ReviewCases:
     if store.review_causes is not None:
         table = table.join(store.review_causes.select("review_id", *CAUSE_FIELDS), on="review_id", how="left")
     return ReviewCases(table.sort("review_id").to_dict(as_series=False))
-
-
-def sentiment_of(rating: int) -> str:
-    """Return what a rating of 1 to 5 stars says of the sentiment."""
-    return "positive" if rating >= 4 else "neutral" if rating == 3 else "negative"
 
 
 def _known_of_real(rating: int, *, late: bool) -> dict[str, Any]:

@@ -1,15 +1,15 @@
-"""Generated SQL, run where it can do no harm: on in-memory SQLite copies of a store, read-only and on a budget.
+"""Sandbox for generated SQL: in-memory SQLite copies of a store, read-only and on a budget.
 
-A query is hostile text. What holds it (https://sqlite.org/security.html): an authorizer that lets it read the store's
-tables and call harmless functions and nothing else; SQLite's own limits on lengths, depths and joins; a budget of
-virtual-machine operations, which is the same on every machine, with a stop by the thread's processor time behind it; a
-cap on rows.
+A query is hostile text. It is confined by (https://sqlite.org/security.html): an authorizer that permits reading the
+store's tables and calling harmless functions, and nothing else; SQLite's own limits on lengths, depths and joins; a
+budget of virtual-machine operations, which is the same on every machine, backed by a limit on the thread's processor
+time; a cap on rows.
 
 Memory is bounded by the same two budgets, and so the bound is the same on every machine: a query stores at most a row
 of `MAX_BYTES` every few of its `MAX_OPERATIONS`, which keeps the growth of the process below 256 MB (the tests measure
-it on what asks for most). SQLite's `hard_heap_limit` is not used: it is one for the process, so that a query could
-starve MLflow's or Prefect's SQLite, and it can never be raised again. Nothing goes to a file: sorting and temporary
-tables stay in memory. Nothing depends on the clock, the time zone or chance (`sql_dates`).
+it on the most demanding queries). SQLite's `hard_heap_limit` is not used: it is one for the process, so that a query
+could starve MLflow's or Prefect's SQLite, and it can never be raised again. Nothing goes to a file: sorting and
+temporary tables stay in memory. Nothing depends on the clock, the time zone or chance (`sql_dates`).
 """
 
 import re
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from schemas.store import Store
+from schemas.store.store import Store
 from tasks.commerce.sql_dates import DATE_FUNCTIONS, Argument
 from tasks.commerce.store_copies import OTHER, TIED, cut, refill
 
@@ -42,7 +42,7 @@ KEYS: Final = (
     "customer_state",
     "seller_state",
 )
-"""Columns that queries join on or choose few rows by; each gets an index."""
+"""Columns used in joins and selective conditions; each gets an index."""
 
 MAX_SQL_CHARACTERS: Final = 1_000
 MAX_WITH_TABLES: Final = 3
@@ -50,23 +50,23 @@ MAX_LIST_ITEMS: Final = 40
 """SQLite copies a table of a WITH clause wherever it is used: chains and long lists of them multiply in memory before
 any budget is spent. Counted are tables of WITH clauses, and commas and joins."""
 MAX_ROWS: Final = 300
-"""A result with more rows is refused: no question asks for so many."""
+"""A result with more rows is refused: no question needs so many."""
 MAX_BYTES: Final = 1_000
-"""Of a text, and of a row that SQLite stores while it sorts or groups."""
+"""Limit of a text, and of a row that SQLite stores while it sorts or groups."""
 MAX_OPERATIONS: Final = 250_000
 """Budget of virtual-machine operations; see `OPERATIONS_A_DATE`."""
 OPERATIONS_A_DATE: Final = 20
-"""What a call of a function of dates costs of that budget, as it takes as long as many operations."""
+"""Budget cost of a date function call, which takes as long as many operations."""
 OPERATIONS_BETWEEN_CHECKS: Final = 500
 MAX_SECONDS: Final = 0.5
-"""Processor time of the thread, for all that a completion asks. It is far beyond what the budget of operations lets any
-ordinary query take, right or wrong, so that a reward is the same on a slow machine; it stops what is slow for its
-operations, such as patterns on long texts."""
+"""Processor time of the thread for all queries of a completion. It is far beyond what the budget of operations lets any
+ordinary query take, right or wrong, so that a reward is the same on a slow machine; it stops queries that are slow for
+their operations, such as patterns on long texts."""
 MAX_REFERENCE_SECONDS: Final = 30.0
-"""The same for a reference, whose results are kept: a virtual machine that stands still may count that as processor
-time, and that must not decide what is right."""
+"""The same for a reference, whose results are cached: a paused virtual machine may count the pause as processor time,
+and that must not decide correctness."""
 MAX_REFERENCES: Final = 8_192
-"""Reference queries whose results are kept."""
+"""Reference queries with cached results."""
 
 LIMITS: Final[Mapping[int, int]] = {
     sqlite3.SQLITE_LIMIT_LENGTH: MAX_BYTES,
@@ -83,8 +83,8 @@ LIMITS: Final[Mapping[int, int]] = {
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 
-# The limit on lengths bounds what these return. None reads a file, and none draws by chance. `printf` and `format` are
-# not among them: they write out a width of a thousand million before their length is held against the limit.
+# The limit on lengths bounds the results of these. None reads a file or draws random numbers. `printf` and `format` are
+# excluded: they write out a width of a thousand million before their length is checked against the limit.
 # fmt: off
 FUNCTIONS: Final = frozenset((
     "abs", "avg", "ceil", "ceiling", "coalesce", "count", "cume_dist", "date", "datetime", "dense_rank",
@@ -106,35 +106,36 @@ _FORBIDDEN: Final = re.compile("not authorized|user-defined function raised exce
 
 
 class Refusal(Enum):
-    """Why a query has no result."""
+    """Reason why a query has no result."""
 
     INVALID = "invalid"
     """It is no single query that SQLite can run on the store's tables."""
     FORBIDDEN = "forbidden"
     """It would do more than read the store's tables, or its result would change from run to run."""
     TOO_MUCH = "too much"
-    """It ran over its operations, its time, its memory or its rows."""
+    """It exceeded its operations, its time, its memory or its rows."""
 
 
 @dataclass(frozen=True)
 class Execution:
-    """What came of one query on one copy."""
+    """Result of one query on one copy."""
 
     refusal: Refusal | None
-    """None where the query has a result."""
+    """None if the query has a result."""
     columns: int
     """Columns of the result."""
     rows: tuple[Row, ...]
     reads: frozenset[str]
-    """The `table` and `table.column` names that the query reads, as far as it could be prepared and as SQLite tells:
-    what `USING` joins on is not among them."""
+    """The `table` and `table.column` names that the query reads, as far as it could be prepared and as SQLite reports:
+    columns joined by `USING` are missing."""
 
 
 class Database:
-    """One copy of a store. It belongs to the thread that made it."""
+    """One copy of a store. It belongs to the thread that created it."""
 
     def __init__(self, store: Store) -> None:
-        # A statement from sqlite3's cache is not prepared again, and the authorizer would not see what it reads.
+        # No statement cache: sqlite3 does not prepare a cached statement again, so the authorizer would not see its
+        # reads.
         self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
         for name in TABLES:
             _fill(self._connection, name, getattr(store, name))
@@ -171,7 +172,7 @@ class Database:
 
 @dataclass(frozen=True)
 class Databases:
-    """Differently filled copies of one store: a query that is right by luck on one is wrong on another."""
+    """Copies of one store with different rows: a query that is right by luck on one is wrong on another."""
 
     copies: tuple[Database, ...] = field(repr=False)
     _references: dict[str, tuple[Execution, ...]] = field(default_factory=dict, repr=False, compare=False)
@@ -184,11 +185,11 @@ class Databases:
 
     @property
     def names(self) -> frozenset[str]:
-        """Every table's and column's name."""
+        """Return every table's and column's name."""
         return self.copies[0].names
 
     def run(self, sql: str, deadline: float | None = None) -> tuple[Execution, ...]:
-        """Run a hostile query on every copy, `MAX_SECONDS` for all; what one copy refuses is not tried on the next."""
+        """Run a hostile query on every copy, `MAX_SECONDS` for all; after a refusal the next copy is not tried."""
         deadline = time.thread_time() + MAX_SECONDS if deadline is None else deadline
         executions: list[Execution] = []
         for database in self.copies:
@@ -197,7 +198,7 @@ class Databases:
         return tuple(executions)
 
     def run_reference(self, sql: str) -> tuple[Execution, ...]:
-        """Run a reference query on every copy; what came of it is kept, as it is asked for once a completion."""
+        """Run a reference query on every copy; the result is cached, as every completion needs it."""
         executions = self._references.pop(sql, None) or self.run(sql, time.thread_time() + MAX_REFERENCE_SECONDS)
         self._references[sql] = executions
         if len(self._references) > MAX_REFERENCES:
@@ -206,7 +207,7 @@ class Databases:
 
 
 class _Watch:
-    """Guards one connection: answers SQLite's authorizer and its progress handler."""
+    """Guard of one connection: SQLite's authorizer and progress handler."""
 
     def __init__(self) -> None:
         self.reads: set[str] = set()
@@ -214,19 +215,20 @@ class _Watch:
         self._deadline = 0.0
 
     def start(self, deadline: float) -> None:
-        """Begin to watch a new query, which is to end before a processor time of the thread."""
+        """Start watching a new query, with a deadline in the thread's processor time."""
         self.reads = set()
         self._operations = MAX_OPERATIONS
         self._deadline = deadline
 
     def authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
-        """Let a query read the store's tables and call harmless functions, and nothing else."""
+        """Permit reading the store's tables and calling harmless functions, and nothing else."""
         if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ and first in TABLES:
             self.reads |= {first, f"{first}.{second}"} if second else {first}
             return sqlite3.SQLITE_OK
-        # A table of a WITH clause is told by its name where none of its columns is read; only SQLite's own have these.
+        # A table of a WITH clause is reported by its name if none of its columns is read; only SQLite's own tables have
+        # these names.
         if action == sqlite3.SQLITE_READ and first and not second and not first.lower().startswith("sqlite_"):
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION and second is not None and second.lower() in FUNCTIONS:
@@ -239,7 +241,7 @@ class _Watch:
         return int(self._operations < 0 or time.thread_time() > self._deadline)
 
     def charged(self, function: Callable[..., Argument]) -> Callable[..., Argument]:
-        """Return a function of dates that costs a part of the budget each time it is called."""
+        """Return a date function that charges the budget at each call."""
 
         def call(*arguments: Argument) -> Argument:
             self._operations -= OPERATIONS_A_DATE
@@ -258,8 +260,8 @@ def _is_oversized(sql: str) -> bool:
 
 def _refusal(error: Exception) -> Refusal:
     code = getattr(error, "sqlite_errorcode", None)
-    # A function that the authorizer denies is an ordinary error but for its text. Only the functions of dates are ours,
-    # and they raise only where they would read the clock.
+    # A function denied by the authorizer is an ordinary error except for its text. Only the date functions are ours,
+    # and they raise only if they would read the clock.
     if code == sqlite3.SQLITE_AUTH or _FORBIDDEN.match(str(error)):
         return Refusal.FORBIDDEN
     if isinstance(error, MemoryError) or code in (

@@ -1,4 +1,4 @@
-"""Scores a file of rollouts: rewards on request into another file, and what they and the ground truth come to."""
+"""Scoring of a rollout file: rewards, optionally written to another file, and a summary with ground truth."""
 
 import json
 import os
@@ -17,18 +17,18 @@ from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
 from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.commerce.registry import TASKS, reward_version, score_rollout
+from tasks.commerce.registry import TASKS, joint_version, reward_versions, score_rollout
 from tasks.commerce.sandbox import Databases
 
 
 @dataclass
 class TaskScores:
-    """What the rollouts of one task came to."""
+    """Summary of one task's rollouts."""
 
     rewards: list[float] = field(default_factory=list)
     components: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     rollouts: list[Rollout] = field(default_factory=list)
-    """Kept for the ground truth, where it is asked for."""
+    """Kept for the ground truth, if requested."""
 
 
 def score_file(
@@ -44,15 +44,15 @@ def score_file(
 
     Args:
         rollouts: JSON Lines of rollouts.
-        spec: Which reward.
+        spec: The reward specification.
         store: Folder of the store that sql_qa's questions are about.
-        output: Where the scored rollouts go, in the order of the file, in place of what is there; None to write none.
-        progress: Told of each rollout.
+        output: Destination of the scored rollouts, in file order, replacing an existing file; None to write none.
+        progress: Called for each rollout.
         metrics: Measure the ground truth too; this holds the file's rollouts in memory.
 
     Returns:
-        `rollouts`, `spec`, `reward_version`, and by task its number of rollouts, mean reward and mean components, and
-        its metrics where asked for.
+        `rollouts`, `spec`, `reward_version` of all tasks together, `reward_versions` by task, and by task its number of
+        rollouts, mean reward and mean components, and its metrics if requested.
 
     Raises:
         InputError: The file or the store cannot be read, the output cannot be written, a line is no rollout, sql_qa
@@ -73,13 +73,14 @@ def score_file(
     return {
         "rollouts": total,
         "spec": spec,
-        "reward_version": reward_version(),
+        "reward_version": joint_version(),
+        "reward_versions": reward_versions(by_task),
         "tasks": {task: _summary(task, by_task[task], databases, metrics=metrics) for task in _present(by_task)},
     }
 
 
 def _check(rollouts: Path, spec: SpecName, store: Path | None, *, metrics: bool) -> int:
-    """Read the whole file once, so that a fault at its end is told before any work is done; return its lines."""
+    """Read the whole file once, so that a fault at its end is reported before any work; return the number of lines."""
     total, executed = 0, 0
     for rollout in stream_json_lines(rollouts, Rollout, "rollouts"):
         total += 1
@@ -95,14 +96,14 @@ def _check(rollouts: Path, spec: SpecName, store: Path | None, *, metrics: bool)
 def _open(store: Path | None) -> Databases | None:
     if store is None:
         return None
-    from schemas.store_files import read_store
+    from schemas.store.files import read_store
 
     return Databases.from_store(read_store(store))
 
 
 @contextmanager
 def _replacing(output: Path | None, rollouts: Path) -> Iterator[IO[bytes] | None]:
-    """Open a file for writing that takes its place once all of it is written; a block that fails leaves nothing."""
+    """Open a file for writing that replaces the output once complete; a block that fails leaves nothing."""
     if output is None:
         yield None
         return
@@ -135,7 +136,7 @@ def _as_line(scored: ScoredRollout) -> bytes:
     try:
         return orjson.dumps(document) + b"\n"
     except TypeError:
-        # A key that is kept may hold an integer beyond 64 bits.
+        # Other keys of a rollout may hold an integer beyond 64 bits.
         return json.dumps(document, ensure_ascii=False).encode() + b"\n"
 
 

@@ -2,35 +2,31 @@
 
 `grounded`, components in [0, 1]:
 
-- `json`: the form, as in extraction: 1 for the object alone, less with chatter, less again where it was repaired.
-  Counts in full only as far as `types` are right, and a quarter at least. Gamed by a valid object without sense.
-- `types`: fields that pass their check, over the two that are asked for and any that are not. Gamed by one fixed
-  object for every review.
-- `polarity`: 1 for the reference's, 0.2 where only one of the two is neutral, 0 for the opposite. Gamed by the
-  likeliest polarity.
+- `json`: the form, as in extraction: 1 for the object alone, less with chatter, less again if it was repaired. Counts
+  in full only as far as `types` are right, and a quarter at least. Gamed by a valid object without meaning.
+- `types`: fields that pass their check, over the two requested ones and any extra ones. Gamed by one fixed object for
+  every review.
+- `polarity`: 1 for the reference's, 0.2 if only one of the two is neutral, 0 for the opposite. Gamed by the likeliest
+  polarity.
 - `score`: 1 for the reference's, 0.6 for one star off, 0.2 for two. Gamed by the middle of the scale.
 
-Where polarity and score contradict each other, as praise with one star does, both keep a quarter of what they would
-earn, unless the reference says the same: who names both ends knows neither. One fixed object earns 0.69 a review on a
-simulated store of 20,000 orders (ceiling 0.75), as six in ten reviews are positive.
+If polarity and score contradict each other, such as praise with one star, both keep a quarter of their value, unless
+the reference says the same: naming both ends is knowing neither. One fixed object earns 0.69 a review on a simulated
+store of 20,000 orders (ceiling 0.75), as six in ten reviews are positive.
 
-Source: DESIGN, the commerce tasks (the answer is scored); source portfolio, sentiment analysis.
+Source: source portfolio, sentiment analysis.
 
-`v4.2`: the final report has no reward of sentiment; this is its reward of extraction by analogy (`json` a dict that can
-be read, `schema` fields present of two, `types` checks passed of two). It knows no right answer, nor the rating, which
-is the question here. Gamed by one fixed object, which earns everything.
+`v4.2`: the V4.2 report has no reward of sentiment; this is its reward of extraction by analogy (`json` a readable
+dict, `schema` fields present of two, `types` checks passed of two). It knows no right answer, nor the rating, which is
+the question here. Gamed by one fixed object, which earns everything.
 """
 
 import json
-import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from schemas.documents import Rollout
-from schemas.store import Store
 from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
-from tasks.commerce.example import Example
 from tasks.commerce.json_fields import (
     REPORT_WEIGHTS,
     SENTIMENTS,
@@ -38,41 +34,32 @@ from tasks.commerce.json_fields import (
     is_stars,
     report_components,
     sentiment_contradicts,
+    sentiment_of,
 )
 from tasks.commerce.parser import parse_object
-from tasks.commerce.prompt_rounds import distinct_prompts
-from tasks.commerce.review_cases import ReviewCase, review_cases, sentiment_of
-from tasks.commerce.sandbox import Databases
 from tasks.commerce.text_form import ramp
 from tasks.commerce.wordings import read_wording
 
+if TYPE_CHECKING:
+    from schemas.documents import Rollout
+    from tasks.commerce.sandbox import Databases
+
+DATA_FILES: Final = ("data/wordings/sentiment.toml",)
 WORDING: Final = read_wording("sentiment")
 WEIGHTS: Final = {"json": 0.15, "types": 0.10, "polarity": 0.45, "score": 0.30}
 CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {"polarity": is_sentiment, "score": is_stars}
 CONTRADICTED: Final = 0.25
 
 
-def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
-    """Yield examples from the store's reviews, in random order; the rating is the question, so it is not told."""
-    cases = review_cases(store)
-    for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):
-        reference = {"polarity": case.known["sentiment"], "score": case.known["sentiment_score"]}
-        yield Example("sentiment", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id)
-
-
-def _prompt(case: ReviewCase, instruction: str) -> str:
-    return f"{instruction}\nAvaliação: {case.text}"
-
-
 def answer(reference: Reference) -> str:
-    """Return polarity and score as compact JSON; one that is not known follows from the other."""
+    """Return polarity and score as compact JSON; an unknown one follows from the other."""
     by_polarity = {"negative": 1, "neutral": 3, "positive": 5}
     stars = reference.get("score") or by_polarity.get(reference.get("polarity") or "", 3)
     polarity = reference.get("polarity") or sentiment_of(stars)
     return json.dumps({"polarity": polarity, "score": stars}, separators=(",", ":"))
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
     """Score the form of the object, the polarity and the stars."""
     parsed = parse_object(completion)
     fields = parsed.value or {}
@@ -103,16 +90,16 @@ def _stars_agreement(found: int | None, wanted: int) -> float:
     return 0.0 if found is None else ramp(abs(found - wanted), 2.5, 0)
 
 
-def v42_score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+def v42_score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
     """Score a dict, its two fields and their types."""
     parsed = parse_object(completion)
     return Score(report_components(parsed.trust, parsed.value or {}, tuple(CHECKS), CHECKS), parsed.value)
 
 
-def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
+def metric(rollouts: "Sequence[Rollout]", databases: "Databases | None") -> dict[str, float]:  # noqa: ARG001 - every task's signature
     """Return accuracy and macro-F1 of the polarity.
 
-    The macro-F1 is the mean over the polarities that occur in a reference or in an answer, as scikit-learn's is; an
+    The macro-F1 is the mean over the polarities that occur in a reference or in an answer, like scikit-learn's; an
     answer without a readable polarity is wrong, and no class of its own.
     """
     pairs: list[tuple[str, str | None]] = []
@@ -135,7 +122,6 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
 TASK: Final = CommerceTask(
     "sentiment",
     WORDING.system,
-    examples,
     answer,
     {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(REPORT_WEIGHTS, v42_score)},
     metric,

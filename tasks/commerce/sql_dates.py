@@ -1,7 +1,7 @@
-"""SQLite's functions of dates without the clock: equal arguments give equal results on every day and every machine.
+"""SQLite's date functions without the clock: equal arguments give equal results on every day and machine.
 
-They take the place of SQLite's own in the sandbox, ask those, and remember; what reads the clock or the time zone is
-refused, however its arguments came about.
+In the sandbox they replace SQLite's own, call those, and cache the results; any use of the clock or the time zone is
+refused, however its arguments arose.
 """
 
 import sqlite3
@@ -12,9 +12,9 @@ from typing import Final
 Argument = str | bytes | int | float | None
 
 ARGUMENTS: Final = {"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2}
-"""The functions, and the fewest arguments with which each tells another time than now."""
+"""The functions, and the fewest arguments with which each does not mean now."""
 UNREPEATABLE: Final = frozenset(("now", "localtime", "utc", "subsec", "subsecond"))
-"""What reads the clock, the time zone, or (in newer versions of SQLite) stands for `now` as the only argument."""
+"""Arguments that read the clock, the time zone, or (in newer versions of SQLite) mean `now` as the only argument."""
 MAX_REMEMBERED: Final = 32_768
 
 
@@ -31,7 +31,7 @@ def _function(name: str, fewest: int) -> Callable[..., Argument]:
 
 
 def _is_unrepeatable(argument: Argument) -> bool:
-    # SQLite reads text up to its first null character, and takes bytes for text.
+    # SQLite reads text up to its first null character, and treats bytes as text.
     if isinstance(argument, bytes):
         return True
     return isinstance(argument, str) and argument.partition("\0")[0].strip().lower() in UNREPEATABLE

@@ -1,7 +1,7 @@
 """Business questions about a store, in families: each with its texts, its reference query and its parameters.
 
-The families are data: `data/questions` has one file a level, from easy to hard. A family's questions are numbered, one
-number for each text and each combination of values, so that they can be drawn without repeating one.
+The families are data: `data/questions` has one file per level, from easy to hard. A family's questions are numbered,
+one number for each text and each combination of values, so that they can be drawn without repetition.
 """
 
 import math
@@ -13,9 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from schemas.store import Store
+from schemas.store.store import Store
 from tasks.commerce.months import MONTHS
 
+DATA_FILES: Final = ("data/questions",)
 FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "questions"
 Level = Literal["filters", "joins", "aggregation", "dates", "windows"]
 LEVELS: Final[tuple[Level, ...]] = ("filters", "joins", "aggregation", "dates", "windows")
@@ -32,14 +33,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Value:
-    """A parameter's value, as the question says it and as the query has it."""
+    """Value of a parameter, in the question's form and the query's."""
 
     text: str
     sql: str
 
 
 Values = Mapping[str, Sequence[Value]]
-"""The values that a store has, by kind."""
+"""A store's values, by kind."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +50,16 @@ class Family:
     name: str
     level: Level
     turns: int
-    """How often the family comes up in a round."""
+    """Occurrences of the family in a round."""
     texts: tuple[str, ...]
-    """Ways to ask; each names every parameter in braces."""
+    """Wordings of the question; each names every parameter in braces."""
     sql: str
     """The reference query, with the same parameters."""
     parameters: Mapping[str, str | tuple[Value, ...]]
-    """For each parameter a kind of value that stores have, or the values themselves."""
+    """For each parameter a kind of store values, or the values themselves."""
 
     def combinations(self, values: Values) -> int:
-        """Return how many combinations of parameters a store has."""
+        """Return the number of parameter combinations in a store."""
         return math.prod(len(choices) for choices in self._choices(values))
 
     def question(self, values: Values, text: int, combination: int) -> Question:
@@ -103,7 +104,7 @@ def values_of(store: Store) -> Values:
 
 
 def shuffled(count: int, generator: random.Random) -> Iterator[int]:
-    """Yield the numbers below `count` in a drawn order, each once, however many they are."""
+    """Yield the numbers below `count` in random order, each once, in constant memory."""
     if count < 1:
         return
     step = next(step for step in iter(lambda: generator.randrange(1, count + 1), 0) if math.gcd(step, count) == 1)

@@ -1,4 +1,4 @@
-"""How near one query's result is to another's."""
+"""Agreement of two query results."""
 
 import math
 import re
@@ -10,30 +10,37 @@ from typing import Final
 
 from tasks.commerce.sandbox import Cell, Execution, Row
 
+COPIES_WITH_AN_ANSWER: Final = 2
+"""Copies on which a question must have an answer, each a different one; the small copy may have none."""
 TOLERANCE: Final = 0.0051
-"""Half a cent: a value that was not rounded is the rounded one."""
+"""Half a cent: an unrounded value equals the rounded one."""
 MAX_PAIRED: Final = 100
-"""Rows that are compared one with another once the equal ones are gone."""
+"""Rows compared pairwise after the equal ones are removed."""
 MAX_PERMUTED: Final = 4
 """Columns of which every order is tried."""
 WRONG_ORDER: Final = 0.8
-"""What the right rows in the wrong order are worth."""
+"""Grade of the right rows in the wrong order."""
 WRONG_COLUMN_ORDER: Final = 0.9
-"""What the right columns in the wrong order are worth."""
+"""Grade of the right columns in the wrong order."""
 MOST_DIGITS: Final = 4
-"""Of a text that is read as a number: months, weekdays, hours and years have no more."""
+"""Digits of a text that is read as a number: months, weekdays, hours and years have no more."""
 _DIGITS: Final = re.compile(r"[0-9]+")
 ROWS: Final = 0.4
 CELLS: Final = 0.2
-"""What a wrong result earns at most for its rows and for its cells."""
+"""Most that a wrong result earns for its rows and for its cells."""
+
+
+def has_answer(rows: Sequence[Row]) -> bool:
+    """Return whether a result is more than nulls and zeros: if nothing is found, a sum is null and a count is 0."""
+    return any(cell for row in rows for cell in row)
 
 
 def agreement(found: Execution, wanted: Execution, *, ordered: bool) -> float:
     """Grade a result against the reference's, in [0, 1].
 
     Args:
-        found: What came of the completion's query.
-        wanted: What came of the reference query.
+        found: Result of the completion's query.
+        wanted: Result of the reference query.
         ordered: Whether the order of the rows counts.
     """
     if found.refusal is not None:
@@ -88,7 +95,7 @@ def rows_f1(found: Sequence[Row], wanted: Sequence[Row]) -> float:
 
 
 def _with_numbers(execution: Execution) -> Execution:
-    """Read texts of digits as numbers: month "07" of strftime is the 7 of its CAST."""
+    """Convert texts of digits to numbers: month "07" of strftime equals the 7 of its CAST."""
     return replace(execution, rows=tuple(tuple(map(_number, row)) for row in execution.rows))
 
 

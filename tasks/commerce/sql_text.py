@@ -1,4 +1,4 @@
-"""A query as text: found in a completion, and told by the names and values that it writes out."""
+"""Query text: extraction from a completion, and the names and values that it contains."""
 
 import re
 from collections.abc import Set as AbstractSet
@@ -8,13 +8,13 @@ from typing import Final
 from tasks.commerce.sandbox import MAX_SQL_CHARACTERS
 
 FENCED: Final = 0.9
-"""The form of a query that is alone in a code fence."""
+"""Form grade of a query that is alone in a code fence."""
 SURROUNDED: Final = 0.5
-"""The most that the form of a query among other text is worth."""
+"""Highest form grade of a query among other text."""
 MAX_CHARACTERS: Final = 20_000
-"""A completion is searched for its query this far."""
+"""Characters of a completion that are searched for its query."""
 MAX_PROSE_LINES: Final = 6
-"""Lines after a query that may be where the prose begins."""
+"""Lines after a query that are tried as the start of the prose."""
 
 _START: Final = re.compile(r"\b(?:SELECT|WITH)\b", re.IGNORECASE)
 _WRITE: Final = re.compile(
@@ -40,7 +40,7 @@ _ORDER: Final = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
 
 
 def candidates(completion: str) -> list[str]:
-    """Return what may be the query of a completion, the likeliest first; the first that runs is it.
+    """Return the candidate queries of a completion, the likeliest first; the first that runs is used.
 
     A query begins with SELECT or WITH, in a code fence or anywhere, and ends with a semicolon, the fence, a blank line
     or the first line of prose. A completion that begins with another statement has none.
@@ -67,7 +67,7 @@ def candidates(completion: str) -> list[str]:
 
 
 def form(sql: str, completion: str) -> float:
-    """Grade, in [0, 1], how far a completion is the query and nothing else."""
+    """Grade, in [0, 1], the share of a completion that is the query."""
     text = completion.strip()
     bare = text.removesuffix(";").rstrip()
     if not sql or not bare:
@@ -86,14 +86,14 @@ def names(sql: str, known: AbstractSet[str]) -> set[str]:
 
 
 def values(sql: str) -> set[str]:
-    """Return the texts and numbers that a query compares with; formats of dates are none."""
+    """Return the texts and numbers that a query compares with; date formats are excluded."""
     texts = {text.strip("%").lower() for text in _TEXT_VALUE.findall(sql) if not _FORMAT.fullmatch(text)}
     return texts | set(_NUMBER_VALUE.findall(sql))
 
 
 @lru_cache(maxsize=8_192)
 def is_ordered(sql: str) -> bool:
-    """Tell whether a query's own rows have an order, not only those of a query or window inside."""
+    """Return whether a query's own rows are ordered, not only those of an inner query or window."""
     outside, inside = _INSIDE.subn("", sql)
     while inside:
         outside, inside = _INSIDE.subn("", outside)

@@ -1,8 +1,8 @@
-"""The stores that generated SQL is judged on: a part of the given one, and that part filled in other ways.
+"""Store copies on which generated SQL is judged: a part of the given store, and that part with other values.
 
-A query that leaves out a filter or a join can be right by luck on one store; it is wrong on a store whose values
-follow no habit of the first. What is wrong only at a limit, with a repeated row or in a tie is right on most stores;
-the other copies have many of these.
+A query that omits a filter or a join can be right by luck on one store; it is wrong on a store whose values follow no
+pattern of the first. Errors that show only at a limit, with a repeated row or in a tie are rare on most stores; the
+other copies have many such cases.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from schemas.store import Store
+from schemas.store.store import Store
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -25,44 +25,44 @@ query takes a fifth of a millisecond, and most combinations of a category and a 
 
 @dataclass(frozen=True)
 class Filling:
-    """How a copy differs from the store that it is made of."""
+    """Differences of a copy from the store that it is made from."""
 
     seed: int
     orders: float
     """Share of the orders."""
     at_limits: float
-    """Share of the prices, freights and payments that are one of the round sums that questions ask about."""
+    """Share of the prices, freights and payments set to a round sum that questions use."""
     step: int
-    """Every how manieth of these sums comes up: sums of few values tie."""
+    """Stride through these sums: few distinct values make ties."""
 
 
 OTHER: Final = Filling(20_180_901, orders=0.7, at_limits=0.6, step=1)
-"""As many rows as the first copy, nearly, so that most questions have an answer on it."""
+"""Nearly as many rows as the first copy, so that most questions have an answer on it."""
 TIED: Final = Filling(20_180_902, orders=0.2, at_limits=1.0, step=4)
-"""Few rows of few values, and so full of ties."""
+"""Few rows of few values, and so many ties."""
 LIMITS: Final[dict[str, tuple[int, ...]]] = {
     "price": (20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 180, 200, 250, 300, 400, 500),
     "freight_value": (5, 8, 10, 12, 15, 16, 18, 20, 22, 25, 28, 30, 35, 40, 50),
     "payment_value": (20, 30, 40, 50, 60, 70, 80, 100, 120, 150, 180, 200, 250, 300, 400, 500, 600),
 }
-"""The sums that the question bank asks about, by column."""
+"""The sums that the question bank uses, by column."""
 LIMIT_DAYS: Final = (5, 7, 8, 10, 12, 14, 15, 18, 20, 25, 30)
-"""The delivery times that the question bank asks about."""
+"""The delivery times that the question bank uses, in days."""
 REPEATED: Final = 0.5
-"""Share of the items, payments and reviews that have a second row in the same order."""
+"""Share of the items, payments and reviews with a second row in the same order."""
 RETURNING: Final = 0.4
-"""Share of the orders that shoppers who have ordered before make."""
+"""Share of the orders made by returning shoppers."""
 ON_LIMIT_DAY: Final = 0.3
-"""Share of the deliveries that come on the estimated day, and of those that take just as long as questions ask."""
+"""Share of the deliveries on the estimated day, and of those with a delivery time of the question bank."""
 ITEMS_A_SELLER: Final = 4
-"""Fewest sellers: one for so many items, so that they tie."""
+"""Items per seller, at the fewest sellers, so that sellers tie."""
 
 
 def cut(store: Store) -> Store:
-    """Return the part of a store that queries are judged on: at most `MAX_ORDERS` orders and what belongs to them.
+    """Return the part of a store that queries are judged on: at most `MAX_ORDERS` orders with their related rows.
 
-    Whole shoppers are kept, by the hash of their identifier, so that who buys again still does; the last one kept may
-    lose orders. The same store gives the same part, and the part of a part is the part.
+    Whole shoppers are kept, by the hash of their identifier, so that returning ones still return; the last one kept may
+    lose orders. The same store gives the same part, and cutting a part again returns the part.
     """
     import polars as pl
 
@@ -88,9 +88,9 @@ def cut(store: Store) -> Store:
 def refill(store: Store, filling: Filling) -> Store:
     """Return a store with part of the orders, and with other values in its rows.
 
-    What a query may rely on stays true: what was delivered has a date, no earlier than the purchase; a shopper lives in
-    one state; every order has a customer, and every customer, product and seller an order. The same store gives the
-    same copy, so that a score does not depend on when it is made.
+    Valid assumptions of queries stay true: a delivered order has a date, no earlier than the purchase; a shopper lives
+    in one state; every order has a customer, and every customer, product and seller an order. The same store gives the
+    same copy, so that a score does not depend on the time.
     """
     import polars as pl
 
@@ -135,7 +135,7 @@ def _of_orders(frame: "DataFrame", order_ids: list[str]) -> "DataFrame":
 
 
 def _donors(values: Sequence[Any], count: int, generator: random.Random) -> list[int]:
-    """Draw rows by their places, half of them so that every value comes equally often: rare ones have rows too."""
+    """Draw row indices, half of them so that every value is equally frequent: rare ones have rows too."""
     places: defaultdict[Any, list[int]] = defaultdict(list)
     for place, value in enumerate(values):
         places[value].append(place)
@@ -147,7 +147,7 @@ def _donors(values: Sequence[Any], count: int, generator: random.Random) -> list
 
 
 def _refilled(frame: "DataFrame", column: str, keys: tuple[str, ...], generator: random.Random) -> "DataFrame":
-    """Give each row the values of another one, together, so that they go on fitting each other; the keys stay."""
+    """Give each row the values of another one as a unit, so that they remain consistent; the keys stay."""
     if frame.is_empty():
         return frame
     values = frame[_donors(frame[column].to_list(), frame.height, generator)]
@@ -155,7 +155,7 @@ def _refilled(frame: "DataFrame", column: str, keys: tuple[str, ...], generator:
 
 
 def _delivered_otherwise(orders: "DataFrame", given: "DataFrame", generator: random.Random) -> "DataFrame":
-    """Give each order the status of another, and its dates by the time from the purchase to them."""
+    """Give each order the status of another, and its dates by their distance from the purchase."""
     import polars as pl
 
     delivered = pl.col("order_delivered_customer_date").is_not_null()
@@ -191,7 +191,7 @@ def _moved(donor: dict[str, Any], bought: datetime, generator: random.Random) ->
 
 
 def _living_elsewhere(customers: "DataFrame", generator: random.Random) -> "DataFrame":
-    """Make some shoppers others, who order again, and give each of them one other place."""
+    """Replace some shoppers by others, who return, and give each of them one other place."""
     import polars as pl
 
     everyone = customers["customer_unique_id"].to_list()
@@ -223,7 +223,7 @@ def _repeated(frame: "DataFrame", generator: random.Random) -> "DataFrame":
 
 
 def _numbered(frame: "DataFrame", key: str) -> "DataFrame":
-    """Number an order's rows anew, so that the repeated ones have keys of their own."""
+    """Renumber an order's rows, so that the repeated ones have keys of their own."""
     import polars as pl
 
     number = pl.int_range(1, pl.len() + 1).over("order_id").cast(pl.Int64)
@@ -233,7 +233,7 @@ def _numbered(frame: "DataFrame", key: str) -> "DataFrame":
 
 
 def _at_limits(frame: "DataFrame", column: str, filling: Filling, generator: random.Random) -> "DataFrame":
-    """Give a column's values to other rows, and put a share of them, each as often as the next, at the limits."""
+    """Resample a column's values, and set a share of them to the limits, each equally often."""
     import polars as pl
 
     at_limits = round(filling.at_limits * frame.height)

@@ -1,7 +1,7 @@
 """Small tables of true numbers about a store: the material of insights.
 
-The store is summed once by group and month. A table is then the difference of two running sums a cell, so that a
-hundred thousand tables cost no query.
+The store is summed once by group and month. Each cell of a table is then the difference of two running sums, so that a
+hundred thousand tables need no query.
 """
 
 import random
@@ -11,7 +11,7 @@ from datetime import date
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-from schemas.store import Store
+from schemas.store.store import Store
 from tasks.commerce.categories import readable_category
 from tasks.commerce.months import MONTHS
 from tasks.commerce.portuguese_numbers import decimal, percent, reais
@@ -30,27 +30,28 @@ PAYMENTS: Final = {
 ROWS: Final = (3, 4)
 COLUMNS: Final = 3
 MIN_ORDERS: Final = 5
-"""A row about fewer orders tells nothing of the store."""
+"""A row about fewer orders is not informative."""
 WINDOW_MONTHS: Final = (2, 3, 4, 5, 6, 9, 12)
 DRAWS: Final = 50
-"""Draws in a row that may come to nothing before the store counts as too small for a table."""
+"""Consecutive failed draws after which the store counts as too small for a table."""
 
 Sums = tuple[int, ...]
-"""Of a group in a time: orders, items, cents of price and of freight, late and delivered items, stars, rated items."""
+"""Sums of a group in a period: orders, items, cents of price and of freight, late and delivered items, stars, rated
+items."""
 
 
 @dataclass(frozen=True)
 class FactTable:
-    """A small table as text, and each of its cells as a fact that can stand alone."""
+    """A small table as text, and each of its cells as a self-contained fact."""
 
     text: str
     facts: tuple[str, ...]
-    """Each is `row: statement`; the most telling first: of each column the highest, or the lowest rating."""
+    """Each is `row: statement`, the most informative first: of each column the highest, or the lowest rating."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A column of numbers."""
+    """Column of numbers."""
 
     title: str
     value: Callable[[Sums], float]
@@ -58,7 +59,7 @@ class Measure:
     state: str
     """The fact, with `{}` for the number."""
     worst_first: bool = False
-    """Whether the lowest value is the most telling."""
+    """Whether the lowest value is the most informative."""
 
 
 MEASURES: Final = (
@@ -73,7 +74,7 @@ MEASURES: Final = (
 
 @dataclass(frozen=True)
 class Dimension:
-    """One way to group the store's sales."""
+    """Grouping of the store's sales."""
 
     title: str
     running: Mapping[str, tuple[Sums, ...]]
@@ -82,7 +83,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Ledger:
-    """A store's sales, summed up."""
+    """Running sums of a store's sales."""
 
     months: Sequence[date]
     """The first day of each month with sales, in order."""
@@ -92,7 +93,7 @@ class Ledger:
 
 
 def fact_tables(store: Store, generator: random.Random) -> Iterator[FactTable]:
-    """Yield tables on random groups, columns and spans of months, without end; none where the store is too small."""
+    """Yield tables on random groups, columns and spans of months, without end; none if the store is too small."""
     ledger = _sum_up(store)
     misses = 0
     while ledger.months and misses < DRAWS:
@@ -120,13 +121,13 @@ def _draw(ledger: Ledger, generator: random.Random) -> FactTable | None:
 
 
 def _of_groups(dimension: Dimension, start: int, length: int) -> dict[str, Sums]:
-    """Return the sums of each group that has enough sales in a span of months."""
+    """Return the sums of each group with enough sales in a span of months."""
     spans = {name: _difference(running, start, start + length) for name, running in dimension.running.items()}
     return {name: sums for name, sums in spans.items() if _enough(sums)}
 
 
 def _of_months(ledger: Ledger, start: int, length: int) -> dict[str, Sums]:
-    """Return the sums of each month of a span that has enough sales."""
+    """Return the sums of each month of a span with enough sales."""
     spans = {
         f"{MONTHS[ledger.months[month].month - 1]}/{ledger.months[month].year}": _difference(
             ledger.total, month, month + 1
@@ -146,7 +147,7 @@ def _enough(sums: Sums) -> bool:
 
 
 def _tell_apart(names: Sequence[str]) -> bool:
-    """Tell whether each row's name has a word of its own, so that nobody mistakes one for another."""
+    """Return whether each row's name has a word of its own, so that rows cannot be confused."""
     own = [set(content_words(name)) for name in names]
     return all(one - set().union(*(other for other in own if other is not one)) for one in own)
 
@@ -182,7 +183,7 @@ def _sum_up(store: Store) -> Ledger:
         Dimension("Pagamento", _running(sales, "payment_type", months, PAYMENTS.get)),
         Dimension("Dia da compra", _running(sales, "weekday", months, lambda day: WEEKDAYS[day - 1])),
     )
-    # Each order is of one state, so that not even orders count twice in the sum over the states.
+    # Each order has one state, so not even orders count twice in the sum over the states.
     total = tuple(_sum(parts) for parts in zip(*states.values(), strict=True))
     return Ledger(months, total, dimensions)
 
@@ -192,7 +193,7 @@ def _sum(parts: Iterable[Sums]) -> Sums:
 
 
 def _state(code: str) -> str:
-    # In small letters SE is the word "se", and no reader of a text could tell the one from the other.
+    # In lower case SE is the word "se", and a reader of the text could not distinguish them.
     return "Sergipe" if code == "SE" else code
 
 
@@ -227,13 +228,13 @@ def _running(
 
 
 def _sales(store: Store) -> "DataFrame":
-    """Return one row an item: what `Sums` are made of, and what they are grouped by."""
+    """Return one row per item, with the values and groups of `Sums`."""
     import polars as pl
 
     delivered, promised = pl.col("order_delivered_customer_date"), pl.col("order_estimated_delivery_date")
     bought = pl.col("order_purchase_timestamp")
     ratings = store.reviews.group_by("order_id").agg(stars=pl.sum("review_score"), rated=pl.len())
-    # An order that was paid in several ways counts as paid in the one that paid most.
+    # An order paid in several ways counts under the one that paid most.
     payments = store.payments.sort("order_id", "payment_value", "payment_type").group_by("order_id").last()
     return (
         store.items.join(store.orders, on="order_id")

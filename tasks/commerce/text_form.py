@@ -1,7 +1,7 @@
-"""What makes an answer in prose an answer at all: it is Portuguese, its own, and no refusal.
+"""Prose checks common to answers: Portuguese, original, and no refusal.
 
-Rewards read thousands of texts a second: a text is folded once and cut into words once, what belongs to a prompt or a
-reference is kept, and a word list is asked by its first words before any pattern is run.
+Rewards read thousands of texts a second: a text is folded and split into words once, data of a prompt or a reference is
+cached, and a word list is checked by its first words before any pattern is run.
 """
 
 import re
@@ -14,12 +14,18 @@ from typing import Final
 
 from tasks.commerce.lexicons import read_lexicon
 
+DATA_FILES: Final = (
+    "data/lexicons/chatter.txt",
+    "data/lexicons/english_words.txt",
+    "data/lexicons/function_words.txt",
+    "data/lexicons/refusals.txt",
+)
 MAX_CHARACTERS: Final = 4_000
-"""Prose is read this far; the longest right answer has a tenth of it."""
+"""Characters of prose that are read; the longest right answer has a tenth of it."""
 RUN: Final = 5
-"""Words in a row that two texts share by copying rather than by chance."""
+"""Consecutive words that two texts share by copying rather than by chance."""
 KEPT_PROMPTS: Final = 4_096
-"""Prompts and references of which what was read is kept, as each has many answers."""
+"""Number of cached prompts and references, as each has many answers."""
 
 _ANY_WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+")
 _ASCII_WORD: Final = re.compile(r"r\$|[a-z]+|\d+(?:[.,]\d+)*|%")
@@ -35,11 +41,11 @@ def _without_accent(code: int) -> int:
 
 
 _FOLDED_LATIN: Final = bytes(_without_accent(code) for code in range(256))
-"""What each character of Latin-1, which has all of Portuguese, is folded into."""
+"""The folded form of each Latin-1 character, which covers all of Portuguese."""
 
 
 def fold(text: str) -> str:
-    """Return the text in small letters without accents; signs and emoji outside Latin-1 become spaces."""
+    """Return the text in lower case without accents; signs and emoji outside Latin-1 become spaces."""
     if text.isascii():
         return text.lower()
     try:
@@ -58,16 +64,16 @@ def words(text: str) -> list[str]:
 
 
 def folded_words(folded: str) -> list[str]:
-    """Return the `words` of a text that is folded."""
+    """Return the `words` of a folded text."""
     return (_ASCII_WORD if folded.isascii() else _ANY_WORD).findall(folded)
 
 
 class Phrases:
-    """The phrases of a word list, found in folded text as whole words.
+    """Phrases of a word list, matched in folded text as whole words.
 
     Args:
         lexicon: The word list.
-        where: A pattern of what comes before a phrase.
+        where: Pattern required before a phrase.
     """
 
     def __init__(self, lexicon: str, where: str = r"(?<![a-z])") -> None:
@@ -80,8 +86,8 @@ class Phrases:
         self._first_words = frozenset(self._by_first_word)
 
     def are_in(self, folded: str, words_there: AbstractSet[str]) -> bool:
-        """Tell whether any phrase is in a folded text of these words."""
-        # Few texts hold even the first word of a phrase, and a set tells that sooner than a pattern.
+        """Return whether any phrase occurs in a folded text of these words."""
+        # Few texts contain even the first word of a phrase, and a set lookup is faster than a pattern.
         return any(
             phrase in folded and pattern.search(folded)
             for first in self._first_words & words_there
@@ -91,16 +97,16 @@ class Phrases:
 
 _SENTENCE_START: Final = r"(?:^|[\n.!?:])[\s*\"'#>]*"
 APOLOGIES: Final = Phrases("refusals", r"^\W*(?:[a-z]+[,!.] )?")
-"""How a refusal begins, and how a text may that says something all the same."""
+"""Beginnings of a refusal, which texts with content may share."""
 CHATTER: Final = Phrases("chatter", _SENTENCE_START)
 REFUSAL_REACH: Final = 200
-"""Characters from a text's beginning in which it would decline the task."""
+"""Characters at a text's beginning that are searched for a refusal."""
 _DECLINES: Final = re.compile(
     r"(?<![a-z])(?:nao (?:posso|consigo|vou|devo|poderei|poderia|e possivel|tenho como|sei como|estou autorizad[oa] a)"
     r"|recuso a|impossivel) (?:[a-z]+ ){0,2}"
     r"(?:ajud|cri|escrev|faz|ger|analis|respond|fornec|atend|redig|produz|avali|acess|prev|continu|cumpr|realiz|complet)"
 )
-"""A refusal whatever else is said: that the task itself cannot be done."""
+"""Refusals in any context: they state that the task itself cannot be done."""
 _DECLINING_WORDS: Final = frozenset(("nao", "recuso", "impossivel"))
 
 FUNCTION_WORDS: Final = frozenset(fold(word) for word in read_lexicon("function_words"))
@@ -119,25 +125,25 @@ _CLASHES: Final = frozenset(
     pair
     for before in _PREPOSITIONS | {"o", "os"}
     for pair in ((before, after) for after in _PREPOSITIONS | {"por"})
-    # `Os de São Paulo`, `o com a maior nota`, `dê para`: these are said.
+    # `Os de São Paulo`, `o com a maior nota`, `dê para`: these occur.
     if pair[0] not in ("o", "os", "de") or pair[1] in ("para", "pra", "ao", "pelo", "pela", "por")
 )
 """Prepositions and articles that no sentence has side by side."""
 
 
 def content_words(text: str) -> list[str]:
-    """Return the words that carry a text's meaning, each once, in order."""
+    """Return the words with meaning, each once, in order."""
     return list(dict.fromkeys(word for word in words(text) if word not in FUNCTION_WORDS))
 
 
 def labels(text: str) -> list[str]:
-    """Return the content words that are no numbers: what a number belongs to, and its sign."""
+    """Return the content words that are no numbers: the words that a number belongs to, and its sign."""
     return [word for word in content_words(text) if not word[0].isdigit()]
 
 
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
-    """Return what the forms of a folded word share: `brinquedo` and `brinquedos`, `criativos` and `criativas`."""
+    """Return the common stem of a folded word's forms: `brinquedo` and `brinquedos`, `criativos` and `criativas`."""
     if len(word) < 4 or not word.isalpha():
         return word
     if word.endswith("ns"):
@@ -153,7 +159,7 @@ _SETS: Final = (set, frozenset)
 
 
 def share_present(wanted: Sequence[str], found: Iterable[str]) -> float:
-    """Return the part of the wanted words, in [0, 1], that is among those found in any form; 1 where none is wanted."""
+    """Return the share of the wanted words, in [0, 1], found in any form; 1 if none is wanted."""
     if not wanted:
         return 1.0
     present = found if type(found) in _SETS else set(found)
@@ -174,11 +180,11 @@ def _runs_of(sources: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
 
 
 def originality(folded_words: Sequence[str], *sources: str) -> float:
-    """Grade how much of an answer is its own, in [0, 1]: 1 up to half copied, 0 from nine tenths on.
+    """Grade the original share of an answer, in [0, 1]: 1 up to half copied, 0 from nine tenths on.
 
     Args:
         folded_words: The answer's `words`.
-        sources: The texts that it may have copied: prompt and system prompt.
+        sources: Texts that it may have copied: prompt and system prompt.
     """
     theirs = _runs_of(sources)
     if theirs.isdisjoint(_runs(folded_words)):
@@ -190,11 +196,11 @@ def originality(folded_words: Sequence[str], *sources: str) -> float:
 def fluency(folded_words: Sequence[str]) -> float:
     """Grade whether words make Portuguese sentences, in [0, 1].
 
-    Sentences need articles and prepositions, which a heap of keywords or another language lacks (0 below a twentieth,
-    1 from a ninth on), and seldom go on for long without one (1 up to six words, 0 from ten on); they seldom repeat
-    themselves (0 where a third of the words is new, 1 from a half); few of their words are English, whose `a`, `as`
-    and `do` would pass for Portuguese; and no two prepositions stand side by side (a half for each that does, 0
-    from two on), as they do where somebody put them in for the sake of this measure.
+    Sentences need articles and prepositions, which a heap of keywords or another language lacks (0 below a twentieth, 1
+    from a ninth on), and seldom continue for long without one (1 up to six words, 0 from ten on); they seldom repeat
+    themselves (0 if a third of the words is new, 1 from a half); few of their words are English, whose `a`, `as` and
+    `do` would pass for Portuguese; and no two prepositions are adjacent (a half for each that is, 0 from two on), as
+    they are in texts written to game this measure.
     """
     letters = list(filter(str.isalpha, folded_words))
     if not letters:
@@ -212,10 +218,10 @@ def fluency(folded_words: Sequence[str]) -> float:
 
 
 def brevity(folded_words: Sequence[str]) -> float:
-    """Grade whether words are notes, in [0, 1]: Portuguese, and never long without a number or what binds.
+    """Grade whether words are notes, in [0, 1]: Portuguese, and never long without a number or a function word.
 
-    One up to five words in a row, nothing from nine on. Notes are no prose, but unlike a heap of keywords they tell
-    something.
+    One up to five words in a row, nothing from nine on. Notes are no prose, but unlike a heap of keywords they have
+    content.
     """
     kinds = "".join([_KINDS.get(word) or (_CARRIES if word.isalpha() else _COUNTS) for word in folded_words])
     kinds = kinds.translate(_ALL_BIND)
@@ -229,14 +235,14 @@ def _portuguese(kinds: str) -> float:
 
 
 def refuses(text: str) -> bool:
-    """Tell whether a text begins by declining the task; who then gives a number has not declined it."""
+    """Return whether a text begins by declining the task; a number after that means it was not declined."""
     folded = fold(text)
     text_words = folded_words(folded)
     return declines(folded, set(text_words), any(word[0].isdigit() for word in text_words))
 
 
 def declines(folded: str, words_there: AbstractSet[str], says_something: bool) -> bool:
-    """Tell whether a folded text declines the task: outright, or by an apology and nothing of what was asked for."""
+    """Return whether a folded text declines the task: explicitly, or by an apology without any requested content."""
     beginning = folded[:REFUSAL_REACH]
     if not says_something and APOLOGIES.are_in(beginning, words_there):
         return True
@@ -244,7 +250,7 @@ def declines(folded: str, words_there: AbstractSet[str], says_something: bool) -
 
 
 def chatters(text: str) -> bool:
-    """Tell whether a text speaks to whoever asked instead of being the answer."""
+    """Return whether a text addresses the requester instead of being the answer."""
     folded = fold(text[:MAX_CHARACTERS])
     return CHATTER.are_in(folded, set(folded_words(folded)))
 

@@ -1,1 +1,1 @@
-"""From prompts to a dataset: validated, without duplicates, split without leakage."""
+"""Dataset curation: prompts are validated, deduplicated, and split without leakage."""

@@ -1,12 +1,12 @@
-"""The data card: the README.md of a dataset, in the form that Hugging Face's `datasets` reads."""
+"""Data card: the README.md of a dataset, in the format of Hugging Face's `datasets`."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from schemas.digests import file_sha256
-from schemas.instructions import GENERAL_FILE
-from schemas.prompts import SPLITS
+from schemas.tables.instructions import GENERAL_FILE
+from schemas.tables.prompts import SPLITS
 from tasks.curate.files import QUARANTINE_FILE, split_file
 
 LICENCES: Final = {
@@ -45,11 +45,11 @@ GENERAL_CONFIG: Final = f"""\
 
 
 def data_card(summary: Mapping[str, Any], folder: Path) -> str:
-    """Describe a dataset: its sizes, sources and licences, what was dropped and why, and the bytes it has.
+    """Describe a dataset: its sizes, sources and licences, the dropped rows with reasons, and its file sizes.
 
     Args:
-        summary: What `summary.json` says.
-        folder: Where the splits have been written, under `data/`.
+        summary: The content of `summary.json`.
+        folder: Folder with the written splits, under `data/`.
     """
     header = HEADER + (GENERAL_CONFIG if summary["general"] else "") + "---\n"
     sections = [

@@ -1,6 +1,6 @@
-"""Which split each prompt goes to, or why it goes to none: the part that must see the whole table at once.
+"""Assignment of prompts to splits or to the quarantine: the one step that needs the whole table at once.
 
-It sees fingerprints and references, some hundred bytes a prompt, never the prompts' texts.
+It reads fingerprints and references, some hundred bytes per prompt, never the prompts' texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from schemas.config import CurateConfig
+from schemas.config.config import CurateConfig
 from tasks.curate.duplicates import KEPT, find_copies
 from tasks.curate.fingerprint import FINGERPRINT, words_of
 from tasks.curate.kinship import with_kin
@@ -22,7 +22,7 @@ Rows = NDArray[np.int64]
 
 
 def decide(indices: Sequence[Path], renamed: Mapping[str, str], config: CurateConfig) -> pl.DataFrame:
-    """Return one row a prompt, in order: its `split`, or null and the `reason` and `detail` of its being dropped.
+    """Return one row per prompt, in order: its `split`, or null and the `reason` and `detail` of its exclusion.
 
     Args:
         indices: The shards' fingerprints, in order.
@@ -41,7 +41,7 @@ def decide(indices: Sequence[Path], renamed: Mapping[str, str], config: CurateCo
     usable = index["too_long"].is_null().arg_true().to_numpy().astype(np.int64)
     copies = np.full(index.height, KEPT)
     if len(usable) == index.height:
-        # Mostly all are, and a copy of everything would double the memory.
+        # Usually all are, and a copy of everything would double the memory.
         found = find_copies(index, words, bands)
     else:
         found = find_copies(index[usable], words.take(usable), bands[usable])
@@ -57,7 +57,7 @@ def decide(indices: Sequence[Path], renamed: Mapping[str, str], config: CurateCo
         more = np.union1d(find_leaks(unique, spoken, splits), _leaking_relatives(related, kept, splits))
         if not len(more):
             break
-        # What leaks may have been a validation row, whose place another takes now.
+        # A leaking row may have been a validation row, which another now replaces.
         leaks = np.union1d(leaks, more)
     return _decisions(index, copies, splits, kept, kept[leaks])
 
@@ -73,9 +73,9 @@ def _relatives_of_copies(index: pl.DataFrame, copies: Rows) -> pl.DataFrame:
 
 
 def _leaking_relatives(related: pl.DataFrame, kept: Rows, splits: pl.Series) -> Rows:
-    """Return which of the kept rows are in a lesser split than a row whose dropped copy they paraphrase."""
+    """Return the kept rows in a less protected split than a row whose dropped copy they paraphrase."""
     rank = ranks(splits)
-    # Too long rows are no copies, and kept by nobody.
+    # Overlong rows are no copies, and are never kept.
     pairs = related.filter(pl.col("row").is_in(kept))
     row, original = (np.searchsorted(kept, pairs[column].to_numpy()) for column in ("row", "original"))
     leaking: Rows = np.unique(row[(rank[row] >= 0) & (rank[row] < rank[original])])
@@ -83,9 +83,10 @@ def _leaking_relatives(related: pl.DataFrame, kept: Rows, splits: pl.Series) -> 
 
 
 def _better_known_than_held_out(index: pl.DataFrame, copies: Rows) -> Rows:
-    """Return the prompts that may be trained on but for a copy, dropped in their favour, that may not.
+    """Return the trainable prompts whose held-out copy was dropped in their favour, since it knew less.
 
-    They are in no split: what one version tested would be trained on in the next, only better known.
+    They go to no split: otherwise one dataset version would train on the better-known form of what the previous one
+    tested.
     """
     held_out = index["held_out"].to_numpy()
     originals: Rows = np.unique(copies[(copies != KEPT) & held_out])

@@ -1,6 +1,6 @@
-"""Which prompts are copies of others, exact or nearly so; the copy that is kept is the one whose reference knows most.
+"""Exact and near-duplicate prompts; of each set, the copy whose reference knows most is kept.
 
-Of copies that know equally much, one that may not be trained on anyway is kept, else the first.
+Of equally known copies, one that is held out from training anyway is kept, else the first.
 """
 
 from typing import Final
@@ -17,7 +17,7 @@ KEPT: Final = -1
 
 
 def find_copies(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray[np.int64]:
-    """Return, for each prompt, the row of the one that it is a copy of, or `KEPT`.
+    """Return, for each prompt, the row of its kept original, or `KEPT`.
 
     Args:
         index: Fingerprints, with `held_out`, and `family`, the prompt that each is a paraphrase of or is itself.
@@ -35,13 +35,13 @@ def find_copies(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray[np.
     copies = np.full(index.height, KEPT)
     copies[unique] = np.where(nearly == KEPT, KEPT, unique[nearly])
     originals = order[first[is_copy]]
-    # The original of a copy may itself be nearly another's copy.
+    # The original of a copy may itself be a near-duplicate.
     copies[order[is_copy]] = np.where(copies[originals] == KEPT, originals, copies[originals])
     return copies
 
 
 def _nearly_copied(pairs: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Drop, in order of preference, whatever is alike to something kept."""
+    """Drop, in order of preference, every near-duplicate of a kept row."""
     copies = np.full(count, KEPT)
     for preferred, other in pairs[np.lexsort((pairs[:, 0], pairs[:, 1]))].tolist():
         if copies[preferred] == KEPT and copies[other] == KEPT:

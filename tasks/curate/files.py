@@ -1,4 +1,4 @@
-"""The files of a dataset, written shard by shard: the splits, each in the order of the prompts, and the quarantine."""
+"""Dataset files, written shard by shard: the splits, each in prompt order, and the quarantine."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,36 +8,36 @@ from pathlib import Path
 
 import polars as pl
 
-from schemas.parquet import open_parquet
-from schemas.prompts import COLUMNS, SPLITS
+from schemas.tables.parquet import open_parquet
+from schemas.tables.prompts import COLUMNS, SPLITS
 from schemas.tasks import TASK_NAMES
 from tasks.curate.scrub_table import with_renamed_parents
 from tasks.curate.shards import ROW, Shard
 
 QUARANTINE_FILE = "quarantine.parquet"
 UNKNOWN_TASK = "unknown"
-"""What rows are counted under whose task is none."""
+"""Count key of rows with an invalid task."""
 QUARANTINE_COLUMNS = {**COLUMNS, ROW: pl.UInt32, "reason": pl.String, "detail": pl.String}
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many rows were written where."""
+    """Row counts of the written files."""
 
     splits: Counter[tuple[str, str]]
     """By split and task."""
     reasons: Counter[tuple[str, str]]
     """By reason and task."""
     sources: Counter[str]
-    """Of the splits, by source."""
+    """Rows in the splits, by source."""
 
     def rows(self, split: str) -> int:
-        """Return how many rows a split has."""
+        """Return the number of rows in a split."""
         return sum(count for (of_split, _), count in self.splits.items() if of_split == split)
 
 
 def split_file(folder: Path, split: str) -> Path:
-    """Return where a dataset keeps a split."""
+    """Return the file of a split in a dataset."""
     return folder / "data" / f"{split}.parquet"
 
 
@@ -45,7 +45,7 @@ def write_splits(shards: Sequence[Shard], decisions: pl.DataFrame, renamed: Mapp
     """Write `data/*.parquet` and `quarantine.parquet`; equal prompts and decisions give equal bytes.
 
     Args:
-        shards: What the workers left, in order.
+        shards: The workers' outputs, in order.
         decisions: One row for each row that they kept: `split`, `reason` and `detail`.
         renamed: The ids that scrubbing changed, which paraphrases may still name.
         folder: An empty folder.
@@ -73,5 +73,5 @@ def write_splits(shards: Sequence[Shard], decisions: pl.DataFrame, renamed: Mapp
 
 
 def _named(task: str | None) -> str:
-    # What stands in the wrong column may be a shopper's words.
+    # A value in the wrong column may be a shopper's words.
     return task if task in TASK_NAMES else UNKNOWN_TASK

@@ -1,4 +1,4 @@
-"""What the whole table must know of each prompt to find copies and kin: hashes for its texts, and its reference."""
+"""Prompt fingerprints for finding copies and groups in the whole table: text hashes, and the reference."""
 
 from typing import Final
 
@@ -11,17 +11,17 @@ from tasks.curate.words import Words, hashed, spoken, with_words
 
 NAMES: Final = ("prompt_id", "parent_id", "customer_id", "order_id", "review_id")
 FINGERPRINT: Final = ("task", *NAMES, "reference", "words_hash", "numbers_hash", "reference_hash", "known", "complete")
-"""The columns of a fingerprint, but for the words and lines."""
+"""The columns of a fingerprint, without the words and lines."""
 
 
 def fingerprint(table: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a prompt that fits its schema, in the table's order.
+    """Return one row per prompt that fits its schema, in the table's order.
 
     Returns:
         `task`, the columns of `NAMES`, `reference`, and: `words_hash`, `numbers_hash` and `reference_hash`, 64-bit
-        hashes of the words, of the numbers among them and of the reference; `known` and `complete`, how many values
-        the reference knows and whether that is all; `words`, lists of 64-bit hashes, and `lines`, how many of them
-        stand in each line.
+        hashes of the words, of the numbers among them and of the reference; `known` and `complete`, the number of
+        values that the reference knows and whether that is all; `words`, lists of 64-bit hashes, and `lines`, the
+        number of them in each line.
     """
     marked = with_words(table)
     words = Words.of(marked)

@@ -1,7 +1,7 @@
-"""Chooses the general instructions that the warm start sees beside the shop's prompts (the Cocktail Effect).
+"""Choice of general instructions for the warm start, mixed with the shop's prompts (the Cocktail Effect).
 
-Each has a place by a keyed hash of its prompt, and the first ones are taken, whatever their order in the file: a new
-line displaces one at most, and a larger dataset keeps all that a smaller one had.
+Each is ordered by a keyed hash of its prompt, and the first ones are taken, independent of their order in the file: a
+new line displaces one at most, and a larger dataset keeps all of a smaller one's.
 """
 
 import hashlib
@@ -15,11 +15,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from schemas.config import GeneralConfig
+from schemas.config.config import GeneralConfig
 from schemas.errors import InputError
-from schemas.instructions import COLUMNS, GENERAL_FILE, Instruction
 from schemas.json_lines import stream_json_lines
-from schemas.parquet import open_parquet
+from schemas.tables.instructions import COLUMNS, GENERAL_FILE, Instruction
+from schemas.tables.parquet import open_parquet
 from tasks.curate.files import split_file
 from tasks.curate.scrub import Kind, may_hold_personal_data, scrub
 from tasks.curate.split import DRAWN
@@ -28,7 +28,7 @@ from tasks.policy.length import PromptLengths
 
 ROWS_AT_ONCE: Final = 1_000
 NOTHING: Final = "\n"
-"""What is in no sentence: a search for no text at all is refused."""
+"""Occurs in no sentence: an empty search pattern is refused."""
 
 Row = tuple[str, str, str]
 """System prompt, prompt and completion."""
@@ -36,18 +36,18 @@ Row = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class GeneralCounts:
-    """What became of the lines of the file."""
+    """Counts of the lines of the file."""
 
     read: int
     """Instructions in the file."""
     too_long: int
-    """Of these, over the token budget."""
+    """Instructions over the token budget."""
     copies: int
-    """Further instructions with the prompt of one that was chosen; others were not looked for."""
+    """Further instructions with the prompt of a chosen one; copies of others are not counted."""
     held_out: int
-    """Others that have a prompt of validation or test in them."""
+    """Other instructions that contain a prompt of validation or test."""
     scrubbed: Counter[Kind]
-    """Personal data replaced in those that were chosen, by kind."""
+    """Personal data replaced in the chosen ones, by kind."""
 
 
 def take_general(
@@ -58,18 +58,18 @@ def take_general(
     most_tokens: int,
     held_out: list[str],
 ) -> tuple[pl.DataFrame, GeneralCounts]:
-    """Read, scrub and choose the general instructions; no more of them are in memory than are chosen.
+    """Read, scrub and choose the general instructions; only the chosen ones are in memory.
 
     Args:
         config: The file, and the share of its instructions in all training rows.
         training_rows: Rows of the training split.
         seed: Key of the choice.
-        lengths: What the prompts are measured with.
+        lengths: Measures the prompts.
         most_tokens: Instructions with longer prompts are left out.
-        held_out: The words of each prompt of validation and test; whatever has one of these in it is left out.
+        held_out: The words of each prompt of validation and test; instructions that contain one are left out.
 
     Returns:
-        A table of `schemas.instructions.COLUMNS`, in the order of the keyed hash, and the counts.
+        A table of `schemas.tables.instructions.COLUMNS`, in the order of the keyed hash, and the counts.
 
     Raises:
         InputError: The file cannot be read, lines in it are no instructions, or there are too few for the share.
@@ -108,13 +108,13 @@ def take_general(
 def write_general(
     config: GeneralConfig, training_rows: int, seed: int, lengths: PromptLengths, most_tokens: int, folder: Path
 ) -> dict[str, Any]:
-    """Write the chosen instructions into a dataset's folder, and return what its summary says of them.
+    """Write the chosen instructions into a dataset's folder, and return their part of its summary.
 
     Args:
         config: The file, and the share of its instructions in all training rows.
         training_rows: Rows of the training split.
         seed: Key of the choice.
-        lengths: What the prompts are measured with.
+        lengths: Measures the prompts.
         most_tokens: Instructions with longer prompts are left out.
         folder: The dataset's folder, with its splits in it.
 
@@ -144,14 +144,14 @@ def _held_out(folder: Path) -> list[str]:
 
 
 def _tells(table: pl.DataFrame, held_out: list[str]) -> pl.Series:
-    """Say which instructions have all words of a held-out prompt in a row, in any of their texts."""
+    """Mark the instructions that contain all words of a held-out prompt in sequence, in any of their texts."""
     searched = held_out or [NOTHING]
     found = [_sentences(table[column]).str.contains_any(searched) for column in COLUMNS]
     return pl.select(pl.any_horizontal(found)).to_series()
 
 
 def _sentences(texts: pl.Series) -> pl.Series:
-    """Return the words of texts, a space before and behind each."""
+    """Return the words of texts, with a space before and behind each."""
     marked = with_words(texts.rename("prompt").to_frame())
     return marked.select(pl.format(" {} ", pl.col("words").list.join(" "))).to_series()
 
@@ -164,7 +164,7 @@ def _parts(instructions: Iterator[Instruction]) -> Iterator[list[Instruction]]:
 def _scrubbed(part: list[Instruction]) -> list[tuple[Row, Counter[Kind]]]:
     rows = [(each.system, each.prompt, each.completion) for each in part]
     table = pl.DataFrame(rows, COLUMNS, orient="row")
-    # Reading closely takes about a hundred times as long.
+    # The full search takes about a hundred times as long.
     suspect = table.select(pl.any_horizontal(may_hold_personal_data(column) for column in COLUMNS)).to_series()
     return [_scrubbed_row(row) if flag else (row, Counter()) for row, flag in zip(rows, suspect, strict=True)]
 
@@ -182,10 +182,10 @@ class _Held:
 
 
 class _First:
-    """The first few of all rows offered, by place, each prompt once.
+    """Bounded set of the first rows by place, each prompt once.
 
-    A prompt's copies share its place: while it is held they are told apart from it, and once it was displaced they
-    would come too late as well.
+    A prompt's copies share its place: while it is held they are recognized as copies, and once it was displaced their
+    place is too late as well.
     """
 
     def __init__(self, most: int, seed: int) -> None:
@@ -200,7 +200,7 @@ class _First:
         held = self._held.get(place)
         if held is not None:
             held.copies += 1
-            # Of copies with several answers the choice must not depend on their order in the file.
+            # Among copies with several answers the choice must not depend on their order in the file.
             if row < held.row:
                 held.row, held.replaced = row, replaced
             return

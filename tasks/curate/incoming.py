@@ -1,4 +1,4 @@
-"""The prompts that curation is given: a folder of synthesis, a prompt table, or a shop's own JSON Lines."""
+"""Reader of the prompts to curate: a synthesis folder, a prompt table, or a shop's own JSON Lines."""
 
 from pathlib import Path
 from typing import Final
@@ -7,8 +7,8 @@ import polars as pl
 
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
-from schemas.prompt_lines import PromptLine
-from schemas.prompts import PromptRow, content_id, open_prompt_table, reading_prompts, scan_prompt_table
+from schemas.tables.prompt_lines import PromptLine
+from schemas.tables.prompts import PromptRow, content_id, open_prompt_table, reading_prompts, scan_prompt_table
 from tasks.commerce.registry import TASKS
 
 JSON_LINES: Final = (".jsonl", ".ndjson", ".json")
@@ -16,11 +16,11 @@ MOST_NAMED: Final = 5
 
 
 def open_prompts(path: Path, work: Path) -> tuple[Path, int]:
-    """Return the prompt table to curate and how many rows it has.
+    """Return the prompt table to curate and its number of rows.
 
     Args:
         path: A folder with `prompts.parquet`, a prompt table, or JSON Lines of prompts.
-        work: The folder for a table made of JSON Lines.
+        work: The folder for a table converted from JSON Lines.
 
     Raises:
         InputError: There is no such file, it cannot be read, has not a prompt table's columns or no rows, lines are no

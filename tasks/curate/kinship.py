@@ -1,12 +1,12 @@
-"""Which prompts belong together, and which of them are never trained on.
+"""Groups of related prompts, and the choice of groups held out from training.
 
-Prompts that share a review, an order, a customer or a paraphrase's parent, directly or through others, are kin. A
+Prompts that share a review, an order, a customer or a paraphrase's parent, directly or through others, form a group. A
 question about the whole store has no such source: there, prompts with the same reference (the same query, the same
-facts, the same campaign) are kin.
+facts, the same campaign) form a group.
 
-Whether kin may be trained on depends on a keyed hash of each customer (or other source) alone: where one lies below the
-held-out share, all its kin are held out. Rows that are added later can only hold out more kin, never release any, and
-that is what keeps an old test prompt from ever being trained on.
+Whether a group may be trained on depends only on a keyed hash of each customer (or other source): if one lies below the
+held-out share, the whole group is held out. Later rows can only hold out more groups, never release any, which keeps an
+old test prompt from ever being trained on.
 """
 
 from collections.abc import Iterator
@@ -17,19 +17,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 SOURCES: Final = ("customer_id", "order_id", "review_id")
-"""From the person, by whom a prompt is held out where it has one, to the single review."""
+"""From the person, by whom a prompt is held out if it has one, to the single review."""
 ASKED_BY_REFERENCE: Final = ("sql_qa", "insights", "push")
-"""Tasks whose reference tells what is asked; the others' references are labels, which strangers share."""
+"""Tasks whose reference identifies the question; the others' references are labels, which unrelated prompts share."""
 _DIGITS: Final = 13
 """Hexadecimal digits of the hash that are read as a number: 52 bits, which a float holds exactly."""
 
 
 def with_kin(index: pl.DataFrame, seed: int, held_out_share: float) -> pl.DataFrame:
-    """Add `kin` (a number for each set of kin), `draw` (in [0, 1), that set's place in the split) and `held_out`.
+    """Add `kin` (the group's number), `draw` (in [0, 1), the group's position in the split) and `held_out`.
 
     Args:
-        index: Fingerprints of every prompt that could be in the dataset, with `given_parent_id`, the parent's id as it
-            was before scrubbing: a paraphrase must not draw anew because its parent came to be known.
+        index: Fingerprints of every prompt that could be in the dataset, with `given_parent_id`, the parent's id before
+            scrubbing: a paraphrase must not change its draw because its parent became known.
         seed: Key of the hash.
         held_out_share: Share of sources that are held out.
     """
@@ -47,14 +47,14 @@ def _sourceless() -> pl.Expr:
 
 
 def asked_by_reference() -> pl.Expr:
-    """Name what a prompt without a source asks for, where its reference tells; null elsewhere."""
+    """Return the question of a prompt without a source, where its reference identifies it; null elsewhere."""
     asked = pl.format("answer:{}:{}", "task", "reference_hash")
     tells = pl.col("task").cast(pl.String).is_in(ASKED_BY_REFERENCE)
     return pl.when(_sourceless() & pl.col("complete") & tells).then(asked)
 
 
 def _name() -> pl.Expr:
-    """Name the source by which a prompt is held out: it depends on nothing but the prompt."""
+    """Return the source by which a prompt is held out; it depends on the prompt alone."""
     known = [pl.format(source + ":{}", source) for source in SOURCES]
     return pl.coalesce(
         *known, asked_by_reference(), pl.format("prompt_id:{}", pl.coalesce("given_parent_id", "prompt_id"))
@@ -81,12 +81,12 @@ def _components(named: pl.DataFrame) -> NDArray[np.int32]:
 
 
 def _links(named: pl.DataFrame) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield, for each way of being kin, rows and the first row that each is kin to."""
+    """Yield, for each kind of relation, rows and the first row that each is related to."""
     rows = named.with_row_index("row")
     for column in (*SOURCES, "asked"):
         yield _to_first(rows.select("row", name=column))
     parents = rows.select("row", name="parent_id").drop_nulls()
-    # A parent may be in quarantine: its paraphrases are kin of each other all the same.
+    # A parent may be in quarantine: its paraphrases still form a group.
     family = rows.select("row", name="prompt_id").join(parents.select("name").unique(), on="name", how="semi")
     yield _to_first(pl.concat([parents, family]))
 

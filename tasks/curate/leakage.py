@@ -1,4 +1,4 @@
-"""What one split knows of another: looked for exactly, before the dataset is written and again in what was written.
+"""Exact search for leakage between splits, before the dataset is written and again in the written files.
 
 The search for copies rests on MinHash, which finds nearly all of them; this search finds every prompt that differs in
 one word from a held-out one, by hashing each prompt with each of its words left open.
@@ -21,18 +21,18 @@ _BASE: Final = np.uint64(0x9E3779B97F4A7C15)
 """Odd, so that it has an inverse modulo 2^64."""
 _INVERSE: Final = np.uint64(pow(0x9E3779B97F4A7C15, -1, 2**64))
 ROWS_AT_ONCE: Final = 50_000
-"""Rows whose openings, some dozens each, are in memory at once."""
+"""Rows whose open-word hashes, some dozens each, are in memory at once."""
 NO_PAIRS: Final = pl.DataFrame(schema={"row": pl.Int64, "row_other": pl.Int64})
 SHARED: Final = ("prompt_id", *SOURCES, "parent_id", "question")
 
 
 class LeakageError(RuntimeError):
-    """A split was made that shares something between its sides: a fault of this program."""
+    """Error for splits that share data: a bug of this program."""
 
 
 @dataclass(frozen=True)
 class Openings:
-    """Hashes of prompts: of their words, and of their words but one."""
+    """Hashes of prompts: of all their words, and of all but one."""
 
     whole: pl.DataFrame
     """`row` and `hash` of all its words."""
@@ -43,7 +43,7 @@ class Openings:
 
 
 def near(one: pl.DataFrame, one_words: Words, other: pl.DataFrame, other_words: Words) -> pl.DataFrame:
-    """Find the prompts of one table that are near-duplicates of those of another, or have the same words.
+    """Find the prompts of one table that are near-duplicates of another's, or have the same words.
 
     Args:
         one: Fingerprints, any number of them.
@@ -77,7 +77,7 @@ def _met(asked: Hashes, words: Words, rows: NDArray[np.int64], held: Openings) -
 
 
 def find_leaks(index: pl.DataFrame, words: Words, splits: pl.Series) -> NDArray[np.int64]:
-    """Return the rows that must leave the dataset, because test, or validation for train, has them but for one word.
+    """Return the rows to remove, because test, or validation for train, has them with at most one word changed.
 
     Args:
         index: Fingerprints without copies.
@@ -93,14 +93,14 @@ def find_leaks(index: pl.DataFrame, words: Words, splits: pl.Series) -> NDArray[
 
 
 def ranks(splits: pl.Series) -> NDArray[np.int8]:
-    """Return how much must be kept from the others: 2 for test, 1 for validation, 0 for train, -1 for no split."""
+    """Return the protection rank of each split: 2 for test, 1 for validation, 0 for train, -1 for no split."""
     order = {"test": 2, "validation": 1, "train": 0}
     rank: NDArray[np.int8] = splits.replace_strict(order, default=-1, return_dtype=pl.Int8).to_numpy()
     return rank
 
 
 def prove_apart(name: str, table: pl.DataFrame, held_name: str, held: pl.DataFrame) -> None:
-    """Check that two splits, as they were written, share nothing.
+    """Check that two written splits share nothing.
 
     Args:
         name: The one split.
@@ -110,7 +110,7 @@ def prove_apart(name: str, table: pl.DataFrame, held_name: str, held: pl.DataFra
 
     Raises:
         LeakageError: They share a prompt, a paraphrase's parent, a review, an order, a customer or a question about the
-            whole store, or a prompt of the one is nearly one of the other; says what, and how often.
+            whole store, or contain near-duplicates; the message names the kind and the count.
     """
     for column in SHARED:
         one, other = (set(_names(side, column)) for side in (table, held))
@@ -124,7 +124,7 @@ def prove_apart(name: str, table: pl.DataFrame, held_name: str, held: pl.DataFra
 
 def _names(table: pl.DataFrame, column: str) -> pl.Series:
     if column == "parent_id":
-        # A paraphrase and its parent are as near as two paraphrases.
+        # A paraphrase and its parent are as close as two paraphrases.
         return pl.concat([table["prompt_id"], table["parent_id"].drop_nulls()])
     if column == "question":
         return table.select(asked_by_reference()).to_series().drop_nulls()

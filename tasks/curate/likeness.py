@@ -1,10 +1,10 @@
-"""When two prompts are near-duplicates: the one definition, for whoever found a pair that may be.
+"""Near-duplicate rule: the one definition, for every search that proposes pairs.
 
-Two prompts of a task with the same numbers in the same order are near-duplicates where, apart from case, accents and
+Two prompts of a task with the same numbers in the same order are near-duplicates if, apart from case, accents and
 punctuation, at most one word was replaced, added or left out, and no value that both references know differs: a
 question about another month or another state is another question.
 
-What different people said needs more likeness: "Top" and "Recomendo" are one word apart, and two reviews. There, the
+Texts of different people must be more similar: "Top" and "Recomendo" are one word apart, and two reviews. There, the
 line with the word must have enough other words.
 """
 
@@ -20,7 +20,7 @@ from tasks.curate.reference_values import contradict
 from tasks.curate.words import Words
 
 FEWEST_WORDS_IN_LINE: Final = 6
-"""Of different sources: the words that a line must have for one of them to make no difference."""
+"""For different sources: the words that a line must have for one of them to make no difference."""
 SAID: Final = (*SOURCES, "reference")
 """The columns of a fingerprint that the definition reads."""
 
@@ -30,7 +30,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Prompts:
-    """Some prompts: their fingerprints, of which `SAID` is read, and their words."""
+    """Prompts: their fingerprints, of which `SAID` is read, and their words."""
 
     index: pl.DataFrame
     words: Words
@@ -41,9 +41,9 @@ def alike(one: Prompts, rows: Rows, other: Prompts, other_rows: Rows) -> Mask:
 
     Args:
         one: Prompts.
-        rows: The row in them of each pair's one side.
+        rows: Row in `one` of each pair's one side.
         other: Prompts, the same or others.
-        other_rows: The row in them of each pair's other side.
+        other_rows: Row in `other` of each pair's other side.
     """
     counts, other_counts = one.words.counts[rows], other.words.counts[other_rows]
     room = np.zeros(len(rows), np.int64)
@@ -71,9 +71,10 @@ def _of_different_sources(first: pl.DataFrame, second: pl.DataFrame) -> Mask:
 
 
 def _room(words: Words, rows: Rows, longer: Words, longer_rows: Rows) -> NDArray[np.int64]:
-    """Return how many words the line has in which each pair differs; 0 where they differ in more than a word.
+    """Return the number of words in the line where each pair differs; 0 if they differ in more than a word.
 
-    All rows have so many words, all longer rows as many or one more; pairs with the same words have all the room.
+    All of `rows` have the same number of words, all of `longer_rows` as many or one more; pairs with the same words get
+    the maximum.
     """
     block, _ = words.block(rows)
     longer_block, sizes = longer.block(longer_rows)

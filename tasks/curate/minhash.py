@@ -1,4 +1,4 @@
-"""MinHash sketches of prompts, cut into bands: prompts that are alike share a band with high probability.
+"""MinHash sketches of prompts, cut into bands: similar prompts share a band with high probability.
 
 Broder 1997; Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, 3.4.
 """
@@ -13,13 +13,13 @@ from tasks.curate.words import Hashes, Words
 PERMUTATIONS: Final = 126
 SEED: Final = 42
 LEAST_RECALL: Final = 0.9
-"""Of pairs exactly as alike as the threshold, the share that meets in a band at least."""
+"""Smallest share of pairs at exactly the threshold's similarity that must share a band."""
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 """The golden ratio's fraction, as in Knuth's multiplicative hashing."""
 
 
 def rows_per_band(threshold: float) -> int:
-    """Return the most rows a band may have for pairs as alike as the threshold still to meet.
+    """Return the most rows per band with which pairs at the threshold still meet.
 
     A pair with Jaccard similarity s meets with probability 1 - (1 - s^r)^b, where b bands have r rows each.
     """
@@ -32,7 +32,7 @@ def rows_per_band(threshold: float) -> int:
 
 
 def bands(words: Words, threshold: float) -> Hashes:
-    """Return the bands of each prompt's sketch: one row a prompt, one column a band.
+    """Return the bands of each prompt's sketch: one row per prompt, one column per band.
 
     A prompt is sketched as the set of its words and of its pairs of neighbouring words, so that their order counts.
     """
@@ -50,7 +50,7 @@ def bands(words: Words, threshold: float) -> Hashes:
 
 
 def mixed(keys: Hashes, more: Hashes | np.uint64) -> Hashes:
-    """Fold further values into 64-bit keys; order counts."""
+    """Fold further values into 64-bit keys; order matters."""
     folded: Hashes = (keys ^ more) * _ODD
     return folded ^ (folded >> np.uint64(29))
 
@@ -59,6 +59,6 @@ def _tokens(words: Words) -> tuple[Hashes, NDArray[np.uint64]]:
     following = np.append(words.hashes[1:], np.uint64(0))
     pairs = mixed(words.hashes, following)
     last = words.offsets[1:] - 1
-    # After the last word comes nothing: its place is filled by a token that is in the set already.
+    # The last word has no successor: a token already in the set fills its place.
     pairs[last] = words.hashes[last]
     return np.stack([words.hashes, pairs], axis=1).reshape(-1), (2 * words.offsets).astype(np.uint64)

@@ -1,7 +1,7 @@
-"""Looks for near-duplicates (`tasks.curate.likeness`): MinHash brings likely pairs together, which are then compared.
+"""Search for near-duplicates (`tasks.curate.likeness`): MinHash proposes likely pairs, which are then compared.
 
-Whatever two prompts must have in common is part of the key by which they meet, and a look at their last words spares
-most of the comparing; so the work stays far below that of comparing all pairs.
+Required common properties are part of the lookup key, and a look at the last words avoids most comparisons; so the work
+stays far below that of comparing all pairs.
 """
 
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ from tasks.curate.minhash import mixed
 from tasks.curate.words import Hashes, Words
 
 MOST_NEIGHBOURS: Final = 200
-"""In a crowd of prompts that share a band, each is compared with so many others at most: the work stays linear."""
+"""Most neighbours compared for a prompt in a crowded band: the work stays linear."""
 PAIRS_AT_ONCE: Final = 500_000
-"""Pairs that wait to be compared word by word."""
+"""Candidate pairs buffered for comparison word by word."""
 
 
 def near_duplicates(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray[np.int64]:
@@ -32,8 +32,8 @@ def near_duplicates(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray
         bands: The bands of the prompts' sketches.
 
     Returns:
-        Two columns of row numbers, the first smaller than the second, sorted, each pair once. Paraphrases of one
-        prompt are no duplicates of each other.
+        Two columns of row numbers, the first smaller than the second, sorted, each pair once. Paraphrases of one prompt
+        are no duplicates of each other.
     """
     question = index.select(pl.struct("task", "numbers_hash").rank("dense")).to_series().to_numpy().astype(np.uint64)
     complete = index["complete"].to_numpy()
@@ -41,13 +41,13 @@ def near_duplicates(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray
     partial = np.flatnonzero(np.isin(question, question[~complete]))
     found = _Pairs(Prompts(index, words), index["family"])
     _meet(whole, mixed(question[whole], index["reference_hash"].to_numpy()[whole]), words, bands, found)
-    # What a reference does not know contradicts nothing, so that it cannot be part of the key.
+    # Unknown values of a reference contradict nothing, so the reference cannot be part of the key.
     _meet(partial, question[partial], words, bands, found)
     return found.distinct()
 
 
 def _meet(rows: Rows, keys: Hashes, words: Words, bands: Hashes, found: "_Pairs") -> None:
-    """Find the pairs among some rows that share a key and a band, and begin and end as near-duplicates may."""
+    """Find candidate pairs that share a key and a band, with ends as near-duplicates may have."""
     counts = words.counts[rows].astype(np.uint64)
     ends = _Ends.of(words, rows)
     for band in bands[rows].T:
@@ -60,7 +60,7 @@ def _meet(rows: Rows, keys: Hashes, words: Words, bands: Hashes, found: "_Pairs"
 
 
 class _Pairs:
-    """Pairs of rows that may be near-duplicates, compared before there are too many of them."""
+    """Buffer of candidate pairs, compared before it grows too large."""
 
     def __init__(self, prompts: Prompts, family: pl.Series) -> None:
         self._prompts = prompts
@@ -90,14 +90,14 @@ class _Pairs:
 
 @dataclass(frozen=True)
 class _Places:
-    """Which places have which key."""
+    """Index from keys to places."""
 
     ranked: Hashes
     """The keys, sorted."""
     order: NDArray[np.int64]
     """Their places, those of one key ascending."""
     end: NDArray[np.int64]
-    """For each of the sorted keys, where the run of its equals ends."""
+    """For each of the sorted keys, the end of its run of equals."""
 
     @classmethod
     def of(cls, keys: Hashes) -> "_Places":
@@ -111,8 +111,8 @@ class _Places:
         return self._pairs(self.order, np.arange(1, len(self.order) + 1), self.end)
 
     def wanted(self, keys: Hashes) -> Iterator[NDArray[np.int64]]:
-        """Yield pairs of a place and one that has the key wanted for it."""
-        # Keys are looked up in order, which the processor's caches reward tenfold.
+        """Yield pairs of a place and one with the key wanted for it."""
+        # Keys are looked up in order, which is ten times as fast thanks to the processor's caches.
         seekers = np.argsort(keys, kind="stable")
         begin = np.searchsorted(self.ranked, keys[seekers])
         within = np.minimum(begin, len(self.ranked) - 1)
@@ -132,9 +132,9 @@ class _Places:
 
 @dataclass(frozen=True)
 class _Ends:
-    """A byte of each of the first eight and the last sixteen words of each prompt.
+    """One byte for each of the first eight and the last sixteen words of each prompt.
 
-    Most pairs that meet share an instruction and differ at the other end: a look at both spares most comparing.
+    Most candidate pairs share an instruction and differ at the other end: checking both avoids most comparisons.
     """
 
     first: Hashes
@@ -160,7 +160,7 @@ class _Ends:
         return cls(packed(begins, 1), packed(ends - 1, -1), packed(ends - 9, -1))
 
     def replaced(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say of which pairs neither end differs in more than one word."""
+        """Mark the pairs in which neither end differs in more than one word."""
         one, other = pairs.T
         at_the_end = np.bitwise_count(_differing(self.last[one], self.last[other]))
         at_the_end += np.bitwise_count(_differing(self.before[one], self.before[other]))
@@ -169,11 +169,11 @@ class _Ends:
         return few
 
     def inserted(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say of which pairs the second's end may be the first's with one word more."""
+        """Mark the pairs in which the second's end may be the first's with one word more."""
         shorter, longer = pairs.T
         ahead = self.last[longer] >> np.uint64(8) | self.before[longer] << np.uint64(56)
         in_step = _differing(self.last[shorter], self.last[longer])
-        # Behind the word that came in, both are in step; before it, the longer one is a word ahead.
+        # After the inserted word both are aligned; before it, the longer one is a word ahead.
         possible: NDArray[np.bool_] = (in_step & _differing(self.last[shorter], ahead)) == 0
         return possible
 

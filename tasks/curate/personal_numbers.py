@@ -1,21 +1,21 @@
-"""CPF, CNPJ, cards, telephones and CEP in a text in small letters and plain signs.
+"""CPF, CNPJ, cards, telephones and CEP in a normalized text.
 
-A number is read in the shapes in which people write it, its check digits or its place in the numbering plan are
-verified, and what stands before it decides where a shape alone does not. What decides, from the strongest:
+A number is matched in the formats that people use, its check digits or its place in the numbering plan are verified,
+and the preceding words decide ambiguous formats. The rules, from the strongest:
 
 - an order word that leads to the number (`pedido nº 11987654321`, `protocolo`, `código`, `nota fiscal`, `rastreio`)
-  makes it that; only punctuation that nothing else has (a CPF's, a CNPJ's, a card's groups, an area in brackets, +55)
-  outweighs it, or the word CPF or CNPJ with no other number between (`o cpf que está no pedido é ...`);
-- a bare number of 11 digits that is both a mobile and a CPF is what the nearest word says (`cpf`, `whats`, `ligar`);
-  without one it is a CPF, for of all CPF one in 15 is a mobile too, of all mobiles one in 100 a CPF;
-- spaces alone part the cells of a table as well: a number in them must stand apart from further digits;
-- groups that nobody prints but people type (`11 98765 43 21`) are a telephone or a card where a word leads to them;
+  makes it that; only unique punctuation (a CPF's, a CNPJ's, a card's groups, an area in brackets, +55) outweighs it, or
+  the word CPF or CNPJ with no other number between (`o cpf que está no pedido é ...`);
+- a bare number of 11 digits that is both a mobile and a CPF follows the nearest word (`cpf`, `whats`, `ligar`); without
+  one it is a CPF, since of all CPF one in 15 is a mobile too, of all mobiles one in 100 a CPF;
+- spaces alone also separate the cells of a table: a number in them must be isolated from further digits;
+- groups that are never printed but typed (`11 98765 43 21`) are a telephone or a card if a word leads to them;
 - 8 digits are a CEP only beside `cep` or in an address (behind a street or a quarter, before a city or a state), a
   telephone only beside a word for one; a landline without brackets, hyphen or such a word stays, and so does a bare
-  number with letters at it (`LB123456789BR`, `i5-10300H`);
+  number adjacent to letters (`LB123456789BR`, `i5-10300H`);
 - 0800, 0300 and 4004 are companies' numbers and stay.
 
-Every shape is bounded and starts at a digit's left edge, so that a text is read in time linear in its length.
+Every pattern is bounded and starts at a digit's left edge, so that a text is read in time linear in its length.
 """
 
 import re
@@ -31,10 +31,10 @@ Span = tuple[int, int]
 Number = tuple[int, int, NumberKind]
 
 _WINDOW: Final = 48
-"""Signs before a number in which a word for it is looked for."""
+"""Characters before a number that are searched for a keyword."""
 _ADDRESS_WINDOW: Final = 80
 _MOST_GROUPS: Final = 6
-"""Of digits in a telephone that no word leads to: `+55 11 9 8765 43 21`."""
+"""Digit groups in a telephone without a keyword: `+55 11 9 8765 43 21`."""
 _GAP: Final = r"[ \t.,·•/_-]{0,3}"
 _TIGHT: Final = r"[ .·•_-]{0,3}"
 _DIGIT: Final = re.compile(r"[0-9]")
@@ -86,7 +86,7 @@ _PLACE_AFTER: Final = re.compile(
     r"|(?: ?[/-] ?(?:rs|se|to)|,? ?[ ,/-] ?(?:a[clmp]|ba|ce|df|es|go|m[agst]|p[abeir]|r[jnor]|s[cp]))"
     r"[ \t]*(?=[,.;)\n]|\Z)"
 )
-"""Capitals, the other largest cities, states, and a state's letters at an end: `se`, `to`, `rs` are words too."""
+"""Capitals, the other largest cities, states, and state codes at an end only: `se`, `to`, `rs` are words too."""
 
 _LABEL: Final = re.compile(
     r"(?<![^\W\d_])(?:"
@@ -110,7 +110,7 @@ _LEADS: Final = re.compile(
     r"|titular|comprador|respons[aá]vel|pagador|segue|abaixo|cujo|m[aã]e|pai|filh[oa]|espos[oa]|marido|mulher|irm[aã]o?"
     r"|vizinh[oa]|porteiro|portaria)\b|[nº°ª№]){0,12}"
 )
-"""What may stand between a word and the number that it names."""
+"""Text allowed between a keyword and its number."""
 _PLACEHOLDER: Final = re.compile(r"\[(?:cpf|cnpj|email|telefone|cep|cartao|url)\]|\]{3,}")
 _CARD_AFTER: Final = re.compile(r"[ ,;(-]{0,3}(?:(?:é|eh|o|meu|no|do) ){0,3}cart[aã]o(?![^\W\d_])")
 _LABEL_AFTER: Final = re.compile(
@@ -145,18 +145,18 @@ _ISSUERS: Final = {
 
 
 def digits_of(text: str) -> str:
-    """Return the digits of a text that has no other signs that count."""
+    """Return the digits of a text."""
     return "".join(sign for sign in text if "0" <= sign <= "9")
 
 
 def is_cpf(number: str) -> bool:
-    """Tell whether 11 digits are a CPF; eleven times the same digit is the example of forms, not a person's."""
+    """Return whether 11 digits are a CPF; eleven equal digits are the example of forms, not a person's."""
     return len(number) == 11 and len(set(number)) > 1 and cpf.is_valid(number)
 
 
 @lru_cache(maxsize=4_096)
 def is_phone(national: str) -> bool:
-    """Tell whether an area and a number are a mobile or a landline in Brazil's plan; a mobile may lack its ninth."""
+    """Return whether area and number are a mobile or a landline in Brazil's plan; a mobile may lack its ninth digit."""
     import phonenumbers
 
     if len(national) == 10 and national[2] in "6789":
@@ -192,7 +192,7 @@ def find_numbers(text: str) -> list[Number]:
 
 
 def _second_phone(match: re.Match[str], kind: NumberKind, marks: bytearray) -> Span | None:
-    """Return a number without its area that stands beside a telephone that has one: `(11) 98765-4321 / 3322-4455`."""
+    """Return a number without an area next to a telephone with one: `(11) 98765-4321 / 3322-4455`."""
     before = _BESIDE.search(match.string[max(match.start() - 4, 0) : match.start()]) if kind == "TELEFONE" else None
     place = match.start() - len(before[0]) - 1 if before else -1
     beside = place >= 0 and marks[place] == _MARKS["TELEFONE"]
@@ -200,7 +200,7 @@ def _second_phone(match: re.Match[str], kind: NumberKind, marks: bytearray) -> S
 
 
 class _Around:
-    """What stands around a number."""
+    """Context of a number."""
 
     def __init__(self, match: re.Match[str]) -> None:
         text, start, end = match.string, match.start(), match.end()
@@ -322,7 +322,7 @@ def _find_phone(match: re.Match[str]) -> Span | None:
 
 
 def _with_bracket(match: re.Match[str]) -> Span:
-    """Return the span of a telephone with the bracket before its area, where the area closes one."""
+    """Return the span of a telephone, with the bracket before its area if the area closes one."""
     start, area = match.start(), match["area"]
     opens = (area[-1] in ")]") and "(" not in match[0] and "[" not in match[0]
     return (start - 1 if opens and start and match.string[start - 1] in "([" else start), match.end()
@@ -363,7 +363,7 @@ def _find_cep(match: re.Match[str]) -> Span | None:
 
 
 def _is_in_address(match: re.Match[str]) -> bool:
-    """Tell whether a number stands where a CEP does: behind a street and a comma, or right before a city."""
+    """Return whether a number stands in a CEP's position: behind a street and a comma, or right before a city."""
     text, start = match.string, match.start()
     if not _CEP_IN_ADDRESS.fullmatch(match[0]) or _NEAR_AFTER.match(text, match.end()):
         return False

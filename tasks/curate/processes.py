@@ -1,4 +1,4 @@
-"""Work on many shards: in this process, or in several processes of this machine."""
+"""Map over shards: in this process, or in several processes of this machine."""
 
 import multiprocessing
 import os
@@ -13,17 +13,17 @@ from schemas.errors import Interrupted
 
 
 class MapShards(Protocol):
-    """Apply a function to each of several things; results come in their order, whoever works on them."""
+    """Ordered map of a function over inputs; results come in input order."""
 
     def __call__(self, function: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[Any]:
-        """Yield each result as soon as it and all before it are there."""
+        """Yield each result as soon as it and all previous ones are available."""
 
 
 def in_processes(workers: int) -> MapShards:
-    """Return a way to work with so many processes; with one, or on one thing, in this one.
+    """Return a map over so many processes; with one process or one input, in this one.
 
     Raises:
-        Interrupted: On use, where a process was killed, as the system does when memory runs out.
+        Interrupted: On use, if a process was killed, as the system does when memory runs out.
     """
 
     def map_shards(function: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[Any]:
@@ -47,7 +47,7 @@ def in_processes(workers: int) -> MapShards:
 
 
 def _prepare() -> None:
-    """Leave Ctrl-C to the parent, and end with it however it ends."""
+    """Leave Ctrl-C to the parent, and end with the parent however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

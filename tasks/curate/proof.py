@@ -1,4 +1,4 @@
-"""The last check: the files of a dataset, read again, fit their schema and share nothing between their splits."""
+"""Verification of a written dataset: its files fit their schema and its splits share nothing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from schemas.prompts import SPLITS
+from schemas.tables.prompts import SPLITS
 from tasks.curate.files import split_file
 from tasks.curate.fingerprint import fingerprint
 from tasks.curate.leakage import prove_apart
@@ -15,7 +15,7 @@ from tasks.curate.processes import MapShards
 
 @dataclass(frozen=True)
 class Stretch:
-    """Some rows of one split, which must fit the schema, and of which other splits must know nothing."""
+    """Segment of one split, to check by itself and against other splits."""
 
     folder: Path
     split: str
@@ -25,7 +25,7 @@ class Stretch:
 
 
 class UnsoundDatasetError(RuntimeError):
-    """A dataset was written that breaks its schema: a fault of this program."""
+    """Error for a written dataset that violates its schema: a bug of this program."""
 
 
 def prove(folder: Path, rows_at_once: int, map_shards: MapShards) -> None:
@@ -34,11 +34,11 @@ def prove(folder: Path, rows_at_once: int, map_shards: MapShards) -> None:
     Args:
         folder: The dataset.
         rows_at_once: Rows of a split that one worker has in memory.
-        map_shards: Who works on them.
+        map_shards: Runs the workers.
 
     Raises:
-        LeakageError: Two splits share something: a fault of this program.
-        UnsoundDatasetError: Rows do not fit the schema of a dataset, or one is there twice.
+        LeakageError: Two splits share something: a bug of this program.
+        UnsoundDatasetError: Rows violate the schema of a dataset, or one is duplicated.
     """
     for split in SPLITS:
         ids = pl.read_parquet(split_file(folder, split), columns=["prompt_id"], glob=False)["prompt_id"]
@@ -49,9 +49,9 @@ def prove(folder: Path, rows_at_once: int, map_shards: MapShards) -> None:
 
 
 def prove_stretch(stretch: Stretch) -> None:
-    """Check some rows of a split by themselves and against the whole of others; see `prove`."""
-    from schemas.prompt_table import Dataset
-    from schemas.table_check import table_faults
+    """Check a segment of a split by itself and against the whole of others; see `prove`."""
+    from schemas.tables.prompt_table import Dataset
+    from schemas.tables.table_check import table_faults
 
     path = split_file(stretch.folder, stretch.split)
     rows = pl.scan_parquet(path, glob=False).slice(stretch.first_row, stretch.rows).collect()

@@ -1,11 +1,11 @@
-"""Which rows of a prompt table may not enter a dataset, and why."""
+"""Quarantine of prompt rows that may not enter a dataset, with reasons."""
 
 from collections import defaultdict
 from typing import Final
 
 import polars as pl
 
-from schemas.prompts import COLUMNS
+from schemas.tables.prompts import COLUMNS
 from tasks.curate.kinship import SOURCES
 from tasks.curate.scrub import names_a_person, scrub
 from tasks.policy.length import PromptLengths
@@ -19,13 +19,13 @@ HELD_OUT: Final = "held out"
 LEAKAGE: Final = "leakage"
 NAMED: Final = (*SOURCES, "source")
 OF_PEOPLE: Final = ("customer_id", "source")
-"""Columns in which a bare number may be a telephone or a CPF; in the others it numbers orders and reviews."""
+"""Columns in which a bare number may be a telephone or a CPF; elsewhere it numbers orders and reviews."""
 REASONS: Final = (SCHEMA, PERSONAL_ID, TOO_LONG, DUPLICATE, NEAR_DUPLICATE, HELD_OUT, LEAKAGE)
-"""Why a row is dropped, in the order in which the stage looks for it."""
+"""Reasons of exclusion, in the order of the stage's checks."""
 
 
 def quarantined(rows: pl.DataFrame, reason: str, details: list[str]) -> pl.DataFrame:
-    """Return the rows with the reason for which they are dropped and one sentence each that says more."""
+    """Return the rows with their reason of exclusion and one explanatory sentence each."""
     return rows.with_columns(reason=pl.lit(reason), detail=pl.Series(details, dtype=pl.String))
 
 
@@ -33,8 +33,8 @@ def drop_schema_failures(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
     """Split a table into the rows that fit the schema of prompts and those that do not, each with all its failures."""
     from pandera.errors import SchemaErrors
 
-    from schemas.prompt_table import Prompts
-    from schemas.table_check import fault_text
+    from schemas.tables.prompt_table import Prompts
+    from schemas.tables.table_check import fault_text
 
     failures: defaultdict[int, list[str]] = defaultdict(list)
     try:
@@ -51,9 +51,9 @@ def drop_schema_failures(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
 
 
 def drop_personal_ids(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split off the rows whose customer, order, review or source is named by an e-mail address, a CPF or the like.
+    """Split off the rows whose customer, order, review or source is an e-mail address, a CPF or the like.
 
-    Such a name cannot be replaced, because it says which rows belong together; it is taken out of the dropped row.
+    Such an identifier cannot be replaced, because it links rows; it is removed from the dropped row.
     """
     personal = {column: _personal(table[column]) for column in NAMED}
     is_personal = table.select(pl.any_horizontal(personal.values())).to_series()
@@ -68,13 +68,13 @@ def drop_personal_ids(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def find_too_long(table: pl.DataFrame, lengths: PromptLengths, most_tokens: int) -> pl.Series:
-    """Return a sentence for each row that is longer, with system text and chat template, than the policy may be shown.
+    """Return a sentence for each row that exceeds the policy's limit, with system text and chat template.
 
-    TRL truncates no prompt itself, so that whatever is longer than the policy's context must not come so far. The rows
-    stay in the table until the splits are decided: what they tie together stays tied when the budget changes.
+    TRL truncates no prompt itself, so prompts longer than the policy's context must not reach it. The rows stay in the
+    table until the splits are decided: the groups that they link stay the same if the budget changes.
 
     Returns:
-        The sentences, null where a row fits.
+        The sentences, null if a row fits.
     """
     rows = lengths.too_long(table, most_tokens).arg_true()
     at_most = "" if lengths.exact else "up to "
@@ -83,7 +83,7 @@ def find_too_long(table: pl.DataFrame, lengths: PromptLengths, most_tokens: int)
 
 
 def _personal(identifiers: pl.Series) -> pl.Series:
-    # Most shops name their rows by 32 hexadecimal digits, as Olist does: these need no closer look.
+    # Most shops name their rows by 32 hexadecimal digits, as Olist does: these need no full search.
     odd = ~identifiers.str.contains(r"^[0-9a-f]{32}$").fill_null(value=True)
     verdicts = {name: _is_personal(name, identifiers.name) for name in identifiers.filter(odd).unique()}
     return identifiers.replace_strict(verdicts, default=False, return_dtype=pl.Boolean)

@@ -1,4 +1,4 @@
-"""What references know: how much, and whether two of them contradict each other."""
+"""Completeness of references, and contradictions between them."""
 
 import json
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ _VALUES_OF_AN_EXTRACTION: Final = 1 + len(ExtractionFields.model_fields)
 
 
 def count_known(task: str, reference: str) -> tuple[int, bool]:
-    """Return how many values a reference knows, and whether there is nothing more to know.
+    """Return the number of values that a reference knows, and whether it is complete.
 
     Args:
         task: The prompt's task.
-        reference: A JSON object; null, or a field of an extraction that is not there, is what nobody knows.
+        reference: A JSON object; null, or a missing field of an extraction, is unknown.
     """
     leaves = [value for _, value in _leaves(json.loads(reference), ())]
     known = sum(value is not None for value in leaves)
@@ -23,11 +23,11 @@ def count_known(task: str, reference: str) -> tuple[int, bool]:
 
 
 def contradict(first: str, second: str) -> bool:
-    """Say whether two references of a task know different values of the same thing."""
+    """Return whether two references of a task know different values of the same thing."""
     if first == second:
         return False
     one, other = (dict(_leaves(json.loads(reference), ())) for reference in (first, second))
-    # A part that is null as a whole is nothing known, whatever the other has in its place.
+    # A part that is null as a whole is unknown, whatever the other has in its place.
     known = [{place: value for place, value in leaves.items() if value is not None} for leaves in (one, other)]
     return any(known[0][place] != known[1][place] for place in known[0].keys() & known[1].keys())
 

@@ -1,9 +1,9 @@
-"""Personal data leaves a text and a typed placeholder stays: `[CPF]` where a CPF was (LGPD, Lei 13.709/2018, art. 5).
+"""Replacement of personal data by typed placeholders, such as `[CPF]` (LGPD, Lei 13.709/2018, art. 5).
 
-Texts are read as people paste them: any script's digits, any dash and any space are the plain ones, and signs without
-width between them are none. What is replaced is the value alone; a web address that carries a secret goes whole, from
-its scheme or host to its last sign, for its host and path may name the person as well as its secret does. All else
-stays byte for byte. Nothing is kept, logged or raised that holds a value.
+Texts are normalized as people paste them: any script's digits, any dash and any space become plain ones, and zero-width
+characters between them are ignored. Only the value itself is replaced; a web address with a secret is replaced
+completely, from its scheme or host to its last character, since its host and path may identify the person as much as
+its secret does. All else stays byte for byte. No value is stored, logged or raised.
 """
 
 import re
@@ -21,7 +21,8 @@ Kind = Literal["CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL"]
 KINDS: Final[tuple[Kind, ...]] = ("CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL")
 
 _MOST_PASSES: Final = 4
-"""A placeholder keeps what stands beside it as it is; a second pass finds nothing but what the first one uncovered."""
+"""A placeholder leaves its surroundings as they are, so each further pass only finds what the previous one
+uncovered."""
 _NO_WIDTH: Final = r"[\p{Mn}\p{Me}\p{Cf}]+"
 _MAY_HOLD: Final = (
     r"(?i)\p{Nd}(?:[\p{Zs}\p{Pd}\x{2212}\t.,·•/_()\[\]+]*\p{Nd}){7}"
@@ -38,11 +39,11 @@ def scrub(text: str) -> tuple[str, Counter[Kind]]:
     """Replace the personal data in a text.
 
     Args:
-        text: Anything; read in time linear in its length.
+        text: Any text; read in time linear in its length.
 
     Returns:
-        The text with placeholders, and how many of each kind: none of a kind that is not there. A scrubbed text is
-        scrubbed again without a change.
+        The text with placeholders, and the number of each kind, without zeros. Scrubbing a scrubbed text again changes
+        nothing.
     """
     counts: Counter[Kind] = Counter()
     for _ in range(_MOST_PASSES):
@@ -57,12 +58,12 @@ def scrub(text: str) -> tuple[str, Counter[Kind]]:
 
 
 def may_hold_personal_data(column: str) -> pl.Expr:
-    """Tell without close reading which texts may hold personal data: all that `scrub` would change, and few others."""
+    """Mark, by a fast test, the texts that may hold personal data: all that `scrub` would change, and few others."""
     return pl.col(column).str.replace_all(_NO_WIDTH, "").str.contains(_MAY_HOLD)
 
 
 def names_a_person(identifier: str) -> bool:
-    """Tell whether an identifier is itself an e-mail address, a CPF, a punctuated CNPJ or a telephone with +55."""
+    """Return whether an identifier is itself an e-mail address, a CPF, a punctuated CNPJ or a telephone with +55."""
     plain = _plain(identifier)[0].strip()
     number = digits_of(plain)
     if _HAS_NO_MARK.fullmatch(plain):
@@ -91,7 +92,7 @@ def _find(text: str) -> list[tuple[int, int, Kind]]:
 
 
 def _hidden(text: str, spans: list[tuple[int, int]]) -> str:
-    """Put in the place of spans what neither is a part of a value nor parts a value from its neighbour."""
+    """Replace spans by a filler that is never part of a value nor separates a value from its neighbour."""
     parts: list[str] = []
     last = 0
     for start, end in spans:
@@ -101,7 +102,7 @@ def _hidden(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _plain(text: str) -> tuple[str, list[int] | None]:
-    """Return a text in small letters and plain signs, and where each was; no places where none is left out."""
+    """Return a text in lower case and plain characters, and the position of each; no positions if none is left out."""
     if text.isascii():
         return text.lower(), None
     plain = text.translate(_PLAIN_SIGNS)
@@ -111,7 +112,7 @@ def _plain(text: str) -> tuple[str, list[int] | None]:
 
 
 class _PlainSigns(dict[int, int | None]):
-    """Code points and what they are read as; filled as they are met."""
+    """Lazy map of code points to their normalized form."""
 
     def __missing__(self, code: int) -> int | None:
         sign = chr(code)

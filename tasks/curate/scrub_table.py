@@ -1,4 +1,4 @@
-"""Prompt tables without personal data: the texts scrubbed, and every identity that rested on them made anew."""
+"""Prompt tables without personal data: texts are scrubbed, and identities derived from them renewed."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 import polars as pl
 
-from schemas.prompts import canonical_json, content_id
+from schemas.tables.prompts import canonical_json, content_id
 from tasks.curate.scrub import Kind, may_hold_personal_data, scrub
 
 TEXTS: Final = ("system", "prompt", "reference")
@@ -24,16 +24,16 @@ class Scrubbed:
     replaced: Counter[Kind] = field(default_factory=Counter)
     """Replacements by kind."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """The ids of the rows that changed: what each was, and what it is.
+    """Ids of the changed rows: old to new.
 
-    An id is the hash of its content; kept, it would let anyone try all numbers until one gives it.
+    An id is the hash of its content; if kept, it would allow trying all numbers until one matches.
     """
 
 
 def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
-    """Scrub the texts of prompts that fit their schema, their references' texts included.
+    """Scrub the texts of prompts that fit their schema, including their references' texts.
 
-    Their order and their columns stay. Where two prompts differed in a personal number only, they have one id now.
+    Order and columns stay. Prompts that differed in a personal number only have one id now.
     """
     # An escape in JSON may hide a digit or a separator.
     escaped = pl.col("reference").str.contains("\\", literal=True)
@@ -46,7 +46,7 @@ def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
         row = table.row(place, named=True)
         system, prompt = (_scrubbed(row[column], replaced) for column in ("system", "prompt"))
         reference = _without_personal_data(json.loads(row["reference"]), replaced)
-        # Written anew also where nothing was replaced: a key that is there twice hides the value that is not read.
+        # Always written again: a duplicated key would hide the value that is not read.
         values = (system, prompt, canonical_json(reference))
         if values != (row["system"], row["prompt"], row["reference"]):
             new_id = content_id(row["task"], system, prompt, reference)
@@ -58,8 +58,8 @@ def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
 
 
 def scrub_broken(table: pl.DataFrame) -> Scrubbed:
-    """Scrub every text of rows that break the schema, whatever it is, and their ids where these may tell something."""
-    from schemas.prompt_checks import ids_that_fit
+    """Scrub every text of rows that violate the schema, and their ids where these may reveal something."""
+    from schemas.tables.prompt_checks import ids_that_fit
 
     replaced: Counter[Kind] = Counter()
     names = [name for name, kind in table.schema.items() if kind == pl.String]
@@ -67,7 +67,7 @@ def scrub_broken(table: pl.DataFrame) -> Scrubbed:
         pl.Series(name, [None if value is None else _scrubbed(value, replaced) for value in table[name]], pl.String)
         for name in names
     )
-    # An id that is not that of the content may be that of what stood there before.
+    # An id that does not match the content may be the hash of the content before.
     doubtful = ~ids_that_fit(table)
     for name in names:
         doubtful |= clean[name].ne_missing(table[name])
@@ -80,10 +80,10 @@ def scrub_broken(table: pl.DataFrame) -> Scrubbed:
 
 
 def with_renamed_parents(table: pl.DataFrame, renamed: Mapping[str, str]) -> pl.DataFrame:
-    """Return rows that name paraphrased prompts by the ids which these have now.
+    """Return rows whose paraphrases name their prompts by the present ids.
 
-    A paraphrase that was scrubbed, of a prompt that is not there, names none: its parent held the same data, and the
-    hash of that would give it away. Nor does one that differed from its parent in personal data only.
+    A scrubbed paraphrase whose parent is missing names none: the parent held the same data, and its hash would reveal
+    it. The same holds for one that differed from its parent in personal data only.
     """
     parent = pl.col("parent_id")
     scrubbed, known = pl.Series([*renamed.values()], dtype=pl.String), pl.Series([*renamed], dtype=pl.String)

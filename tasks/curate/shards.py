@@ -1,4 +1,4 @@
-"""A shard of the prompts, small enough for memory: checked, scrubbed, measured and fingerprinted by itself."""
+"""Shards of the prompts, small enough for memory: each is checked, scrubbed, measured and fingerprinted by itself."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from schemas.errors import InputError
-from schemas.prompts import COLUMNS
+from schemas.tables.prompts import COLUMNS
 from tasks.curate.fingerprint import fingerprint, words_of
 from tasks.curate.minhash import bands
 from tasks.curate.quarantine import (
@@ -24,53 +24,53 @@ from tasks.curate.scrub_table import scrub_broken, scrub_prompts
 from tasks.policy.length import PromptLengths
 
 ROW: Final = "row"
-"""The column with a prompt's place in the file that it came from, the first being 1."""
+"""Column with a prompt's row number in the original file, from 1."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """What one worker is told: some rows of a prompt table, and what to do with them."""
+    """Job of one worker: some rows of a prompt table, and the steps to apply."""
 
     prompts: Path
     number: int
     first_row: int
     rows: int
     work: Path
-    """The folder for what the worker makes."""
+    """Folder of the worker's output."""
     lengths: PromptLengths
     max_prompt_tokens: int
     near_duplicate_threshold: float
 
     @property
     def kept(self) -> Path:
-        """The rows that fit the schema, as a prompt table with the column `row`."""
+        """Return the file of the rows that fit the schema, a prompt table with the column `row`."""
         return self.work / f"kept-{self.number:05}.parquet"
 
     @property
     def index(self) -> Path:
-        """Their fingerprints, the bands of their sketches, and `too_long`, a sentence where one is."""
+        """Return the file of their fingerprints, the bands of their sketches, and `too_long`, a sentence or null."""
         return self.work / f"index-{self.number:05}.parquet"
 
     @property
     def dropped(self) -> Path:
-        """The other rows, with the reason of each."""
+        """Return the file of the other rows, with the reason of each."""
         return self.work / f"dropped-{self.number:05}.parquet"
 
 
 @dataclass(frozen=True)
 class ShardResult:
-    """What the whole table must know of a shard beside what it wrote."""
+    """Result of a shard beside its files, for the whole table."""
 
     usable: int
     """Rows that fit the schema and the budget."""
     scrubbed: Counter[Kind]
-    """Replacements by kind, in the rows that fit and in those that do not."""
+    """Replacements by kind, in all rows."""
     renamed: Mapping[str, str]
-    """The ids of prompts that scrubbing changed: what each was, and what it is."""
+    """The ids of prompts that scrubbing changed: old to new."""
 
 
 def curate_shard(shard: Shard) -> ShardResult:
-    """Check, scrub and fingerprint a shard's rows; see `Shard` for what is written.
+    """Check, scrub and fingerprint a shard's rows; see `Shard` for the output.
 
     Raises:
         InputError: The rows cannot be read.
@@ -90,7 +90,7 @@ def _read(shard: Shard) -> pl.DataFrame:
     try:
         rows = pl.scan_parquet(shard.prompts, glob=False).slice(shard.first_row, shard.rows).collect()
     except (OSError, PolarsError):
-        # The reader's own message may repeat what stands in the file.
+        # The reader's own message may repeat the file's content.
         raise InputError(
             f"{shard.prompts} cannot be read from row {shard.first_row + 1} on; make it again with `tucano synthesize`"
         ) from None

@@ -1,10 +1,10 @@
-"""Train, validation and test: exact sizes by task, drawn from what is held out from training.
+"""Train, validation and test splits: exact sizes by task, drawn from the groups held out from training.
 
-Validation chooses the checkpoint; test is read by the evaluation alone. Both are drawn from the held-out kin
-(`tasks.curate.kinship`), in the order of their draws, one prompt of a task from each kin before any gives a second, so
-that test prompts are as independent as the data allows. Kin are never divided between the two: whoever lacks the larger
-part of its rows of a task gets the next kin. What is held out and not
-needed stays out of the dataset: were it trained on, growing data would turn training rows into test rows and back.
+Validation chooses the checkpoint; test is read by the evaluation alone. Both are drawn from the held-out groups
+(`tasks.curate.kinship`), in the order of their draws, one prompt of a task from each group before any gives a second,
+so that test prompts are as independent as the data allows. Groups are never divided between the two: the split that
+lacks the larger part of its rows of a task gets the next group. Held-out prompts that are not needed stay out of the
+dataset: if they were trained on, growing data would turn training rows into test rows and back.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from typing import Final
 
 import polars as pl
 
-from schemas.config import CurateConfig
+from schemas.config.config import CurateConfig
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
 
@@ -22,7 +22,7 @@ DRAWN: Final = ("test", "validation")
 
 
 def assign(index: pl.DataFrame, config: CurateConfig) -> pl.Series:
-    """Return each prompt's split, or null where it is held out and in none.
+    """Return each prompt's split, or null if it is held out and in none.
 
     Args:
         index: Prompts without copies: `task`, `prompt_id`, `kin`, `draw` and `held_out`.
@@ -52,7 +52,7 @@ def assign(index: pl.DataFrame, config: CurateConfig) -> pl.Series:
 
 
 def _in_order(index: pl.DataFrame) -> list[tuple[int, TaskName, int]]:
-    """Return row, task and kin of what is held out, as it is drawn."""
+    """Return row, task and group of the held-out prompts, in drawing order."""
     held_out = index.with_row_index("row").filter("held_out").sort("draw", "kin", "prompt_id")
     turn = pl.int_range(pl.len()).over("kin", "task")
     drawn = held_out.with_columns(turn=turn).sort("turn", maintain_order=True)

@@ -1,7 +1,8 @@
-"""The curate stage: prompts in, one dataset out, and a quarantine that says why each other row was dropped.
+"""Curate stage: prompts in, one dataset out, and a quarantine with the reason of each dropped row.
 
-Shard by shard, prompts are checked, scrubbed, measured and fingerprinted; one look at all fingerprints decides where
-each goes; shard by shard they are written; and what was written is read again to prove that no split knows another.
+Prompts are checked, scrubbed, measured and fingerprinted shard by shard; one pass over all fingerprints assigns the
+splits; prompts are written shard by shard; and the written files are read again to verify that the splits share
+nothing.
 """
 
 import json
@@ -13,10 +14,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from schemas.config import CurateConfig, PolicyConfig
+from schemas.config.config import CurateConfig
+from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.prompts import SPLITS
+from schemas.tables.prompts import SPLITS
 from schemas.tasks import TASK_NAMES
 from tasks.curate.card import data_card
 from tasks.curate.decide import decide
@@ -30,6 +32,8 @@ from tasks.curate.scrub import KINDS
 from tasks.curate.shards import Shard, ShardResult, curate_shard
 from tasks.policy.length import PromptLengths
 
+DATA_FILES: Final = ("constraints/laptop.txt",)
+"""The versions of the packages that tell alphabets, telephone numbers and likeness."""
 WORK: Final = ".work"
 MOST_NAMED: Final = 5
 MOST_SOURCES: Final = 20
@@ -45,24 +49,24 @@ def run(
 ) -> dict[str, Any]:
     """Write `data/*.parquet`, `quarantine.parquet`, `summary.json` and `README.md`; equal inputs give equal bytes.
 
-    A task without a single prompt is in no split; every other has exactly the sizes that the configuration says.
+    A task without a single prompt is in no split; every other has exactly the configured sizes.
 
     Args:
         config: Sizes and limits.
-        policy: Whose tokens prompts are measured in.
-        prompts: The folder that the synthesize stage wrote, a prompt table, or JSON Lines of prompts.
-        output: An empty folder; where a Dask cluster works, one that all its machines see.
-        progress: Told of the prompts now and then.
-        map_shards: Who works on the shards.
+        policy: The policy whose tokens measure the prompts.
+        prompts: The synthesize stage's folder, a prompt table, or JSON Lines of prompts.
+        output: An empty folder; with a Dask cluster, one visible to all its machines.
+        progress: Called with the prompts now and then.
+        map_shards: Runs the shards.
 
     Returns:
-        What `summary.json` says.
+        The content of `summary.json`.
 
     Raises:
         InputError: The prompts cannot be read, or too few of a task are left to split.
     """
     lengths = PromptLengths.of(policy)
-    # A tokenizer that is not there is told before any work, and once.
+    # A missing tokenizer is reported once, before any work.
     lengths.tokens(pl.DataFrame(schema={"system": pl.String, "prompt": pl.String}))
     if config.general is not None and not config.general.path.is_file():
         raise InputError(f"curate.general.path {config.general.path} is no file; correct it or leave it out")
@@ -131,7 +135,7 @@ def _unusable(shard: Shard) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _largest(sources: Counter[str]) -> dict[str, int]:
-    """Return the sources with most rows by name, and all others as one: a name may be another in every row."""
+    """Return the largest sources by name, and all others combined: every row may have its own source."""
     largest = dict(sorted(sources.most_common(MOST_SOURCES)))
     others = sources.total() - sum(largest.values())
     return {**largest, **({"others": others} if others else {})}

@@ -1,10 +1,11 @@
-"""E-mail addresses, and web addresses that carry a secret, in a text in small letters.
+"""E-mail addresses, and web addresses with a secret, in a lower-case text.
 
-Nothing here is searched by a pattern that starts anywhere and runs on: an e-mail is read to both sides of its sign, and
-a web address from its beginning, each sign of a text a bounded number of times.
+Nothing here uses an unbounded search pattern: an e-mail is read to both sides of its `@`, and a web address from its
+beginning, each character a bounded number of times.
 
-A secret is told by its name (`?token=`, `/redefinir-senha/9f8e7d`) or by its looks: an e-mail, a telephone, a CPF,
-long random text. A bare CPF counts wherever its check digits are right: one in 100 other numbers of 11 digits goes too.
+A secret is recognized by its name (`?token=`, `/redefinir-senha/9f8e7d`) or by its form: an e-mail, a telephone, a CPF,
+long random text. A bare CPF counts wherever its check digits are right: one in 100 other numbers of 11 digits is
+replaced too.
 """
 
 import re
@@ -25,7 +26,7 @@ _PROVIDER: Final = (
 _LABEL: Final = r"[^\W_][\w-]{0,62}"
 _SIGN: Final = re.compile(
     r"[ \t]{0,2}(?:@{1,3}|[(\[{<][ \t]?(?:@|arroba|at)[ \t]?[)\]}>]|(?<=[ \t])arroba(?=[ \t]))[ \t]{0,2}"
-    # `(a)` is what a letter opens with as well: `Prezado(a) Loja.com`.
+    # `(a)` is also a form of address: `Prezado(a) Loja.com`.
     rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?\([ \t]?a[ \t]?\)[ \t]?(?={_PROVIDER}\.?com)"
 )
 _DOT: Final = (
@@ -67,7 +68,7 @@ _SECRET_STEP: Final = re.compile(
     r"(?:d[aeo]|minha|your)?(?:conta|account|e?mail|acesso|access|cadastro|login|link|code|telefone|phone)?"
     r"|oauth|auth|login|entrar|(?:primeiro)?acesso|otp|sso|jwt)"
 )
-"""A part of a path that leads to a secret: `/redefinir-senha/9f8e7d`."""
+"""Path segment that precedes a secret: `/redefinir-senha/9f8e7d`."""
 _CODE: Final = re.compile(r"(?<![a-z0-9])(?=[a-z]*\d)(?:[a-z0-9]{6,}|(?=\d+[a-z]|[a-z])[a-z0-9]{4,5})")
 _MAYBE_CPF: Final = re.compile(r"(?<![a-z0-9])\d{11}(?![a-z0-9])")
 _SECRET_VALUE: Final = re.compile(
@@ -83,9 +84,9 @@ _LONGEST_WORD: Final = 30
 
 
 def find_emails(text: str) -> list[Span]:
-    """Find e-mail addresses, also spaced ones and those that are hidden from machines (`ana (arroba) uol ponto com`).
+    """Find e-mail addresses, also spaced and obfuscated ones (`ana (arroba) uol ponto com`).
 
-    Beside spaces or a spoken sign, a host must end as hosts do: `o @loja.oficial` is a name in a social network.
+    Beside spaces or a spelled-out sign, a host must have a known ending: `o @loja.oficial` is a social network name.
     """
     found: list[Span] = []
     end = 0
@@ -111,7 +112,7 @@ def _name_start(text: str, least: int, end: int) -> int:
 
 
 def find_urls(text: str) -> tuple[list[Span], list[Span]]:
-    """Find the web addresses that carry a secret, and the others, both without what closes the sentence."""
+    """Find the web addresses with a secret, and the others, both without trailing punctuation."""
     secret: list[Span] = []
     plain: list[Span] = []
     for match in _URL.finditer(text):

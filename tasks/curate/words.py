@@ -1,7 +1,7 @@
-"""What a prompt says apart from case, accents and punctuation: its words, in order, and the numbers among them.
+"""Normalized words of a prompt, without case, accents and punctuation, in order, and the numbers among them.
 
 Two prompts of a task with the same words are the same question. Numbers are facts and keep their punctuation: `4,5` is
-not `45`. Symbols are words: `<` is not `>`, nor one emoji another.
+not `45`. Symbols are words: `<` is not `>`, and emoji differ from each other.
 """
 
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ Hashes = NDArray[np.uint64]
 
 
 def with_words(table: pl.DataFrame) -> pl.DataFrame:
-    """Add `words`, the list of a prompt's words, and `lines`, how many of them stand in each line.
+    """Add `words`, the list of a prompt's words, and `lines`, the number of them in each line.
 
-    A prompt without a single word is itself its only one.
+    A prompt without any word is its own single word.
     """
     plain = pl.col("prompt").str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.to_lowercase()
     plain = plain.str.replace_all(r"(\d)[ \t]+%", "$1%")
@@ -42,20 +42,20 @@ def hashed(text: pl.Expr) -> pl.Expr:
 
 
 def spoken() -> pl.Expr:
-    """Return the hash of all of a prompt's `words`: prompts with the same one say the same."""
+    """Return the hash of all of a prompt's `words`; equal for prompts with the same words."""
     return hashed(pl.col("words").list.join(" "))
 
 
 @dataclass(frozen=True)
 class Words:
-    """The words of many prompts as hashes, one prompt's after another's."""
+    """Hashed words of many prompts, concatenated."""
 
     hashes: Hashes
-    """Of each word."""
+    """Hash of each word."""
     offsets: NDArray[np.int64]
-    """Where each prompt's words begin, and where the last one's end: one more than there are prompts."""
+    """Start of each prompt's words, and the end of the last one's: one more than there are prompts."""
     line_sizes: NDArray[np.uint32]
-    """How many words stand in the line of each word."""
+    """Number of words in the line of each word."""
 
     @classmethod
     def of(cls, marked: pl.DataFrame) -> "Words":
@@ -65,14 +65,14 @@ class Words:
 
     @classmethod
     def from_lists(cls, hashes: pl.Series, counts: pl.Series, lines: pl.Series) -> "Words":
-        """Put together hashes of all words, each prompt's number of them, and the lists of their numbers by line."""
+        """Combine the hashes of all words, each prompt's number of them, and the lists of their numbers by line."""
         sizes = lines.explode().drop_nulls().to_numpy()
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts.to_numpy().astype(np.int64))])
         return cls(hashes.to_numpy(), offsets, np.repeat(sizes, sizes).astype(np.uint32))
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many words each prompt has."""
+        """Return the number of words of each prompt."""
         return np.diff(self.offsets)
 
     def take(self, rows: NDArray[np.int64]) -> "Words":
@@ -83,7 +83,7 @@ class Words:
         return Words(self.hashes[places], offsets, self.line_sizes[places])
 
     def block(self, rows: NDArray[np.int64]) -> tuple[Hashes, NDArray[np.uint32]]:
-        """Return words and line sizes of prompts that have all the same number of words: one row a prompt."""
+        """Return words and line sizes of prompts with an equal number of words: one row per prompt."""
         width = int(self.counts[rows[0]]) if len(rows) else 0
         places = self.offsets[rows][:, None] + np.arange(width)
         return self.hashes[places], self.line_sizes[places]

@@ -1,4 +1,4 @@
-"""Base against tuned: from paired scores to the numbers, the verdict and `report.json`."""
+"""Comparison of base and tuned: from paired scores to the statistics, the verdict and `report.json`."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,18 +11,18 @@ import numpy as np
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.evaluate.cells import Cells, arrange
 from tasks.evaluate.gate import PromotionGate, decide
-from tasks.evaluate.pairing import Answer, Pair, pair
-from tasks.evaluate.sample_size import SMALLEST_EFFECT
-from tasks.evaluate.statistics import Block, Blocks, correct, measure
-from tasks.evaluate.variance import Components, Numbers, components
+from tasks.evaluate.stats.cells import Cells, arrange
+from tasks.evaluate.stats.pairing import Answer, Pair, pair
+from tasks.evaluate.stats.sample_size import SMALLEST_EFFECT
+from tasks.evaluate.stats.statistics import Block, Blocks, correct, measure
+from tasks.evaluate.stats.variance import Components, Numbers, components
 
 REPORT_FILE = "report.json"
 RESAMPLES = 1_000, 1_000_000
-"""The fewest with which a p value near .05 and an interval's ends are steady, and what memory holds."""
+"""The fewest with which a p value near .05 and an interval's ends are stable, and the most that memory holds."""
 EDGE = 1e-9
-"""How near to 0 or 1 a score is at the end of the scale."""
+"""Distance from 0 or 1 within which a score counts as at the end of the scale."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,17 @@ class PromptScores:
     tuned: float
     """Mean score of the tuned model, over its training seeds."""
     by_seed: tuple[tuple[int, float], ...]
-    """Mean score of the tuned model by training seed, in the order of the seeds."""
+    """Mean score of the tuned model by training seed, in seed order."""
 
     @property
     def difference(self) -> float:
-        """Tuned minus base, free of rounding errors."""
+        """Return tuned minus base, free of rounding errors."""
         return round(self.tuned - self.base, 9)
 
 
 @dataclass(frozen=True)
 class EdgeShares:
-    """Shares of answers at the ends of the scale, where a score can no longer tell a model from a better one."""
+    """Shares of answers at the ends of the scale, where scores cannot separate a model from a better one."""
 
     base_floor: float
     """Share of the base model's answers that score 0."""
@@ -62,39 +62,38 @@ class EdgeShares:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything that is known of tuned against base."""
+    """Result of comparing tuned with base."""
 
     overall: Block
-    """Over all prompts alike. Tasks are not strata here, which makes the interval wider rather than narrower."""
+    """Over all prompts equally. Tasks are not strata here, which makes the interval wider rather than narrower."""
     tasks: Mapping[TaskName, Block]
     """By task, corrected for their number."""
     gate: PromotionGate
-    """Whether the tuned model may be promoted."""
+    """Decision on the promotion of the tuned model."""
     seed_differences: Mapping[int, float]
     """Mean difference over all prompts, by training seed."""
     task_seed_differences: Mapping[TaskName, Mapping[int, float]]
     """Mean difference over the prompts of each task, by training seed."""
     ground_truth: Blocks | None
-    """The same statistics of the answers' ground truth, which is no reward; None where it is not known."""
+    """The same statistics of the answers' ground truth, which is no reward; None if unknown."""
     edges: Mapping[str, EdgeShares]
     """Shares of answers at the ends of the scale: `overall` and each task."""
     variance: Mapping[str, Components]
-    """What the differences' variance is made of: `overall` and each task."""
+    """Components of the differences' variance: `overall` and each task."""
     prompts: tuple[PromptScores, ...]
     """The scores behind the numbers, by task and prompt."""
     margin: float
-    """The non-inferiority margin that the verdicts used."""
+    """The non-inferiority margin of the verdicts."""
     n_samples: int
-    """Answers of each model to each prompt, by each training seed; where they are not the same everywhere, their
-    harmonic mean, rounded."""
+    """Answers of each model to each prompt, by each training seed; if they differ, their harmonic mean, rounded."""
 
     @property
     def scores(self) -> Blocks:
-        """The blocks of the rewards, as the ground truth's are."""
+        """Return the blocks of the rewards, in the form of the ground truth's."""
         return Blocks(self.overall, self.tasks)
 
     def report(self) -> dict[str, Any]:
-        """Return the document that `report.json` holds."""
+        """Return the content of `report.json`."""
         truth = self.ground_truth
         return {
             "overall": asdict(self.overall),
@@ -119,7 +118,7 @@ class Comparison:
 def compare(
     base: Sequence[PairedScore], tuned: Sequence[PairedScore], *, margin: float, resamples: int, seed: int
 ) -> Comparison:
-    """Pair the scores and compute every number of the comparison; the same rows give the same numbers.
+    """Pair the scores and compute the comparison; the same rows give the same numbers.
 
     Args:
         base: Scores of the base model.
@@ -136,7 +135,7 @@ def compare(
 
     def measured(cells: Cells, what: str) -> Blocks:
         def block(of_scope: Cells, scope: str) -> Block:
-            # A stream of its own for each block: a task more or less leaves the other tasks' numbers as they are.
+            # A random stream for each block: adding or removing a task leaves the other tasks' numbers unchanged.
             rng = np.random.default_rng([seed, *f"{what}{scope}".encode()])
             return measure(of_scope.base, of_scope.tuned, margin=margin, resamples=resamples, rng=rng)
 
@@ -165,7 +164,7 @@ def compare(
 
 
 def write_report(document: Mapping[str, Any], folder: Path) -> Path:
-    """Write `report.json` into a folder, which is made if missing, and return its path."""
+    """Write `report.json` into a folder, which is created if missing, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / REPORT_FILE
     path.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
@@ -212,7 +211,7 @@ def _components(cells: Cells) -> Components:
     several = ~np.isnan(cells.sample_variance)
     if not several.any():
         return components(cells.differences, cells.sample_variance, cells.base_sample_variance, 1)
-    # Where some cells have one sample, the others' mean stands in for them.
+    # Where some cells have one sample, the others' mean is used for them.
     own, of_the_base = cells.sample_variance[several], cells.base_sample_variance[several]
     return components(cells.differences, own, of_the_base, cells.n_samples)
 

@@ -1,9 +1,9 @@
-"""The promotion gate: whether a tuned model may take the champion's place, and why.
+"""Promotion gate: decides whether a tuned model may replace the champion, with reasons.
 
-The margin must be set before the test split is read. A few dozen prompts a task often cannot show non-inferiority by a
-small margin: with a standard deviation of .30 a margin of .05 takes 223 prompts. The gate does not bend for that. What
-is undecided is held, and the reason says how many prompts would decide it; whoever can accept a larger loss of one
-task says so beforehand, by a larger margin.
+The margin must be set before the test split is read. A few dozen prompts per task often cannot show non-inferiority by
+a small margin: with a standard deviation of .30, a margin of .05 takes 223 prompts. The gate does not bend for that. An
+undecided case is held, and the reason states how many prompts would decide it; a user who can accept a larger loss on
+one task declares it beforehand, by a larger margin.
 """
 
 from collections.abc import Mapping
@@ -11,31 +11,31 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from schemas.tasks import TaskName
-from tasks.evaluate.sample_size import ALPHA
-from tasks.evaluate.statistics import Block, Blocks, holm
-from tasks.evaluate.wording import interval, p_value, signed
+from tasks.evaluate.number_format import interval, p_value, signed
+from tasks.evaluate.stats.sample_size import ALPHA
+from tasks.evaluate.stats.statistics import Block, Blocks, holm
 
 
 @dataclass(frozen=True)
 class PromotionGate:
-    """The gate's word, with its reasons as sentences."""
+    """The gate's verdict, with its reasons as sentences."""
 
     verdict: Literal["promote", "hold"]
-    """`hold` wherever anything needed was not shown."""
+    """`hold` if anything required was not shown."""
     reasons: tuple[str, ...]
-    """What forbids promotion, or, where nothing does, what speaks for it."""
+    """Objections to promotion or, without any, the evidence for it."""
 
 
 def decide(
     scores: Blocks, seed_differences: Mapping[int, float], margin: float, ground_truth: Blocks | None
 ) -> PromotionGate:
-    """Promote only what is shown: better overall and on a task, harmful on none, whatever the seed, and in truth too.
+    """Promote only what is shown: better overall and on a task, harmful on none, for every seed, and in ground truth.
 
     Args:
         scores: The blocks of the rewards.
         seed_differences: Mean difference over all prompts, by training seed.
-        margin: The largest loss that is acceptable, in score: of a task, and overall of the ground truth.
-        ground_truth: The blocks of the ground truth, which is no reward; None where it is not known.
+        margin: The largest acceptable loss, in score: of a task, and overall of the ground truth.
+        ground_truth: The blocks of the ground truth, which is no reward; None if unknown.
     """
     objections = [
         *_objections_to_overall(scores.overall),
@@ -53,17 +53,17 @@ def decide(
 def hold_where_worse(
     gate: PromotionGate, against: str, scores: Blocks, ground_truth: Blocks | None, margin: float
 ) -> PromotionGate:
-    """Hold, whatever was decided, what may be worse in another comparison than the one that the gate's word is on.
+    """Hold, whatever was decided, a model that may be worse in another comparison than the gate's own.
 
-    It need not be better there: overall no loss as large as the margin may be left, and no task may be shown to be
-    worse, after Holm's correction, for of six that are equally good one in four times one would be.
+    It need not be better there: overall, a loss as large as the margin must be excluded, and no task may be shown to be
+    worse after Holm's correction; without it, one of six equally good tasks would be found worse one time in four.
 
     Args:
-        gate: The word so far.
-        against: What the other comparison is, such as `against the champion`.
+        gate: The verdict so far.
+        against: Name of the other comparison, such as `against the champion`.
         scores: Its blocks of the rewards.
-        ground_truth: Its blocks of the ground truth, where it is known.
-        margin: The largest overall loss that is acceptable, in score.
+        ground_truth: Its blocks of the ground truth, if known.
+        margin: The largest acceptable overall loss, in score.
     """
     objections = [
         *_objections_to_loss(f"{against}, overall", scores.overall, margin),
@@ -113,7 +113,7 @@ def _objections_to_overall(overall: Block) -> list[str]:
 
 
 def _objections_to_task(task: TaskName, block: Block, margin: float) -> list[str]:
-    # Harm within the margin is a merit's footnote; harm beyond it, or that may lie beyond it, is an objection.
+    # Harm within the margin is noted beside a merit; harm beyond it, or possibly beyond it, is an objection.
     excluded = block.noninferiority_low is not None and block.noninferiority_low > -margin
     if block.verdict == "worse" and excluded and not _tells_too_little(block):
         return []
@@ -135,7 +135,7 @@ def _objections_to_loss(what: str, block: Block, margin: float) -> list[str]:
 
 
 def _tells_too_little(block: Block) -> bool:
-    """Tell whether no prompt differs from another, none gained, and they are too few to have shown a rare loss."""
+    """Return whether no prompt differs from another, none gained, and they are too few to exclude a rare loss."""
     without_spread = block.mde == 0 and block.mean_difference <= 0
     return without_spread and block.n_for_margin is not None and block.n_for_margin > block.n_prompts
 
@@ -167,7 +167,7 @@ def _objections_to_seeds(seed_differences: Mapping[int, float]) -> list[str]:
 
 
 def _objections_to_truth(against: str, ground_truth: Blocks, margin: float) -> list[str]:
-    """Object where the answers are not as right as before, whatever their reward: a reward can be hacked."""
+    """Return objections if the answers are less right than before, whatever their reward: a reward can be hacked."""
     return [
         *_objections_to_loss(f"{against}the ground truth, which is no reward,", ground_truth.overall, margin),
         *(
@@ -178,7 +178,7 @@ def _objections_to_truth(against: str, ground_truth: Blocks, margin: float) -> l
 
 
 def _harmed(tasks: Mapping[TaskName, Block]) -> dict[TaskName, str]:
-    """Return the tasks that are shown to be worse after Holm's correction, each with the figures that show it."""
+    """Return the tasks shown to be worse after Holm's correction, each with the numbers that show it."""
     p_harm = holm({task: block.p_harm for task, block in tasks.items()})
     return {task: _harm(replace(tasks[task], p_harm=p)) for task, p in p_harm.items() if p < ALPHA}
 

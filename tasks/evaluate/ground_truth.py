@@ -1,6 +1,6 @@
-"""Ground truth beside the rewards: whether one answer is right, and each task's metrics over many.
+"""Ground truth beside the rewards: correctness of one answer, and each task's metrics over many.
 
-Never mixed with the rewards: a reward can be gamed, and the gate asks of the truth that it did not get worse.
+Never mixed with the rewards: a reward can be gamed, and the gate requires that the truth did not get worse.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,11 @@ OF_ONE_ANSWER: Final[Mapping[TaskName, tuple[str, ...]]] = {
     "sentiment": ("accuracy",),
     "churn": ("accuracy",),
 }
-"""Of each task's metrics those that one answer alone can be right in; macro-F1 and AUC are of many."""
+"""Metrics of each task that are defined for one answer; macro-F1 and AUC need many."""
 
 
 def truth_of(rollout: Rollout, databases: Databases) -> float | None:
-    """Return how right one answer is, in [0, 1]: the mean of its task's metrics; None without a reference."""
+    """Return the correctness of one answer, in [0, 1]: the mean of its task's metrics; None without a reference."""
     metrics = registry.TASKS[rollout.task].metric([rollout], databases)
     known = [metrics[name] for name in OF_ONE_ANSWER[rollout.task] if name in metrics]
     return fmean(known) if known else None

@@ -1,7 +1,7 @@
-"""What an evaluation will be held against, written down as an artifact before the test split is read.
+"""Preregistration: the plan of an evaluation, stored as an artifact before the test split is read.
 
-A margin that was chosen after the answers were seen proves nothing, and neither does the best of many looks. So the
-plan is made first, with its time, and each evaluation says which look of its challengers at this test split it was.
+A margin chosen after the answers were seen shows nothing, and neither does the best of many looks. So the plan is
+stored first, with its time, and each evaluation states which look of its challengers at this test split it was.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,16 +12,16 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 
 from schemas.artifact import ArtifactRecord
-from schemas.prompts import TEST_FILE
+from schemas.tables.prompts import TEST_FILE
 from schemas.tasks import SpecName
-from tasks.evaluate.background import Looks
-from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.evaluate.report.background import Looks
+from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 
 PLAN_FILE: Final = "plan.json"
 
 
 class EvaluationPlan(BaseModel):
-    """All that decides what an evaluation may conclude."""
+    """Everything that decides the possible conclusions of an evaluation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,15 +38,15 @@ class EvaluationPlan(BaseModel):
     max_tokens: int
     """Longest answer, in tokens."""
     spec: SpecName
-    """Which reward the answers are scored by."""
+    """The reward specification that scores the answers."""
     reward_version: str
-    """Digest of the reward's code and word lists."""
+    """Digest of the versions of all tasks' rewards."""
     test_split: str
     """The sha256 of the test split's file."""
     base: str
     """The sha256 of the base."""
     challengers: Mapping[int, str]
-    """The sha256 of each policy that is tested, by its training seed."""
+    """The sha256 of each tested policy, by its training seed."""
     champion: str | None
     """The sha256 of the policy that the chosen challenger would replace."""
 
@@ -62,9 +62,9 @@ def read_plan(folder: Path) -> EvaluationPlan:
 
 
 def count_looks(store: ArtifactStore, plan: ArtifactRecord) -> Looks:
-    """Say which look of the plan's challengers at its test split comes now, by the evaluations that the store holds.
+    """Count the looks of the plan's challengers at its test split, by the evaluations in the store.
 
-    To evaluate the same plan again is the same look: it gives the same numbers. Another plan is another look.
+    Evaluating the same plan again is the same look: it gives the same numbers. Another plan is another look.
 
     Args:
         store: Holds the plan, the answers of its challengers and every earlier evaluation.
@@ -85,12 +85,12 @@ def count_looks(store: ArtifactStore, plan: ArtifactRecord) -> Looks:
 
 
 def _plans(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[tuple[str, EvaluationPlan]]:
-    """Yield each plan of one of the challengers for the same test split, this one too, the newest first."""
+    """Yield each plan of a challenger for the same test split, including this one, the newest first."""
     for record in store.records("plan"):
         try:
             plan = read_plan(store.path(record.sha256))
         except (OSError, ValueError):
-            # A plan of another version of this file; nothing can be evaluated by it any more.
+            # A plan of another format version, which can no longer be evaluated.
             continue
         if plan.test_split == planned.test_split and _share_a_challenger(plan, planned):
             yield record.sha256, plan
@@ -101,7 +101,7 @@ def _share_a_challenger(first: EvaluationPlan, second: EvaluationPlan) -> bool:
 
 
 def _times_read(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[datetime]:
-    """Yield when answers of each challenger to the test split were made."""
+    """Yield the times at which answers of each challenger to the test split were made."""
     for answers in store.records("answers"):
         if answers.inputs.get("policy") not in planned.challengers.values():
             continue

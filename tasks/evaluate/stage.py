@@ -1,4 +1,4 @@
-"""The evaluate stage: score what every model answered to the test split, compare, decide, and write the report."""
+"""Evaluate stage: score every model's answers to the test split, compare, decide, and write the report."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -6,29 +6,32 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from schemas.config.evaluate import EvaluateConfig, RivalConfig
+from schemas.config.workers import MachinePrice
 from schemas.documents import PairedScore, ScoredRollout
-from schemas.evaluate_config import EvaluateConfig
 from schemas.progress import Progress, silent
-from schemas.store_files import read_store
+from schemas.store.files import read_store
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
-from tasks.evaluate.answers_file import read_answers
-from tasks.evaluate.background import AnsweredPrompt, Background
+from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
+from tasks.evaluate.answers.cost import serving
+from tasks.evaluate.answers.files import read_answers
 from tasks.evaluate.compare import Comparison, compare, write_report
-from tasks.evaluate.cost import serving
-from tasks.evaluate.figures import draw, write_figures
 from tasks.evaluate.gate import hold_where_worse
 from tasks.evaluate.ground_truth import metrics_of, truth_of
-from tasks.evaluate.judge import JudgeReport
-from tasks.evaluate.report import write_page
-from tasks.evaluate.report_text import REPORT_TEXT, markdown
+from tasks.evaluate.judge.insights import JudgeReport
+from tasks.evaluate.report.background import Background, OtherModel, reward_identity
+from tasks.evaluate.report.figures import draw, write_figures
+from tasks.evaluate.report.page import write_page
+from tasks.evaluate.report.text import REPORT_TEXT, markdown
 
 METRICS_FILE: Final = "ground_truth.json"
 BASE: Final = "base"
 TUNED: Final = "tuned"
+TUNED_NF4: Final = "tuned-nf4"
+PUBLISHED: Final = "published"
 CHAMPION: Final = "champion"
-RIVAL: Final = "rival"
 AGAINST_CHAMPION: Final = "against the champion"
 
 Judge = Callable[[Sequence[AnsweredPrompt]], JudgeReport | None]
@@ -42,8 +45,21 @@ class Scored(NamedTuple):
     pairs: Sequence[PairedScore]
 
 
+class Shown(NamedTuple):
+    """A model compared for orientation only, without effect on the gate."""
+
+    name: str
+    """Its name in the report."""
+    answers: Path
+    """Folder of its answers."""
+    description: str
+    """Its kind, as shown in the report."""
+    rival: RivalConfig | None = None
+    """The endpoint that answered; None for our own machine."""
+
+
 def scores_file(name: str) -> str:
-    """Name the file of one model's paired scores, which `tucano compare` reads."""
+    """Return the file name of one model's paired scores, which `tucano compare` reads."""
     return f"{name}.scores.jsonl"
 
 
@@ -55,9 +71,11 @@ def run(
     store: Path,
     base: Path,
     tuned: Mapping[int, Path],
-    others: Mapping[str, Path],
+    champion: Path | None,
+    others: Sequence[Shown],
     chosen_seed: int,
     known: Background,
+    prices: Mapping[str, MachinePrice],
     output: Path,
     judge: Judge | None = None,
     progress: Progress = silent,
@@ -65,22 +83,24 @@ def run(
     """Score and compare the answers to the test split, and write scores, metrics, reports and figures.
 
     Args:
-        config: Margin, resamples and prices.
-        spec: Which reward the answers are scored by.
-        seed: Seed of the resampling; whom no training made is scored under it.
-        store: Folder of the store that generated SQL is executed on.
+        config: Margin, resamples and the API's price.
+        spec: The reward specification that scores the answers.
+        seed: Seed of the resampling; models that were not trained here are scored under it.
+        store: Folder of the store on which generated SQL is executed.
         base: Folder of the base's answers.
-        tuned: Folders of the tuned policies', by the training seeds that made them; all are compared with the base.
-        others: Folders of the `champion`'s and of the `rival`'s, where there are any.
+        tuned: Folders of the tuned policies' answers, by training seed; all are compared with the base.
+        champion: Folder of the champion's; None without a champion.
+        others: Further models, without effect on the gate.
         chosen_seed: Seed of the training whose policy may be promoted: the others are compared with it alone, and its
             answers and ground truth are shown.
-        known: What the report says beside the scores, as far as it is known before them.
-        output: Gets everything.
-        judge: Judges the answers to insights; nobody does where it is None.
-        progress: Told the models scored and in all.
+        known: The report's context, as far as known before the scores.
+        prices: Prices of the machines that answered, by device.
+        output: Receives all files.
+        judge: Judges the answers to insights; None for no judge.
+        progress: Called with the models scored and the total.
     """
     databases = Databases.from_store(read_store(store))
-    total = 1 + len(tuned) + len(others)
+    total = 1 + len(tuned) + (champion is not None) + len(others)
     done = 0
 
     def score(folder: Path, as_seed: int) -> Scored:
@@ -94,37 +114,52 @@ def run(
     progress(0, total, "models scored")
     by_seed = {each: score(folder, each) for each, folder in tuned.items()}
     chosen = by_seed[chosen_seed]
-    shown = {BASE: score(base, seed), TUNED: chosen, **{name: score(folder, seed) for name, folder in others.items()}}
+    shown = {BASE: score(base, seed), TUNED: chosen}
+    if champion is not None:
+        shown[CHAMPION] = score(champion, seed)
+    shown |= {other.name: score(other.answers, seed) for other in others}
     all_tuned = [pair for each in by_seed.values() for pair in each.pairs]
     for name, each in shown.items():
         _write_scores(output / scores_file(name), all_tuned if name == TUNED else each.pairs)
 
-    def against(name: str, challenger: Sequence[PairedScore]) -> Comparison:
-        return compare(shown[name].pairs, challenger, margin=config.margin, resamples=config.resamples, seed=seed)
+    def against(before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
+        return compare(before, challenger, margin=config.margin, resamples=config.resamples, seed=seed)
 
-    comparison = against(BASE, all_tuned)
-    champion = against(CHAMPION, chosen.pairs) if CHAMPION in others else None
-    alone = against(BASE, chosen.pairs) if len(tuned) > 1 else None
+    comparison = against(shown[BASE].pairs, all_tuned)
+    against_champion = against(shown[CHAMPION].pairs, chosen.pairs) if champion is not None else None
+    alone = against(shown[BASE].pairs, chosen.pairs) if len(tuned) > 1 else None
     gate = comparison.gate
-    for name, other in ((f"with seed {chosen_seed} alone (it would be promoted)", alone), (AGAINST_CHAMPION, champion)):
+    for name, other in (
+        (f"with seed {chosen_seed} alone (it would be promoted)", alone),
+        (AGAINST_CHAMPION, against_champion),
+    ):
         if other is not None:
             gate = hold_where_worse(gate, name, other.scores, other.ground_truth, config.margin)
     comparison = replace(comparison, gate=gate)
     answers = _side_by_side(shown[BASE].rollouts, chosen.rollouts)
-    called = {RIVAL: config.rival.model} if config.rival else {}
-    metrics = {called.get(name, name): metrics_of(each.rollouts, databases) for name, each in shown.items()}
+    metrics = {name: metrics_of(each.rollouts, databases) for name, each in shown.items()}
+    rivals = {other.name: other.rival for other in others if other.rival is not None}
     background = replace(
         known,
         chosen_seed=chosen_seed,
         answers=answers,
         ground_truth=_by_metric(metrics),
-        identities={**known.identities, "rewards": f"{spec} {registry.reward_version()}"},
-        champion=champion,
-        rival=against(RIVAL, chosen.pairs) if RIVAL in others else None,
-        rival_name=called.get(RIVAL, ""),
+        identities={
+            **known.identities,
+            "rewards": f"{spec} {registry.joint_version()}",
+            **{reward_identity(task): version for task, version in registry.reward_versions(comparison.tasks).items()},
+        },
+        champion=against_champion,
+        others=[
+            OtherModel(
+                other.name,
+                _description(other, shown[other.name]),
+                against(_comparable(other, shown[other.name].pairs), chosen.pairs),
+            )
+            for other in others
+        ],
         serving=[
-            serving(called.get(name, name), each.folder, config.cost, config.rival if name == RIVAL else None)
-            for name, each in shown.items()
+            serving(name, each.folder, config.cost, rivals.get(name), prices=prices) for name, each in shown.items()
         ],
         judge=judge(answers) if judge else None,
     )
@@ -145,9 +180,22 @@ def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases) -> PairedS
     )
 
 
+def _comparable(other: Shown, pairs: Sequence[PairedScore]) -> Sequence[PairedScore]:
+    """Return a rival's scores without their decoding, which may differ: it has its own tokens and budget."""
+    return pairs if other.rival is None else [pair.model_copy(update={"decoding": None}) for pair in pairs]
+
+
+def _description(other: Shown, scored: Scored) -> str:
+    if other.rival is None:
+        return other.description
+    body = json.dumps(other.rival.body, ensure_ascii=False, sort_keys=True)
+    fields = f", with {body} in each request" if other.rival.body else ""
+    return f"{other.description} ({scored.pairs[0].decoding}{fields})"
+
+
 def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
-    from schemas.rollout_tables import PairedScores
-    from schemas.table_check import as_table, validate_table
+    from schemas.tables.rollout_tables import PairedScores
+    from schemas.tables.table_check import as_table, validate_table
 
     validate_table(as_table(scores, PairedScores), PairedScores, f"paired scores {file.name}")
     file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
@@ -165,7 +213,7 @@ def _side_by_side(base: Sequence[ScoredRollout], tuned: Sequence[ScoredRollout])
 def _by_metric(
     metrics: Mapping[str, Mapping[TaskName, Mapping[str, float]]],
 ) -> dict[TaskName, dict[str, dict[str, float]]]:
-    """Turn metrics by model into metrics by task and name, each with every model's value."""
+    """Regroup metrics by model into metrics by task and name, each with every model's value."""
     turned: dict[TaskName, dict[str, dict[str, float]]] = {}
     for model, by_task in metrics.items():
         for task, values in by_task.items():
@@ -182,7 +230,9 @@ def _write(comparison: Comparison, background: Background, output: Path) -> None
         "judge": asdict(background.judge) if background.judge else None,
         "identities": dict(background.identities),
         "champion": background.champion.report() if background.champion else None,
-        "rival": background.rival.report() if background.rival else None,
+        "others": {
+            other.name: {"description": other.description, **other.comparison.report()} for other in background.others
+        },
     }
     write_report({**comparison.report(), **beside}, output)
     (output / REPORT_TEXT).write_text(markdown(comparison, background), encoding="utf-8")

@@ -1,1 +1,1 @@
-"""Where everything came from: immutable artifacts, the version of the source, and MLflow's record of every run."""
+"""Lineage: immutable artifacts, the version of the source, and MLflow's record of every run."""

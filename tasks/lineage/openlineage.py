@@ -1,6 +1,6 @@
-"""Tells an OpenLineage file or endpoint of each stage's run: what it read and what it made, by digests and columns.
+"""OpenLineage events of each stage's run, to a file or endpoint: inputs and outputs, by digests and columns.
 
-Nothing of a row leaves the house: datasets are named by digests, and an error is told only where the words are ours.
+No row data is sent: datasets are named by digests, and only the project's own error sentences are included.
 """
 
 import os
@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from schemas.artifact import ArtifactRecord
+from schemas.config.workers import LineageConfig
 from schemas.errors import InputError, Interrupted, TucanoError
-from schemas.workers_config import LineageConfig
 
 if TYPE_CHECKING:
     from openlineage.client.event_v2 import InputDataset, OutputDataset, RunState
@@ -25,36 +25,36 @@ if TYPE_CHECKING:
 KEY_VARIABLE: Final = "OPENLINEAGE_API_KEY"
 PRODUCER: Final = "urn:tucano2-commerce"
 ENDPOINT: Final = "api/v1/lineage"
-"""Where an address without a path is asked: the path of the specification."""
+"""Path for addresses without one, as specified by OpenLineage."""
 SECONDS_TO_ANSWER: Final = 2.0
 
 
 @dataclass(frozen=True)
 class LineageRun:
-    """A run of a stage, as its events tell it."""
+    """Run of a stage, as described by its events."""
 
     stage: str
-    """The stage's name: the job."""
+    """The stage's name, used as the job."""
     run_id: str
     """MLflow's run of the stage: 32 hexadecimal digits, which are the run's UUID too."""
     pipeline_run: str
     """MLflow's run of the pipeline."""
     inputs: tuple[ArtifactRecord, ...]
-    """What the stage reads."""
+    """Artifacts that the stage reads."""
     pipeline: str
-    """The pipeline's name: the job that the stage is a part of."""
+    """The pipeline's name, used as the parent job."""
 
 
 @cache
 def open_emitter(config: LineageConfig, warn: Callable[[str], None]) -> "Emitter | None":
-    """Return the process's emitter to where the configuration says; None where it says nowhere.
+    """Return the process's emitter for the configured destination; None without one.
 
     Args:
-        config: Where events go, and under which namespace.
-        warn: Told, once, that events cannot be delivered.
+        config: Destination and namespace of the events.
+        warn: Called once if events cannot be delivered.
 
     Raises:
-        InputError: The folder of the file cannot be made.
+        InputError: The folder of the file cannot be created.
     """
     if config.openlineage is None:
         return None
@@ -62,40 +62,40 @@ def open_emitter(config: LineageConfig, warn: Callable[[str], None]) -> "Emitter
 
 
 class Emitter:
-    """Sends events until one cannot be delivered: that and all later ones are lost, and fail nothing."""
+    """Sender of events; after one fails, it and all later ones are dropped without failing the stage."""
 
     def __init__(self, transport: "Transport", namespace: str, address: str, warn: Callable[[str], None]) -> None:
-        """Send by a transport; `open_emitter` makes these."""
+        """Send by a transport; created by `open_emitter`."""
         self._transport = transport
         self._namespace = namespace
         self._address = address
         self._warn = warn
         self._is_lost = False
-        # Trainings of several seeds are told by threads.
+        # Trainings of several seeds report from threads.
         self._lock = threading.Lock()
 
     def started(self, run: LineageRun) -> None:
-        """Tell that a stage begins."""
+        """Report that a stage starts."""
         from openlineage.client.event_v2 import RunState
 
         self._emit(run, RunState.START)
 
     def completed(self, run: LineageRun, output: ArtifactRecord) -> None:
-        """Tell that a stage made an artifact."""
+        """Report that a stage made an artifact."""
         from openlineage.client.event_v2 import OutputDataset, RunState
 
         made = OutputDataset(self._namespace, _name(output), facets=_facets(output))
         self._emit(run, RunState.COMPLETE, outputs=[made])
 
     def failed(self, run: LineageRun, error: BaseException) -> None:
-        """Tell that a stage failed, or was interrupted."""
+        """Report that a stage failed or was interrupted."""
         from openlineage.client.event_v2 import RunState
         from openlineage.client.facet_v2 import error_message_run
 
         # Another error's text may quote a row.
         message = str(error) if isinstance(error, TucanoError) else type(error).__name__
         facet = error_message_run.ErrorMessageRunFacet(message=message, programmingLanguage="python")
-        # Signals and Ctrl-C arrive as exceptions that are no `Exception`.
+        # Signals and Ctrl-C arrive as exceptions outside `Exception`.
         interrupted = isinstance(error, Interrupted) or not isinstance(error, Exception)
         state = RunState.ABORT if interrupted else RunState.FAIL
         self._emit(run, state, facets={"errorMessage": facet})
@@ -163,7 +163,7 @@ def _open_transport(address: str) -> "Transport":
                 endpoint=parts._replace(scheme="", netloc="").geturl().lstrip("/") or ENDPOINT,
                 timeout=SECONDS_TO_ANSWER,
                 auth=ApiKeyTokenProvider({"api_key": key}) if key else TokenProvider({}),
-                # An endpoint that is down must cost a stage no more than this once.
+                # An unreachable endpoint must delay a stage only this once.
                 retry={"total": 0},
             )
         )
@@ -198,7 +198,7 @@ def _facets(record: ArtifactRecord) -> dict[str, Any]:
 
 
 def _reason(error: Exception) -> str:
-    """Say in few words why: a client's own text quotes addresses and objects."""
+    """Return a short reason: a client's own text quotes addresses and objects."""
     from requests import ConnectionError as NotConnected
     from requests import HTTPError, Timeout
 

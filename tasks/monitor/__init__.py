@@ -1,1 +1,1 @@
-"""What the served model answers: production rewards, drift from its evaluation, and the retraining trigger."""
+"""Production monitoring of the served model: rewards, drift from its evaluation, and the retraining trigger."""

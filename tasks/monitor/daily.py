@@ -1,4 +1,4 @@
-"""A served model's figures by task and day."""
+"""Daily metrics of a served model, by task."""
 
 import polars as pl
 
@@ -19,19 +19,19 @@ _FEW: tuple[pl.Expr, ...] = (
 
 
 def daily_figures(scored: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a task and day with answers, and one a day for `all` of them.
+    """Return one row per task and day with answers, and one per day for `all` of them.
 
-    The interval is Student's t of the answers and four more (`tasks.monitor.mean_error`), which holds for few, skewed
-    and tied rewards. It is for other answers of the same day; `all` is in the day's own mix of tasks.
+    The interval is Student's t of the answers and four more (`tasks.monitor.mean_error`), which is valid for few,
+    skewed and tied rewards. It is for other answers of the same day; `all` is in the day's own mix of tasks.
 
     Args:
         scored: Scored answers: `day`, `task`, `reward`, `valid`, `characters`, `latency_ms` and `cost`.
 
     Returns:
         `task`, `day`, `answers`, `mean`, `low` and `high` (a 95 % interval of the mean), `valid_share` (of the answers
-        whose task has a form; null where none has), `characters` (median), `latency_p50` and `latency_p95`
-        (milliseconds), `cost_per_analysis` (US dollars, the mean of what was logged; null where nothing was); `all`
-        first, then the tasks in the house's order, each by day.
+        whose task has a form; null if none has), `characters` (median), `latency_p50` and `latency_p95` (milliseconds),
+        `cost_per_analysis` (US dollars, the mean of the logged costs; null without any); `all` first, then the tasks in
+        the project's order, each by day.
     """
     by_task = scored.lazy().group_by("task", "day").agg(*_FEW)
     together = scored.lazy().group_by("day").agg(*_FEW).select(pl.lit(ALL).alias("task"), pl.all())

@@ -1,4 +1,4 @@
-"""Whether a served model's rewards fell below what its evaluation promised, asked anew each day."""
+"""Drift detection: each day, the rewards of a served model are tested against its evaluation."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.stats import t as student
 
-from schemas.monitor_config import MonitorConfig
+from schemas.config.monitor import MonitorConfig
 from tasks.monitor.baseline import Baseline
 from tasks.monitor.evidence import evidence_against
 from tasks.monitor.mean_error import freedom, interval
@@ -17,36 +17,36 @@ from tasks.monitor.reference import Promise
 from tasks.monitor.reward_counts import RewardCounts
 
 ALL: Final = "all"
-"""The series of all tasks together."""
+"""Name of the series of all tasks together."""
 _LOG_MOST: Final = math.log(1e9)
-"""Evidence above that is shown as that."""
+"""Log of the largest evidence shown."""
 
 
 @dataclass(frozen=True)
 class DriftSeries:
-    """The evidence against one promise, day by day."""
+    """Evidence against one baseline, day by day."""
 
     name: str
     """A task, or `all`."""
     days: tuple[date, ...]
     """Days with answers, in order."""
     evidence: tuple[float, ...]
-    """At the end of each day, as a share of what an alarm takes: from 1 on it is one."""
+    """At the end of each day, as a multiple of the alarm threshold: an alarm from 1 on."""
     mean: tuple[float, ...]
     """Mean reward of each day."""
     promised: tuple[float, ...]
-    """What the evaluation measured, in the day's mix of tasks."""
+    """Mean reward of the evaluation, in the day's mix of tasks."""
     alarm: date | None
-    """The first day on which the evidence was enough; None where it never was."""
+    """The first day with enough evidence; None if there was none."""
     began: date | None
-    """From when on it has been falling short, as the evidence has it best; None without an alarm."""
+    """Most likely first day of the fall; None without an alarm."""
     loss: float | None
-    """Promised minus mean reward, over the answers from then until the alarm; None without an alarm."""
+    """Evaluation's mean minus mean reward, over the answers from then until the alarm; None without an alarm."""
 
 
 @dataclass(frozen=True)
 class FloorAlarm:
-    """A day on which a task's mean reward was below the fixed floor."""
+    """Day on which a task's mean reward was below the fixed floor."""
 
     task: str
     day: date
@@ -56,29 +56,29 @@ class FloorAlarm:
 
 @dataclass(frozen=True)
 class Drift:
-    """What monitoring found."""
+    """Findings of the monitoring."""
 
     series: tuple[DriftSeries, ...]
-    """`all` first where there are several tasks, then the tasks in the house's order."""
+    """`all` first if there are several tasks, then the tasks in the project's order."""
     floor: tuple[FloorAlarm, ...]
     """By day and task."""
     floor_below: float
     """The fixed floor."""
     days_between_false_alarms: float
-    """The stated rate: while nothing drifts, mean days between two alarms of `series`, at least, all together; those of
-    the floor are as rare by themselves."""
+    """The stated rate: without drift, the mean days between two alarms of `series` together, at least; those of the
+    floor are as rare separately."""
     tolerance: float
-    """The loss that is no drift."""
+    """Loss that does not count as drift."""
     without_baseline: tuple[str, ...]
-    """Tasks of the logs that the evaluation says nothing of: only the floor is asked of them."""
+    """Tasks of the logs without an evaluation: only the floor applies to them."""
 
     @property
     def found(self) -> bool:
-        """Whether there is any alarm."""
+        """Return whether there is any alarm."""
         return bool(self.floor) or any(each.alarm for each in self.series)
 
     def reasons(self) -> list[str]:
-        """Say each alarm in a sentence."""
+        """Describe each alarm in a sentence."""
         return [
             f"{'all tasks together' if each.name == ALL else each.name}: {each.loss:.3f} below what the evaluation "
             f"measured since {each.began}, found on {each.alarm}"
@@ -91,7 +91,7 @@ class Drift:
         ]
 
     def document(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return the findings as JSON-compatible values."""
         from pydantic import TypeAdapter
 
         written: dict[str, Any] = TypeAdapter(Drift).dump_python(self, mode="json")
@@ -99,13 +99,13 @@ class Drift:
 
 
 def find_drift(rewards: RewardCounts, baselines: Mapping[str, Baseline], config: MonitorConfig) -> Drift:
-    """Ask of each task, and of all together, whether its rewards fell short of the promise.
+    """Test each task, and all together, for rewards below the baseline.
 
-    How, and why that keeps the rate of false alarms, is in `tasks.monitor.evidence`.
+    `tasks.monitor.evidence` documents the method and its rate of false alarms.
 
     Args:
         rewards: Of the champion alone; each task and each day has an answer.
-        baselines: What its evaluation promised, by task.
+        baselines: Its evaluation's results, by task.
         config: The rate of false alarms, the tolerance and the floor.
     """
     promised = [number for number, task in enumerate(rewards.tasks) if task in baselines]
@@ -123,7 +123,7 @@ def find_drift(rewards: RewardCounts, baselines: Mapping[str, Baseline], config:
 def drift_series(
     rewards: RewardCounts, baselines: Sequence[Baseline], config: MonitorConfig
 ) -> tuple[DriftSeries, ...]:
-    """Gather the evidence of `all` tasks, where there are several, and of each.
+    """Compute the evidence of `all` tasks, if there are several, and of each.
 
     Args:
         rewards: Of the champion; each task and each day has an answer.
@@ -131,8 +131,8 @@ def drift_series(
         config: The rate of false alarms and the tolerance.
     """
     number = len(rewards.tasks)
-    # Half of the false alarms is for all tasks together, which sees a fall of everything soonest; each counts twice,
-    # since a mean time of N days takes 2 N coins (`tasks.monitor.evidence`).
+    # Half of the false alarms is for all tasks together, which shows a general fall soonest; each counts twice, since a
+    # mean time of N days takes 2 N coins (`tasks.monitor.evidence`).
     enough_of_task = 2 * config.days_between_false_alarms * (1 if number == 1 else 2 * number)
     groups = [(ALL, list(range(number)), 4 * config.days_between_false_alarms)] if number > 1 else []
     groups += [(task, [position], enough_of_task) for position, task in enumerate(rewards.tasks)]
@@ -178,13 +178,13 @@ def _one_series(name: str, promise: Promise, rewards: RewardCounts, tolerance: f
 def below_floor(
     rewards: RewardCounts, baselines: Mapping[str, Baseline], config: MonitorConfig
 ) -> tuple[FloorAlarm, ...]:
-    """Ask for the floor where the evaluation was above it for certain, or says nothing.
+    """Apply the floor to tasks whose evaluation was certainly above it, or that have none.
 
-    A task whose promise is about the floor, or below it, would be an alarm every other day while it keeps its promise,
-    and a task that is somewhat above it would be one by a day's luck. So the promise must be above the floor by its
-    95 % interval, and the day below it by an interval as wide as the stated rate asks for: while the true means are the
-    floor or more, days of all tasks together are that low once in `days_between_false_alarms` days, at most. That is
-    beside the false alarms of the evidence, which are as rare: both together come twice as often, at most.
+    A task with a baseline near the floor, or below it, would raise an alarm every other day without any drift, and one
+    somewhat above it by a day's chance. So the baseline must be above the floor by its 95 % interval, and the day below
+    it by an interval as wide as the stated rate requires: while the true means are the floor or more, days of all tasks
+    together are that low once in `days_between_false_alarms` days, at most. That is in addition to the false alarms of
+    the evidence, which are as rare: both together occur twice as often, at most.
     """
     asked = [
         number

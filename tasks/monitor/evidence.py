@@ -1,23 +1,23 @@
-"""The evidence that a mean reward fell below a reference, day after day, with a known rate of false alarms.
+"""Sequential evidence that a mean reward fell below a reference, with a known rate of false alarms.
 
-For each day on which a fall may have begun, a gambler starts with one coin and stakes a part of the fortune on every
-answer's falling short of a mean m: a reward x makes it 1 + stake * (m - x) times what it was. While the mean is m or
-more, no stake wins on average, whatever the rewards' distribution (Waudby-Smith and Ramdas, 2023, "Estimating means of
-bounded random variables by betting"). What m is, only the reference says, with its error: each m that is lower than the
-reference has a p-value by Student's t, and multiplies the fortune against it by .15 p^-.85, which on average is no more
-than one coin either, if m is the truth (Vovk and Wang, 2021, "E-values: calibration, combination and applications").
-Of all m the one counts that leaves the smallest fortune, less a tolerance, which is no drift.
+For each possible first day of a fall, a gambler starts with one coin and bets a part of the fortune that each answer
+falls short of a mean m: a reward x multiplies it by 1 + stake * (m - x). While the mean is m or more, no stake wins on
+average, whatever the rewards' distribution (Waudby-Smith and Ramdas, 2023, "Estimating means of bounded random
+variables by betting"). The value of m is known only from the reference, with its error: each m below the reference has
+a p-value by Student's t, and multiplies the fortune against it by .15 p^-.85, which on average is no more than one coin
+either, if m is the truth (Vovk and Wang, 2021, "E-values: calibration, combination and applications"). The m with the
+smallest fortune counts, less a tolerance, which is no drift.
 
-The sum of the fortunes of all first days, a Shiryaev-Roberts e-detector, grows by one coin a day at most on average.
-So the chance that it reaches N coins within T days is T / N at most, for every T, and the mean time until it does is
+The sum of the fortunes of all first days, a Shiryaev-Roberts e-detector, grows by one coin a day at most on average. So
+the probability that it reaches N coins within T days is T / N at most, for every T, and the mean time until it does is
 N / 2 days at least (Shin, Ramdas and Rinaldo, 2023, "E-detectors"). That is over all evaluations, lucky ones too, and
 is approximate only as far as Student's t of the reference is.
 
-It holds for one sequence of days that grows, after each of which one may look. The deployment looks each day at the
-last days, and a day that leaves them changes the reference of every first day that is still in them, and so what was
-staked. For such runs it is no theorem: `python -m benchmarks.monitor --only runs` simulates how often they alarm.
+It holds for one growing sequence of days, with a look after each. The deployment looks each day at the last days, and a
+day that leaves this window changes the reference of every first day still in it, and so the past bets. For such runs it
+is no theorem: `python -m benchmarks.monitor --only runs` simulates their rate of alarms.
 
-A day's answers are not independent where a campaign or a batch of alike prompts makes them, so a day is worth
+A day's answers are not independent if a campaign or a batch of similar prompts produced them, so a day is worth
 `DAY_ANSWERS` answers at most, however many there are (a power of 1 or less of an e-value is one too).
 
 No library does this: confseq has no change detection, and river's detectors state no rate of false alarms.
@@ -35,50 +35,51 @@ from tasks.monitor.reference import Promise, reference_of
 from tasks.monitor.reward_counts import RewardCounts
 
 STAKES: Final = np.array([0.08, 0.2, 0.4, 0.7, 0.95])
-"""The gambler's coin is shared out among these alike, so that one is near the best for small falls and for large."""
+"""The gambler's coin is split equally among these, so that one is near the best for small and for large falls."""
 DAY_ANSWERS: Final = 1000
 _CALIBRATION: Final = 0.15
 _MEANS: Final = np.arange(1001) / 1000
-"""The means that are staked against: each is rounded down to one of these."""
+"""The means that are bet against: each is rounded down to one of these."""
 _LEVELS: Final = 32
-"""At so many p-values of the reference is looked for the smallest fortune; between two, what is smaller of both."""
+"""Number of the reference's p-values searched for the smallest fortune; between two, the smaller value of both is
+used."""
 _MOST_FREEDOM: Final = 1000
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The fortunes by first day and day, as logarithms."""
+    """Log fortunes by first day and day."""
 
     log_fortunes: Numbers
-    """Shape (first days, days); minus infinity where the first day is later."""
+    """Shape (first days, days); minus infinity if the first day is later."""
 
     @property
     def log_sums(self) -> Numbers:
-        """The logarithm of their sum at the end of each day."""
+        """Return the logarithm of their sum at the end of each day."""
         return np.asarray(logsumexp(self.log_fortunes, axis=0))
 
     def likeliest_start(self, day: int) -> int:
-        """Return from which day on the evidence of a day is greatest."""
+        """Return the first day with the largest fortune on a day."""
         return int(np.argmax(self.log_fortunes[:, day]))
 
 
 def evidence_against(promise: Promise, rewards: RewardCounts, tolerance: float, log_enough: float) -> Evidence:
-    """Gather the evidence against the promise of some tasks together, or of one.
+    """Compute the evidence against the baseline of one task, or of several together.
 
     Args:
-        promise: What the evaluation measured.
-        rewards: What was given, of the same tasks; each day has an answer.
+        promise: The evaluation's results.
+        rewards: Production rewards of the same tasks; each day has an answer.
         tolerance: The loss that is no drift.
-        log_enough: The logarithm of the sum that will be enough; evidence far above it is cut off.
+        log_enough: The logarithm of the alarm threshold; evidence far above it is cut off.
     """
     days = len(rewards.days)
     reference = reference_of(promise, rewards)
-    # A reference that is further off than this would be an alarm by its luck alone.
+    # A reference off by more than this would be an alarm by its chance alone.
     log_p = np.linspace(np.log(0.5), -(log_enough + 2) / (1 - _CALIBRATION), _LEVELS)
     distances = _distances(np.exp(log_p), reference.freedom)
     answers = rewards.answers
     promised = promise.mean @ answers / answers.sum(axis=0)
-    # Shape (first days, days, levels): how far below the promise the mean is that is staked against.
+    # Shape (first days, days, levels): distance of the mean that is bet against below the baseline.
     lowered = (promised - reference.mean)[..., None] + reference.error[..., None] * distances + tolerance
     growth = _log_growth(promise, rewards, lowered)
     before = np.arange(days)[:, None] > np.arange(days)
@@ -91,14 +92,14 @@ def evidence_against(promise: Promise, rewards: RewardCounts, tolerance: float, 
 
 
 def _distances(p: Numbers, freedom: Numbers) -> Numbers:
-    """Return how many standard errors are exceeded with each probability, shape of the freedom and then of p."""
+    """Return the number of standard errors exceeded with each probability, shape of the freedom and then of p."""
     whole = np.clip(np.floor(freedom), 1, _MOST_FREEDOM)
     values, which = np.unique(whole, return_inverse=True)
     return np.asarray(student.isf(p, values[:, None])[which.reshape(whole.shape)])
 
 
 def _log_growth(promise: Promise, rewards: RewardCounts, lowered: Numbers) -> Numbers:
-    """Return the logarithm of each stake's growth in each day, shape of the stakes and then of `lowered`."""
+    """Return the logarithm of each stake's growth on each day, shape of the stakes and then of `lowered`."""
     # Shape (stakes, means, rewards), then for each task (stakes, means, days).
     by_answer = np.log1p(STAKES[:, None, None] * (_MEANS[:, None] - rewards.rewards))
     days = np.arange(len(rewards.days))[:, None]

@@ -1,7 +1,7 @@
-"""The figures of the monitoring report, each an SVG element that can be put into a page or a file of its own.
+"""Figures of the monitoring report, each an SVG element for a page or a file of its own.
 
-Figures are drawn on objects of their own, never through pyplot, so that nothing global is changed; text stays text, and
-the same numbers give the same bytes.
+Figures are drawn on their own objects, never through pyplot, so that no global state changes; text stays text, and
+equal numbers give equal bytes.
 """
 
 import io
@@ -31,8 +31,8 @@ def draw(daily: pl.DataFrame, drift: Drift, floor: float) -> dict[str, str]:
     """Draw every figure, by name.
 
     Args:
-        daily: The figures by task and day.
-        drift: What was found.
+        daily: The metrics by task and day.
+        drift: The findings.
         floor: The fixed rule's mean reward.
 
     Returns:
@@ -51,7 +51,7 @@ def draw(daily: pl.DataFrame, drift: Drift, floor: float) -> dict[str, str]:
 
 
 def write_figures(drawn: Mapping[str, str], folder: Path) -> None:
-    """Write every figure that was drawn to `figures/NAME.svg` in a folder, which is made if missing."""
+    """Write every figure to `figures/NAME.svg` in a folder, which is created if missing."""
     target = folder / FIGURES_FOLDER
     target.mkdir(parents=True, exist_ok=True)
     for name, figure in drawn.items():
@@ -59,7 +59,7 @@ def write_figures(drawn: Mapping[str, str], folder: Path) -> None:
 
 
 def _reward(name: str, daily: pl.DataFrame, series: DriftSeries | None, floor: float) -> str:
-    """Draw the mean reward of each day with its interval, beside what the evaluation promised."""
+    """Draw the mean reward of each day with its interval, beside the baseline."""
     days = _places(daily["day"].to_list())
     with _canvas(7.6, 2.3) as figure:
         axes = _axes(figure)
@@ -83,7 +83,7 @@ def _reward(name: str, daily: pl.DataFrame, series: DriftSeries | None, floor: f
 
 
 def _evidence(drift: Drift) -> str:
-    """Draw how near each series came to an alarm, on a scale of logarithms."""
+    """Draw each series' evidence relative to the alarm threshold, on a logarithmic scale."""
     with _canvas(7.6, 2.6) as figure:
         axes = _axes(figure)
         axes.set_yscale("log")
@@ -108,7 +108,7 @@ def _evidence(drift: Drift) -> str:
 
 
 def _latency(daily: pl.DataFrame) -> str:
-    """Draw how long answers took."""
+    """Draw the latency of the answers."""
     days = _places(daily["day"].to_list())
     with _canvas(7.6, 2.1) as figure:
         axes = _axes(figure)
@@ -123,7 +123,7 @@ def _latency(daily: pl.DataFrame) -> str:
 
 
 def _name_days(axes: "Axes", days: Sequence[date]) -> None:
-    """Name at most seven days, each once."""
+    """Label at most seven days, each once."""
     every = sorted(set(days))
     step = -(-len(every) // 7)
     shown = every[::-1][::step][::-1]
@@ -131,7 +131,7 @@ def _name_days(axes: "Axes", days: Sequence[date]) -> None:
 
 
 def _places(days: Sequence[date]) -> list[float]:
-    """Return where days stand on an axis."""
+    """Return the positions of days on an axis."""
     from matplotlib.dates import date2num
 
     return [float(date2num(day)) for day in days]
@@ -173,5 +173,5 @@ def _svg(figure: "Figure", label: str) -> str:
     figure.savefig(target, format="svg", metadata=nothing)
     text = target.getvalue()
     element = text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label={quoteattr(label)}', 1)
-    # Groups are numbered anew in each figure, and one page holds many; nothing refers to these numbers.
+    # Groups are numbered from the start in each figure, and one page holds many; nothing refers to these numbers.
     return re.sub(r' id="[a-zA-Z0-9.]+_\d+"', "", element)

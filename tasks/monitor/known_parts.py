@@ -1,8 +1,8 @@
-"""Which parts of the right answer all references know.
+"""Parts of the right answer that all references know.
 
-A reference may know little: of a real review the rating and no more, of another that it came late too. A reward is then
-made of what is known, with the weight of what is not, and is another number. So answers are held against one another
-only by what each of their references knows.
+A reference may know little: of one real review only the rating, of another a late delivery too. A reward then
+redistributes the weight of unknown parts to the known ones, and is not comparable. So answers are compared only by the
+parts that each of their references knows.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -18,16 +18,16 @@ from schemas.tasks import TaskName
 
 @dataclass(frozen=True)
 class KnownParts:
-    """The parts that a task's references know, such as `polarity` or `fields.sentiment`."""
+    """Known parts of a task's references, such as `polarity` or `fields.sentiment`."""
 
     by_each: frozenset[str]
-    """Known by each of them; none where an answer has no reference."""
+    """Known by all of them; empty if an answer has no reference."""
     by_some: frozenset[str]
-    """Known by one of them at least."""
+    """Known by at least one of them."""
 
 
 def known_parts(answers: pl.DataFrame) -> dict[TaskName, KnownParts]:
-    """Return by task what the references of answers know.
+    """Return the known parts of answers' references, by task.
 
     Args:
         answers: `task` and `reference` (JSON or null).
@@ -41,7 +41,7 @@ def known_parts(answers: pl.DataFrame) -> dict[TaskName, KnownParts]:
 
 
 def with_parts(answers: pl.DataFrame, parts: Mapping[TaskName, Collection[str]]) -> pl.DataFrame:
-    """Return answers whose references know these parts alone; null where a task has none of them.
+    """Return answers with references reduced to these parts; null if a task has none of them.
 
     Args:
         answers: `task`, `reference` (JSON or null) and any other columns.
@@ -64,7 +64,7 @@ def _with_parts(task: TaskName, reference: str, parts: Collection[str]) -> str |
 
 
 def _parts(task: TaskName, document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parts that are known, of those that the task asks for: no reward reads any other."""
+    """Yield the known parts that the task's rewards read."""
     for name in REFERENCES[task].model_fields:
         value = document[name]
         if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The production logs: one file or a folder of them, read as one table of the days that are looked at."""
+"""Production logs: a file or a folder of files, read as one table of the monitored days."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -10,15 +10,15 @@ from typing import Final
 import polars as pl
 from polars.exceptions import PolarsError
 
+from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from schemas.monitor_config import MonitorConfig
 
 KINDS: Final = (".jsonl", ".parquet")
-"""Files that are logs, by their suffixes."""
+"""Suffixes of log files."""
 CLOCK_SKEW: Final = timedelta(minutes=5)
-"""How far another machine's clock may be ahead of this one's before its times are wrong."""
+"""Tolerated lead of another machine's clock; later times are an error."""
 MOST_NAMES: Final = 20
-"""Models that the logs name, of which each is counted by itself."""
+"""Model names in the logs that are counted separately."""
 
 TWICE: Final = "delivered twice"
 TOO_OLD: Final = "older than the days that are looked at"
@@ -33,33 +33,33 @@ _BLOCK: Final = 1 << 16
 
 @dataclass(frozen=True)
 class LogFile:
-    """A file of logs, as far as it was written when it was found."""
+    """Log file, up to its size when it was found."""
 
     path: Path
     size: int
-    """Bytes of it that count: what is appended later does not."""
+    """Bytes that count: later appended ones do not."""
     half_written: bool = False
-    """Whether a line follows that had no end yet."""
+    """Whether an incomplete line follows."""
 
 
 @dataclass(frozen=True)
 class LogFiles:
-    """The logs as they were found."""
+    """Log files as found."""
 
     path: Path
-    """The file or the folder that was given."""
+    """The given file or folder."""
     files: tuple[LogFile, ...]
-    """In the order of their names."""
+    """In name order."""
     empty: int = 0
-    """Files of the folder that hold nothing."""
+    """Number of empty files in the folder."""
 
     @property
     def bytes(self) -> int:
-        """Bytes that are read."""
+        """Return the number of bytes to read."""
         return sum(file.size for file in self.files)
 
     def digests(self) -> dict[str, str]:
-        """Return the sha256 of what counts of each file, by its name.
+        """Return the sha256 of each file's counted bytes, by its name.
 
         Raises:
             InputError: A file cannot be read.
@@ -69,31 +69,31 @@ class LogFiles:
 
 @dataclass(frozen=True)
 class Logs:
-    """What a served model answered, in the days that are looked at."""
+    """Answers of a served model on the monitored days."""
 
     table: pl.DataFrame
     """`day` (of the configured zone), `time` (UTC), `task`, `prompt`, `completion`, `reference` (JSON or null),
-    `model_version`, `latency_ms` and `cost`, in the order of time."""
+    `model_version`, `latency_ms` and `cost`, by time."""
     files: int
     """Files that were read."""
     rows: int
     """Rows of all of them."""
     models: Mapping[str | None, int]
-    """Answers of these days by the model that they name, also of others than the champion: the commonest names."""
+    """Answers of these days by the logged model name, other models included: the most frequent names."""
     models_beside: int = 0
-    """Answers that name yet another model."""
+    """Answers with further model names."""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """Rows that are not in the table, by why."""
+    """Number of excluded rows, by reason."""
 
 
 def log_files(path: Path) -> LogFiles:
-    """Find the files of the logs; in a folder, those that somebody is still writing are read as far as they go.
+    """Find the log files; those of a folder that are still being written are read up to their present end.
 
     Raises:
         InputError: There is no such file, or the folder holds no log.
     """
     if path.is_dir():
-        # A name that begins with a dot is a writer's own, until it is renamed.
+        # A name that begins with a dot is a writer's temporary file.
         logs = (file for file in path.iterdir() if file.suffix in KINDS and not file.name.startswith("."))
         found = [_as_found(file) for file in sorted(logs) if file.is_file()]
         if not found:
@@ -124,7 +124,7 @@ def _has_no_row(path: Path) -> bool:
     try:
         return not pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
     except (OSError, PolarsError):
-        # Whoever reads it says what is wrong with it.
+        # The reader reports its faults.
         return False
 
 
@@ -161,26 +161,26 @@ def read_logs(
     promoted_at: datetime | None,
     now: datetime,
 ) -> Logs:
-    """Read logs, check them against the clock and one another, and leave out what is not to be looked at.
+    """Read logs, check them against the clock and each other, and exclude irrelevant rows.
 
-    A request that is there twice, equal in all else, was delivered twice, and counts once. What was answered before the
-    champion was promoted is not its own. Nor is what names another model; and where any row names the champion, those
-    that name none are left out too.
+    A request that occurs twice, equal in all else, was delivered twice, and counts once. Answers from before the
+    champion's promotion are not its own. Neither are those that name another model; and if any row names the champion,
+    those that name none are excluded too.
 
     Args:
-        found: The logs as they were found.
-        digests: What they were known by then.
-        config: How many days, and whose midnight divides them.
-        champion: What the champion is called in `model_version`.
-        promoted_at: Since when it serves, with its zone; None where that is not known.
+        found: The log files as found.
+        digests: Their digests then.
+        config: The number of days, and the time zone that divides them.
+        champion: Names of the champion in `model_version`.
+        promoted_at: Time of its promotion, with its zone; None if unknown.
         now: The present, with its zone.
 
     Raises:
-        InputError: A file is no log or was changed meanwhile, a row's time is yet to come, or two different rows have
+        InputError: A file is no log or was changed meanwhile, a row's time is in the future, or two different rows have
             one `request_id`.
     """
     # Imports pandera.
-    from schemas.log_table import read_production_logs
+    from schemas.tables.log_table import read_production_logs
 
     parts = []
     for number, file in enumerate(found.files):
@@ -233,7 +233,7 @@ def _refuse_the_future(table: pl.DataFrame, files: Sequence[Path], now: datetime
 
 
 def _once(table: pl.DataFrame, files: Sequence[Path]) -> pl.DataFrame:
-    """Leave out what was delivered before, and refuse two requests of one name."""
+    """Remove repeated deliveries, and refuse two different requests with one id."""
     doubled = table.filter(pl.col("request_id").is_not_null() & pl.col("request_id").is_duplicated())
     if not doubled.height:
         return table

@@ -1,10 +1,10 @@
-"""How far a mean of rewards may be off: for few answers, and for skewed and tied rewards too.
+"""Standard error of a mean reward, also for few answers, and for skewed and tied rewards.
 
-The usual standard error of a few rewards that happen to be equal is 0, as if nothing were left to learn. So two answers
-of reward 0 and two of reward 1 are added before the spread is taken (Agresti and Coull, 1998, "Approximate is better
-than exact", whose interval for shares this is), and Student's t is used. By simulation (`benchmarks.monitor`) its 95 %
-intervals hold the mean of skewed rewards in 95 to 100 % of all days, from 5 answers on, where Student's t alone does so
-in as few as 78 %.
+The usual standard error of a few rewards that happen to be equal is 0, as if the mean were known exactly. So two
+answers of reward 0 and two of reward 1 are added before the spread is computed (Agresti and Coull, 1998, "Approximate
+is better than exact", whose interval for shares this is), and Student's t is used. By simulation (`benchmarks.monitor`)
+its 95 % intervals contain the mean of skewed rewards on 95 to 100 % of all days, from 5 answers on, where Student's t
+alone does so on as few as 78 %.
 """
 
 from typing import Final
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 
 ADDED: Final = 4
-"""Answers that are added: half of them 0, half of them 1."""
+"""Number of added answers: half of them 0, half of them 1."""
 
 
 def standard_error(count: Numbers, total: Numbers, squares: Numbers) -> Numbers:
-    """Return the standard error of means of values in [0, 1], never 0; infinite where there is no value.
+    """Return the standard error of means of values in [0, 1], never 0; infinite without values.
 
     Args:
-        count: How many values each mean is of.
+        count: Number of values behind each mean.
         total: Their sum.
         squares: The sum of their squares.
     """
@@ -38,7 +38,7 @@ def freedom(count: Numbers) -> Numbers:
 
 
 def interval(count: Numbers, total: Numbers, squares: Numbers, level: float = 0.95) -> tuple[Numbers, Numbers]:
-    """Return two-sided intervals for the means of values in [0, 1], of one value or more each; each holds its mean."""
+    """Return two-sided intervals for the means of values in [0, 1], one value or more each; each contains its mean."""
     from scipy.stats import t
 
     n = count + ADDED

@@ -1,9 +1,9 @@
-"""What production is held against: the evaluation's mean, made surer by what production itself has shown since.
+"""Reference of the drift test: the evaluation's mean, refined by earlier production days.
 
-An evaluation of 15 prompts a task can be lucky by more than the fall that is looked for. But each day on which the
-served model did as well as promised says so of hundreds of answers. So for a fall that may have begun on some day, the
-reference is the evaluation's mean and the mean of all days before that day, weighted by what each is known to. Days
-before never raise it: a model that was better than promised, and then is as good as promised, does not drift.
+An evaluation of 15 prompts per task can be lucky by more than the fall to detect. But each production day at the
+baseline confirms it by hundreds of answers. So for a fall that may have begun on some day, the reference is the
+evaluation's mean and the mean of all days before that day, weighted by their precision. Earlier days never raise it: a
+model that was better than its evaluation, and then equals it, does not drift.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tasks.monitor.reward_counts import RewardCounts
 
 @dataclass(frozen=True)
 class Promise:
-    """What an evaluation measured, by task in the order of the counts."""
+    """Evaluation results, by task in the order of the counts."""
 
     mean: Numbers
     """Mean reward, in [0, 1]."""
@@ -28,7 +28,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class Reference:
-    """A mean over the tasks in the mix of each day; shape (days on which a fall may have begun, days)."""
+    """Mean over the tasks in the mix of each day; shape (possible first days of a fall, days)."""
 
     mean: Numbers
     error: Numbers
@@ -39,8 +39,8 @@ def reference_of(promise: Promise, rewards: RewardCounts) -> Reference:
     """Combine the evaluation and the days before each first day.
 
     Args:
-        promise: What the evaluation measured.
-        rewards: What was given, of the same tasks; each day has an answer.
+        promise: The evaluation's results.
+        rewards: Production rewards of the same tasks; each day has an answer.
     """
     answers = rewards.answers
     mix = answers / answers.sum(axis=0)
@@ -51,7 +51,7 @@ def reference_of(promise: Promise, rewards: RewardCounts) -> Reference:
     shown_variance, shown_freedom = _of_mix(standard_error(count, total, squares) ** 2, freedom(count), mix)
     weight = evaluated_variance / (evaluated_variance + shown_variance)
     variance = evaluated_variance * (1 - weight)
-    # Where a task was not answered before, its variance is infinite and its weight 0, and the product is taken as 0.
+    # For a task without earlier answers the variance is infinite and the weight 0, and the product is taken as 0.
     of_shown = np.where(weight > 0, weight**2 * np.where(weight > 0, shown_variance, 0.0), 0.0)
     parts = ((1 - weight) ** 2 * evaluated_variance) ** 2 / evaluated_freedom + of_shown**2 / shown_freedom
     return Reference(
@@ -70,7 +70,7 @@ def _of_mix(variance: Numbers, degrees: Numbers, mix: Numbers) -> tuple[Numbers,
         mix: Each task's share, shape (tasks, days).
 
     Returns:
-        Both of shape (estimates, days); where the variance is infinite the degrees of freedom are 1.
+        Both of shape (estimates, days); for an infinite variance the degrees of freedom are 1.
     """
     known = np.isfinite(variance)
     finite = np.where(known, variance, 0.0)

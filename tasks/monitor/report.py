@@ -1,7 +1,7 @@
-"""The monitoring report: one HTML file that needs no network, and its short form as Markdown.
+"""Monitoring report: one HTML file that needs no network, and its short form as Markdown.
 
-Neither holds any text of a shopper or of a model: figures, and the names by which the logs call the models, which the
-page escapes and spells out. The same logs give the same bytes.
+Neither contains any text of a shopper or of a model: only metrics, and the logged model names, which the page escapes
+and spells out. The same logs give the same bytes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,31 +11,32 @@ from typing import Any, Final
 
 import polars as pl
 
-from schemas.monitor_config import MonitorConfig
+from schemas.config.monitor import MonitorConfig
 from schemas.shown_text import as_shown
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.drift import ALL, Drift
 
 REPORT_PAGE: Final = "report.html"
+DATA_FILES: Final = ("tasks/monitor/report.html.j2",)
 TEMPLATE: Final = "report.html.j2"
 _UNKNOWN: Final = "–"
 
 
 @dataclass(frozen=True)
 class Page:
-    """What the report is made of."""
+    """Contents of the report."""
 
     document: Mapping[str, Any]
-    """`drift.json`."""
+    """Content of `drift.json`."""
     daily: pl.DataFrame
-    """The figures by task and day."""
+    """The metrics by task and day."""
     drift: Drift
     config: MonitorConfig
 
 
 @dataclass(frozen=True)
 class Line:
-    """The last day of one task, or of all, beside what was promised."""
+    """Last day of one task, or of all, beside the baseline."""
 
     name: str
     day: str
@@ -48,11 +49,11 @@ class Line:
     latency: str
     cost: str
     verdict: str
-    """`drift`, `floor`, `as promised` or `no promise`; a dash where nothing was asked."""
+    """`drift`, `floor`, `as promised` or `no promise`; a dash if nothing was tested."""
 
 
 def headline(page: Page) -> str:
-    """Say in a sentence what was found."""
+    """Summarize the findings in a sentence."""
     champion, logs = page.document["champion"], page.document["logs"]
     who = f"Version {champion['version']} of {champion['model']}"
     if not page.drift.found:
@@ -72,7 +73,7 @@ def lines(page: Page) -> list[Line]:
         if not of_task.height:
             continue
         last, known = of_task.row(-1, named=True), series.get(name)
-        # Of one task alone, all together are no series of their own.
+        # With a single task, all together are no separate series.
         verdict = "as promised" if known else _UNKNOWN if name == ALL else "no promise"
         if name in low:
             verdict = "floor"
@@ -97,7 +98,7 @@ def lines(page: Page) -> list[Line]:
 
 
 def cost_sentence(serving: Mapping[str, Any]) -> str:
-    """Say what an analysis costs, and from how many a day on that is less than the API's price."""
+    """State the cost of an analysis, and the daily volume from which it is below the API's price."""
     source = {
         "logged": f"by the costs that were logged, of {serving['costed_share']:.0%} of the answers",
         "machine": "by the price of a machine that runs all day",
@@ -113,7 +114,7 @@ def cost_sentence(serving: Mapping[str, Any]) -> str:
 
 
 def markdown(page: Page) -> str:
-    """Return the report as Markdown, for Prefect's page."""
+    """Render the report as Markdown, for Prefect's page."""
     header = ["task", "answers", "mean", "95 % interval", "promised", "valid", "characters", "p50 / p95 ms", "cost", ""]
     rows = [
         [x.name, x.answers, x.mean, x.interval, x.promised, x.valid, x.characters, x.latency, x.cost, x.verdict]
@@ -133,7 +134,7 @@ def markdown(page: Page) -> str:
 
 
 def rate_sentence(page: Page) -> str:
-    """Say how often an alarm is false, and what the fixed rule is."""
+    """State the rate of false alarms, and the fixed rule."""
     drift, config = page.drift, page.config
     return (
         f"While nothing drifts, an alarm of drift comes once in {drift.days_between_false_alarms:,.0f} days or more "
@@ -146,7 +147,7 @@ def rate_sentence(page: Page) -> str:
 
 
 def read_sentence(page: Page) -> str:
-    """Say what was read, and what was left out."""
+    """State the rows read and the rows excluded."""
     logs = page.document["logs"]
     empty = f" ({logs['empty_files']} more are empty)" if logs["empty_files"] else ""
     left_out = "".join(f"; {count:,} left out, {why}" for why, count in logs["left_out"].items())
@@ -183,7 +184,7 @@ def write_page(page: Page, drawn: Mapping[str, str], folder: Path) -> None:
 
 
 def _visible(value: Any) -> Any:
-    """Spell out the signs that nobody sees, in all that the template prints but markup."""
+    """Spell out invisible characters in everything that the template prints except markup."""
     return as_shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 

@@ -1,4 +1,4 @@
-"""How often each reward was given, by task and day: all that the search for drift needs to know of the answers."""
+"""Reward histograms by task and day, the only input of drift detection."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,34 +17,34 @@ _ROUNDING: Final = 1e-6
 
 @dataclass(frozen=True)
 class RewardCounts:
-    """Counts of rewards."""
+    """Histogram of rewards."""
 
     tasks: tuple[str, ...]
-    """Which tasks, in the order of the first axis."""
+    """The tasks, in the order of the first axis."""
     days: tuple[date, ...]
-    """Which days, in order: the second axis. A day without answers is not there."""
+    """The days, in order: the second axis. Days without answers are missing."""
     rewards: Numbers
-    """The rewards that occur, in steps of 1/1000: the third axis."""
+    """The occurring rewards, in steps of 1/1000: the third axis."""
     counts: Numbers
-    """How often, shape (tasks, days, rewards)."""
+    """Their counts, shape (tasks, days, rewards)."""
 
     @property
     def answers(self) -> Numbers:
-        """Answers, shape (tasks, days)."""
+        """Return the number of answers, shape (tasks, days)."""
         return np.asarray(self.counts.sum(axis=2))
 
     @property
     def total(self) -> Numbers:
-        """Sum of the rewards, shape (tasks, days)."""
+        """Return the sum of the rewards, shape (tasks, days)."""
         return self.counts @ self.rewards
 
     @property
     def squares(self) -> Numbers:
-        """Sum of their squares, shape (tasks, days)."""
+        """Return the sum of their squares, shape (tasks, days)."""
         return self.counts @ self.rewards**2
 
     def of(self, tasks: Sequence[int]) -> "RewardCounts":
-        """Return the counts of some tasks, by their numbers, on the days on which they had answers."""
+        """Return the counts of some tasks, by index, on the days with answers of theirs."""
         counts = self.counts[list(tasks)]
         days = np.flatnonzero(counts.sum(axis=(0, 2)))
         return RewardCounts(
@@ -60,7 +60,7 @@ def count_rewards(scored: pl.DataFrame, tasks: Sequence[str]) -> RewardCounts:
 
     Args:
         scored: Scored answers: `day`, `task` and `reward` in [0, 1].
-        tasks: Which tasks; the answers of others are not counted.
+        tasks: The tasks to count; others are ignored.
     """
     step = (pl.col("reward") * STEPS - _ROUNDING).ceil().clip(0, STEPS).cast(pl.Int64).alias("step")
     found = (

@@ -1,9 +1,9 @@
-"""Rewards of logged answers: each different answer scored once, by several processes, and baselines by the same rule.
+"""Rewards of logged answers, each distinct one scored once in parallel, and baselines by the same rule.
 
-A reward without a reference is another number than one with it: what is known weighs in for what is not. So a task's
-answers are scored by what each of their references knows, and each of the test split's (`tasks.monitor.known_parts`).
-What the champion answered to the test split is scored in the very same way, so that like is held against like. That
-makes a change of the rewards harmless too: both sides are scored by the same code.
+A reward without a reference is not comparable to one with it: known parts take the weight of unknown ones. So a task's
+answers are scored by the parts that all of their references know, and all of the test split's
+(`tasks.monitor.known_parts`). The champion's answers to the test split are scored in the same way, which keeps the
+comparison fair. It also makes a change of the rewards harmless: both sides are scored by the same code.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from tasks.monitor.known_parts import with_parts
 from tasks.monitor.mean_error import standard_error
 
 KEY: Final = ("task", "prompt", "completion", "reference")
-"""What decides a reward."""
+"""Columns that decide a reward."""
 JSON_TASKS: Final = frozenset({"extraction", "sentiment", "churn"})
 """Tasks whose answers are one JSON object."""
 SQL_TASK: Final = "sql_qa"
@@ -35,54 +35,54 @@ PROMPT_IS_UNREAD: Final[Mapping[SpecName, frozenset[str]]] = {
     "grounded": frozenset({"extraction", "sentiment", "sql_qa"}),
     "v4.2": frozenset(),
 }
-"""Tasks whose rewards read the completion and the reference alone: equal answers to other prompts are worth the same,
-and such answers, small objects and queries of a few kinds, come again and again."""
+"""Tasks whose rewards read only the completion and the reference: equal answers to other prompts earn the same, and
+such answers, small objects and queries of a few kinds, recur often."""
 ANSWERS_AT_ONCE: Final = 4_000
-"""Answers that a process takes at a time: a second's work."""
+"""Answers per chunk of a process: a second's work."""
 
 
 class MapChunks(Protocol):
-    """Apply a function to each of several things; results come in their order, whoever works on them."""
+    """Ordered map of a function over inputs; results come in input order."""
 
     def __call__(self, function: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[Any]:
-        """Yield each result as soon as it and all before it are there."""
+        """Yield each result as soon as it and all previous ones are available."""
 
 
 @dataclass(frozen=True)
 class Rewards:
-    """How answers are scored."""
+    """Settings of the scoring."""
 
     spec: SpecName
-    """Which reward."""
+    """The reward specification."""
     store: Path | None
-    """Folder of the store that generated SQL is run on; None: `sql_qa` cannot be scored."""
+    """Folder of the store on which generated SQL is run; None: `sql_qa` cannot be scored."""
     references: Mapping[TaskName, frozenset[str]]
-    """By task, the parts of the references that answers are scored by; where there is none, they are scored without."""
+    """By task, the parts of the references used for scoring; tasks without any are scored without references."""
 
 
 class Verdict(NamedTuple):
-    """What one answer is worth."""
+    """Reward and form of one answer."""
 
     reward: float
     valid: bool | None
-    """Whether its form is right: JSON and nothing else, or a query that runs; None where a task asks for no form."""
+    """Whether its form is right: JSON and nothing else, or a query that runs; None if the task requires no form."""
 
 
 def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progress: Progress = silent) -> pl.DataFrame:
-    """Return answers with their `reward`, `valid` and `characters`, in their order.
+    """Return answers with their `reward`, `valid` and `characters`, in order.
 
     Args:
         answers: `task`, `prompt`, `completion`, `reference` (JSON or null) and any other columns.
-        rewards: How they are scored; without a store there is no answer of `sql_qa` among them.
-        map_chunks: Who works.
-        progress: Told of the answers that are scored, of those that differ.
+        rewards: Settings of the scoring; without a store there must be no answer of `sql_qa`.
+        map_chunks: Runs the workers.
+        progress: Called with the distinct answers scored.
     """
     answers = with_parts(answers, rewards.references)
     unread = pl.col("task").is_in(list(PROMPT_IS_UNREAD[rewards.spec]))
     read = pl.when(unread).then(pl.lit("")).otherwise(pl.col("prompt")).alias("prompt")
     keys = answers.select(KEY).with_columns(read)
     different = keys.unique(maintain_order=True)
-    # Pieces of every task take about as long as one another, so that no process waits for the last.
+    # Chunks mix all tasks, so they take about equally long and no process waits for the last.
     pieces = [piece.rows() for piece in different.iter_slices(ANSWERS_AT_ONCE)]
     verdicts: list[Verdict] = []
     for found in map_chunks(partial(score_piece, rewards.spec, rewards.store), pieces):
@@ -101,7 +101,7 @@ def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progr
 def score_piece(
     spec: SpecName, store: Path | None, rows: Sequence[tuple[TaskName, str, str, str | None]]
 ) -> list[Verdict]:
-    """Score some answers: each a task, a prompt, a completion and a reference as JSON, whose query runs."""
+    """Score some answers: each a task, a prompt, a completion and a reference as JSON with a working query."""
     databases = _databases(store) if store else None
     return [_verdict(spec, databases, *row) for row in rows]
 
@@ -110,7 +110,7 @@ def _verdict(
     spec: SpecName, databases: Databases | None, task: TaskName, prompt: str, completion: str, reference: str | None
 ) -> Verdict:
     document = orjson.loads(reference) if reference else None
-    # It was checked when it was read.
+    # Validated when it was read.
     rollout = Rollout.model_construct(
         prompt_id="logged", task=task, prompt=prompt, completion=completion, reference=document
     )
@@ -118,7 +118,7 @@ def _verdict(
     if task in JSON_TASKS:
         return Verdict(found.reward, parse_object(completion).cleanliness == 1.0)
     if task == SQL_TASK and databases is not None:
-        # With a reference, a query that runs counts as valid only as far as it is to the point.
+        # With a reference, a query that runs counts as valid only if it is relevant.
         known = found.components
         if document is not None or spec != "grounded":
             known = dict(TASKS[task].rewards["grounded"].score(completion, prompt, None, databases).components)
@@ -128,19 +128,19 @@ def _verdict(
 
 @cache
 def _databases(store: Path) -> Databases:
-    from schemas.store_files import read_store
+    from schemas.store.files import read_store
 
     return Databases.from_store(read_store(store))
 
 
 def champion_answers(file: Path) -> pl.DataFrame:
-    """Read what the champion answered to the test split, as a table with `prompt_id` and the columns of `KEY`.
+    """Read the champion's answers to the test split, as a table with `prompt_id` and the columns of `KEY`.
 
     Raises:
         InputError: The file cannot be read, or is no file of rollouts.
     """
-    from schemas.rollout_tables import Rollouts, read_rollouts
-    from schemas.table_check import as_table
+    from schemas.tables.rollout_tables import Rollouts, read_rollouts
+    from schemas.tables.table_check import as_table
 
     return as_table(read_rollouts(file), Rollouts)
 
@@ -148,9 +148,9 @@ def champion_answers(file: Path) -> pl.DataFrame:
 def without_broken_queries(
     answers: pl.DataFrame, spec: SpecName, store: Path | None, map_chunks: MapChunks
 ) -> tuple[pl.DataFrame, int]:
-    """Return answers without the reference queries that do not run, and how many answers had such a one.
+    """Return answers without reference queries that fail, and the number of answers that had one.
 
-    A query may name a person, so that none is ever told.
+    A query may name a person, so it is never reported.
     """
     if store is None or spec == "v4.2":
         return answers, 0
@@ -164,7 +164,7 @@ def without_broken_queries(
 
 
 def queries_run(store: Path, references: Sequence[str]) -> list[bool]:
-    """Tell of each reference of `sql_qa`, as JSON, whether its query runs on every copy of the store, or is unknown."""
+    """Return for each `sql_qa` reference, as JSON, whether its query runs on every copy of the store, or is unknown."""
     databases = _databases(store)
     queries = [orjson.loads(reference)["sql"] for reference in references]
     return [
@@ -174,7 +174,7 @@ def queries_run(store: Path, references: Sequence[str]) -> list[bool]:
 
 
 def kept_where(answers: pl.DataFrame, spec: SpecName, store: Path | None) -> tuple[pl.DataFrame, Mapping[str, int]]:
-    """Return the answers that can be scored, and how many cannot, by why."""
+    """Return the answers that can be scored, and the number of others by reason."""
     if store is not None or spec == "v4.2":
         return answers, {}
     kept = answers.filter(pl.col("task") != SQL_TASK)
@@ -183,7 +183,7 @@ def kept_where(answers: pl.DataFrame, spec: SpecName, store: Path | None) -> tup
 
 
 def baselines_of(tested: pl.DataFrame) -> dict[str, Baseline]:
-    """Return what scored answers to the test split promise, by task.
+    """Return the baselines from scored answers to the test split, by task.
 
     Args:
         tested: `task`, `prompt_id` and `reward`; answers to one prompt count as one.

@@ -1,7 +1,7 @@
-"""Answers without personal data: their texts, and the values inside their references.
+"""Removal of personal data from answers: their texts, and the values inside their references.
 
-A reference is JSON, in which a sign may be spelt as an escape and a number has no quotation marks. So it is taken
-apart, scrubbed value by value, and written anew.
+A reference is JSON, where a character may be written as an escape and a number has no quotation marks. So it is parsed,
+scrubbed value by value, and serialized again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ import polars as pl
 TEXTS: Final = ("prompt", "completion", "model_version")
 
 Scrub = Callable[[pl.Series], pl.Series]
-"""Replaces the personal data in texts; what is null stays so."""
+"""Replaces the personal data in texts; null stays null."""
 
 
 def scrubbed(answers: pl.DataFrame, scrub: Scrub) -> pl.DataFrame:
@@ -21,7 +21,7 @@ def scrubbed(answers: pl.DataFrame, scrub: Scrub) -> pl.DataFrame:
 
     Args:
         answers: `prompt`, `completion` and `reference` (JSON or null), and any other columns.
-        scrub: Takes personal data out of texts.
+        scrub: Removes personal data from texts.
     """
     for column in TEXTS:
         if column in answers.columns:
@@ -34,7 +34,7 @@ def scrubbed(answers: pl.DataFrame, scrub: Scrub) -> pl.DataFrame:
 def scrubbed_references(references: pl.Series, scrub: Scrub) -> pl.Series:
     """Return JSON documents without personal data in their texts, their whole numbers and their keys.
 
-    A number that is a person's becomes a text; the others stay what they are.
+    A personal number becomes a text; other numbers stay unchanged.
     """
     documents = [orjson.loads(text) for text in references]
     said = pl.Series([*dict.fromkeys(text for document in documents for text in _texts(document))], dtype=pl.String)
@@ -51,7 +51,7 @@ def _replaced(answers: pl.DataFrame, column: str, old: pl.Series, new: pl.Series
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all that is said in a document, numbers in digits."""
+    """Yield all texts of a document, numbers in digits."""
     if (text := _as_text(value)) is not None:
         yield text
     elif isinstance(value, Mapping):
@@ -76,6 +76,6 @@ def _rebuilt(value: Any, clean: Mapping[str, str]) -> Any:
 def _as_text(value: Any) -> str | None:
     if isinstance(value, str):
         return value
-    # 52998224725.0 tells as much as 52998224725.
+    # 52998224725.0 reveals as much as 52998224725.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return str(int(value)) if is_number and value == int(value) else None

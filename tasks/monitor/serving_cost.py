@@ -1,21 +1,21 @@
-"""What an analysis costs in production, and from how many a day on a machine of one's own is cheaper than an API."""
+"""Cost of an analysis in production, and the daily volume from which an own machine is cheaper than an API."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
 
-from schemas.evaluate_config import CostConfig
+from schemas.config.evaluate import CostConfig
 
 
 @dataclass(frozen=True)
 class ServingCost:
-    """What serving cost, over the days that were looked at."""
+    """Cost of serving over the monitored days."""
 
     source: Literal["logged", "machine"]
-    """`logged`: the mean of what the logs say that answers cost; `machine`: one machine that is paid all day."""
+    """`logged`: the mean of the logged costs; `machine`: one machine that is paid all day."""
     answers_a_day: float
-    """Mean over the days with answers; the first and the last may be cut short, which makes it too low."""
+    """Mean over the days with answers; incomplete first and last days make it too low."""
     cost_per_analysis: float
     """US dollars."""
     costed_share: float
@@ -23,14 +23,14 @@ class ServingCost:
     api_price_per_analysis: float
     """US dollars, from the configuration."""
     saved_a_day: float
-    """US dollars a day that the API would cost more; below 0 where it would cost less."""
+    """US dollars a day that the API would cost more; negative if less."""
     break_even: float | None
-    """Answers a day from which on a machine that is paid all day is cheaper than the API; None where the API costs
-    nothing. The logs do not tell whether one machine could answer so many."""
+    """Answers a day from which a machine that is paid all day is cheaper than the API; None for a free API. The logs do
+    not show whether one machine could answer so many."""
 
 
 def serving_cost(scored: pl.DataFrame, prices: CostConfig) -> ServingCost:
-    """Say what an analysis cost: by the logs where they say it of any, otherwise by a machine's price an hour.
+    """Compute the cost of an analysis: from the logs if they have any, otherwise from a machine's hourly price.
 
     Args:
         scored: Scored answers: `day` and `cost` (US dollars or null); one row or more.

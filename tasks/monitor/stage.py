@@ -1,13 +1,13 @@
-"""The monitor stage: read, scrub and score a served model's logs, and hold them against what its evaluation promised.
+"""Monitor stage: read, scrub and score a served model's logs, and compare them with its evaluation.
 
-Nothing is kept that was not scrubbed: the logs are scrubbed before they are scored, and only then is anything written.
-What tells requests apart, as whoever serves chose it, is not kept at all.
+Only scrubbed data is stored: the logs are scrubbed before they are scored, and only then is anything written. The
+server's request ids are not stored at all.
 """
 
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,13 +15,13 @@ from typing import Any, Final
 
 import polars as pl
 
+from schemas.config.evaluate import CostConfig
+from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from schemas.evaluate_config import CostConfig
-from schemas.monitor_config import MonitorConfig
-from schemas.parquet import open_parquet
 from schemas.progress import Progress, silent
-from schemas.tasks import TASK_NAMES, SpecName
-from tasks.commerce.registry import reward_version
+from schemas.tables.parquet import open_parquet
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from tasks.commerce.registry import joint_version, reward_versions
 from tasks.monitor.daily import daily_figures
 from tasks.monitor.drift import Drift, find_drift
 from tasks.monitor.figures import draw, write_figures
@@ -43,7 +43,7 @@ from tasks.monitor.scrubbing import Scrub, scrubbed
 from tasks.monitor.serving_cost import serving_cost
 
 ANSWERS_FILE: Final = "answers.parquet"
-"""Of the artifact: the scrubbed answers with their rewards."""
+"""Artifact file: the scrubbed answers with their rewards."""
 DAILY_FILE: Final = "daily.parquet"
 DRIFT_FILE: Final = "drift.json"
 REPORT_TEXT: Final = "report.md"
@@ -61,43 +61,45 @@ COLUMNS: Final[Mapping[str, type[pl.DataType]]] = {
     "latency_ms": pl.Float64,
     "cost": pl.Float64,
 }
-"""The columns of the answers that are kept; times are in UTC."""
+"""Columns of the stored answers; times are in UTC."""
 _LONGEST_NAME: Final = 80
-"""Characters of a model's name that the report shows."""
+"""Characters of a model's name in the report."""
 
 
 @dataclass(frozen=True)
 class Champion:
-    """The model that serves, and what was found of it before."""
+    """The serving model, and its earlier results."""
 
     model: str
     """Its registered name."""
     version: str
     alias: str
     spec: SpecName
-    """The rewards by which it was evaluated."""
+    """Reward specification of its evaluation."""
     reward_version: str
-    """The version of these rewards then."""
+    """Joint version of these rewards then."""
+    reward_versions: Mapping[TaskName, str]
+    """Version of each task's reward then; empty if its evaluation is too old to name them."""
     answers: Path
     """The file of its answers to the test split."""
     store: Path | None
-    """The store that its prompts were made of; None where it is gone."""
+    """The store that its prompts were made from; None if it is gone."""
     promoted_at: datetime | None
-    """Since when it serves; None where that is not known."""
+    """Time of its promotion; None if unknown."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the logs may call it in `model_version`."""
+        """Return its possible names in `model_version`."""
         return (f"{self.model}/{self.version}", f"{self.model}@{self.alias}")
 
 
 @dataclass(frozen=True)
 class Monitoring:
-    """What monitoring found."""
+    """Findings of the monitoring."""
 
     drift: Drift
     seconds: Mapping[str, float]
-    """Where the time went, by step."""
+    """Duration of each step."""
 
 
 def run(
@@ -113,22 +115,22 @@ def run(
     output: Path,
     progress: Progress = silent,
 ) -> Monitoring:
-    """Look at logs; write the scrubbed answers, the figures by day, the drift, and the report.
+    """Monitor logs; write the scrubbed answers, the daily metrics, the drift, and the report.
 
     Args:
         files: The logs (`tasks.monitor.logs.log_files`).
-        digests: What they were known by when they were found; others may not be read.
-        config: What counts as drift.
-        prices: Of the machine that serves, and of the API that it is held against.
-        champion: The model that serves.
-        scrub: Takes personal data out of texts.
-        map_chunks: Who scores.
+        digests: Their digests when found; changed files are refused.
+        config: Definition of drift.
+        prices: Of the serving machine, and of the API compared with it.
+        champion: The serving model.
+        scrub: Removes personal data from texts.
+        map_chunks: Runs the scoring.
         now: The present, with its zone.
         output: An empty folder.
-        progress: Told of the answers that are scored.
+        progress: Called with the answers scored.
 
     Raises:
-        InputError: The logs cannot be read, were changed meanwhile, or hold nothing that can be scored.
+        InputError: The logs cannot be read, were changed meanwhile, or contain nothing that can be scored.
     """
     clock = _Clock()
     logs = read_logs(files, digests, config, champion.names, champion.promoted_at, now)
@@ -164,7 +166,8 @@ def run(
         "champion": {"model": champion.model, "version": champion.version, "alias": champion.alias},
         "rewards": {
             "spec": champion.spec,
-            "version": reward_version(),
+            "version": joint_version(),
+            "versions": reward_versions(answered),
             "evaluated_with": champion.reward_version,
             "with_references": sorted(rewards.references),
         },
@@ -180,7 +183,7 @@ def run(
 
 
 class _Clock:
-    """Where the time goes."""
+    """Stopwatch of the steps."""
 
     def __init__(self) -> None:
         self.laps: dict[str, float] = {}
@@ -193,11 +196,11 @@ class _Clock:
 
 
 def _tested(champion: Champion, logged: pl.DataFrame, scrub: Scrub, map_chunks: MapChunks) -> pl.DataFrame:
-    """Return what the champion answered to the test split, scrubbed as the logs are."""
+    """Return the champion's answers to the test split, scrubbed like the logs."""
     tested, _ = kept_where(scrubbed(champion_answers(champion.answers), scrub), champion.spec, champion.store)
     tested, broken = without_broken_queries(tested, champion.spec, champion.store, map_chunks)
     if broken and not logged.filter(pl.col("task") == SQL_TASK)["reference"].null_count():
-        # A few would leave all the others, here and in the logs, without theirs.
+        # A few answers without a reference would remove the references of all others, here and in the logs.
         tested = tested.filter((pl.col("task") != SQL_TASK) | pl.col("reference").is_not_null())
     return tested
 
@@ -222,14 +225,14 @@ def _of_logs(
     }
 
 
-def _notes(known: Mapping[str, KnownParts], champion: Champion, broken: int) -> list[str]:
-    """Say what whoever reads the figures must know."""
+def _notes(known: Mapping[TaskName, KnownParts], champion: Champion, broken: int) -> list[str]:
+    """Return notes that a reader of the metrics needs."""
     notes = []
-    if champion.reward_version != reward_version():
+    if changed := _changed_rewards(champion, known):
         notes.append(
-            f"the rewards have changed since version {champion.version} was evaluated ({champion.reward_version[:12]} "
-            f"then, {reward_version()[:12]} now): its logs and its answers to the test split are both scored by the "
-            "present ones, so that drift means the same, but the means are not those of its evaluation's report"
+            f"the rewards of {', '.join(changed)} have changed since version {champion.version} was evaluated: its "
+            "logs and its answers to the test split are both scored by the present ones, so that drift means the same, "
+            "but the means are not those of its evaluation's report"
         )
     alone = [task for task, parts in known.items() if not parts.by_each]
     if alone:
@@ -251,6 +254,13 @@ def _notes(known: Mapping[str, KnownParts], champion: Champion, broken: int) -> 
             "correct them where the references come from"
         )
     return notes
+
+
+def _changed_rewards(champion: Champion, tasks: Iterable[TaskName]) -> list[TaskName]:
+    """Return the tasks whose rewards are others than those by which the champion was evaluated."""
+    if not champion.reward_versions:
+        return [] if champion.reward_version == joint_version() else list(tasks)
+    return [task for task, now in reward_versions(tasks).items() if champion.reward_versions.get(task) != now]
 
 
 def _write(
@@ -276,7 +286,7 @@ def _write(
 
 
 def read_monitoring(folder: Path) -> Mapping[str, Any]:
-    """Read what monitoring found."""
+    """Read the findings of a monitoring."""
     document: Mapping[str, Any] = json.loads((folder / DRIFT_FILE).read_text(encoding="utf-8"))
     return document
 

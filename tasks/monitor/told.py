@@ -1,8 +1,8 @@
-"""Which alarms were told already, so that one drift starts one retraining, however often it is looked at.
+"""Record of sent alarms, so that one drift starts one retraining, however often it is detected.
 
-The day on which the evidence is enough moves as the days that are looked at do. So an alarm is known by what it is of:
-the champion, since when it serves, the evaluation that promised, and the series or the floor of a task. Once it is over
-it may be told again; and so it may where a champion that another one replaced serves again, and fails again.
+The alarm day moves with the monitored days. So an alarm is identified by its subject: the champion, the time of its
+promotion, the evaluation behind the baseline, and the series or the floor of a task. Once it is over it may be sent
+again; so it may if a replaced champion serves again, and fails again.
 """
 
 import hashlib
@@ -19,22 +19,22 @@ from tasks.monitor.drift import ALL
 
 @dataclass(frozen=True)
 class Told:
-    """The alarms of one champion that were told."""
+    """Sent alarms of one champion."""
 
     folder: Path
-    """Holds a mark for each; made with the first."""
+    """Contains a marker file for each; created with the first."""
     champion: str
     """NAME/VERSION."""
     evaluation: str
-    """The sha256 of the evaluation that promised."""
+    """The sha256 of the evaluation behind the baseline."""
     promoted_at: datetime | None
-    """Since when it serves; None where that is not known."""
+    """Time of its promotion; None if unknown."""
 
     def new(self, alarms: Collection[str]) -> list[str]:
-        """Return the alarms that were not told yet, and forget those that are over.
+        """Return the alarms not sent yet, and forget those that are over.
 
         Args:
-            alarms: All that there are (`alarms_of`).
+            alarms: All present alarms (`alarms_of`).
         """
         for name in _NAMES:
             if name not in alarms:
@@ -42,7 +42,7 @@ class Told:
         return [alarm for alarm in alarms if not self._mark(alarm).exists()]
 
     def keep(self, alarms: Collection[str]) -> None:
-        """Mark alarms as told."""
+        """Record alarms as sent."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for alarm in alarms:
             self._mark(alarm).touch()
@@ -54,7 +54,7 @@ class Told:
 
 
 def alarms_of(drift: Mapping[str, Any]) -> list[str]:
-    """Return what the alarms are of, each once: `push`, `all`, or `push floor`.
+    """Return the subject of each alarm, once: `push`, `all`, or `push floor`.
 
     Args:
         drift: `drift` of `drift.json`.

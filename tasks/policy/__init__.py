@@ -1,1 +1,1 @@
-"""A policy: tokenizer, weights, adapters, chat template and batched generation; and the laptop's stand-in model."""
+"""Policy: tokenizer, weights, adapters, chat template and batched generation; and the laptop's stand-in model."""

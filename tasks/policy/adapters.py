@@ -1,4 +1,4 @@
-"""Where a policy keeps its adapters: one for all tasks, or one for each."""
+"""Adapter folders of a policy, one for all tasks or one for each, and of a base."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,16 @@ ADAPTER_FOLDER = "adapter"
 TASK_ADAPTERS_FOLDER = "adapters"
 
 
+def first_adapter(base: Path) -> Path | None:
+    """Return the folder of the adapter that supervised fine-tuning left beside a base's weights, if any.
+
+    Args:
+        base: Folder of the base.
+    """
+    adapter = base / ADAPTER_FOLDER
+    return adapter if adapter.is_dir() else None
+
+
 def adapter_for(policy: Path, task: TaskName) -> Path:
     """Return the folder of the adapter that answers a task's prompts.
 
@@ -21,7 +31,7 @@ def adapter_for(policy: Path, task: TaskName) -> Path:
         task: The task of a prompt.
 
     Raises:
-        InputError: The policy has an adapter a task, and none for this one.
+        InputError: The policy has one adapter per task, and none for this one.
     """
     one_for_all, own = policy / ADAPTER_FOLDER, policy / TASK_ADAPTERS_FOLDER / task
     if one_for_all.is_dir():
@@ -36,7 +46,7 @@ def adapter_for(policy: Path, task: TaskName) -> Path:
 
 
 def switch_adapter(model: "PeftModel", adapter: Path) -> None:
-    """Let a policy answer with another adapter of the same training, while its base stays in memory.
+    """Switch a policy to another adapter of the same training, keeping its base in memory.
 
     Args:
         model: A policy that was loaded with one of its adapters.

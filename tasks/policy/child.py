@@ -1,8 +1,10 @@
-"""Work on weights runs in a child process: a clean GPU after a crash, signals that work, an interpreter of its own.
+"""Child processes for work on weights: a clean GPU after a crash, working signals, a separate interpreter.
 
-The parent writes a request file and starts `python -m MODULE REQUEST`; the child answers with one JSON object a line
-on the stdout that it was given, while whatever libraries print goes to a log file. The child's stdin is a pipe that
-nobody writes to: its end tells the child that the parent is gone, however the parent died.
+The parent writes a request file and starts `python -m MODULE REQUEST`; the child answers with one JSON object per line
+on its original stdout, while all output of libraries goes to a log file. The child's stdin is a pipe without a writer:
+its end shows the child that the parent is gone, however the parent died.
+
+A child may be several processes, one per GPU, started by `tasks.policy.launch`: the first reports for all.
 """
 
 import errno
@@ -24,28 +26,36 @@ from pydantic import BaseModel
 
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from schemas.progress import Progress
+from tasks.policy.device import machine_device
+from tasks.policy.full_memory import is_of_memory
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+LAUNCHER: Final = "tasks.policy.launch"
 SECONDS_TO_END = 28
-"""What a child has to save its work: a Spot machine gives 30."""
+"""Time for a child to save its work: a Spot machine gives 30."""
 THREADS: Final = "2"
-"""Threads of a child's arithmetic on a CPU, unless the environment names another number: they decide how sums are
-split, and so the bits of the weights. As many as the cores, a training that goes on elsewhere would end differently."""
+"""Threads of a child's arithmetic on a CPU, unless the environment sets another number: they decide how sums are split,
+and so the bits of the weights. With one thread per core, a training resumed on another machine would end
+differently."""
+RANK: Final = "RANK"
+WORLD_SIZE: Final = "WORLD_SIZE"
+PLACES: Final = frozenset({RANK, "LOCAL_RANK", WORLD_SIZE})
+"""Torch launcher's variables that describe a process; the parent's values must not reach its child."""
 
 Metrics = Callable[[int, dict[str, float]], None]
 OnAlarm = Callable[[str, int, str], None]
-"""Told the name of an alarm, the step that it began with, and what is wrong."""
+"""Called with the name of an alarm, the step of its begin, and a description."""
 
 
 class Channel:
-    """The child's way to speak to its parent, from any of its threads."""
+    """Channel from the child to its parent, usable from any of its threads."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
         self._lock = threading.Lock()
 
     def progress(self, done: int, total: int, text: str) -> None:
-        """Report units done and in all: a `Progress`."""
+        """Report units done and the total: a `Progress`."""
         self._send({"progress": [done, total, text]})
 
     def metrics(self, step: int, values: dict[str, float]) -> None:
@@ -53,8 +63,12 @@ class Channel:
         self._send({"metrics": [step, values]})
 
     def alarm(self, name: str, step: int, text: str) -> None:
-        """Report that something is wrong, though the work goes on."""
+        """Report a problem while the work continues."""
         self._send({"alarm": [name, step, text]})
+
+    def device(self, name: str) -> None:
+        """Report the device on which the work was done."""
+        self._send({"device": name})
 
     def failure(self, message: str, exit_code: int) -> None:
         """Report why the work ended."""
@@ -66,14 +80,27 @@ class Channel:
             self._stream.flush()
 
 
+class QuietChannel(Channel):
+    """Channel of a process for which another one reports: it only reports failures.
+
+    On an interruption all processes stop, and the first knows best what was saved.
+    """
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if "failure" in message and message["failure"][1] != Interrupted.exit_code:
+            super()._send(message)
+
+
 @dataclass
 class _Heard:
-    """What a child said last."""
+    """Last messages of a child."""
 
     done: int = 0
     total: int = 0
+    device: str | None = None
+    """The device of its machine; None if it loaded no weights."""
     failure: tuple[str, int] | None = None
-    """Why it ended, and its exit code."""
+    """Reason of its end, and its exit code; of several processes the first one's, since it ends the others."""
 
 
 def run_child(
@@ -82,22 +109,24 @@ def run_child(
     folder: Path,
     *,
     interpreter: Path | None,
+    processes: int = 1,
     progress: Progress,
     metrics: Metrics | None = None,
     alarm: OnAlarm | None = None,
     started: Callable[["subprocess.Popen[str]"], object] | None = None,
-) -> None:
-    """Run `module` on the request and wait for its end.
+) -> str | None:
+    """Run `module` on the request, wait for its end, and return its device; None if it loaded no weights.
 
     Args:
         module: A module whose `__main__` calls `serve`.
-        request: What to do; written to `folder` as JSON.
-        folder: Where the request and the child's log are kept.
-        interpreter: The Python of the trainer's environment; the running one where None.
-        progress: Told what the child reports.
-        metrics: Told the metrics of each step, where somebody wants them.
-        alarm: Told each alarm, where somebody wants them.
-        started: Given the child, for whoever ends it from another thread.
+        request: The request; written to `folder` as JSON.
+        folder: Folder of the request and the child's log.
+        interpreter: The Python of the trainer's environment; None for the running one.
+        processes: Number of processes, each with its own GPU if there are any.
+        progress: Called with the child's progress.
+        metrics: Called with the metrics of each step.
+        alarm: Called with each alarm.
+        started: Called with the child process, so that another thread can end it.
 
     Raises:
         TucanoError: The child failed, with its own sentence and exit code, or was killed.
@@ -107,16 +136,17 @@ def run_child(
     request_file = folder / f"{name}.request.json"
     request_file.write_text(request.model_dump_json(), encoding="utf-8")
     log_file = folder / f"{name}.log"
-    command = [str(interpreter or sys.executable), "-m", module, str(request_file)]
+    work = [module, str(request_file)] if processes == 1 else [LAUNCHER, str(processes), module, str(request_file)]
+    command = [str(interpreter or sys.executable), "-m", *work]
     with log_file.open("ab") as log:
         try:
-            # A session of its own keeps the terminal's Ctrl-C from reaching the child before the parent decides.
+            # A separate session keeps the terminal's Ctrl-C from reaching the child before the parent decides.
             child = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=_environment(),
+                env=_environment(processes),
                 text=True,
                 start_new_session=True,
             )
@@ -132,17 +162,31 @@ def run_child(
         raise
     if exit_code:
         _raise_failure(name, exit_code, heard, log_file)
+    return heard.device
 
 
-def _environment() -> dict[str, str]:
+def _environment(processes: int) -> dict[str, str]:
     threads = os.environ.get("OMP_NUM_THREADS", THREADS)
     return {
         "MKL_NUM_THREADS": threads,
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name not in PLACES},
         "OMP_NUM_THREADS": threads,
+        "CUDA_VISIBLE_DEVICES": _devices(processes),
+        # TRL reports each created trainer to the hub; no data about a team's runs may be sent anywhere.
+        "HF_HUB_DISABLE_TELEMETRY": "1",
         "PYTHONPATH": str(REPOSITORY),
         "TOKENIZERS_PARALLELISM": "false",
     }
+
+
+def _devices(processes: int) -> str:
+    """Return the GPUs for a child, one per process, as CUDA names them: the first of those that are visible.
+
+    TRL would spread each batch over a second visible GPU. If there are fewer, the child sees that.
+    """
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = [str(number) for number in range(processes)] if visible is None else visible.split(",")
+    return ",".join(names[:processes])
 
 
 def _listen(
@@ -151,7 +195,7 @@ def _listen(
     heard = _Heard()
     for line in child.stdout or ():
         if not line.endswith("\n"):
-            # The last words of one that was killed in the middle of them.
+            # The last line of a killed child may be incomplete.
             break
         message = json.loads(line)
         if "progress" in message:
@@ -161,19 +205,21 @@ def _listen(
             metrics(*message["metrics"])
         elif "alarm" in message and alarm is not None:
             alarm(*message["alarm"])
-        elif "failure" in message:
+        elif "device" in message:
+            heard.device = message["device"]
+        elif "failure" in message and heard.failure is None:
             heard.failure = (message["failure"][0], message["failure"][1])
     return heard
 
 
 def end_group(leader: "subprocess.Popen[Any]", seconds: float) -> None:
-    """End a process that leads a session of its own, and what it started: asked first, killed after so many seconds."""
+    """End a process that leads its own session, with its descendants: SIGTERM first, SIGKILL after `seconds`."""
     if leader.poll() is not None:
         return
     ask_to_end(leader)
     deadline = time.monotonic() + seconds
     while leader.returncode is None:
-        # A second signal, whatever it raises here, must not cost what the child is saving.
+        # A second signal, whatever it raises here, must not interrupt the child's saving.
         with suppress(BaseException):
             _wait_or_kill(leader, deadline)
 
@@ -182,18 +228,24 @@ def _wait_or_kill(leader: "subprocess.Popen[Any]", deadline: float) -> None:
     try:
         leader.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
-        os.killpg(leader.pid, signal.SIGKILL)
+        _signal_group(leader, signal.SIGKILL)
         leader.wait()
 
 
 def ask_to_end(leader: "subprocess.Popen[Any]") -> None:
-    """Send SIGTERM to a process that leads a session of its own, and to what it started."""
+    """Send SIGTERM to a process that leads its own session, and to its descendants."""
     if leader.poll() is None:
-        os.killpg(leader.pid, signal.SIGTERM)
+        _signal_group(leader, signal.SIGTERM)
+
+
+def _signal_group(leader: "subprocess.Popen[Any]", number: signal.Signals) -> None:
+    # `poll` misses the end while another thread waits for the process, which may have ended since.
+    with suppress(ProcessLookupError):
+        os.killpg(leader.pid, number)
 
 
 def _raise_failure(name: str, exit_code: int, heard: _Heard, log_file: Path) -> NoReturn:
-    if exit_code < 0:
+    if exit_code < 0 and heard.failure is None:
         died = signal.Signals(-exit_code).name
         raise Interrupted(
             f"{name} was killed by {died} at {heard.done} of {heard.total}; run the same command again to go on from "
@@ -205,12 +257,14 @@ def _raise_failure(name: str, exit_code: int, heard: _Heard, log_file: Path) -> 
 
 
 def serve(work: Callable[[Path, Channel], None], arguments: Sequence[str] | None = None) -> NoReturn:
-    """Be the child: do the work of the request file named on the command line, and exit by its outcome."""
+    """Act as the child: run the request file named on the command line, and exit with the outcome's code."""
     channel = _open_channel()
     threading.Thread(target=die_with_parent, daemon=True).start()
     (request_file,) = arguments if arguments is not None else sys.argv[1:]
     try:
         work(Path(request_file), channel)
+        if "torch" in sys.modules:
+            channel.device(machine_device())
     except TucanoError as error:
         channel.failure(str(error), error.exit_code)
         sys.exit(error.exit_code)
@@ -219,13 +273,20 @@ def serve(work: Callable[[Path, Channel], None], arguments: Sequence[str] | None
         if _is_full_disk(error):
             channel.failure("the disk is full; free some space and run the same command again", InputError.exit_code)
             sys.exit(InputError.exit_code)
+        if is_of_memory(error):
+            channel.failure(
+                "the memory is full; end what else uses the GPU, or take a machine with more memory, and run the same "
+                "command again",
+                InputError.exit_code,
+            )
+            sys.exit(InputError.exit_code)
         channel.failure(f"unexpected {type(error).__name__}; the traceback is in {_log_beside(request_file)}", 1)
         sys.exit(1)
     sys.exit(0)
 
 
 def _is_full_disk(error: Exception) -> bool:
-    """Recognise a full disk also where a library wraps the system's error in one of its own."""
+    """Return whether an error is a full disk, also if a library wraps the system's error."""
     return getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT} or os.strerror(errno.ENOSPC) in str(error)
 
 
@@ -234,13 +295,24 @@ def _log_beside(request_file: str) -> str:
 
 
 def _open_channel() -> Channel:
-    """Keep the real stdout for messages and send everybody else's prints to the log."""
+    """Reserve the real stdout for messages and redirect all other output to the log."""
     own = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return Channel(os.fdopen(own, "w", encoding="utf-8"))
+    stream = os.fdopen(own, "w", encoding="utf-8")
+    return QuietChannel(stream) if rank() else Channel(stream)
 
 
-def die_with_parent() -> None:
-    """Wait for the end of stdin, which is the end of the parent, and exit at once; runs in a thread of its own."""
-    sys.stdin.read()
+def rank() -> int:
+    """Return the rank of this process in its child; 0 if it is the only one."""
+    return int(os.environ.get(RANK, "0"))
+
+
+def world_size() -> int:
+    """Return the number of processes of this process's child."""
+    return int(os.environ.get(WORLD_SIZE, "1"))
+
+
+def die_with_parent(stdin: IO[str] | None = None) -> None:
+    """Wait for the end of stdin, which is the end of the parent, and exit at once; runs in its own thread."""
+    (stdin or sys.stdin).read()
     os._exit(Interrupted.exit_code)

@@ -1,4 +1,4 @@
-"""Imperfect demonstrations for the stand-in's warm start: the faults that the source project's base model had.
+"""Imperfect demonstrations for the stand-in's warm start, with the faults of the source project's base model.
 
 A stand-in that had only seen right answers would leave GRPO nothing to teach. Each demonstration is the reference
 answer with some of: wrong JSON types, missing fields, wrong values, chatter around the answer, over-long and formal
@@ -36,12 +36,12 @@ SHARE_CARELESS_SQL = 0.35
 
 
 def demonstrate(task: TaskName, reference: Mapping[str, Any], generator: random.Random) -> str:
-    """Answer a prompt the way the stand-in is taught to: nearly right.
+    """Return a nearly right answer for the stand-in to learn.
 
     Args:
         task: The prompt's task.
-        reference: What is known of the right answer.
-        generator: Decides which faults the answer has.
+        reference: The known facts of the right answer.
+        generator: Decides the answer's faults.
     """
     answer = registry.TASKS[task].answer(reference)
     return _FAULTS[task](answer, generator)
@@ -49,7 +49,7 @@ def demonstrate(task: TaskName, reference: Mapping[str, Any], generator: random.
 
 def _spoil_json(answer: str, generator: random.Random) -> str:
     fields = json.loads(answer)
-    # One demonstration spoils all its types or none: a habit of a whole answer, as in the source project's base model.
+    # One demonstration has all types wrong or none: a habit of a whole answer, as in the source project's base model.
     wrong_types = generator.random() < SHARE_WRONG_TYPE
     spoiled = {
         name: _spoil_value(name, value, wrong_types, generator)

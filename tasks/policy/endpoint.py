@@ -1,37 +1,38 @@
-"""Asks a language model at an endpoint of OpenAI's form (vLLM, Ollama, and others).
+"""Client of a language model at an OpenAI-compatible endpoint (vLLM, Ollama, and others).
 
-The endpoint is not trusted: how much it may send and how long it may take is limited, its answer is read by a schema,
-it is followed nowhere else, and nothing that it says is repeated in a message. The key is read from the environment,
-sent in one header, and is in no message, log or representation.
+The endpoint is not trusted: size and duration of its answers are limited, they are parsed by a schema, redirects are
+not followed, and nothing from it is repeated in a message. The key is read from the environment, sent in one header,
+and appears in no message, log or representation.
 
-Requests run in an event loop and not in threads: a task can be stopped wherever it waits, so that neither an endpoint
-that never ends its answer nor Ctrl-C has to be waited for.
+Requests run in an event loop and not in threads: a task can be stopped wherever it waits, so that neither an endless
+answer nor Ctrl-C blocks.
 """
 
 import asyncio
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Annotated, Any, Final, Self
 
 import httpx
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
-from schemas.endpoint_section import EndpointSection
+from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError
 
 MAX_BYTES: Final = 200_000
-"""No answer is longer, with all that comes around it."""
+"""Limit of a response, with all its metadata."""
 FIRST_WAIT_SECONDS: Final = 0.5
 MAX_WAIT_SECONDS: Final = 60.0
-"""The longest wait before the next attempt, also where the endpoint asks for a longer one."""
+"""Longest wait before the next attempt, even if the endpoint asks for more."""
 BUSY: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 REMEDIES: Final = {
+    400: "see that it serves the model there and takes every field of the request, as its own log says",
     401: "set the environment variable that {section}.key_variable names to a key that it accepts",
     403: "use a key that may use the model",
     404: "check {section}.url, which usually ends in /v1, and the model's name",
@@ -39,41 +40,41 @@ REMEDIES: Final = {
 
 
 class EndpointError(InputError):
-    """The endpoint cannot be used: it is down, refuses, or does not speak OpenAI's form."""
+    """Error for an endpoint that is down, refuses, or is not OpenAI-compatible."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked."""
+    """Question to the model."""
 
     key: str
-    """What its answer is kept by."""
+    """Key under which its answer is saved."""
     system: str
     """The system prompt."""
     text: str
     """The user's message."""
     seed: int
-    """For servers that sample by one."""
+    """For servers that accept a seed."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model answered, with what its endpoint said of it."""
+    """Answer of the model, with its endpoint's metadata."""
 
     text: str
-    """Empty where the endpoint ended the answer without any text, such as after a filter."""
+    """Empty if the endpoint ended the answer without any text, such as after a filter."""
     stop_reason: str | None
-    """The endpoint's own word for why the answer ended, such as `stop` or `length`; None where it gave none."""
+    """The endpoint's own stop reason, such as `stop` or `length`; None if it gave none."""
     prompt_tokens: int | None
-    """Tokens that were read, as the endpoint counted them; None where it told none."""
+    """Prompt tokens as counted by the endpoint; None if not reported."""
     completion_tokens: int | None
-    """Tokens that were written, as the endpoint counted them; None where it told none."""
+    """Completion tokens as counted by the endpoint; None if not reported."""
     seconds: float
-    """From the request that was answered to its answer; attempts that failed are not in it."""
+    """Time from the successful request to its answer; failed attempts are excluded."""
 
 
 class _Transient(Exception):
-    """One attempt failed in a way that may pass."""
+    """Error of one attempt that may succeed when retried."""
 
     def __init__(self, what: str, retry_after: float | None = None) -> None:
         super().__init__(what)
@@ -103,7 +104,7 @@ class _Completion(BaseModel):
 
 
 class Endpoint:
-    """A chat model; for one thread, in which no event loop runs."""
+    """Client of a chat model; for one thread without a running event loop."""
 
     def __init__(
         self,
@@ -114,26 +115,28 @@ class Endpoint:
         otherwise: str,
         temperature: float,
         max_tokens: int,
+        body: Mapping[str, JsonValue] = MappingProxyType({}),
     ) -> None:
         """Read the key from the environment.
 
         Args:
-            config: Where the endpoint is, and how it is asked.
-            purpose: What it is called in messages: `the {purpose} endpoint`.
-            section: The section of the configuration that names it, for remedies.
-            otherwise: What else its user may do where it cannot be used, such as a setting to go on without.
+            config: Address and request settings of the endpoint.
+            purpose: Its name in messages: `the {purpose} endpoint`.
+            section: Its section of the configuration, for remedies.
+            otherwise: The user's alternative if it cannot be used, such as a setting to do without it.
             temperature: Sampling temperature.
             max_tokens: Longest answer, in the endpoint's tokens.
+            body: Further fields of each request.
 
         Raises:
-            InputError: The environment variable is not set, or holds what no header can carry.
+            InputError: The environment variable is not set, or holds a value that no header can carry.
         """
         self._config = config
         self._purpose = purpose
         self._section = section
         self._otherwise = otherwise
-        self._decoding = {"temperature": temperature, "max_tokens": max_tokens}
-        # No compression: what is small on the wire could be without limit in memory.
+        self._fields = {**body, "model": config.model, "temperature": temperature, "max_tokens": max_tokens}
+        # No compression: a small response could expand without limit in memory.
         headers = {"Accept-Encoding": "identity", **_authorization(config.key_variable, section)}
         self._client = httpx.AsyncClient(headers=headers, timeout=config.timeout_seconds)
         self._runner = asyncio.Runner()
@@ -164,14 +167,14 @@ class Endpoint:
             self._runner.close()
 
     def ask_all(self, questions: Sequence[Question], keep: Callable[[str, Reply], None]) -> str | None:
-        """Ask all questions, as many at once as the configuration allows, and no more once one failed for good.
+        """Ask all questions, with the configured concurrency, and stop once one failed for good.
 
         Args:
-            questions: What to ask, each under a key of its own.
-            keep: Given a key and its answer as soon as it is there, so that an interrupted run loses none.
+            questions: The questions, each with its own key.
+            keep: Called with a key and its answer on arrival, so that an interrupted run loses none.
 
         Returns:
-            Why a question failed for good; None where all are answered.
+            Why a question failed for good; None if all are answered.
         """
         return self._runner.run(self._ask_all(questions, keep))
 
@@ -195,8 +198,7 @@ class Endpoint:
 
     async def _ask(self, question: Question) -> Reply:
         body = {
-            "model": self._config.model,
-            **self._decoding,
+            **self._fields,
             "seed": question.seed,
             "messages": [
                 {"role": "system", "content": question.system},
@@ -211,7 +213,7 @@ class Endpoint:
     async def _attempt(self, body: dict[str, Any]) -> Reply:
         started = time.monotonic()
         try:
-            # The client's own limit is for each read: one byte at a time could go on for ever.
+            # The client's own limit is per read: one byte at a time could last forever.
             async with asyncio.timeout(self._config.timeout_seconds):
                 content = await self._receive(body)
         except (TimeoutError, httpx.TimeoutException):
@@ -269,7 +271,7 @@ def _authorization(key_variable: str | None, section: str) -> dict[str, str]:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Read the header: seconds, or a date; what is neither is no wish."""
+    """Parse the header: seconds, or a date; None for anything else."""
     if value is None:
         return None
     if value.isascii() and value.isdigit() and len(value) <= 9:

@@ -1,7 +1,7 @@
-"""Batched generation: prompts in, completions out, each with the reason why it stopped."""
+"""Batched generation: prompts in, completions out, each with its stop reason."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
+from tasks.policy.batch import sequences_at_once
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -18,25 +19,25 @@ Message = dict[str, str]
 
 
 class StopReason(StrEnum):
-    """Why a completion ended: known, never guessed from its text."""
+    """Reason of a completion's end: recorded, never guessed from its text."""
 
     END_OF_TURN = "end_of_turn"
     TOKEN_LIMIT = "token_limit"  # noqa: S105 - no password
     OTHER = "other"
-    """An endpoint ended it for a reason of its own, such as a filter, or told none."""
+    """An endpoint ended it for another reason, such as a filter, or reported none."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """What a policy answered to one prompt."""
+    """Answer of a policy to one prompt."""
 
     text: str
     tokens: int
-    """Generated tokens, the end-of-turn token included."""
+    """Generated tokens, including the end-of-turn token."""
     stop_reason: StopReason
 
     def as_rollout(self, row: PromptRow) -> Rollout:
-        """Return it as the document that rewards read, with what is known of the right answer."""
+        """Return the rollout document that rewards read, with the prompt's reference."""
         return Rollout(
             prompt_id=row.prompt_id,
             task=row.task,
@@ -49,7 +50,7 @@ class Completion:
 
 
 def as_messages(system: str, prompt: str) -> list[Message]:
-    """Write a prompt row as the conversation that the chat template renders."""
+    """Return a prompt row as the conversation that the chat template renders."""
     return [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
 
 
@@ -66,17 +67,18 @@ def generate(
 ) -> list[Completion]:
     """Answer every conversation, in the given order.
 
-    Prompts are batched by length, which wastes least on padding; the random state outside is left as it was.
+    Prompts are batched by length, which minimizes padding; the global random state stays unchanged.
 
     Args:
         model: The policy.
-        tokenizer: Its tokenizer, padding on the left.
-        conversations: One list of messages a prompt.
+        tokenizer: Its tokenizer, padding on either side.
+        conversations: One list of messages per prompt.
         temperature: Sampling temperature, above 0; top-p and top-k are off.
         max_tokens: Longest completion, in tokens.
-        batch_size: Prompts answered at once.
+        batch_size: Prompts answered at once; a batch too large for the machine's memory is split, and then samples
+            other tokens.
         seed: Decides every sampled token.
-        progress: Told the prompts answered and in all.
+        progress: Called with the prompts answered and the total.
     """
     import torch
     from transformers import GenerationConfig
@@ -99,10 +101,14 @@ def generate(
     devices = [model.device] if model.device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices), torch.inference_mode():
         torch.manual_seed(seed)
-        for start in range(0, len(by_length), batch_size):
-            batch = by_length[start : start + batch_size]
+        for batch in _split_by_memory(model, tokenizer, rendered, by_length, batch_size, max_tokens):
+            # Passed explicitly: Unsloth's trainer sets the tokenizer's own side to the right.
             inputs = tokenizer(
-                [rendered[index] for index in batch], return_tensors="pt", padding=True, add_special_tokens=False
+                [rendered[index] for index in batch],
+                return_tensors="pt",
+                padding=True,
+                padding_side="left",
+                add_special_tokens=False,
             ).to(model.device)
             output = model.generate(
                 input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], generation_config=decoding
@@ -112,6 +118,22 @@ def generate(
                 completions[index] = read_completion(tokens, tokenizer)
             progress(len(completions), len(rendered), "completions")
     return [completions[index] for index in range(len(rendered))]
+
+
+def _split_by_memory(
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
+    rendered: Sequence[str],
+    by_length: Sequence[int],
+    batch_size: int,
+    max_tokens: int,
+) -> Iterator[Sequence[int]]:
+    """Yield the prompts answered together, as indices into `rendered`, of similar length."""
+    for start in range(0, len(by_length), batch_size):
+        batch = by_length[start : start + batch_size]
+        longest = len(tokenizer.encode(rendered[batch[-1]], add_special_tokens=False))
+        at_once = sequences_at_once(model, longest, max_tokens, len(batch))
+        yield from (batch[part : part + at_once] for part in range(0, len(batch), at_once))
 
 
 def write_rollouts(path: Path, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> None:
@@ -124,12 +146,12 @@ def write_rollouts(path: Path, rows: Sequence[PromptRow], completions: Sequence[
 def read_completion(
     tokens: Sequence[int], tokenizer: "PreTrainedTokenizerBase", ends: Collection[int] = ()
 ) -> Completion:
-    """Read generated tokens up to the first end of turn; a completion that does not end with one was cut off.
+    """Read generated tokens up to the first end of turn; without one, the completion was truncated.
 
     Args:
-        tokens: What was generated, with what stands behind the end or without.
-        tokenizer: Whose EOS token ends a turn.
-        ends: Other tokens that end a turn where they come last.
+        tokens: The generated tokens, with or without padding after the end.
+        tokenizer: Its EOS token ends a turn.
+        ends: Other tokens that end a turn if they come last.
     """
     end = tokenizer.eos_token_id
     read = list(tokens[: tokens.index(end) + 1] if end in tokens else tokens)

@@ -1,21 +1,20 @@
-"""How many tokens a prompt takes, with its system text and the chat template, up to where the answer begins.
+"""Prompt length in tokens, with system text and chat template, up to the start of the answer.
 
-Most prompts need no tokenizer: every token of a byte-level BPE stands for at least one byte of UTF-8, so that a prompt
-has at most as many tokens as bytes. The stand-in's tokenizer is trained on the dataset that is being made; its prompts
-are held to that bound.
+Most prompts need no tokenizer: every token of a byte-level BPE stands for at least one byte of UTF-8, so a prompt has
+at most as many tokens as bytes. The stand-in's tokenizer is trained on the dataset being made, so its prompts are
+checked by that bound.
 """
 
 import json
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import polars as pl
 
-from schemas.config import PolicyConfig
-from schemas.errors import InputError
+from schemas.config.policy import PolicyConfig
 from tasks.policy.generate import Message, as_messages
+from tasks.policy.published import chatml, given_template, read_tokenizer
 from tasks.policy.stand_in import TURN_END, TURN_START
 
 if TYPE_CHECKING:
@@ -30,32 +29,33 @@ NormalForm = Literal["NFC", "NFKC"]
 
 @dataclass(frozen=True)
 class PromptLengths:
-    """The lengths of prompts, in tokens of a policy. It travels to other processes, the tokenizer does not."""
+    """Length measure of prompts, in tokens of a policy. It is passed to other processes without the tokenizer."""
 
-    name: str | None
-    """Hub name or folder of the tokenizer; None for the stand-in, which has none yet."""
+    policy: str | None
+    """The policy's configuration as JSON, from which its tokenizer is loaded; None for the stand-in, which has none
+    yet."""
 
     @classmethod
     def of(cls, config: PolicyConfig) -> "PromptLengths":
-        """Return the lengths that a policy's prompts have; nothing is read yet."""
-        return cls(None if config.stand_in else config.name)
+        """Return the measure of a policy's prompts; nothing is loaded yet."""
+        return cls(None if config.stand_in else config.model_dump_json())
 
     @property
     def exact(self) -> bool:
-        """Return whether `tokens` counts them; else it says how many they are at most."""
-        return self.name is not None
+        """Return whether `tokens` is exact; otherwise it is an upper bound."""
+        return self.policy is not None
 
     def too_long(self, table: pl.DataFrame, most_tokens: int) -> pl.Series:
         """Return, for each row, whether its prompt takes more tokens than allowed.
 
         Args:
             table: Rows with `system` and `prompt`, neither null.
-            most_tokens: The budget; a prompt of exactly so many tokens is within it.
+            most_tokens: The budget, inclusive.
 
         Raises:
             InputError: The policy's tokenizer cannot be read, or cannot render a prompt.
         """
-        measure = _measure(self.name)
+        measure = _measure(self.policy)
         if not measure.bounded:
             return (measure.count(table) > most_tokens).alias("too_long")
         doubtful = (measure.most_tokens(table) > most_tokens).alias("too_long")
@@ -65,7 +65,7 @@ class PromptLengths:
         return doubtful.scatter(rows, measure.count(table[rows]) > most_tokens)
 
     def tokens(self, table: pl.DataFrame) -> pl.Series:
-        """Return, for each row, its prompt's tokens; of the stand-in, the most that they can be.
+        """Return, for each row, its prompt's tokens; for the stand-in an upper bound.
 
         Args:
             table: Rows with `system` and `prompt`, neither null.
@@ -73,12 +73,12 @@ class PromptLengths:
         Raises:
             InputError: The policy's tokenizer cannot be read, or cannot render a prompt.
         """
-        return _measure(self.name).count(table)
+        return _measure(self.policy).count(table)
 
 
 @dataclass(frozen=True)
 class _Measure:
-    """What lengths are read with, once a process."""
+    """Tokenizer and its bounds, loaded once per process."""
 
     tokenizer: "PreTrainedTokenizerBase | None"
     """None for the stand-in."""
@@ -87,7 +87,7 @@ class _Measure:
     template_tokens: int = 0
     """The most tokens that the chat template itself adds."""
     forms: tuple[NormalForm, ...] = ()
-    """How the tokenizer may normalize a text, which can make it longer."""
+    """Normal forms that the tokenizer applies, which can make a text longer."""
 
     def most_tokens(self, table: pl.DataFrame) -> pl.Series:
         system, prompt = (self._most_bytes(pl.col(name)) for name in ("system", "prompt"))
@@ -109,11 +109,12 @@ class _Measure:
 
 
 @lru_cache(maxsize=2)
-def _measure(name: str | None) -> _Measure:
-    if name is None:
-        # Saved and read again, the stand-in's tokenizer is one of Qwen's, which normalizes to NFC.
+def _measure(policy: str | None) -> _Measure:
+    if policy is None:
+        # Saved and loaded again, the stand-in's tokenizer becomes one of Qwen's, which normalizes to NFC.
         return _Measure(None, bounded=True, template_tokens=_stand_in_template_tokens(), forms=("NFC",))
-    tokenizer = _load(name)
+    named = PolicyConfig.model_validate_json(policy)
+    tokenizer = read_tokenizer(named, given_template(named))
     (rendered,) = _render(tokenizer, [as_messages(_SYSTEM_MARK, _PROMPT_MARK)])
     verbatim = rendered.count(_SYSTEM_MARK) == 1 and rendered.count(_PROMPT_MARK) == 1
     forms = _forms_within_bytes(tokenizer)
@@ -126,42 +127,18 @@ def _measure(name: str | None) -> _Measure:
 def _stand_in_template_tokens() -> int:
     from jinja2 import Template
 
-    template = Template(Path(__file__).with_name("chat_template.jinja").read_text(encoding="utf-8").strip())
-    rendered: str = template.render(messages=as_messages("", ""), add_generation_prompt=True)
+    rendered: str = Template(chatml()).render(messages=as_messages("", ""), add_generation_prompt=True)
     marks = rendered.count(TURN_START) + rendered.count(TURN_END)
     return marks + len(rendered.replace(TURN_START, "").replace(TURN_END, "").encode())
 
 
-def _load(name: str) -> "PreTrainedTokenizerBase":
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError):
-        raise InputError(
-            f"no tokenizer can be read from policy.name {name!r}; give the folder of a downloaded model, or a hub name "
-            "that this machine can reach, with --set policy.name=..."
-        ) from None
-    if tokenizer.chat_template is None:
-        raise InputError(f"the tokenizer of {name!r} has no chat template; use an Instruct model or add one to it")
-    return tokenizer
-
-
 def _render(tokenizer: "PreTrainedTokenizerBase", conversations: list[list[Message]]) -> list[str]:
-    from jinja2 import TemplateError
-
-    try:
-        rendered: list[str] = tokenizer.apply_chat_template(conversations, tokenize=False, add_generation_prompt=True)
-    except TemplateError:
-        raise InputError(
-            f"the chat template of {tokenizer.name_or_path!r} cannot render a system text and a prompt; use a model "
-            "whose template can"
-        ) from None
+    rendered: list[str] = tokenizer.apply_chat_template(conversations, tokenize=False, add_generation_prompt=True)
     return rendered
 
 
 def _forms_within_bytes(tokenizer: "PreTrainedTokenizerBase") -> tuple[NormalForm, ...] | None:
-    """Return how a byte-level BPE that adds nothing to a text normalizes it; None for a tokenizer of another kind."""
+    """Return the normal forms of a byte-level BPE that adds nothing to a text; None for other tokenizers."""
     from tokenizers.models import BPE
 
     backend = getattr(tokenizer, "backend_tokenizer", None)
@@ -176,7 +153,7 @@ def _forms_within_bytes(tokenizer: "PreTrainedTokenizerBase") -> tuple[NormalFor
 
 
 def _steps(part: Any, inner: str) -> list[dict[str, Any]]:
-    """Read the settings of a part of a tokenizer, which tells them only in the form that it is pickled in."""
+    """Return the settings of a tokenizer's part, which only its pickled form exposes."""
     if part is None:
         return []
     settings = json.loads(part.__getstate__())

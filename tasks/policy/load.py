@@ -1,4 +1,4 @@
-"""Reads a policy from its folders: the base, NF4-quantized or not, and the adapter on top of it."""
+"""Loading of a policy from its folders: the base, optionally NF4-quantized, and the adapter on top of it."""
 
 import json
 import re
@@ -7,21 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.errors import InputError
+from tasks.policy.adapters import first_adapter
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 LONGEST_TOLD: Final = 160
-"""Characters of a library's own words that an error repeats."""
+"""Characters of a library's message that an error repeats."""
 WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
-"""What a model's weights are in."""
+"""File patterns of a model's weights."""
 TARGET: Final = re.compile(r"^base_model\.model\.(?P<layer>.+)\.lora_(?P<side>[AB])\.weight$")
-"""A tensor of a saved adapter: the layer of the base that it is beside, and which of the two factors it is."""
+"""Tensor name in a saved adapter: the base layer that it belongs to, and which of the two factors it is."""
 LAYER_NUMBER: Final = re.compile(r"\.layers\.(\d+)\.")
 
 
 def load_tokenizer(base: Path) -> "PreTrainedTokenizerBase":
-    """Read the tokenizer of a base, padding on the left as batched generation needs.
+    """Load the tokenizer of a base, padding on the left as batched generation needs.
 
     Raises:
         InputError: The folder holds no tokenizer, or one without a chat template.
@@ -42,54 +43,66 @@ def load_tokenizer(base: Path) -> "PreTrainedTokenizerBase":
 
 
 def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
-    """Read the base's weights, frozen in NF4 where asked, with a generation configuration that decides nothing.
+    """Load the base's weights, optionally frozen in NF4, with a neutral generation configuration.
 
     The source project lost its first full run to a `temperature=0.1` in the model's own generation_config.
 
     Raises:
-        InputError: The folder holds no model that can be read, or not all of its weights.
+        InputError: The folder holds no readable model, or not all of its weights.
     """
     import torch
     from safetensors import SafetensorError
-    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+    from transformers import AutoModelForCausalLM
 
-    on_gpu = torch.cuda.is_available()
-    dtype = torch.bfloat16 if on_gpu else torch.float32
-    quantization = BitsAndBytesConfig(
-        load_in_4bit=True,
-        bnb_4bit_quant_type="nf4",
-        bnb_4bit_compute_dtype=dtype,
-        bnb_4bit_use_double_quant=False,
-    )
     try:
         model, report = AutoModelForCausalLM.from_pretrained(
-            base,
-            dtype=dtype,
-            quantization_config=quantization if four_bit else None,
-            device_map={"": "cuda:0" if on_gpu else "cpu"},
-            output_loading_info=True,
+            base, output_loading_info=True, **loading_arguments(four_bit=four_bit)
         )
     except (torch.OutOfMemoryError, MemoryError):
         raise
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise _unreadable("model", base, error) from error
     if report["missing_keys"]:
-        # They would be drawn at random, and nobody told.
+        # Missing weights would silently be drawn at random.
         raise InputError(
             f"no model can be read from {base}: {len(report['missing_keys'])} of its tensors are missing, such as "
             f"{min(report['missing_keys'])}; give the folder of a whole downloaded model"
         )
     reset_generation_config(model)
-    if four_bit and not on_gpu:
-        _keep_weights_trainable(model)
+    if four_bit:
+        keep_weights_trainable(model)
     return model
 
 
-def _keep_weights_trainable(model: "PreTrainedModel") -> None:
-    """Keep bitsandbytes from packing a model's weights the first time that it generates.
+def loading_arguments(*, four_bit: bool) -> dict[str, Any]:
+    """Return the `from_pretrained` arguments for frozen weights: directly on the device, in its best type.
 
-    On processors with AVX512-BF16 it would, for a kernel that computes no gradient: the next training step would fail,
-    and answers would differ from those of other processors.
+    Args:
+        four_bit: Whether they are quantized to NF4.
+    """
+    import torch
+    from transformers import BitsAndBytesConfig
+
+    on_gpu = torch.cuda.is_available()
+    dtype = torch.bfloat16 if on_gpu else torch.float32
+    arguments = {"dtype": dtype, "device_map": {"": torch.cuda.current_device() if on_gpu else "cpu"}}
+    if not four_bit:
+        return arguments
+    quantization = BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_compute_dtype=dtype,
+        # As in Unsloth, so that transformers evaluates the weights that Unsloth trains beside. A CPU only loses time.
+        bnb_4bit_use_double_quant=on_gpu,
+    )
+    return {**arguments, "quantization_config": quantization}
+
+
+def keep_weights_trainable(model: "PreTrainedModel") -> None:
+    """Keep bitsandbytes from repacking a model's NF4 weights when it first generates on a CPU.
+
+    On processors with AVX512-BF16 it would, for a kernel without gradients: the next training step would fail, and
+    answers would differ from those of other processors.
     """
     from bitsandbytes.nn import Linear4bit
 
@@ -110,12 +123,18 @@ def reset_generation_config(model: "PreTrainedModel") -> None:
 
 
 def load_policy(base: Path, adapter: Path | None, *, four_bit: bool) -> "PreTrainedModel":
-    """Read a base and, where given, the adapter that was trained on it, ready to generate.
+    """Load a base and the adapter trained on it, ready to generate.
+
+    Args:
+        base: Folder of the base.
+        adapter: Folder of the adapter; None for the base's own, if any.
+        four_bit: Whether the weights are quantized to NF4.
 
     Raises:
         InputError: A folder cannot be read, or the adapter belongs to another base.
     """
     model = load_base(base, four_bit=four_bit)
+    adapter = adapter or first_adapter(base)
     if adapter is not None:
         from peft import PeftModel
 
@@ -125,7 +144,7 @@ def load_policy(base: Path, adapter: Path | None, *, four_bit: bool) -> "PreTrai
 
 
 def _refuse_another_base(adapter: Path, model: "PreTrainedModel", base: Path) -> None:
-    """Compare every layer that the adapter is beside with the base's own; PEFT would leave out what it cannot place."""
+    """Compare every adapted layer with the base's own; PEFT would ignore layers that do not match."""
     beside = _adapted_layers(adapter)
     own = dict(model.named_modules())
     difference = _difference_in_layers(beside, own)
@@ -140,7 +159,7 @@ def _refuse_another_base(adapter: Path, model: "PreTrainedModel", base: Path) ->
 
 
 def _adapted_layers(adapter: Path) -> dict[str, tuple[int, int]]:
-    """Return what each layer that a saved adapter is beside takes and gives, by the layer's name."""
+    """Return the input and output size of each adapted layer, by layer name."""
     from safetensors import SafetensorError, safe_open
 
     sizes: dict[str, dict[str, int]] = {}
@@ -177,7 +196,7 @@ def _difference_in_width(name: str, shape: tuple[int, int], layer: Any) -> str |
 
 
 def _unreadable(what: str, folder: Path, error: Exception) -> InputError:
-    """Return one sentence on what a folder lacks, or else on what the library said of it first."""
+    """Return one sentence on a folder's missing files, or else the start of the library's message."""
     if not folder.is_dir():
         reason = "there is no such folder"
     elif what == "model" and not (folder / "config.json").exists():
@@ -192,5 +211,5 @@ def _unreadable(what: str, folder: Path, error: Exception) -> InputError:
 
 
 def _told(line: str) -> str:
-    """Shorten a library's line to its first sentence, without addresses of pages."""
+    """Shorten a library's line to its first sentence, without web addresses."""
     return re.sub(r"\W*https?://\S*", "", re.split(r"(?<=[.!?])\s", line)[0])[:LONGEST_TOLD].rstrip(" .:;,")

@@ -1,19 +1,22 @@
-"""The weights that a promoted model is served from: the child process of the promote stage."""
+"""Merged weights for testing and serving a policy: the child process of the merge stage."""
 
 from pathlib import Path
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
 from schemas.disk import write_whole
-from schemas.prompts import VALIDATION_FILE, read_prompts
+from schemas.tables.prompts import VALIDATION_FILE, read_prompts
 from tasks.policy.child import Channel, serve
-from tasks.policy.merge import MERGED_FOLDER, check_prompts, write_merged
+from tasks.policy.merge import MergeCheck, check_prompts, write_merged
 
-REMEDY = "the champion stays; train the policy anew, or promote another version"
+CHECK_FILE: Final = "merge.json"
+"""Artifact file beside the model's own: the comparison with base and adapter."""
+REMEDY: Final = "nothing is promoted; train the policy again"
 
 
 class MergeRequest(BaseModel):
-    """What the promote stage asks of its child."""
+    """Request of the merge stage to its child process."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -24,13 +27,11 @@ class MergeRequest(BaseModel):
     dataset: Path
     """Folder of the dataset artifact; only its validation split is read."""
     output: Path
-    """The promotion's folder, which gets the merged model."""
-    check: Path
-    """File for how the merged model compares with base and adapter: a `MergeCheck`."""
+    """Folder for the merged model and its comparison."""
 
 
 def main(request_file: Path, channel: Channel) -> None:
-    """Write the merged model, and how it compares."""
+    """Write the merged model and its comparison."""
     request = MergeRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
     channel.progress(0, 1, "loading torch")
 
@@ -41,12 +42,17 @@ def main(request_file: Path, channel: Channel) -> None:
     check = write_merged(
         request.base,
         request.adapter,
-        request.output / MERGED_FOLDER,
+        request.output,
         prompts,
         remedy=REMEDY,
         progress=channel.progress,
     )
-    write_whole(request.check, check.model_dump_json(indent=1))
+    write_whole(request.output / CHECK_FILE, check.model_dump_json(indent=1))
+
+
+def read_check(folder: Path) -> MergeCheck:
+    """Read the comparison of a merged artifact with base and adapter."""
+    return MergeCheck.model_validate_json((folder / CHECK_FILE).read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every reply of a model at an endpoint, kept on disk as it comes: what was paid for is never asked again."""
+"""Cache of an endpoint's replies, saved on arrival, so that nothing is paid for twice."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -21,21 +21,21 @@ class ReplyCache:
         return None if row is None else str(row[0])
 
     def put(self, key: str, text: str) -> None:
-        """Keep a reply."""
+        """Save a reply."""
         with self._connection:
             self._connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (key, text))
 
 
 @contextmanager
 def open_cache(path: Path, what: str) -> Iterator[ReplyCache]:
-    """Open a cache, which is made with its folder where there is none.
+    """Open a cache, which is created with its folder if missing.
 
     Args:
         path: Its file.
-        what: What an error calls it, such as `the cache of paraphrases`.
+        what: Its name in errors, such as `the cache of paraphrases`.
 
     Raises:
-        InputError: The file is damaged or cannot be written, also where the block finds that out.
+        InputError: The file is damaged or cannot be written, also if that happens in the block.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,14 @@
-"""The laptop's stand-in for a downloaded base model: a Qwen-type model of a few million random weights.
+"""Laptop stand-in for a downloaded base model: a Qwen-type model with a few million random weights.
 
 It has the parts of the real one (byte-level BPE, chat template, rotary attention, gated feed-forward layers, tied
-embeddings), so that every later stage runs the code that it would run on an L4. What it knows, its warm start taught.
+embeddings), so that every later stage runs the same code as on an L4. It knows only what its warm start taught.
 """
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemas.config import PolicyConfig
+from schemas.config.policy import PolicyConfig
+from tasks.policy.published import chatml
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -23,8 +23,8 @@ def build_tokenizer(texts: Iterable[str], vocabulary_size: int) -> "PreTrainedTo
     """Train a byte-level BPE on the texts and give it the chat template of Qwen's family (ChatML).
 
     Args:
-        texts: What the model will read and write; nothing of the test split belongs here.
-        vocabulary_size: Tokens in all, special tokens and the 256 bytes included.
+        texts: Texts that the model will read and write; never from the test split.
+        vocabulary_size: Total tokens, including special tokens and the 256 bytes.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
@@ -46,7 +46,7 @@ def build_tokenizer(texts: Iterable[str], vocabulary_size: int) -> "PreTrainedTo
         padding_side="left",
         model_max_length=CONTEXT_TOKENS,
     )
-    wrapped.chat_template = Path(__file__).with_name("chat_template.jinja").read_text(encoding="utf-8").strip()
+    wrapped.chat_template = chatml()
     return wrapped
 
 

@@ -1,1 +1,1 @@
-"""From a store, simulated or Olist's, to prompts with their references."""
+"""Synthesis of prompts with references from a store, simulated or Olist's."""

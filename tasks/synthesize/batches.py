@@ -1,4 +1,4 @@
-"""A store's tables, filled row by row and kept as columns, so that a large store needs little memory."""
+"""Table builder of a store: filled row by row, kept as columns, so that a large store needs little memory."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -66,14 +66,14 @@ COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {
     },
     "customer_hazards": {"customer_unique_id": _TEXT, "hazard": _NUMBER, "churned": _FLAG},
 }
-"""Columns and types of each table, in the order of its rows here; `schemas/store_tables.py` checks the values."""
+"""Columns and types of each table, in the order of its rows here; `schemas/store/tables.py` checks the values."""
 
 
 class Batches:
-    """Collects rows of every table and turns each full batch into columns at once."""
+    """Collector of rows of every table that turns each full batch into columns at once."""
 
     def __init__(self) -> None:
-        """Start with no row in any table."""
+        """Start with empty tables."""
         self._rows: dict[str, list[Row]] = {table: [] for table in COLUMNS}
         self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in COLUMNS}
 

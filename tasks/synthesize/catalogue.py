@@ -1,4 +1,4 @@
-"""Who sells in the simulated store, and what."""
+"""Sellers and products of the simulated store."""
 
 import itertools
 import random
@@ -17,7 +17,7 @@ _CATEGORY_SHARES: Final = tuple(itertools.accumulate(category.share for category
 
 @dataclass(frozen=True)
 class Address:
-    """Where a shopper or a seller is."""
+    """Location of a shopper or a seller."""
 
     state: State
     city: str
@@ -26,17 +26,17 @@ class Address:
 
 @dataclass(frozen=True)
 class Seller:
-    """Who sends the orders."""
+    """Seller that sends orders."""
 
     seller_id: str
     address: Address
     care: float
-    """How well the seller picks, packs, hurries and answers, from 0 to 1."""
+    """Quality of picking, packing, punctuality and answers, from 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Product:
-    """What can be bought, from one seller."""
+    """Product of one seller."""
 
     product_id: str
     category: Category
@@ -51,7 +51,7 @@ class Product:
     description_length: int
     photos: int
     soundness: float
-    """How seldom the product disappoints, from 0 to 1."""
+    """Quality, from 0 to 1: how seldom the product disappoints."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Catalogue:
     sellers: tuple[Seller, ...]
     products: tuple[Product, ...]
     demand: tuple[float, ...]
-    """How much each product is asked for, together with all before it."""
+    """Cumulative demand of the products."""
 
 
 def draw_catalogue(orders: int, generator: random.Random) -> Catalogue:
@@ -98,7 +98,7 @@ def _draw_product(seller: Seller, generator: random.Random) -> Product:
         category=category,
         thing=generator.choice(category.things),
         seller=seller,
-        # Low prices are commoner than high ones, and end in 90 centavos.
+        # Low prices are more frequent than high ones, and end in 90 centavos.
         price=round(round(low + (high - low) * generator.random() ** 2) - 0.1, 2),
         weight=generator.randint(*category.weights),
         measures=(generator.randint(16, 60), generator.randint(2, 40), generator.randint(11, 45)),

@@ -1,4 +1,4 @@
-"""How an order travels: when it is approved, shipped, promised and delivered."""
+"""Delivery of an order: the times of approval, shipping, promise and arrival."""
 
 import random
 from dataclasses import dataclass
@@ -10,28 +10,28 @@ from tasks.synthesize.market import State
 CHANCE_LOST: Final = 0.015
 CHANCE_CANCELED: Final = 0.012
 CARELESS_DELAYS, CAREFUL_DELAYS = 1.9, 0.4
-"""How a seller's care, from none to full, multiplies the chance of a delay."""
+"""Factor of a seller's care, from none to full, on the probability of a delay."""
 MEAN_DAYS_LATE: Final = 9
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """The times of one order; null is what never happens."""
+    """Times of one order; null for events that never happen."""
 
     approved: datetime
     shipped: datetime | None
     delivered: datetime | None
     promised: datetime
-    """Midnight of the promised day; no order arrives on that very day, so that late is late by any reading."""
+    """Midnight of the promised day; no order arrives on that very day, so that late is unambiguous."""
 
     @property
     def days_late(self) -> int:
-        """Whole days past the promised one; 0 where the order was in time or never came."""
+        """Return the whole days past the promised one; 0 if the order was in time or never came."""
         return max((self.delivered.date() - self.promised.date()).days, 0) if self.delivered else 0
 
     @property
     def settled(self) -> datetime:
-        """When the shopper knows how it went: it came, or waiting any longer is pointless."""
+        """Return when the outcome is clear to the shopper: it came, or waiting any longer is pointless."""
         if self.delivered:
             return self.delivered
         return self.promised + timedelta(days=5) if self.shipped else self.approved + timedelta(days=3)
@@ -43,8 +43,8 @@ def draw_delivery(
     """Draw the times of an order.
 
     Args:
-        purchased: When it was bought.
-        destination: Where it goes: far states take longer and go wrong more often.
+        purchased: Time of the purchase.
+        destination: Destination: far states take longer and go wrong more often.
         care: The seller's, from 0 to 1: careless ones ship late.
         by_boleto: A bank slip takes days to clear.
         generator: Draws every delay.

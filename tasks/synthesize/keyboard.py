@@ -1,4 +1,4 @@
-"""How one shopper types: accents, capitals, abbreviations, slips and emoji, alike in every review."""
+"""Typing style of one shopper: accents, capitals, abbreviations, typos and emoji, the same in every review."""
 
 import random
 import re
@@ -11,12 +11,14 @@ from typing import Any, Final
 
 from tasks.synthesize.sentences import REVIEWS, continued, read_patterns
 
+DATA_FILES: Final = ("data/reviews/spelling.toml",)
+
 CHANCE_OF_ABBREVIATION: Final = 0.7
 CHANCE_OF_MISSPELLING: Final = 0.6
 CHANCE_OF_SLIP: Final = 0.7
 LETTERS_BETWEEN_SLIPS: Final = 110
 FEWEST_LETTERS: Final = 20
-"""Of a text with slips: a single word might not be told any more."""
+"""Fewest letters of a text with typos: a single misspelled word might be unrecognizable."""
 _LONG_WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _ACCENTED: Final = "áàâãéêíóôõúüçÁÀÂÃÉÊÍÓÔÕÚÜÇñ"
 _BARE: Final = str.maketrans({letter: unicodedata.normalize("NFD", letter)[0] for letter in _ACCENTED})
@@ -24,10 +26,10 @@ _BARE: Final = str.maketrans({letter: unicodedata.normalize("NFD", letter)[0] fo
 
 @dataclass(frozen=True)
 class Style:
-    """How one shopper types, in every review."""
+    """Typing style of one shopper, in every review."""
 
     feminine: bool = False
-    """Speaks of herself."""
+    """Whether she refers to herself in the feminine."""
     terse: bool = False
     drops_accents: bool = False
     small_letters: bool = False
@@ -36,13 +38,13 @@ class Style:
     abbreviates: bool = False
     misspells: bool = False
     commas: bool = False
-    """Has no full stops."""
+    """Whether commas replace full stops."""
     exclaims: bool = False
     emoji: bool = False
 
 
 def draw_style(generator: random.Random) -> Style:
-    """Draw a shopper's way of typing; about four in ten type with every accent and capital in place."""
+    """Draw a shopper's typing style; about four in ten type with every accent and capital in place."""
     return Style(
         feminine=generator.random() < 0.55,
         terse=generator.random() < 0.35,
@@ -59,19 +61,19 @@ def draw_style(generator: random.Random) -> Style:
 
 
 def type_out(told: list[str], mood: str, style: Style, generator: random.Random) -> str:
-    """Type sentences out the way their writer does.
+    """Type sentences in their writer's style.
 
     Args:
         told: Sentences without full stops, one or more.
         mood: `positive`, `neutral`, `negative` or `ironic`.
         style: The writer's.
-        generator: Draws marks, slips and emoji.
+        generator: Draws marks, typos and emoji.
 
     Returns:
-        The text; its words can still be told, if not always at a glance.
+        The text; its words remain recognizable, if not always at a glance.
     """
     text = _joined(told, style, generator)
-    # First, so that no word that came out wrong is then cut short as another: "mas", "mais", "+".
+    # First, so that no misspelled word is then abbreviated as another: "mas", "mais", "+".
     if style.abbreviates:
         text = _respelt(text, "abbreviations", CHANCE_OF_ABBREVIATION, generator)
     if style.misspells:
@@ -99,7 +101,7 @@ def _joined(told: list[str], style: Style, generator: random.Random) -> str:
 
 
 def _is_open(text: str) -> bool:
-    """Tell whether a text needs a mark where it ends: a question and an emoji do not."""
+    """Return whether a text needs a mark at its end: a question and an emoji do not."""
     return text[-1].isalnum()
 
 
@@ -139,7 +141,7 @@ def _with_slips(text: str, generator: random.Random) -> str:
 
 
 def _mistyped(word: str, generator: random.Random) -> str:
-    """Drop, double, swap or miss one letter; never the first, by which a word is known."""
+    """Drop, double, swap or replace one letter; never the first, by which a word is recognized."""
     place = generator.randrange(1, len(word) - 1)
     before, letter, following, after = word[:place], word[place], word[place + 1], word[place + 2 :]
     match generator.randrange(4):

@@ -1,4 +1,4 @@
-"""The Brazil that the simulated store sells in: its states, its categories and what can go wrong with an order."""
+"""Simulated Brazilian market: the states, the product categories and the possible issues of an order."""
 
 import tomllib
 from dataclasses import dataclass
@@ -6,27 +6,28 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 ComplaintCategory = Literal["delivery", "product", "seller", "price", "other"]
+DATA_FILES: Final = ("data/reviews/things.toml",)
 THINGS_FILE: Final = Path(__file__).resolve().parents[2] / "data" / "reviews" / "things.toml"
 MACHINE, SIZED, USED_UP = "*", "+", "~"
 
 
 @dataclass(frozen=True)
 class State:
-    """A state, as a place to deliver to."""
+    """State as a delivery destination."""
 
     code: str
     share: float
-    """Weight of its shoppers among all."""
+    """Weight of its shoppers."""
     zip_prefixes: tuple[int, int]
-    """First and last prefix of its post codes that the store uses."""
+    """First and last used prefix of its post codes."""
     transit_days: float
     """Usual days between the carrier's pick-up and the delivery."""
     promised_days: float
-    """Days that the store promises on average, counted from the purchase."""
+    """Average promised days, counted from the purchase."""
     disruption: float
-    """Chance that a delivery there comes after the promised day."""
+    """Probability that a delivery there comes after the promised day."""
     cities: tuple[str, ...]
-    """As Olist writes them: small letters, no accents."""
+    """In Olist's spelling: lower case, no accents."""
 
 
 # Shares, days and delays are near those of Olist's 99,441 orders.
@@ -63,7 +64,7 @@ STATES: Final = (
 
 @dataclass(frozen=True)
 class Thing:
-    """What shoppers call a product: a noun in the singular, its gender, and what can be said of it."""
+    """Shoppers' name of a product: a noun in the singular, its gender, and its properties."""
 
     noun: str
     feminine: bool
@@ -78,7 +79,7 @@ class Category:
     name: str
     english: str
     share: float
-    """Weight of its products among all."""
+    """Weight of its products."""
     prices: tuple[float, float]
     """Lowest and highest price, in reais."""
     weights: tuple[int, int]
@@ -87,7 +88,7 @@ class Category:
 
 
 def read_things(nouns: str) -> tuple[Thing, ...]:
-    """Read nouns that are written with their article, which tells their gender, and with their mark."""
+    """Parse nouns written with their article, which gives their gender, and with their mark."""
     things = []
     for written in nouns.split(", "):
         article, _, noun = written.partition(" ")
@@ -116,7 +117,7 @@ CATEGORIES: Final = _read_categories()
 
 @dataclass(frozen=True)
 class Issue:
-    """One thing that goes wrong with an order, and what the shopper calls it."""
+    """Possible issue of an order, with the shopper's words for it."""
 
     category: ComplaintCategory
     complaint: str
@@ -141,4 +142,4 @@ ISSUES: Final = {
     "price": Issue("price", "preço alto", 0.8),
     "regret": Issue("other", "compra errada", 1.5),
 }
-"""What can go wrong, by the key under which `data/reviews/complaints.toml` has its sentences."""
+"""Possible issues, by their key in `data/reviews/complaints.toml`, which has their sentences."""

@@ -1,4 +1,4 @@
-"""How many prompts of each task: a number split by weights, exactly."""
+"""Task mix: a number of prompts split by weights, exactly."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -11,7 +11,7 @@ MAX_CHARACTERS: Final = 12
 
 
 def read_mix(text: str) -> dict[TaskName, Fraction]:
-    """Read weights such as `extraction=40,push=10.5`; they need not sum to anything.
+    """Parse weights such as `extraction=40,push=10.5`; they need not sum to anything.
 
     Raises:
         InputError: A part names no task, names one twice, or has no weight of 0 or more; or all are 0.
@@ -41,8 +41,8 @@ def split_count(count: int, weights: Mapping[TaskName, Fraction]) -> dict[TaskNa
     """Split a number by weights, by the largest remainder: the parts sum to it, each within one of its exact share.
 
     Args:
-        count: What to split, 0 or more.
-        weights: By task; one at least is above 0. Of equal remainders the earlier task's wins.
+        count: The number to split, 0 or more.
+        weights: By task; at least one is above 0. Of equal remainders the earlier task's wins.
     """
     total = sum(weights.values())
     shares = {task: count * weights[task] / total for task in TASK_NAMES if task in weights}

@@ -1,12 +1,12 @@
-"""Words the instructions of some prompts anew, by a language model, and keeps everything else of them as it is.
+"""Paraphrasing of some prompts' instructions by a language model, with all else unchanged.
 
-Only the sentence that asks is sent to the model: of a sql_qa prompt the question, which names values of the store's
-catalogue, and that only where it is one of the bank's; of every other prompt the instruction, and that only where it is
-one of the known wordings of its task. What a shopper wrote, and what the store knows of one, never leaves this machine:
-the endpoint may be anybody's, and under Brazil's LGPD the text of a review is personal data.
+Only the sentence with the request is sent to the model: of a sql_qa prompt the question, which names values of the
+store's catalogue, and only if it is one of the bank's; of every other prompt the instruction, and only if it is one of
+the known wordings of its task. A shopper's texts, and the store's data about one, never leave this machine: the
+endpoint may be a third party's, and under Brazil's LGPD the text of a review is personal data.
 
-A paraphrase is used where it keeps the facts (`paraphrase_check`). One that does not is counted by its reason and asked
-for again, up to a bound, and then dropped. All answers are kept in a cache: the second run asks nothing.
+A paraphrase is used if it keeps the facts (`paraphrase_check`). One that does not is counted by its reason and
+requested again, up to a limit, and then dropped. All answers are cached: the second run sends no requests.
 """
 
 import hashlib
@@ -19,8 +19,8 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-from schemas.config import ParaphraseConfig
-from schemas.prompts import PromptRow, content_id
+from schemas.config.config import ParaphraseConfig
+from schemas.tables.prompts import PromptRow, content_id
 from tasks.commerce.sql_questions import read_families
 from tasks.commerce.wordings import read_wording
 from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
@@ -29,26 +29,26 @@ from tasks.synthesize.paraphrase_cache import FILE, question_key
 from tasks.synthesize.paraphrase_check import Sentence, find_fault, lists, named_values, tidy
 
 BATCH = 64
-"""Prompts whose sentences are asked about together."""
+"""Prompts whose sentences are requested together."""
 MAX_TOKENS = 200
-"""No answer of one sentence is longer."""
+"""Token limit of an answer of one sentence."""
 
 
 @dataclass
 class Tally:
-    """What came of the asking."""
+    """Counts of the paraphrasing."""
 
     made: Counter[str] = field(default_factory=Counter)
     """Paraphrases, by task."""
     dropped: Counter[str] = field(default_factory=Counter)
-    """Paraphrases that no answer was good enough for, by task."""
+    """Sentences without any acceptable answer, by task."""
     refused: Counter[str] = field(default_factory=Counter)
-    """Answers that were not used, by reason."""
+    """Rejected answers, by reason."""
     failure: str | None = None
-    """Why the endpoint was given up, where the configuration lets it be."""
+    """Reason for abandoning the endpoint, if the configuration allows that."""
 
     def as_document(self) -> dict[str, object]:
-        """Return what the summary says; nothing of it depends on what the cache knew before."""
+        """Return the counts for the summary, independent of the cache's earlier content."""
         return {
             "made": dict(sorted(self.made.items())),
             "dropped": dict(sorted(self.dropped.items())),
@@ -79,7 +79,7 @@ def open_paraphraser(config: ParaphraseConfig, seed: int, cache_folder: Path) ->
 
 
 class Paraphraser:
-    """Makes paraphrases of prompt rows."""
+    """Paraphraser of prompt rows."""
 
     def __init__(self, config: ParaphraseConfig, seed: int, cache: ReplyCache, endpoint: Endpoint) -> None:
         """Use `open_paraphraser` instead."""
@@ -88,7 +88,7 @@ class Paraphraser:
         self._seed = seed
         self._cache = cache
         self._endpoint = endpoint
-        # Some dozen wordings come again in every batch; questions, of which there are many, are not kept.
+        # Some dozen wordings recur in every batch; questions, of which there are many, are not kept.
         self._wordings: dict[Sentence, list[str]] = {}
 
     def follow(self, rows: Iterable[PromptRow]) -> Iterator[PromptRow]:
@@ -121,13 +121,13 @@ class Paraphraser:
             yield replace(row, prompt_id=identity, prompt=prompt, parent_id=row.prompt_id)
 
     def _paraphrases(self, sentences: Iterable[Sentence]) -> Mapping[Sentence, list[str]]:
-        """Return the good paraphrases of each sentence, no two the same, after as many rounds as may be needed."""
+        """Return the accepted paraphrases of each sentence, without duplicates, after as many rounds as needed."""
         found = {sentence: self._wordings.get(sentence) for sentence in sentences}
         new: dict[Sentence, list[str]] = {sentence: [] for sentence, known in found.items() if known is None}
         wanting = [(sentence, variant) for sentence in new for variant in range(self._config.variants)]
         for ask in range(self._config.max_asks):
             answers = self._answers(wanting, ask)
-            # Taken in the order of the questions, whatever order the answers came in.
+            # In the order of the questions, whatever order the answers came in.
             refused = [
                 wanted for wanted in wanting if wanted in answers and not self._take(wanted[0], answers[wanted], new)
             ]
@@ -147,7 +147,7 @@ class Paraphraser:
         return fault is None
 
     def _answers(self, wanting: Sequence[tuple[Sentence, int]], ask: int) -> dict[tuple[Sentence, int], str]:
-        """Return the answers to a round of questions; some are missing only where the endpoint was given up."""
+        """Return the answers to a round of questions; some are missing only if the endpoint was abandoned."""
         instruction = lists()["instruction"]
         keys = {
             (sentence, variant): question_key(
@@ -164,7 +164,7 @@ class Paraphraser:
         return {wanted: answer for wanted, answer in answers.items() if answer is not None}
 
     def _ask(self, questions: Sequence[Question]) -> dict[str, str]:
-        """Ask the endpoint, and keep every answer as it comes."""
+        """Ask the endpoint, and save every answer on arrival."""
         answers: dict[str, str] = {}
 
         def keep(key: str, reply: Reply) -> None:
@@ -179,7 +179,7 @@ class Paraphraser:
 
 
 def find_sentence(row: PromptRow) -> tuple[Sentence, int] | None:
-    """Return what of a prompt may be paraphrased and sent away, and where it begins; None where nothing may."""
+    """Return the sentence of a prompt that may be paraphrased and sent away, and its position; None without one."""
     if row.task == "sql_qa":
         question = _question(row.prompt.partition("\n")[0])
         if not question:
@@ -195,7 +195,7 @@ def find_sentence(row: PromptRow) -> tuple[Sentence, int] | None:
 
 
 def _question(line: str) -> str | None:
-    """Take away what the wordings of sql_qa say around a question of the bank; None where there is no such question."""
+    """Strip the sql_qa wording around a question of the bank; None if there is no such question."""
     frames = [wording.partition("{question}") for wording in read_wording("sql_qa").instructions]
     inner = [
         line[len(before) : len(line) - len(after)].strip()
@@ -207,7 +207,7 @@ def _question(line: str) -> str | None:
 
 @cache
 def _bank() -> re.Pattern[str]:
-    """Match the questions that the bank can ask, with any value that a store may name in the place of a parameter."""
+    """Return a pattern of the bank's questions, with any store value in the place of a parameter."""
     value = r"[\\w-]+(?:[ .,][\\w-]+){0,5}"
     texts = [text for family in read_families() for text in family.texts]
     return re.compile("|".join(re.sub(r"\\\{\w+\\\}", value, re.escape(text)) for text in texts))

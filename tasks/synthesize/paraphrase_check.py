@@ -1,11 +1,10 @@
-"""Tells whether a language model's paraphrase of one sentence still asks for the same.
+"""Acceptance check of a language model's paraphrase: it must make the same request as the sentence.
 
-What is looked at: the sentence's numbers, in digits and in words, its names (quoted text, capitals, identifiers, and
-what the reference says is a value), its placeholders and parentheses, the things it speaks of (`data/paraphrase`), its
-language and its length; and that nothing is said but the sentence: a question's words are the sentence's and their
-synonyms, an instruction's are those of a closed list of its task. Numbers and names must be there in the same order:
-clauses that change places may change the meaning. A refusal of a good paraphrase costs one more question; a bad one
-that gets through costs a wrong reference, so whatever is in doubt is refused.
+Compared are the sentence's numbers, in digits and in words, its names (quoted text, capitals, identifiers, and the
+reference's values), its placeholders and parentheses, its topics (`data/paraphrase`), its language and its length.
+Nothing may be added: a question's words are the sentence's and their synonyms, an instruction's are those of a closed
+list of its task. Numbers and names must keep their order: clauses that change places may change the meaning. Rejecting
+a good paraphrase costs one more request; accepting a bad one costs a wrong reference, so doubtful ones are rejected.
 """
 
 import re
@@ -23,16 +22,17 @@ from tasks.commerce.categories import readable_category
 from tasks.commerce.portuguese_numbers import numbers_in
 from tasks.commerce.text_form import FUNCTION_WORDS, chatters, content_words, fold, refuses, stem, words
 
+DATA_FILES: Final = ("data/paraphrase",)
 FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "paraphrase"
 MAX_CHARACTERS: Final = 600
-"""No sentence is longer; a longer answer is not read."""
+"""Longest sentence; a longer answer is not read."""
 
 _QUOTES: Final = (('"', '"'), ("“", "”"), ("'", "'"), ("«", "»"))
 _MARKUP: Final = re.compile(r"[`*#<>|{}\[\]@\\^~]|://|www\.|\*\*")
 _QUOTED: Final = r"\"[^\"]*\"|“[^”]*”|«[^»]*»"
 _PLACEHOLDER: Final = r"\{[^{}]*\}"
 _IDENTIFIER: Final = r"\w*(?:_\w+)+|\b[^\W\d_]*[A-ZÀ-Ý]{2,}\w*|\b[^\W\d_]+\d\w*"
-# A capital that opens no sentence; of several such words in a row all are the name.
+# A capital that opens no sentence; several such words in a row are one name.
 _PROPER: Final = r"(?<![.?!:] )(?<!^)\b[A-ZÀ-Ý][a-zà-ÿ]+(?: (?:d[aeo]s? )?[A-ZÀ-Ý][a-zà-ÿ]+)*"
 _NAME: Final = re.compile("|".join((_QUOTED, _PLACEHOLDER, _IDENTIFIER, _PROPER)))
 _PARENTHESIS: Final = re.compile(r"\([^()]*\)")
@@ -42,14 +42,14 @@ _LITERAL: Final = re.compile(r"'((?:[^']|'')+)'")
 
 @dataclass(frozen=True)
 class Sentence:
-    """What is to be paraphrased, with what is known of it."""
+    """Sentence to paraphrase, with its known facts."""
 
     task: TaskName
     text: str
     values: tuple[str, ...] = ()
     """Values of the store that the text names, such as a category."""
     pool: tuple[str, ...] = ()
-    """All known wordings of the same instruction; empty where each sentence is one of its own."""
+    """All known wordings of the same instruction; empty if the sentence has no others."""
 
 
 @cache
@@ -60,19 +60,19 @@ def lists() -> Mapping[str, Any]:
 
 @cache
 def instruction_lists() -> Mapping[str, Any]:
-    """Return what an instruction may say, by task, and the shared groups of meanings."""
+    """Return the allowed words of instructions, by task, and the shared groups of meanings."""
     return tomllib.loads((FOLDER / "instructions.toml").read_text(encoding="utf-8"))
 
 
 def named_values(sentence: str, reference: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the values that a reference query compares with and that the sentence names, the longest first."""
+    """Return the values in a reference query's conditions that the sentence names, the longest first."""
     literals = {literal.replace("''", "'") for literal in _LITERAL.findall(str(reference.get("sql") or ""))}
     forms = {form for literal in literals for form in (literal, readable_category(literal), literal.replace("_", " "))}
     return tuple(sorted((form for form in forms if _mentions(sentence, form)), key=lambda form: (-len(form), form)))
 
 
 def tidy(answer: str) -> str:
-    """Return an answer without the quotation marks and white space around it."""
+    """Return an answer without surrounding quotation marks and white space."""
     text = unicodedata.normalize("NFC", answer[: MAX_CHARACTERS + 1]).strip()
     for opening, closing in _QUOTES:
         if len(text) > 2 and text.startswith(opening) and text.endswith(closing):
@@ -81,7 +81,7 @@ def tidy(answer: str) -> str:
 
 
 def find_fault(sentence: Sentence, text: str) -> str | None:
-    """Say in a few words why a text may not stand for a sentence, or None where it may.
+    """Return a short reason why a text may not replace a sentence, or None if it may.
 
     Args:
         sentence: The original.
@@ -136,7 +136,7 @@ def _chatters(source: str, text: str, folded: str) -> bool:
 
 
 def _names(text: str, values: Collection[str]) -> list[str]:
-    """Return what of a text must stay as it is, in its order; a value of the store in whatever case."""
+    """Return the parts of a text that must stay unchanged, in order; store values in any case."""
     if not values:
         return _NAME.findall(text)
     known = "|".join(rf"(?<!\w)(?i:{re.escape(value)})(?!\w)" for value in values)
@@ -172,18 +172,18 @@ def _means_the_same(sentence: Sentence, text: str) -> bool:
         return told.keys() & shared == given.keys() & shared and _asks_for_the_task(sentence, text)
     if told.keys() != given.keys():
         return False
-    # What is said twice may be two conditions, of which one could be left out unseen.
+    # A repeated topic may be two conditions, one of which could be dropped unnoticed.
     return all(given[name] >= count for name, count in told.items()) and _has_the_same_words(sentence, text)
 
 
 def _meanings(text: str) -> Counter[str]:
-    """Count how often a text speaks of each thing."""
+    """Count the occurrences of each topic in a text."""
     folded = fold(text)
     return +Counter({name: len(_any_of(tuple(forms)).findall(folded)) for name, forms in lists()["meanings"].items()})
 
 
 def _asks_for_the_task(sentence: Sentence, text: str) -> bool:
-    """Tell whether an instruction asks for the same answer: in words of its task only, and nothing turned round."""
+    """Return whether an instruction makes the same request: only words of its task, and no negation."""
     task, folded = instruction_lists()[sentence.task], fold(text)
     if not _any_of(tuple(task["required"])).search(folded) or _any_of(tuple(task["forbidden"])).search(folded):
         return False
@@ -197,7 +197,7 @@ def _asks_for_the_task(sentence: Sentence, text: str) -> bool:
 
 
 def _has_the_same_words(sentence: Sentence, text: str) -> bool:
-    """Tell whether a question has the content words of another, but for synonyms and what says nothing."""
+    """Return whether a question has the content words of another, except synonyms and filler words."""
     return _telling_words(sentence.text) == _telling_words(text)
 
 

@@ -1,4 +1,4 @@
-"""What shoppers write: sentences that say what happened, in the spelling of whoever types them."""
+"""Review texts of simulated shoppers: sentences about the experience, in the writer's typing style."""
 
 import random
 from typing import Final
@@ -9,15 +9,15 @@ from tasks.synthesize.market import Thing
 from tasks.synthesize.sentences import Teller, continued
 
 CHANCE_OF_IRONY: Final = 0.2
-"""Of the reviews with one or two stars that complain of something."""
+"""Probability of irony in a review with one or two stars and a complaint."""
 CHANCE_OF_ANGER: Final = 0.25
-"""Of starting a complaint with how bad it is."""
+"""Probability that a complaint starts with its overall verdict."""
 NEVER_CAME: Final = frozenset({"lost", "canceled"})
 DETAILS: Final = {"terse": (78, 22, 0, 0, 0), "usual": (27, 33, 13, 9, 18)}
-"""How often a displeased one adds none to four sentences to the complaint; from three on it is a story."""
+"""Weights of zero to four additional sentences after a complaint; from three on it is a story."""
 SENT_BACK: Final = frozenset({"refund", "regret"})
 LENGTHS: Final = {"terse": (0.40, 0.46, 0.12, 0.02, 0.0), "usual": (0.14, 0.31, 0.31, 0.14, 0.10)}
-"""How often a satisfied shopper writes nothing but a word, a sentence, two, three, or a story."""
+"""Weights of a satisfied shopper's review length: a word, one, two or three sentences, or a story."""
 _INTENTIONS: Final = {
     (True, True): "recommends_and_returns",
     (True, False): "only_recommends",
@@ -27,14 +27,14 @@ _INTENTIONS: Final = {
 
 
 def write_message(experience: Experience, thing: Thing, days_late: int, style: Style, generator: random.Random) -> str:
-    """Write a review that tells every issue, and whose every word is true of the experience.
+    """Write a review that mentions every issue, and whose every word is true of the experience.
 
     Args:
-        experience: What is to be told.
-        thing: What was bought.
-        days_late: Whole days past the promised date, where the order was late.
-        style: How the shopper types.
-        generator: Chooses sentences and slips.
+        experience: The experience to describe.
+        thing: The product.
+        days_late: Whole days past the promised date, if the order was late.
+        style: The shopper's typing style.
+        generator: Chooses sentences and typos.
     """
     teller = Teller(thing, days_late, feminine=style.feminine, generator=generator)
     ironic = bool(experience.issues) and experience.score <= 2 and generator.random() < CHANCE_OF_IRONY
@@ -43,7 +43,7 @@ def write_message(experience: Experience, thing: Thing, days_late: int, style: S
 
 
 def write_title(experience: Experience, style: Style, generator: random.Random) -> str:
-    """Write the few words above a review."""
+    """Write the title of a review."""
     teller = Teller(Thing("produto", feminine=False), 0, feminine=style.feminine, generator=generator)
     return type_out([teller.say("titles", str(experience.score))], experience.sentiment, style, generator)
 
@@ -51,7 +51,7 @@ def write_title(experience: Experience, style: Style, generator: random.Random) 
 def compose(
     experience: Experience, teller: Teller, generator: random.Random, *, terse: bool, ironic: bool
 ) -> list[str]:
-    """Choose what is said, as sentences without full stops and without slips."""
+    """Compose a review as sentences without full stops and without typos."""
     if experience.issues:
         return _complain(experience, teller, generator, terse=terse, ironic=ironic)
     if experience.score == 3:
@@ -90,7 +90,7 @@ def _praises(teller: Teller, generator: random.Random, count: int) -> list[str]:
 
 
 def _linked(told: list[str]) -> list[str]:
-    """Make one sentence of several, unless one is a chain by itself."""
+    """Join several sentences into one, unless one already has joined clauses."""
     return told if any(" e " in sentence for sentence in told) else [" e ".join([told[0], *map(continued, told[1:])])]
 
 
@@ -106,7 +106,7 @@ def _complain(
     opening, contexts, details = list[str](), list[str](), list[str]()
     if experience.score <= 2 and not ironic and generator.random() < CHANCE_OF_ANGER:
         opening = [teller.say("openings", "angry")]
-    # Who comes back all the same does not go on about it.
+    # Shoppers who would recommend and return do not elaborate.
     if not (experience.would_recommend and experience.repeat_intent):
         count = generator.choices(range(5), weights=DETAILS["terse" if terse else "usual"])[0]
         details = teller.say_several("details", first, count)
@@ -115,14 +115,14 @@ def _complain(
 
 
 def _ending(experience: Experience, teller: Teller, generator: random.Random) -> list[str]:
-    # Three stars say nothing of what the shopper means to do: the words have to.
+    # Three stars do not reveal the shopper's intentions: the words have to.
     if experience.score == 3 or generator.random() < 0.3:
         return [_closing(experience, teller)]
     return [teller.say("reliefs")] if experience.score == 4 and generator.random() < 0.3 else []
 
 
 def _beside_praise(complaint: str, experience: Experience, teller: Teller, generator: random.Random) -> str:
-    """Put a praise of what did not go wrong before a complaint, often where the shopper is not angry."""
+    """Put praise of another aspect before a complaint, often if the shopper is not angry."""
     if generator.random() >= (0.08 if experience.score <= 2 else 0.7):
         return complaint
     aspects = _good_aspects(experience)
@@ -135,13 +135,13 @@ def _beside_praise(complaint: str, experience: Experience, teller: Teller, gener
 
 
 def _good_aspects(experience: Experience) -> list[str]:
-    """What can be praised beside a complaint: nothing that went wrong, and nothing of an order that never came."""
+    """Return the aspects to praise beside a complaint: none that went wrong, and none of an order that never came."""
     issues = set(experience.issues)
     if issues & NEVER_CAME:
         return []
     grudging = experience.score <= 2 or issues & SENT_BACK
     aspects = ("delivery",) if grudging else ("product", "product", "delivery", "seller", "price")
-    # A price is only good for what is worth it.
+    # Only a good product makes a price good.
     unfit = {"price"} if experience.has("product") else set[str]()
     return [aspect for aspect in aspects if not experience.has(aspect) and aspect not in unfit]
 

@@ -1,4 +1,4 @@
-"""The sentences that reviews are made of: patterns with choices and placeholders, and the words that fill them."""
+"""Sentence patterns of reviews, with choices and placeholders, and the words that fill them."""
 
 import itertools
 import random
@@ -11,11 +11,12 @@ from typing import Any, Final
 
 from tasks.synthesize.market import MACHINE, SIZED, USED_UP, Thing
 
+DATA_FILES: Final = ("data/reviews/complaints.toml", "data/reviews/opinions.toml")
 REVIEWS: Final = Path(__file__).resolve().parents[2] / "data" / "reviews"
 ANYTHING: Final = "produto"
-"""What shoppers call any product."""
+"""Shoppers' word for any product."""
 LONG_DELAY: Final = 4
-"""Days from which a delay is told as a long one."""
+"""Days from which a delay is described as long."""
 CHANCE_OF_NOUN: Final = 0.55
 _CHOICE: Final = re.compile(r"\[([^\]]*)\]")
 
@@ -28,20 +29,20 @@ def read_patterns() -> Mapping[str, Any]:
 
 
 def expand(pattern: str) -> tuple[str, ...]:
-    """Return every reading of a pattern whose choices are written `[a|b]`."""
+    """Return every expansion of a pattern with choices written `[a|b]`."""
     pieces = [piece.split("|") if number % 2 else [piece] for number, piece in enumerate(_CHOICE.split(pattern))]
     return tuple(" ".join("".join(reading).split()) for reading in itertools.product(*pieces))
 
 
 @cache
 def sentences(section: str, key: str, mark: str = "", *, long_delay: bool = False) -> tuple[tuple[str, ...], ...]:
-    """Return the patterns of a section that can be said of a thing with that mark, each in all its readings.
+    """Return the patterns of a section that apply to a thing with that mark, each with all its expansions.
 
     Args:
-        section: Which section, such as `complaints`.
-        key: What it is about, such as an issue.
+        section: The section, such as `complaints`.
+        key: The subject, such as an issue.
         mark: The thing's.
-        long_delay: Whether the order was so late that one may say that it took for ever.
+        long_delay: Whether the delay justifies "it took for ever".
     """
     names = [section]
     names += [f"{section}_of_machines"] * (mark == MACHINE)
@@ -53,30 +54,30 @@ def sentences(section: str, key: str, mark: str = "", *, long_delay: bool = Fals
 
 
 class Teller:
-    """Chooses sentences about one order and fills them."""
+    """Sampler of sentences about one order."""
 
     def __init__(self, thing: Thing, days_late: int, *, feminine: bool, generator: random.Random) -> None:
         """Prepare the words.
 
         Args:
-            thing: What was bought.
-            days_late: Whole days past the promised date, where the order was late.
+            thing: The product.
+            days_late: Whole days past the promised date, if the order was late.
             feminine: The gender in which the shopper speaks of herself or himself.
             generator: Chooses.
         """
         self._mark = thing.mark
         self._long_delay = days_late >= LONG_DELAY
         self._generator = generator
-        # One name throughout, so that what agrees with it does so in every sentence.
+        # One name throughout, so that agreement is consistent in every sentence.
         name = thing if generator.random() < CHANCE_OF_NOUN else Thing(ANYTHING, feminine=False)
         self._words = {**words_of(name), "delay": say_days(days_late), "y": "a" if feminine else "o"}
 
     def say(self, section: str, key: str = "sentences") -> str:
-        """Return a sentence without a full stop, chosen and filled."""
+        """Return a random filled sentence without a full stop."""
         return self.say_several(section, key, 1)[0]
 
     def say_several(self, section: str, key: str, most: int) -> list[str]:
-        """Return sentences of different patterns, as many as there are and `most` at most."""
+        """Return sentences of different patterns, at most `most`."""
         patterns = sentences(section, key, self._mark, long_delay=self._long_delay)
         chosen = self._generator.sample(patterns, min(most, len(patterns)))
         return [self._generator.choice(readings).format_map(self._words) for readings in chosen]
@@ -91,7 +92,7 @@ def words_of(thing: Thing) -> dict[str, str]:
 
 
 def say_days(days: int) -> str:
-    """Say how long, the way people round."""
+    """Return a duration as people round it."""
     if days > 31:
         return "mais de um mês"
     if days >= 14 and days % 7 == 0:
@@ -100,5 +101,5 @@ def say_days(days: int) -> str:
 
 
 def continued(sentence: str) -> str:
-    """Return a sentence as it goes on after a comma."""
+    """Return a sentence as a continuation after a comma."""
     return sentence[0].lower() + sentence[1:]

@@ -1,4 +1,4 @@
-"""How people shop: each order brings an experience, and each experience a chance that it was the last."""
+"""Simulation of shopping: each order brings an experience, and each experience a probability that it was the last."""
 
 import random
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from tasks.synthesize.keyboard import Style, draw_style
 
 OPENING: Final = datetime.fromisoformat("2017-01-01")
 CLOSING: Final = datetime.fromisoformat("2018-07-01")
-"""The store is seen as it was at this moment: what had not happened by then is null."""
+"""Moment of the store's snapshot: events after it are null."""
 SHARE_OF_LAST_EXPERIENCE: Final = 0.6
 CHANCE_OF_BOLETO: Final = 0.195
 PRODUCT_ISSUES: Final = ("broken", "wrong", "unlike", "flimsy", "incomplete")
 SELLER_ISSUES: Final = ("silent", "packaging", "refund")
-# Reviews tell every issue of their order, and nobody writes about three.
+# Reviews mention every issue of their order, and nobody writes about three.
 MOST_ISSUES: Final = 2
 
 
@@ -31,7 +31,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Order:
-    """One order, from the purchase to what the shopper made of it."""
+    """One order, from the purchase to the shopper's verdict."""
 
     order_id: str
     customer_id: str
@@ -40,11 +40,11 @@ class Order:
     by_boleto: bool
     delivery: Delivery
     experience: Experience | None
-    """None where the store closed before the shopper knew how it went."""
+    """None if the snapshot came before the outcome was clear to the shopper."""
 
     @property
     def total(self) -> float:
-        """Prices and freight, in reais."""
+        """Return prices and freight, in reais."""
         return round(sum(line.product.price + line.freight for line in self.lines), 2)
 
 
@@ -57,17 +57,17 @@ class Shopper:
     style: Style
     orders: tuple[Order, ...]
     hazard: float
-    """The chance of leaving after the last experience."""
+    """The probability of leaving after the last experience."""
     churned: bool
-    """They have left, and would not have come back after the store was seen."""
+    """Whether they have left, and would not have come back after the snapshot."""
 
 
 def draw_shopper(catalogue: Catalogue, generator: random.Random) -> Shopper:
-    """Draw a person and let them shop until they leave or the store is seen."""
+    """Draw a person and let them shop until they leave or the snapshot is taken."""
     address, style = draw_address(generator), draw_style(generator)
     temperament = generator.gauss(0, 0.3)
     moment = OPENING + (CLOSING - OPENING) * generator.random()
-    # How fickle a person is shows in nothing else, so that no history tells all.
+    # Personal fickleness affects nothing else, so that no history reveals everything.
     hazard, churned, orders = generator.betavariate(3, 4), False, list[Order]()
     while moment < CLOSING and not churned:
         order = _draw_order(moment, address, temperament, catalogue, generator)
@@ -113,7 +113,7 @@ def _freight(product: Product, address: Address, generator: random.Random) -> fl
 
 
 def _draw_issues(lines: tuple[Line, ...], delivery: Delivery, generator: random.Random) -> list[str]:
-    """Draw what goes wrong with an order, at most two things; what its dates show always counts."""
+    """Draw the issues of an order, at most two; those visible in its dates always count."""
     product, seller = lines[0].product, lines[0].product.seller
     silence = ["silent"] if generator.random() < 0.3 else []
     if delivery.shipped is None:

@@ -1,10 +1,10 @@
-"""A store that never was, from one seed, with what is behind its orders and reviews kept as hidden truth.
+"""Simulated store from one seed, which keeps the causes of its orders and reviews as hidden truth.
 
-Shoppers arrive over eighteen months, order, live through each delivery (`shopping`), and either leave for good with
-the chance that is their hazard or come back. Their reviews say what happened; `review_causes` has it in fields.
+Shoppers arrive over eighteen months, order, experience each delivery (`shopping`), and either leave for good with the
+probability of their hazard or come back. Their reviews describe the experience; `review_causes` has it in fields.
 
-Where the store is not like Olist's, it is so on purpose: most shoppers come back (Olist's hardly do), so that there is
-a history to read churn from, and two reviews in three have a message (four in ten do there), for prompts are made of
+Some differences from Olist are intended: most shoppers come back (Olist's hardly do), so that there is a history to
+predict churn from, and two reviews in three have a message (four in ten in Olist), since prompts are made from
 messages.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from schemas.store import Store
+from schemas.store.store import Store
 from tasks.synthesize.batches import Batches, Row
 from tasks.synthesize.catalogue import Catalogue, draw_catalogue, draw_id
 from tasks.synthesize.market import CATEGORIES
@@ -25,7 +25,7 @@ CHANCE_OF_MESSAGE: Final = 0.58
 CHANCE_OF_MESSAGE_WITH_COMPLAINT: Final = 0.95
 CHANCE_OF_TITLE: Final = 0.12
 INSTALMENTS: Final = (28, 16, 14, 10, 8, 6, 3, 8, 1, 10)
-"""How often a card is paid in one to ten instalments, after Olist, where the total allows as many."""
+"""Weights of one to ten instalments of a card payment, after Olist, if the total allows as many."""
 LEAST_INSTALMENT: Final = 9.0
 CHANCE_OF_SPLIT: Final = 0.03
 _KINDS: Final = (("credit_card", "voucher", "debit_card"), (94.5, 3.5, 2))
@@ -35,7 +35,7 @@ def simulate_store(orders: int, generator: random.Random) -> Store:
     """Simulate a store with exactly so many orders; equal generators give equal stores.
 
     Args:
-        orders: Orders in all, 1 or more.
+        orders: Total orders, 1 or more.
         generator: Source of every draw.
     """
     catalogue = draw_catalogue(orders, generator)
@@ -124,7 +124,7 @@ def _review(shopper: Shopper, order: Order, batches: Batches, generator: random.
         return
     chance = CHANCE_OF_MESSAGE_WITH_COMPLAINT if experience.issues else CHANCE_OF_MESSAGE
     title = message = None
-    # Its own, so that a sentence more or less in the word lists moves no other order.
+    # A separate generator, so that changes in the word lists do not affect the orders.
     wording = random.Random(generator.getrandbits(64))
     if generator.random() < CHANCE_OF_TITLE:
         title = write_title(experience, shopper.style, wording)

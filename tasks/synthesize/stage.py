@@ -1,4 +1,4 @@
-"""The synthesize stage: a store, and the prompts with references that are made from it."""
+"""Synthesize stage: a store, and prompts with references made from it."""
 
 import json
 import random
@@ -8,15 +8,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.config import SynthesizeConfig
+from schemas.config.config import SynthesizeConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.prompts import PromptRow, content_id, open_prompt_table
-from schemas.store import Store
-from schemas.store_files import read_store, write_store
+from schemas.store.files import read_store, write_store
+from schemas.store.store import Store
+from schemas.tables.prompts import PromptRow, content_id, open_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
-from tasks.commerce.registry import TASKS
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.synthesize.simulated import simulate_store
 
 ROWS_BETWEEN_REPORTS: Final = 50
@@ -25,30 +25,28 @@ REMEDIES: Final = {
     "olist": "use a simulated store, the only one that knows who comes back (churn)",
 }
 ANSWERS_FOLDER: Final = "paraphrases"
-"""Where the answers of a paraphrasing model are kept, in the state folder."""
+"""Folder of a paraphrasing model's answers, in the state folder."""
 
 
 def run(config: SynthesizeConfig, seed: int, output: Path, progress: Progress, state: Path) -> dict[str, Any]:
     """Write `store/`, `prompts.parquet` and `summary.json` into the output folder; equal inputs give equal bytes.
 
-    Prompts come task by task, in the order of the tasks' names, each followed by its paraphrases where there are some;
-    few are in memory at once. A task that the store knows too little for gets fewer prompts than it was asked for;
-    `summary.json` says how many.
+    Prompts come task by task, by task name, each followed by its paraphrases, if any; few are in memory at once. A task
+    about which the store knows too little gets fewer prompts than requested; `summary.json` has the numbers.
 
     Args:
         config: The source, its size, and the prompts to make by task.
-        seed: Where all randomness comes from; each task draws from its own generator, so that no count moves another.
+        seed: Source of all randomness; each task draws from its own generator, so that counts do not affect each other.
         output: An empty folder.
-        progress: Told of the prompts now and then.
-        state: The state folder, where a paraphrasing model's answers are kept; not touched where nothing is
-            paraphrased.
+        progress: Called with the prompts now and then.
+        state: The state folder, which keeps a paraphrasing model's answers; unused without paraphrasing.
 
     Returns:
-        What `summary.json` says.
+        The content of `summary.json`.
 
     Raises:
-        InputError: Olist's folder cannot be read, no task finds anything to ask of the store, or the paraphrasing
-            endpoint fails.
+        InputError: Olist's folder cannot be read, no task finds any material in the store, or the paraphrasing endpoint
+            fails.
     """
     asked: dict[TaskName, int] = {task: config.counts.get(task, 0) for task in TASK_NAMES}
     store = _read_or_simulate(config, seed, progress)
@@ -95,7 +93,7 @@ def _read_or_simulate(config: SynthesizeConfig, seed: int, progress: Progress) -
 
 def _rows(task: TaskName, count: int, store: Store, seed: int, source: str) -> Iterator[PromptRow]:
     if count:
-        for example in TASKS[task].examples(store, random.Random(f"{seed}:{task}"), count):
+        for example in EXAMPLE_MAKERS[task](store, random.Random(f"{seed}:{task}"), count):
             yield _row(example, source)
 
 
@@ -145,7 +143,7 @@ def _warnings(
     if minorities:
         named = ", ".join(f"{task} ({count})" for task, count in minorities.items())
         warnings.append(
-            f"fewer than {config.minority_floor} prompts of {named}: the final report's push learned nothing from "
+            f"fewer than {config.minority_floor} prompts of {named}: the V4.2 report's push learned nothing from "
             "about 150, and the report puts the critical mass between 150 and 500; make more of them to train in "
             "earnest"
         )

@@ -1,1 +1,1 @@
-"""The SFT warm start and GRPO: each runs as a child process, driven wholly by its request."""
+"""SFT warm start and GRPO; each runs as a child process that reads everything from its request file."""

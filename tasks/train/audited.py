@@ -1,4 +1,4 @@
-"""No training without an audit: the trainer looks for itself, for it may run in an environment with other code."""
+"""Audit requirement of a training. The child checks it itself, since it may run with other code than its parent."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,26 +7,32 @@ from typing import Final
 from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.errors import GateRefused
 from schemas.tasks import SpecName, TaskName
-from tasks.commerce.registry import reward_version
+from tasks.commerce.registry import joint_version, reward_version
 
 AUDIT_REMEDY: Final = "audit the rewards of this version and of each task with `tucano audit`, or run what was audited"
 
 
 def audit_faults(record: AuditRecord, spec: SpecName, tasks: Iterable[TaskName]) -> list[str]:
-    """Return, in words, what keeps an audit from letting a training start; nothing where it may.
+    """Return the reasons why an audit does not permit a training; empty if it does.
 
     Args:
         record: The audit's record.
-        spec: The reward specification that is to be trained on.
-        tasks: The tasks that are to be trained.
+        spec: The reward specification to train on.
+        tasks: The tasks to train.
     """
-    audited, wanted = (record.spec, record.reward_version), (spec, reward_version())
-    unaudited = sorted(set(tasks) - record.tasks.keys())
+    wanted = set(tasks)
+    unaudited = sorted(wanted - record.tasks.keys())
+    changed = sorted(
+        task for task in wanted & record.tasks.keys() if record.reward_versions.get(task) != reward_version(task)
+    )
     faults = []
-    if audited != wanted:
+    if record.spec != spec or (changed and not record.reward_versions):
         faults.append(
-            f"it is of the rewards {record.spec} {record.reward_version[:12]}, and these are {spec} {wanted[1][:12]}"
+            f"it is of the rewards {record.spec} {record.reward_version[:12]}, and these are {spec} "
+            f"{joint_version()[:12]}"
         )
+    elif changed:
+        faults.append(f"the rewards of {', '.join(changed)} are others than those that it audited")
     if record.verdict != "passed":
         faults.append(f"it refused: {'; '.join(record.reasons[:3])}")
     if unaudited:
@@ -35,17 +41,17 @@ def audit_faults(record: AuditRecord, spec: SpecName, tasks: Iterable[TaskName])
 
 
 def require_audit(folder: Path, spec: SpecName, tasks: Iterable[TaskName]) -> AuditRecord:
-    """Return the record of the audit that lets a training start.
+    """Return the record of the audit that permits a training.
 
     Args:
         folder: The audit's artifact.
-        spec: The reward specification that is to be trained on.
-        tasks: The tasks that are to be trained.
+        spec: The reward specification to train on.
+        tasks: The tasks to train.
 
     Raises:
         InputError: The folder holds no audit.
-        GateRefused: The audit refused the rewards, or audited others than those that this process would train on, or
-            not those of each task.
+        GateRefused: The audit refused the rewards, or audited other rewards than this process would train on, or not
+            all of the tasks.
     """
     record = read_audit_record(folder)
     faults = audit_faults(record, spec, tasks)

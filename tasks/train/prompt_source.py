@@ -1,7 +1,7 @@
-"""Where training prompts are drawn from, so that a resumed run draws what an uninterrupted one would.
+"""Resumable order of training prompts: a resumed run draws the same prompts as an uninterrupted one.
 
-TRL's `RepeatSampler` has no `set_epoch`: a run that is resumed in a later epoch replays the order of epoch 0. Here an
-order depends on the seed and the round alone, and where the drawing stands is saved with the checkpoint.
+TRL's `RepeatSampler` has no `set_epoch`: a run resumed in a later epoch repeats the order of epoch 0. Here the order
+depends on the seed and the round alone, and the position is saved with the checkpoint.
 """
 
 import hashlib
@@ -10,22 +10,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from schemas.errors import InputError
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 
 MIX: Final = "mix"
-"""The queue of all rows; the others are named like their task."""
+"""Name of the queue of all rows; the others are named after their tasks."""
 
 
 class PromptSource:
-    """Draws prompts in rounds, of all rows in their natural mix or of each task by itself."""
+    """Source of prompts in rounds, from all rows in their natural mix or from each task separately."""
 
     def __init__(self, rows: Sequence[PromptRow], seed: int) -> None:
         """Start at the first round.
 
         Args:
             rows: The training set; it is not copied.
-            seed: Decides, with the number of the round, the order of every queue.
+            seed: Decides, with the round number, the order of every queue.
 
         Raises:
             InputError: There are no rows.
@@ -40,20 +40,20 @@ class PromptSource:
         self._queues = {name: _Queue(name, queued, seed) for name, queued in places.items()}
 
     def draw(self, count: int) -> list[PromptRow]:
-        """Return the next `count` rows in the natural mix, every row once before any again.
+        """Return the next `count` rows in the natural mix, every row once before any repeats.
 
-        No row comes twice in one call unless more rows are asked for than there are.
+        No row comes twice in one call unless `count` exceeds the number of rows.
         """
         return [self._rows[place] for place in self._queues[MIX].draw(count)]
 
     def draw_of(self, counts: Mapping[TaskName, int]) -> list[PromptRow]:
-        """Return the next rows of each task, so many as are asked for, task by task in the order of `counts`.
+        """Return the requested number of rows of each task, in the task order of `counts`.
 
-        Each task has its own queue, which `draw` leaves alone; no row comes twice in one call unless more rows of its
-        task are asked for than there are.
+        Each task has its own queue, independent of `draw`; no row comes twice in one call unless more rows of its task
+        are requested than there are.
 
         Raises:
-            InputError: Prompts are asked for of a task that has none.
+            InputError: Prompts are requested of a task that has none.
         """
         missing = [task for task, count in counts.items() if count and task not in self._queues]
         if missing:
@@ -65,14 +65,14 @@ class PromptSource:
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where every queue stands, as JSON can hold it."""
+        """Return the position of every queue as JSON-compatible values."""
         return {**self._identity, "queues": {name: queue.state_dict() for name, queue in self._queues.items()}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from where `state` was taken.
+        """Restore `state`.
 
         Raises:
-            InputError: It was taken of other rows, of the same rows in another order, or with another seed.
+            InputError: It is of other rows, of the same rows in another order, or of another seed.
         """
         for name, value in self._identity.items():
             if state[name] != value:
@@ -85,7 +85,7 @@ class PromptSource:
 
 
 class _Queue:
-    """Some of the rows, by their places, again and again in another order."""
+    """Endless queue of row indices, reshuffled each round."""
 
     def __init__(self, name: str, places: Sequence[int], seed: int) -> None:
         self._name = name
@@ -94,7 +94,7 @@ class _Queue:
         self._round = 0
         self._position = 0
         self._waiting: list[int] = []
-        """Places of this round that were passed over, as the call that reached them had them from the round before."""
+        """Row indices of this round that were skipped, because the same call had them from the previous round."""
         self._order = self._shuffled()
 
     def _shuffled(self) -> list[int]:
@@ -109,7 +109,7 @@ class _Queue:
         return drawn
 
     def _draw_distinct(self, count: int) -> list[int]:
-        # Those that wait are of an earlier draw's end, so that they are distinct from each other and come first.
+        # Skipped rows come first: all are from one earlier call, so they are distinct.
         drawn, self._waiting = self._waiting[:count], self._waiting[count:]
         given = set(drawn)
         while len(drawn) < count:

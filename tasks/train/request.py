@@ -1,47 +1,50 @@
-"""What a training is asked: the same for every algorithm."""
+"""Request of one training run, common to all algorithms."""
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from schemas.config.train import TrainConfig
+from schemas.config.workers import MachinePrice
 from schemas.tasks import SpecName, TaskName
-from schemas.train_config import TrainConfig
 
 
 class TrainRequest(BaseModel):
-    """What the train stage asks of its child."""
+    """Request of the train stage to its child process."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     config: TrainConfig
     """The recipe."""
     spec: SpecName
-    """The reward specification that is trained on."""
+    """The reward specification to train on."""
     tasks: tuple[TaskName, ...] = ()
-    """Tasks that are trained; all that the dataset has where none is named."""
+    """Tasks to train; all of the dataset's if empty."""
     validation_temperature: float
-    """Temperature of the answers that choose the checkpoint: the evaluation's own."""
+    """Sampling temperature of the validation answers, equal to the evaluation's."""
     validation_batch_size: int
     """Validation prompts answered at once."""
     max_prompt_tokens: int
-    """The longest prompt that curation let through, in tokens with the chat template."""
+    """The longest prompt that curation allowed, in tokens with the chat template."""
     seed: int
-    """Decides the adapter's first weights, the order of the prompts and every sampled token."""
+    """Decides the adapter's initial weights, the order of the prompts and every sampled token."""
     base: Path
     """Folder of the base model."""
     base_sha256: str
-    """Digest of the base model, which its checkpoints name."""
+    """Digest of the base model, recorded in its checkpoints."""
     dataset: Path
     """Folder of the dataset artifact."""
     store: Path
-    """Folder of the store that SQL is executed on."""
+    """Folder of the store on which SQL is executed."""
     audit: Path
-    """Folder of the audit that lets this training start."""
+    """Folder of the audit that permits this training."""
     mirror: str
-    """Where checkpoints are mirrored: a folder or `gs://bucket/prefix`."""
+    """Checkpoint mirror: a folder or `gs://bucket/prefix`."""
     training: str
     """Key of this training in the mirror: equal inputs, equal key."""
     fresh: str | None = None
-    """The run that starts this training anew, and removes the checkpoints that there are, once; None goes on."""
+    """Id of the run that restarts this training and removes existing checkpoints, once; None resumes."""
+    prices: dict[str, MachinePrice] = Field(default_factory=dict)
+    """Prices of machines, by device, for the cost report of the training machine."""
     output: Path
     """Empty folder for the adapter and the training summary."""

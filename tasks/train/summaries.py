@@ -1,4 +1,4 @@
-"""What a training says of itself in `training.json`, also where each task was trained alone."""
+"""Training summaries in `training.json`, also of policies with one adapter per task."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ def read_summary(policy: Path) -> Any:
 
 
 def chosen_reward(summary: Mapping[str, Any]) -> float:
-    """Return the validation reward of what was chosen, in [0, 1]: the mean over tasks, each at its adapter's step."""
+    """Return the chosen checkpoint's validation reward, in [0, 1]: the mean over tasks, each at its adapter's step."""
     by_step = {validation["step"]: validation for validation in summary["validation"]}
     if summary["chosen_step"] is not None:
         return float(by_step[summary["chosen_step"]]["mean_reward"])
@@ -29,7 +29,7 @@ def chosen_reward(summary: Mapping[str, Any]) -> float:
 def rewards_by_task(summary: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return each task's chosen step, and its validation reward in [0, 1] before training and at that step."""
     by_step = {validation["step"]: validation["by_task"] for validation in summary["validation"]}
-    # Where each task was trained alone, each has a step of its own.
+    # Tasks trained separately have a step each.
     steps = summary.get("chosen_steps") or dict.fromkeys(by_step[0], summary["chosen_step"])
     return {
         task: {"chosen_step": step, "before": by_step[0][task], "chosen": by_step[step][task]}
@@ -38,9 +38,9 @@ def rewards_by_task(summary: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def gather_tasks(policy: Path, tasks: Sequence[TaskName]) -> None:
-    """Make one policy of the outputs of one training a task, which are in `tasks/TASK` of its folder.
+    """Combine the trainings in `tasks/TASK` of a policy's folder, one per task, into one policy.
 
-    Each adapter becomes `adapters/TASK`, and the policy gets a summary of them all; the rest stays where it is.
+    Each adapter becomes `adapters/TASK`, and the policy gets a combined summary; the rest stays in place.
     """
     (policy / TASK_ADAPTERS_FOLDER).mkdir()
     for task in tasks:
@@ -50,9 +50,9 @@ def gather_tasks(policy: Path, tasks: Sequence[TaskName]) -> None:
 
 
 def merge_summaries(summaries: Mapping[TaskName, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the summary of a policy whose tasks were trained alone.
+    """Return the summary of a policy with one training per task.
 
-    It has the fields of any other summary but its log. No step is chosen for all, so `chosen_step` is None and
+    It has all fields of an ordinary summary except its log. No step is chosen for all, so `chosen_step` is None and
     `chosen_steps` has each task's. A task counts in each validation with its latest reward until then.
     """
     first = next(iter(summaries.values()))

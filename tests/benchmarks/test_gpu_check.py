@@ -1,82 +1,133 @@
-"""The check of a card has run, at a tiny shape, before there is a card; and says so where there is none."""
+"""The command of the check: what it refuses, leaves out and calls missed, and the models that it is made of."""
 
-import math
+import json
 from pathlib import Path
 
 import pytest
 import torch
 
-from benchmarks import gpu_check
-from benchmarks.gpu_check import PLANS, Figures, measure, planned, write_base
-from schemas.profiles import load_config
-from tasks.train.estimate import KNOWN_SHAPES, DecoderShape
+from benchmarks.gpu_check import __main__ as command
+from benchmarks.gpu_check.catalog import GROUPS, Group
+from benchmarks.gpu_check.inputs import recipe_of
+from benchmarks.gpu_check.memory import cases
+from benchmarks.gpu_check.rollouts import DIFFERENCE, memory_row, sampling_rows
+from benchmarks.gpu_check.row import Row, append_row, read_rows, row_of
+from benchmarks.gpu_check.scale import Scale
+from benchmarks.gpu_check.shape_models import build
+from benchmarks.gpu_check.trained import Trained
+from tasks.train.sizing.decoder_shape import DecoderShape
 
-TINY = DecoderShape(
-    "qwen3", layers=1, width=32, heads=2, key_value_heads=1, head_size=16, feed_forward=64, vocabulary=512, tied=True
-)
-
-
-def test_two_steps_of_the_whole_check_on_a_tiny_model(tmp_path: Path) -> None:
-    write_base(TINY, tmp_path / "base")
-    recipe = planned(load_config("l4").train, "transformers", 3).model_copy(
-        update={"generations": 2, "accumulation": 2, "max_completion_tokens": 16}
-    )
-    figures = measure(tmp_path / "base", recipe, 96, tmp_path / "work")
-    assert math.isfinite(figures.loss)
-    assert figures.loss != 0
-    assert figures.seconds_a_step > 0
-    assert figures.sampled_a_second > 0
-
-
-def test_the_model_has_tucanos_exact_number_of_weights() -> None:
-    from transformers import Qwen3Config, Qwen3ForCausalLM
-
-    shape = KNOWN_SHAPES[load_config("l4").policy.name]
-    with torch.device("meta"):
-        model = Qwen3ForCausalLM(
-            Qwen3Config(
-                vocab_size=shape.vocabulary, hidden_size=shape.width, intermediate_size=shape.feed_forward,
-                num_hidden_layers=shape.layers, num_attention_heads=shape.heads,
-                num_key_value_heads=shape.key_value_heads, head_dim=shape.head_size, tie_word_embeddings=shape.tied,
-            )
-        )  # fmt: skip
-    assert model.num_parameters() == shape.parameters == 490_799_104
-
-
-@pytest.mark.parametrize("plan", PLANS)
-def test_every_plan_is_a_recipe_that_its_backend_can_train(plan: str) -> None:
-    recipe = planned(load_config("l4").train, plan, 20)
-    assert (recipe.max_steps, recipe.completions_per_step, recipe.accumulation) == (20, 32, 8)
-
-
-def test_a_loss_apart_and_a_full_card_are_missed(capsys: pytest.CaptureFixture[str]) -> None:
-    measured = {
-        "transformers": Figures(0.100, 1.0, 1.0, 11.0),
-        "Unsloth": Figures(0.110, 1.0, 1.0, 25.0),
-        "transformers + vLLM": Figures(0.5, 1.0, 1.0, 23.0),
-        "Unsloth + vLLM": Figures(float("nan"), 1.0, 1.0, 20.0),
-    }
-    gpu_check._print(measured, "a card")
-    shown = capsys.readouterr().out
-    assert all(plan in shown for plan in measured)
-    misses = gpu_check._misses(measured)
-    assert len(misses) == 3
-    assert "Unsloth holds 25.0 GB" in misses[0]
-    assert misses[1].startswith("Unsloth has a loss of +0.11000 where transformers has +0.10000")
-    assert misses[2].startswith("Unsloth + vLLM has a loss of +nan")
+ON_CPU = Scale("tiny", "cpu")
+OK = Row("a check", "1", "2", "ok", {"bytes": 1})
+MISSED = Row("another check", "3", "2", "MISSED")
 
 
 def test_without_a_gpu_one_sentence_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr("sys.argv", ["gpu_check"])
-    assert gpu_check.main() == 2
-    assert " ".join(capsys.readouterr().err.split()).startswith("there is no GPU here, so nothing was checked")
+    assert command.main([]) == 2
+    assert " ".join(capsys.readouterr().err.split()).startswith("nothing was checked: there is no GPU here")
 
 
-def test_on_a_larger_card_vllm_takes_no_more_than_of_the_recipes_own() -> None:
-    recipe = load_config("l4").train
-    larger = planned(recipe, "Unsloth + vLLM", 20, card_gigabytes=96.0)
-    assert larger.vllm.memory_share == pytest.approx(recipe.vllm.memory_share / 4)
-    assert planned(recipe, "Unsloth + vLLM", 20).vllm.memory_share == recipe.vllm.memory_share
+@pytest.mark.parametrize(("rows", "code"), [([OK], 0), ([OK, MISSED], 1), ([Row("x", "", "", "not here")], 0)])
+def test_the_exit_code_says_whether_a_limit_was_missed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, rows: list[Row], code: int
+) -> None:
+    monkeypatch.setattr(command, "measure_all", lambda *_: rows)
+    out = tmp_path / "figures.json"
+    assert command.main(["--device", "cpu", "--shape", "tiny", "--out", str(out)]) == code
+    shown = capsys.readouterr().out
+    assert all(row.verdict in shown for row in rows)
+    assert max(map(len, shown.splitlines())) <= 100
+    written = json.loads(out.read_text())
+    assert [row["verdict"] for row in written["rows"]] == [row.verdict for row in rows]
+    assert written["rows"][0]["figures"] == rows[0].figures
+
+
+def test_what_is_not_installed_is_not_here(tmp_path: Path) -> None:
+    groups = [Group("environment", "a group", 60, ("torch", "no_such_module"))]
+    (row,) = command.measure_all(groups, ON_CPU, tmp_path, 60)
+    assert (row.verdict, row.measured) == ("not here", "needs no_such_module")
+
+
+def test_what_needs_a_gpu_is_not_here_on_a_cpu(tmp_path: Path) -> None:
+    (row,) = command.measure_all([Group("environment", "a group", 60, needs_gpu=True)], ON_CPU, tmp_path, 60)
+    assert (row.verdict, row.measured) == ("not here", "needs a GPU")
+
+
+def test_a_group_without_time_is_missed(tmp_path: Path) -> None:
+    (row,) = command.measure_all(GROUPS[:1], ON_CPU, tmp_path, 1)
+    assert row.verdict == "MISSED"
+    assert "not begun" in row.measured
+
+
+def test_a_group_that_dies_keeps_its_rows_and_is_missed(tmp_path: Path) -> None:
+    append_row(tmp_path / "no_such_group.rows", OK)
+    rows = command.measure_all([Group("no_such_group", "a group", 60)], ON_CPU, tmp_path, 60)
+    assert [row.verdict for row in rows] == ["ok", "MISSED"]
+    assert "No module named" in rows[1].measured
+
+
+def test_rows_survive_their_file(tmp_path: Path) -> None:
+    rows = [row_of("name", "measured", "limit", {"a": 1.5}, within=within) for within in (True, False)]
+    for row in rows:
+        append_row(tmp_path / "rows", row)
+    assert read_rows(tmp_path / "rows") == rows
+    assert [row.verdict for row in rows] == ["ok", "MISSED"]
+
+
+@pytest.mark.parametrize("backend", ["transformers", "unsloth"])
+@pytest.mark.parametrize("profile", ["l4", "l4-next"])
+def test_the_recipe_is_the_profiles_own_but_for_what_a_few_steps_need(profile: str, backend: str) -> None:
+    recipe = recipe_of(Scale(), profile, **({"backend": backend} if profile == "l4" else {}))
+    assert recipe.completions_per_step == {"l4": 32, "l4-next": 64}[profile]
+    assert recipe.load_in_4bit is (profile == "l4")
+    assert recipe.optimizer.name == {"l4": "adamw_8bit", "l4-next": "adamw_torch"}[profile]
+    assert recipe.preflight.max_merge_drift == 0.01
+    assert (recipe.max_steps, recipe.preemption.notice_url) == (3, None)
+
+
+def test_a_larger_card_is_capped_for_children_too() -> None:
+    assert Scale("l4", "cuda", 24.0, 0.25).allocator_settings() == {
+        "PYTORCH_ALLOC_CONF": "per_process_memory_fraction:0.2500"
+    }
+    assert Scale("l4", "cuda", 24.0, 1.0).allocator_settings() == {}
+    assert ON_CPU.allocator_settings() == {}
+
+
+@pytest.mark.parametrize("shape", {case.shape for case in cases(Scale())})
+def test_the_models_have_their_shapes_exact_number_of_weights(shape: DecoderShape) -> None:
+    assert build(shape, "meta", torch.bfloat16).num_parameters() == shape.parameters
+
+
+def by_vllm(difference: float | None = 0.01, resampled: float = 2.0, base_after: str = "a") -> Trained:
+    """Return a training of three steps with rollouts by vLLM."""
+    differences = {} if difference is None else {f"{DIFFERENCE}/mean": difference, f"{DIFFERENCE}/max": 0.5}
+    metrics = {step: {"sampling/resampled_groups": resampled, "step_time": 2.0, **differences} for step in (1, 2, 3)}
+    observed = {"base_before": "a", "base_after": base_after, "peaks": {"step": 9e9}, "held_bytes": 23e9}
+    return Trained(metrics, observed, None)
+
+
+@pytest.mark.parametrize(
+    ("trained", "missed"),
+    [
+        (by_vllm(), []),
+        (by_vllm(resampled=0.0), ["dynamic sampling, vLLM"]),
+        (by_vllm(base_after="b"), ["base weights, vLLM"]),
+        (by_vllm(difference=0.06), ["log-probabilities, vLLM"]),
+        # Where no completion counts, their mean is 0 and says nothing.
+        (by_vllm(difference=0.0), ["log-probabilities, vLLM"]),
+        (by_vllm(difference=None), ["log-probabilities, vLLM"]),
+    ],
+)
+def test_what_vllm_must_keep(trained: Trained, missed: list[str]) -> None:
+    assert [row.name for row in sampling_rows(trained) if row.verdict == "MISSED"] == missed
+
+
+@pytest.mark.parametrize(("gigabytes", "verdict"), [(24.0, "ok"), (22.0, "MISSED")])
+def test_what_vllm_holds_of_the_card_has_a_limit(gigabytes: float, verdict: str) -> None:
+    row = memory_row("steps", by_vllm(), Scale(gigabytes=gigabytes))
+    assert row.verdict == verdict
+    assert "holds 23.0 GB of the card" in row.measured
+    assert row.figures["step_time"] == 2.0

@@ -18,11 +18,12 @@ import psutil
 import pytest
 from prefect.client.schemas.objects import FlowRun
 
-from flows.handed_training import TRAINER_FOLDER
-from flows.registry import open_registry
-from flows.stage import open_store
-from schemas.config import REPOSITORY, Config
-from schemas.profiles import load_config
+from flows.runtime.registry import open_registry
+from flows.stages.remote_run import REMOTE_FOLDER
+from flows.stages.runner import open_store
+from schemas.artifact import ArtifactKind
+from schemas.config.config import REPOSITORY, Config
+from schemas.config.profiles import load_config
 from tasks.policy.child import end_group
 from tests.house import House, Run, free_port, open_house
 from tests.postgres import postgresql
@@ -34,6 +35,7 @@ PASSWORD = "a password of the tests' own"
 ALL_DEPLOYMENTS = {
     "retrain/retrain",
     "training/train",
+    "inference/inference",
     "retrain/evaluate",
     "retrain/audit",
     "monitor/monitor",
@@ -196,9 +198,17 @@ def test_a_deployed_retraining_comes_back_from_sigkill_by_itself_and_is_promoted
     assert policy.stage == "train"
     # The policy that was trained elsewhere is the one that was evaluated and promoted here.
     there = team.config.model_copy(
-        update={"state": team.config.state.model_copy(update={"root": team.config.state.root / TRAINER_FOLDER})}
+        update={"state": team.config.state.model_copy(update={"root": team.config.state.root / REMOTE_FOLDER})}
     )
     assert open_store(there).record(champion.policy) == policy
+
+    # What else needs weights was done where training was.
+    inferences = {str(run.id): run for run in house.client.read_flow_runs() if str(run.name).startswith("inference-")}
+    assert {run.work_pool_name for run in inferences.values()} == {"l4-spot"}
+    kinds: tuple[ArtifactKind, ...] = ("base", "merged", "answers")
+    for record in (record for kind in kinds for record in open_store(team.config).records(kind)):
+        assert record.worker is not None, record.stage
+        assert record.worker.prefect_run_id in inferences, record.stage
 
     lineage = team.tucano("lineage", champion.policy, "--verify", "--json")
     assert lineage.returncode == 0, lineage.stderr

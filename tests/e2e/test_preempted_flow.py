@@ -14,8 +14,8 @@ from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.workers.process import ProcessWorker
 
 from flows.retrain import retrain
-from schemas.config import REPOSITORY, Config
-from schemas.profiles import load_config
+from schemas.config.config import REPOSITORY, Config
+from schemas.config.profiles import load_config
 from tests.house import PATIENCE, House, Run, open_house
 from tests.small_pipeline import PROFILE
 

@@ -4,29 +4,40 @@ Whatever looks at the one pipeline is in this file, for a file's tests stay in o
 """
 
 import json
+import os
 import re
 import shutil
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from pydantic import BaseModel
 
-from flows.server import session_server
-from flows.session import LOCK_FILE, mlflow_store, prefect_folder
-from schemas.profiles import load_config
+from flows.runtime.prefect_server import session_server
+from flows.runtime.session import LOCK_FILE, mlflow_store, prefect_folder
+from schemas.config.profiles import load_config
+from schemas.config.train import TrainConfig
+from schemas.errors import TucanoError
 from schemas.progress import silent
+from schemas.source import PACKAGES, REPOSITORY
+from tasks.audit.rollouts import RolloutRequest
 from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
-from tasks.lineage.artifacts import ArtifactStore
+from tasks.evaluate.answers.answer import AnswerRequest
+from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import run_child
+from tasks.policy.merge_child import MergeRequest
 from tasks.train.request import TrainRequest
+from tasks.train.sft.warm_start import WarmStartRequest
 from tasks.train.summaries import SUMMARY_FILE
 from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, retrain, skipped
+from tests.source_records import RECORDER, outside_key, used_by
 
 pytestmark = pytest.mark.e2e
 
 FLOWS = ["synthesize", "curate", "audit", "base", "train", "evaluate", "promote"]
-ANSWERING = ["plan", "answer-base", "answer-tuned"]
+ANSWERING = ["plan", "merge-tuned", "answer-base", "answer-tuned", "answer-tuned-nf4"]
 """Stages of the evaluate flow, before the stage of its name."""
 STAGES = [*FLOWS[:5], *ANSWERING, *FLOWS[5:]]
 PEOPLE = [
@@ -42,7 +53,7 @@ def test_a_kill_in_training_leaves_no_process_behind(pipeline: Pipeline) -> None
 
 def test_the_resumed_run_skips_what_was_finished_and_goes_on_from_the_checkpoint(pipeline: Pipeline) -> None:
     assert pipeline.resumed.exit_code in VERDICT_CODES, pipeline.resumed.said
-    assert skipped(pipeline.resumed.said) == STAGES[:4]
+    assert skipped(pipeline.resumed.said) == [*STAGES[:4], *_merges_taken_again(pipeline)]
     assert "resumed at step" in pipeline.resumed.said
     assert list(pipeline.resumed.document["stages"]) == STAGES
 
@@ -66,7 +77,7 @@ def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tm
         training="uninterrupted",
         output=tmp_path / "output",
     )
-    run_child("tasks.train.grpo", request, tmp_path / "work", interpreter=None, progress=silent)
+    run_child("tasks.train.children.grpo", request, tmp_path / "work", interpreter=None, progress=silent)
     made = {file.relative_to(tmp_path / "output"): file for file in (tmp_path / "output").rglob("*") if file.is_file()}
     kept = {file.relative_to(stages["train"]): file for file in stages["train"].rglob("*") if file.is_file()}
     assert made.keys() == kept.keys()
@@ -76,7 +87,7 @@ def test_the_resumed_training_equals_an_uninterrupted_one(pipeline: Pipeline, tm
 
 
 def test_no_test_prompt_is_among_the_training_prompts(pipeline: Pipeline) -> None:
-    from schemas.prompts import read_prompts
+    from schemas.tables.prompts import read_prompts
 
     dataset = Path(pipeline.resumed.document["stages"]["curate"]["path"]) / "data"
     split = {name: {row.prompt for row in read_prompts(dataset / f"{name}.parquet")} for name in ("train", "test")}
@@ -86,7 +97,7 @@ def test_no_test_prompt_is_among_the_training_prompts(pipeline: Pipeline) -> Non
 
 def test_a_second_run_skips_every_stage_and_says_the_same(pipeline: Pipeline) -> None:
     again = retrain(pipeline.root)
-    assert skipped(again.said) == STAGES
+    assert skipped(again.said) == [*STAGES[:-1], *_merges_taken_again(pipeline), STAGES[-1]]
     assert "so nothing was made anew" in again.said
     assert again.exit_code == pipeline.resumed.exit_code
     for name in STAGES:
@@ -94,6 +105,116 @@ def test_a_second_run_skips_every_stage_and_says_the_same(pipeline: Pipeline) ->
         assert after["sha256"] == before["sha256"]
         assert after["reused"]
     assert again.document["decision"] == pipeline.resumed.document["decision"]
+
+
+def test_a_run_by_code_that_says_the_same_in_other_words_skips_every_stage(pipeline: Pipeline, tmp_path: Path) -> None:
+    for name in (*PACKAGES, "data", "constraints", "infra"):
+        shutil.copytree(REPOSITORY / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
+    for file in (tmp_path / "tasks").rglob("*.py"):
+        said = file.read_text(encoding="utf-8").replace('"""', '"""Once more: ', 1)
+        file.write_text(f"# A comment.\n\n{said}", encoding="utf-8")
+    (tmp_path / "tasks" / "commerce" / "unrelated.py").write_text("WEIGHTS = {}\n", encoding="utf-8")
+    again = retrain(pipeline.root, repository=tmp_path)
+    assert skipped(again.said) == [*STAGES[:-1], *_merges_taken_again(pipeline), STAGES[-1]], again.said
+
+
+def requests(pipeline: Pipeline, folder: Path) -> dict[str, BaseModel]:
+    """Return a small request of each child process, by its module."""
+    stages = {name: Path(stage["path"]) for name, stage in pipeline.resumed.document["stages"].items()}
+    config, output = load_config(str(PROFILE)), folder / "output"
+    base, dataset = stages["base"], stages["curate"]
+
+    def training(recipe: TrainConfig) -> TrainRequest:
+        return TrainRequest(
+            config=recipe,
+            spec=config.rewards.spec,
+            validation_temperature=config.evaluate.temperature,
+            validation_batch_size=config.evaluate.batch_size,
+            max_prompt_tokens=config.curate.max_prompt_tokens,
+            seed=config.seed,
+            base=base,
+            base_sha256=pipeline.resumed.document["stages"]["base"]["sha256"],
+            dataset=dataset,
+            store=stages["synthesize"] / "store",
+            audit=stages["audit"],
+            mirror=str(folder / "mirror"),
+            training="recorded",
+            output=output,
+        )
+
+    dpo = config.train.model_copy(update={"algorithm": "dpo", "max_steps": 2})
+    return {
+        "tasks.train.sft.warm_start": WarmStartRequest(
+            policy=config.policy,
+            warm_start=config.warm_start,
+            recipe=config.train,
+            seed=config.seed,
+            dataset=dataset,
+            output=output,
+        ),
+        "tasks.train.children.grpo": training(config.train.model_copy(update={"max_steps": 2})),
+        "tasks.train.children.dpo": training(dpo),
+        "tasks.audit.rollouts": RolloutRequest(
+            base=base,
+            load_in_4bit=False,
+            dataset=dataset,
+            prompts_per_task=1,
+            completions_per_prompt=1,
+            max_tokens=4,
+            batch_size=6,
+            seed=1,
+            output=output / "rollouts.jsonl",
+        ),
+        "tasks.evaluate.answers.answer": AnswerRequest(
+            base=base,
+            policy=stages["train"],
+            load_in_4bit=False,
+            dataset=dataset,
+            temperature=1.0,
+            max_tokens=4,
+            samples=1,
+            batch_size=24,
+            seed=1,
+            work=folder / "batches",
+            output=output,
+        ),
+        "tasks.policy.merge_child": MergeRequest(
+            base=base, adapter=stages["train"] / ADAPTER_FOLDER, dataset=dataset, output=output
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "tasks.train.sft.warm_start",
+        "tasks.train.children.grpo",
+        "tasks.train.children.dpo",
+        "tasks.audit.rollouts",
+        "tasks.evaluate.answers.answer",
+        "tasks.policy.merge_child",
+    ],
+)
+def test_a_child_process_runs_nothing_that_is_not_in_its_key(
+    pipeline: Pipeline, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.policy.child.REPOSITORY", f"{RECORDER}{os.pathsep}{REPOSITORY}")
+    monkeypatch.setenv("RECORD_SOURCES", str(tmp_path / "records"))
+    (tmp_path / "output").mkdir()
+    request = requests(pipeline, tmp_path)[module]
+    # A policy that had no time to learn may leave DPO no pairs, after all else was run.
+    with suppress(TucanoError) if module == "tasks.train.children.dpo" else nullcontext():
+        run_child(module, request, tmp_path / "work", interpreter=None, progress=silent)
+    records = [json.loads(file.read_text(encoding="utf-8")) for file in (tmp_path / "records").glob("*.json")]
+    (used,) = (used_by(record) for record in records if record["main"] == module)
+    assert len(used[0]) > 10
+    assert outside_key([*used[0], *used[1]], module) == []
+
+
+def _merges_taken_again(pipeline: Pipeline) -> list[str]:
+    """Return the stage by which a promotion takes the model that answered the test; a held version takes none."""
+    return ["merge"] if pipeline.resumed.document["decision"]["verdict"] == "promote" else []
 
 
 def test_train_and_evaluate_alone_find_what_the_whole_run_made(pipeline: Pipeline) -> None:

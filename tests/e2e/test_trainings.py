@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from flows.session import mlflow_store
-from schemas.config import StateConfig
+from flows.runtime.session import mlflow_store
+from schemas.config.config import StateConfig
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
-from tasks.train.preferences import PAIRS_FILE
+from tasks.train.dpo.preferences import PAIRS_FILE
 from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER
 from tests.small_pipeline import Ended, retrain, skipped

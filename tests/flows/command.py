@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli import main
+from flows.cli.tucano import main
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
-from flows.infra_files import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE
-from schemas.config import REPOSITORY
+from flows.deploy.files import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE
+from schemas.config.config import REPOSITORY
 
 
 def copied(folder: Path) -> Path:

@@ -7,16 +7,16 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
-from flows.session import EXPERIMENT, mlflow_store
+from flows.runtime.session import EXPERIMENT, mlflow_store
 from schemas.artifact import ArtifactRecord
-from schemas.config import AUDIT_FOLDER, Config, StateConfig
-from schemas.profiles import load_config
-from tasks.commerce.registry import reward_version
-from tasks.evaluate.answers_file import ROLLOUTS_FILE
+from schemas.config.config import AUDIT_FOLDER, Config, StateConfig
+from schemas.config.profiles import load_config
+from tasks.commerce.registry import joint_version
+from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.evaluate.compare import write_report
-from tasks.lineage.mlflow_client import open_client
-from tasks.lineage.recorder import Recorder
-from tasks.lineage.registry import Registry
+from tasks.lineage.mlflow.client import open_client
+from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.registry import Registry
 from tests.flows.promotable import BLOCK, commit
 from tests.tasks.monitor.logged import PUSH, PUSH_PROMPT
 
@@ -103,7 +103,7 @@ def _answer(folder: Path) -> None:
 
 
 def _evaluate(folder: Path) -> None:
-    identities = {"rewards": f"grounded {reward_version()}"}
+    identities = {"rewards": f"grounded {joint_version()}"}
     gate = {"verdict": "promote", "reasons": ["push: better by 0.125"]}
     report = {"overall": BLOCK, "tasks": {"push": BLOCK}, "gate": gate, "identities": identities}
     write_report({**report, "ground_truth": None}, folder)

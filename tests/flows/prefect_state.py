@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flows.session import _drain_prefect
+from flows.runtime.session import _drain_prefect
 
 
 @contextmanager

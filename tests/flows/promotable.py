@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flows.session import EXPERIMENT, artifacts_folder, mlflow_store
+from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
-from schemas.config import Config, PolicyConfig, StateConfig
-from schemas.profiles import load_config
-from schemas.prompts import VALIDATION_FILE
+from schemas.config.config import Config, StateConfig
+from schemas.config.policy import PolicyConfig
+from schemas.config.profiles import load_config
+from schemas.tables.prompts import VALIDATION_FILE
 from tasks.evaluate.compare import write_report
-from tasks.evaluate.report_text import REPORT_TEXT
-from tasks.lineage.artifacts import ArtifactStore
-from tasks.lineage.recorder import Recorder
-from tasks.lineage.registry import Registry
+from tasks.evaluate.report.text import REPORT_TEXT
+from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.registry import Registry
+from tasks.lineage.store.artifacts import ArtifactStore
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.policy.test_adapters import save_adapter
@@ -67,22 +68,22 @@ class Promotable:
 
         return commit(self.root, "policy", fill, {"base": self.base.sha256, "dataset": self.dataset.sha256})
 
-    def evaluation(self, verdict: str, note: str = "") -> ArtifactRecord:
-        """Make an evaluation; another note makes another one."""
+    def evaluation(self, verdict: str, note: str = "", tested: str | None = None) -> ArtifactRecord:
+        """Make an evaluation, of answers of a merged model where one is given; another note makes another one."""
         reasons = [WHY_HELD] if verdict == "hold" else ["overall: better by 0.125"]
         report = {
             "overall": BLOCK,
             "tasks": {"push": BLOCK},
             "gate": {"verdict": verdict, "reasons": reasons},
             "ground_truth": None,
-            "note": note,
+            "note": note + (tested or ""),
         }
 
         def fill(folder: Path) -> None:
             write_report(report, folder)
             (folder / REPORT_TEXT).write_text(f"# Evaluation\n\n{REPORTED}\n", encoding="utf-8")
 
-        return commit(self.root, "evaluation", fill)
+        return commit(self.root, "evaluation", fill, {"merge-tuned": tested} if tested else {})
 
     def register(self, policy: ArtifactRecord, evaluation: ArtifactRecord, verdict: str, name: str) -> str:
         """Register a version, as a run of long ago did."""

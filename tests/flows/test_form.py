@@ -6,7 +6,7 @@ import pytest
 from prefect.utilities.callables import parameter_schema
 
 from flows.retrain import retrain
-from schemas.config import Config
+from schemas.config.config import Config
 
 
 @pytest.fixture(scope="module")

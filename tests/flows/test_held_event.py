@@ -10,7 +10,7 @@ from prefect.events.worker import EventsWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.retrain import HELD_EVENT, _tell_held
-from schemas.config import REPOSITORY
+from schemas.config.config import REPOSITORY
 
 pytestmark = pytest.mark.integration
 

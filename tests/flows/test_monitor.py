@@ -17,9 +17,9 @@ from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.events.schemas.automations import AutomationCore
 
 from flows.monitor import DRIFT_EVENT, Monitored, _scrubbed, monitor
-from schemas.config import Config
+from schemas.config.config import Config
 from schemas.errors import InputError
-from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.monitor import stage as monitor_stage
 from tests.flows.monitored import MODEL, World, shared_world
 from tests.flows.prefect_state import prefect_state

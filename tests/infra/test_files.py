@@ -13,15 +13,16 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from flows.pages import PAGES_VARIABLE
-from flows.session import configure_prefect
-from schemas.config import REPOSITORY
-from schemas.profiles import load_config
+from flows.runtime.links import PAGES_VARIABLE
+from flows.runtime.session import configure_prefect
+from schemas.config.config import REPOSITORY
+from schemas.config.profiles import load_config
 
 INFRA = REPOSITORY / "infra"
 SCRIPTS = sorted(INFRA.rglob("*.sh"))
 DOCKERFILES = sorted(INFRA.glob("docker/*.Dockerfile"))
 COMPOSE = INFRA / "compose.yaml"
+TRAINER_PINS = "constraints/trainer-linux-cuda.txt"
 YAML = [COMPOSE, INFRA / "work_pools.yaml", REPOSITORY / "prefect.yaml", *sorted(INFRA.glob("automations/*.yaml"))]
 # Lines as long as the code's, and no line that only says that a document begins.
 YAML_RULES = "{extends: default, rules: {line-length: {max: 130}, document-start: disable, braces: disable}}"
@@ -47,6 +48,11 @@ def test_the_commands_that_people_are_told_to_apply_with_are_configurations() ->
     assert [profile for profile, _ in commands] == ["local", "l4"]
     configs = [load_config(profile, re.findall(r"--set (\S+)", settings)) for profile, settings in commands]
     assert [config.workers.training for config in configs] == [None, "training/train"]
+    assert [config.workers.for_inference for config in configs] == [None, "inference/inference"]
+    # Nothing that needs weights is done on the machine without a GPU.
+    deployed = yaml.safe_load((REPOSITORY / "prefect.yaml").read_text(encoding="utf-8"))["deployments"]
+    pools = {deployment["name"]: deployment["work_pool"]["name"] for deployment in deployed}
+    assert {name for name, pool in pools.items() if pool == "l4-spot"} == {"train", "inference"}
     # The monitoring reads what is outside of the container.
     assert {config.monitor.logs for config in configs} == {Path("/data/logs")}
     assert "${DATA:-./data}:/data:ro" in compose()["services"]["worker"]["volumes"]
@@ -208,6 +214,15 @@ def test_a_job_of_vertex_ai_is_one_spot_l4_and_carries_no_secret() -> None:
     # What people are told to give is all that has no default.
     told = re.findall(r"```yaml\n(.*?)```", (INFRA / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     assert [set(yaml.safe_load(text)) for text in told] == [set(variables["required"])]
-    # One after another; the final report's training took that long.
+    # One after another; the V4.2 report's training took that long.
     hours = 22.6 * len(load_config("l4", []).train.seeds)
     assert variables["properties"]["maximum_run_time_hours"]["default"] > hours
+
+
+def test_the_l4_image_installs_the_constraints_alone_which_have_no_xformers() -> None:
+    """Unsloth's own requirement would bring xformers 0.0.35, which is built for torch 2.10 and CUDA 12.8."""
+    pins = {line.partition("==")[0] for line in (REPOSITORY / TRAINER_PINS).read_text(encoding="utf-8").splitlines()}
+    assert {"torch", "unsloth", "vllm"} <= pins
+    assert "xformers" not in pins
+    image = (REPOSITORY / "infra" / "docker" / "worker-l4.Dockerfile").read_text(encoding="utf-8")
+    assert f"/opt/trainer/bin/pip install --no-deps --requirement {TRAINER_PINS}" in image

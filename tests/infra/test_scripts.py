@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from schemas.config import REPOSITORY
+from schemas.config.config import REPOSITORY
 
 pytestmark = [
     pytest.mark.integration,

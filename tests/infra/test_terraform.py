@@ -10,8 +10,8 @@ from typing import Any
 import hcl2
 import pytest
 
-from flows.pages import PAGES_VARIABLE
-from schemas.config import REPOSITORY
+from flows.runtime.links import PAGES_VARIABLE
+from schemas.config.config import REPOSITORY
 
 TERRAFORM = REPOSITORY / "infra" / "terraform"
 FILES = sorted(TERRAFORM.glob("*.tf"))

@@ -1,4 +1,4 @@
-"""`tucano audit label`: somebody scores a sheet's completions with the keys of a terminal."""
+"""Command `tucano audit label`: score a sheet's completions with the keys of a terminal."""
 
 import os
 import sys
@@ -7,11 +7,11 @@ from typing import Final
 
 from rich.console import Console
 
-from flows.console import say
-from flows.interruption import interruptible
-from flows.keys import Key, Keys, keys_of
-from flows.label_screen import LabelScreen
-from flows.typed_line import TypedLine, on_one_line
+from flows.cli.label.keys import Key, Keys, keys_of
+from flows.cli.label.screen import LabelScreen
+from flows.cli.label.typed_line import TypedLine, on_one_line
+from flows.runtime.console import say
+from flows.runtime.signals import interruptible
 from schemas.errors import InputError, Interrupted
 from schemas.tasks import TaskName
 from tasks.audit.labelling import Labelling, Shown
@@ -22,16 +22,16 @@ SECONDS_TO_UNDO_THE_LAST: Final = 15.0
 
 
 def label(sheet: Path, rater: str, task: TaskName | None = None) -> None:
-    """Let a person score a sheet until all is scored or the person leaves; each score is in the sheet at once.
+    """Let a person score a sheet until all is scored or the person leaves; each score is saved at once.
 
     Args:
         sheet: The sheet's file; others may score in it at the same time.
         rater: The person's pseudonym.
-        task: The only task to score; all of them where it is None.
+        task: The only task to score; None for all.
 
     Raises:
-        InputError: There is no terminal, the pseudonym is none, or the sheet cannot be read or written.
-        Interrupted: Ctrl-C or SIGTERM; every score is saved, and the same command goes on.
+        InputError: There is no terminal, the pseudonym is invalid, or the sheet cannot be read or written.
+        Interrupted: Ctrl-C or SIGTERM; every score is saved, and the same command resumes.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()) or os.environ.get("TERM") == "dumb":
         raise InputError(
@@ -61,7 +61,7 @@ def _score(labelling: Labelling) -> None:
 
 
 class _Session:
-    """What each key does."""
+    """The actions of the keys."""
 
     def __init__(self, labelling: Labelling, screen: LabelScreen, keys: Keys) -> None:
         self._labelling = labelling
@@ -72,7 +72,7 @@ class _Session:
         self._over = False
 
     def run(self) -> None:
-        """Show completions and do what is pressed until nothing is left or the rater leaves."""
+        """Show completions and act on keys until nothing is left or the rater leaves."""
         self._show()
         while not self._over:
             self._screen.draw(self._labelling, self._keys.size)
@@ -119,7 +119,7 @@ class _Session:
             self._screen.message = "nada a desfazer nesta sessão"
 
     def _note(self) -> None:
-        # A note that came from a spreadsheet may have several lines, and worse.
+        # A note from a spreadsheet may have several lines, and control characters.
         text = on_one_line(self._labelling.note)
         line = TypedLine(text, len(text), MOST_CHARACTERS)
         while True:
@@ -167,7 +167,7 @@ class _Session:
                 self._screen.hide_rubric()
 
     def _show(self, message: str = "") -> None:
-        """Show the completion that is to be scored now."""
+        """Show the completion to score now."""
         before, shown = self._shown, self._labelling.current
         self._shown = shown
         self._screen.message = message

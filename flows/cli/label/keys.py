@@ -1,7 +1,7 @@
-"""Keys as they are pressed on a terminal.
+"""Key presses of a terminal.
 
-With the standard library's termios, and no package for it: readchar 4.2 waits for another key after a lone Esc, throws
-away and shows what is typed between two reads, and takes a pasted text for keys, each digit of it for a score.
+Uses the standard library's termios and no package: readchar 4.2 waits for another key after a lone Esc, discards and
+echoes what is typed between two reads, and takes a pasted text for keys, each digit of it for a score.
 """
 
 import codecs
@@ -47,25 +47,26 @@ _SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O[ -~]|[^\[O\x1b])")
 _BEGUN: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)?")
 _PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 _PASTES_ARE_MARKED, _PASTES_ARE_KEYS = "\x1b[?2004h", "\x1b[?2004l"
-# A terminal sends a key's sequence at once; what comes later is another key.
+# A terminal sends a key's sequence at once; later bytes belong to another key.
 _SECONDS_OF_A_SEQUENCE: Final = 0.1
 _SECONDS_BETWEEN_LOOKS: Final = 0.25
 
 
 class Key(NamedTuple):
-    """One key that was pressed, or what else may come from a terminal."""
+    """One key press, or other input of a terminal."""
 
     name: Name
-    """Which key; `text` is a character, and `nothing` a key without a meaning here, or none in time."""
+    """Name of the key; `text` is a character, and `nothing` a key without a meaning here, or none before the
+    timeout."""
     text: str = ""
-    """The character of a `text`; all of a `paste`."""
+    """The character of a `text`; all characters of a `paste`."""
 
 
 class Keys:
-    """The keys of a terminal, one after another."""
+    """Key presses of a terminal, one after another."""
 
     def __init__(self, terminal: int) -> None:
-        """Read from the file descriptor of a terminal that gives every key at once."""
+        """Read from the file descriptor of a terminal that delivers every key at once."""
         self._terminal = terminal
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._waiting = ""
@@ -74,7 +75,7 @@ class Keys:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and lines of the terminal; 80 and 24 where it does not tell."""
+        """Columns and lines of the terminal; 80 and 24 where it does not report them."""
         try:
             columns, lines = os.get_terminal_size(self._terminal)
         except OSError:
@@ -82,7 +83,7 @@ class Keys:
         return columns or 80, lines or 24
 
     def read(self, timeout: float | None = None) -> Key:
-        """Wait for the next key, for so many seconds at most."""
+        """Wait for the next key; the timeout is in seconds."""
         until = None if timeout is None else time.monotonic() + timeout
         while not self._waiting and not self._ended:
             self._fill(_SECONDS_BETWEEN_LOOKS)
@@ -107,7 +108,7 @@ class Keys:
         found = _SEQUENCE.match(self._waiting)
         if found is None:
             alone = self._waiting == "\x1b" or self._waiting.startswith("\x1b\x1b")
-            # The rest of a torn sequence must not be taken for keys: it may hold digits.
+            # The rest of a split sequence must not be taken for keys: it may hold digits.
             self._waiting = self._waiting[1:] if alone else ""
             return Key("escape" if alone else "nothing")
         self._waiting = self._waiting[found.end() :]
@@ -122,7 +123,7 @@ class Keys:
         return Key("paste", text)
 
     def _fill(self, seconds: float) -> bool:
-        """Take what is typed within some seconds, and tell whether anything was."""
+        """Read what is typed within some seconds, and return whether there was anything."""
         if self._ended or not select.select([self._terminal], [], [], seconds)[0]:
             return False
         try:
@@ -137,11 +138,11 @@ class Keys:
 
 @contextmanager
 def keys_of(terminal: int, screen: IO[str]) -> Iterator[Keys]:
-    """Have a terminal give every key at once and show none, for as long as the block runs.
+    """Set a terminal to deliver every key at once and to echo none, while the block runs.
 
     Args:
         terminal: The file descriptor that keys are read from.
-        screen: Where the same terminal is written to.
+        screen: Output of the same terminal.
     """
     before = termios.tcgetattr(terminal)
     changed = termios.tcgetattr(terminal)
@@ -152,7 +153,7 @@ def keys_of(terminal: int, screen: IO[str]) -> Iterator[Keys]:
     for sign, value in ((termios.VSUSP, disabled), (termios.VQUIT, disabled), (termios.VMIN, 1), (termios.VTIME, 0)):
         changed[6][sign] = value
     try:
-        # What was typed before anything could be seen was not meant for what is shown now.
+        # Keys pressed before anything was visible were not meant for what is shown now.
         termios.tcsetattr(terminal, termios.TCSAFLUSH, changed)
         print(_PASTES_ARE_MARKED, end="", file=screen, flush=True)
         yield Keys(terminal)

@@ -1,4 +1,4 @@
-"""What `tucano audit label` shows, in Portuguese: the progress, a completion beside its prompt, and the keys."""
+"""Screen of `tucano audit label`, in Portuguese: progress, a completion next to its prompt, and the keys."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from rich.segment import Segment, SegmentLines
 from rich.table import Table
 from rich.text import Text
 
-from flows.typed_line import TypedLine
+from flows.cli.label.typed_line import TypedLine
 from schemas.shown_text import as_shown
 from tasks.audit.labelling import Labelling, Shown
 from tasks.commerce.push import graphemes
@@ -47,7 +47,7 @@ _COLUMNS_FOR_TWO: Final = 120
 _SHARE_OF_A_LONG_PROMPT: Final = 0.4
 _LINES_OF_A_FRAME: Final = 2
 _LINES_ROUND_THE_BODY: Final = 4
-# A line that the terminal takes for wider than it was counted is cut off, and moves no other line.
+# A line that is wider on the terminal than it was counted is cut off, and moves no other line.
 _CUT_LINES_OFF, _WRAP_LINES = "\x1b[?7l", "\x1b[?7h"
 
 
@@ -58,9 +58,9 @@ class Pane:
     title: str
     content: RenderableType
     chosen: bool = False
-    """Whether the keys that scroll move this one."""
+    """Whether the scroll keys move this one."""
     top: int = 0
-    """The first line in sight."""
+    """The first visible line."""
     _lines: list[list[Segment]] = field(default_factory=list)
     _width: int = 0
     _room: int = 1
@@ -71,27 +71,27 @@ class Pane:
         return len(self._lines) > self._room
 
     def wrap(self, console: Console, width: int) -> int:
-        """Break the text into the lines of a frame so wide, and tell how high the frame is that shows all of them."""
+        """Wrap the text for a frame of this width, and return the height of a frame that shows all of it."""
         if width != self._width:
             options = console.options.update(width=max(1, width - 4), height=None)
             self._lines, self._width = console.render_lines(self.content, options, pad=False), width
         return len(self._lines) + _LINES_OF_A_FRAME
 
     def fit(self, height: int) -> None:
-        """Give the frame its height."""
+        """Set the frame's height."""
         self._room = max(1, height - _LINES_OF_A_FRAME)
         self.scroll(0)
 
     def scroll(self, lines: int) -> None:
-        """Go down by some lines, or up where they are negative, as far as there are any."""
+        """Scroll down by some lines, or up where negative, as far as there are any."""
         self.top = max(0, min(self.top + lines, len(self._lines) - self._room))
 
     def scroll_pages(self, pages: int) -> None:
-        """Go down or up by as much as is in sight; one line stays."""
+        """Scroll down or up by the visible height less one line."""
         self.scroll(pages * max(1, self._room - 1))
 
     def __rich__(self) -> Panel:
-        """Draw the frame with what is in sight of the text."""
+        """Draw the frame with the visible part of the text."""
         above, below = self.top, len(self._lines) - self._room - self.top
         hidden = [f"↑ {above}"] * (above > 0) + [f"↓ {below}"] * (below > 0)
         unit = "linha" if above + max(below, 0) == 1 else "linhas"
@@ -109,7 +109,7 @@ class Pane:
 
 
 class LabelScreen:
-    """The terminal's screen while somebody scores."""
+    """The terminal's screen during scoring."""
 
     def __init__(self, console: Console) -> None:
         """Draw on a terminal."""
@@ -117,7 +117,7 @@ class LabelScreen:
         self._rubric: Pane | None = None
         self._panes: tuple[Pane, ...] = ()
         self.message = ""
-        """What the last key did."""
+        """Result of the last key press."""
 
     @property
     def rubric_is_shown(self) -> bool:
@@ -126,7 +126,7 @@ class LabelScreen:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Keep what is on the terminal out of sight for as long as the block runs."""
+        """Use the terminal's alternate screen while the block runs."""
         file = self._console.file
         with self._console.screen():
             print(_CUT_LINES_OFF, end="", file=file, flush=True)
@@ -136,7 +136,7 @@ class LabelScreen:
                 print(_WRAP_LINES, end="", file=file, flush=True)
 
     def show(self, shown: Shown, *, same_prompt: bool) -> None:
-        """Take another completion, from its first line on."""
+        """Show another completion, from its first line."""
         self._rubric = None
         prompt = Pane("Instrução, a mesma de antes" if same_prompt else "Instrução", _hostile(shown.prompt))
         blank = Text("(resposta vazia)", style="italic bright_black")
@@ -146,12 +146,12 @@ class LabelScreen:
         self._panes = (prompt, answer)
 
     def show_end(self, sentence: str) -> None:
-        """Say that nothing is left."""
+        """Show that nothing is left."""
         self._rubric = None
         self._panes = (Pane("Fim", Text(sentence), chosen=True),)
 
     def show_rubric(self, markdown: str) -> None:
-        """Put a rubric before the completion."""
+        """Show a rubric in place of the completion."""
         self._rubric = Pane("Rubrica", Markdown(markdown, hyperlinks=False), chosen=True)
 
     def hide_rubric(self) -> None:
@@ -159,20 +159,20 @@ class LabelScreen:
         self._rubric = None
 
     def choose_other(self) -> None:
-        """Have the keys that scroll move the other text."""
+        """Let the scroll keys move the other text."""
         for pane in self._panes if self._rubric is None else ():
             pane.chosen = not pane.chosen
 
     @property
     def scrolling(self) -> Pane:
-        """What the keys that scroll move."""
+        """The pane that the scroll keys move."""
         return self._rubric or next(pane for pane in self._panes if pane.chosen)
 
     def draw(self, labelling: Labelling, size: tuple[int, int], note: TypedLine | None = None) -> None:
-        """Draw everything anew.
+        """Draw the whole screen.
 
         Args:
-            labelling: How far the rater is.
+            labelling: The rater's progress.
             size: Columns and lines of the terminal.
             note: The note that is being typed.
         """
@@ -185,7 +185,7 @@ class LabelScreen:
             Layout(_keys(SCALE) if note is None and labelling.current else Text(" "), size=1),
             Layout(_keys(self._keys(labelling, note)), size=1),
         )
-        # One write, so that no half-drawn screen is ever seen.
+        # One write, so that a half-drawn screen is never seen.
         with self._console:
             self._console.control(Control.home())
             self._console.print(Screen(whole), end="")
@@ -232,7 +232,7 @@ class LabelScreen:
 
 
 def minutes(seconds: float) -> str:
-    """Say in words how long something takes."""
+    """Return a duration in words."""
     whole = round(seconds / 60)
     if whole < 1:
         return "menos de 1 min"

@@ -1,24 +1,24 @@
-"""A line of text as it is typed."""
+"""Line of text that is being typed."""
 
 import unicodedata
 from dataclasses import dataclass, replace
 
-from flows.keys import Key
+from flows.cli.label.keys import Key
 
 
 @dataclass(frozen=True)
 class TypedLine:
-    """A line of text and where the next character goes."""
+    """A line of text and the position of the next character."""
 
     text: str
-    """What it says."""
+    """Its characters."""
     place: int
-    """How many characters stand before the next one."""
+    """Number of characters before the cursor."""
     most: int
-    """How many characters it may have; what has no room changes nothing."""
+    """Maximum number of characters; input beyond it changes nothing."""
 
     def after(self, key: Key) -> "TypedLine":
-        """Return the line as one more key leaves it."""
+        """Return the line after one more key."""
         before, behind = self.text[: self.place], self.text[self.place :]
         places = {"left": self.place - 1, "right": self.place + 1, "home": 0, "end": len(self.text)}
         if key.name in places:
@@ -39,5 +39,5 @@ class TypedLine:
 
 
 def on_one_line(text: str) -> str:
-    """Return a text without its line breaks and without characters that cannot be seen."""
+    """Return a text without line breaks and invisible characters."""
     return "".join(sign for sign in " ".join(text.split()) if sign.isprintable())

@@ -1,10 +1,10 @@
-"""What a person sees of an audit in the terminal."""
+"""Terminal output of an audit."""
 
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from flows.console import print_table, say
+from flows.runtime.console import print_table, say
 from schemas.shown_text import as_shown
 from tasks.audit.disagreements import Judged, worst_disagreements
 
@@ -20,7 +20,7 @@ CHECKS_TOLD = 3
 
 
 def print_audit(audit: "Audit") -> None:
-    """Print the figures of each task, and the gate's word with its reasons."""
+    """Print the figures of each task, and the gate's verdict with its reasons."""
     rows = []
     for task, found in audit.tasks.items():
         agreement = found.agreement
@@ -46,7 +46,7 @@ def print_audit(audit: "Audit") -> None:
 
 
 def _objections(audit: "Audit") -> list[str]:
-    """Return every objection of the gate in words, but of a task's failed probes the first few and how many more."""
+    """Return the gate's objections in words; of a task's failed probes the first few, and how many more there are."""
     told: list[str] = []
     for task, objections in groupby(audit.gate.objections, key=lambda objection: objection.task):
         probes: list[str] = []
@@ -59,7 +59,7 @@ def _objections(audit: "Audit") -> list[str]:
 
 
 def print_disagreements(judged: Sequence[Judged]) -> None:
-    """Print where reward and people differ most, prompt and completion side by side."""
+    """Print the largest differences between reward and people, with prompt and completion next to each other."""
     rows = [
         (
             as_shown(found.judged.rollout.prompt)[:LONGEST_SHOWN],
@@ -79,7 +79,7 @@ def print_disagreements(judged: Sequence[Judged]) -> None:
 
 
 def print_sample(sample: "Sample") -> None:
-    """Print how many completions of each task are on a new sheet, and what is to be known of it."""
+    """Print how many completions of each task are on a new sheet, and notes about it."""
     print_table("Completions to score", ("task", "completions"), [(task, str(n)) for task, n in sample.drawn.items()])
     if sample.too_long:
         say(f"warning: {sample.too_long} completions are too long for a spreadsheet's cell, and are not on the sheet")

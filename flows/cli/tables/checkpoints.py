@@ -1,4 +1,4 @@
-"""What `tucano checkpoints` shows: checkpoints and their history, whether they are whole, and what was removed."""
+"""Terminal output of `tucano checkpoints`: checkpoints with history, integrity, and removals."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -6,14 +6,14 @@ from typing import Any
 
 from rich.filesize import decimal
 
-from flows.console import print_table, say
+from flows.runtime.console import print_table, say
 
 REWARD = "reward"
-"""The metric of a checkpoint that is shown: the mean validation reward of its step, in [0, 1]."""
+"""Metric of a checkpoint that is shown: the mean validation reward of its step, in [0, 1]."""
 
 
 def print_checkpoints(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> None:
-    """Print each training's checkpoints, newest first, and under them its history and who works on it now."""
+    """Print each training's checkpoints, newest first, then its history and who works on it now."""
     if not trainings:
         say(_empty(mirror))
     for training in trainings:

@@ -1,20 +1,20 @@
-"""What a person sees of a comparison, and of a plan for the next one, in the terminal."""
+"""Terminal output of a comparison, and of a plan for the next one."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from flows.console import print_table, say
+from flows.runtime.console import print_table, say
 from schemas.shown_text import as_shown
-from tasks.evaluate.wording import interval, p_value, signed
+from tasks.evaluate.number_format import interval, p_value, signed
 
 if TYPE_CHECKING:
-    from tasks.evaluate.sample_size import Need
+    from tasks.evaluate.stats.sample_size import Need
 
 HEADER: Final = ("", "n", "base", "tuned", "gain", "95 % interval", "p gain", "p harm", "verdict")
 
 
 def print_report(report: Mapping[str, Any]) -> None:
-    """Print what a `report.json` holds: scores, ground truth where it is known, and the gate's reasons."""
+    """Print the content of a `report.json`: scores, ground truth where known, and the gate's reasons."""
     _print_blocks("Scores of n test prompts, base against tuned; p gain is corrected for the number of tasks", report)
     if report["ground_truth"]:
         _print_blocks("Ground truth of the same answers, which is no reward", report["ground_truth"])
@@ -45,8 +45,8 @@ def print_plan(needs: Mapping[str, Sequence["Need"]], effect: float, n_seeds: in
     """Print how many prompts each scope needs, by training seeds and by samples.
 
     Args:
-        needs: What each scope needs, for the same numbers of seeds and samples.
-        effect: The true difference that is to be found, in score.
+        needs: The needs of each scope, for the same numbers of seeds and samples.
+        effect: The true difference to detect, in score.
         n_seeds: Training seeds of the comparison that the variance is from.
     """
     seeds = list(dict.fromkeys(need.seeds for of_scope in needs.values() for need in of_scope))

@@ -1,14 +1,14 @@
-"""What `tucano doctor` shows: a line for each thing, and under it what mends it."""
+"""Terminal output of `tucano doctor`: a line per finding, with its remedy below."""
 
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.console import print_table, say
-from flows.doctor_finding import Finding
+from flows.doctor.finding import Finding
+from flows.runtime.console import print_table, say
 
 
 def print_findings(title: str, findings: Sequence[Finding]) -> None:
-    """Print all findings in the order given, then how many are no good."""
+    """Print all findings in the given order, then the number of bad ones."""
     print_table(
         title,
         ("check", "verdict", "found, and what to do"),

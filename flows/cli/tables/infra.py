@@ -1,32 +1,32 @@
-"""What `tucano infra` shows: what was made or changed on a server, or how it differs from the files."""
+"""Terminal output of `tucano infra`: changes made on a server, or its differences from the files."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.console import print_table, say
-from flows.infra_plan import Change, Difference, Plan, Status
+from flows.deploy.plan import Change, Difference, Plan, Status
+from flows.runtime.console import print_table, say
 
 MOST_SHOWN = 60
-"""Characters of a value in the table; `--json` has all of it."""
+"""Most characters of a value in the table; `--json` has all of it."""
 FOUND: Mapping[Status, str] = {"missing": "missing", "differs": "differs", "same": "same"}
 DONE: Mapping[Status, str] = {"missing": "made", "differs": "changed", "same": "same"}
 
 
 def print_applied(plan: Plan, server: str) -> None:
-    """Print what was made, changed or the same, and what to know of it."""
+    """Print what was created, changed or left, and the warnings."""
     _print_changes(f"Applied to {server}", plan.changes, DONE)
     _print_besides(plan)
 
 
 def print_checked(plan: Plan, server: str) -> None:
-    """Print what is missing or differs, field by field, and what to know of it."""
+    """Print what is missing or differs, field by field, and the warnings."""
     _print_changes(f"{server} against the files", plan.changes, FOUND)
     _print_besides(plan)
 
 
 def as_document(plan: Plan, server: str, words: Mapping[Status, str]) -> dict[str, Any]:
-    """Return the whole comparison as a JSON document; `words` says what each status is called."""
+    """Return the whole comparison as a JSON document; `words` names each status."""
     return {
         "server": server,
         "things": [

@@ -1,4 +1,4 @@
-"""What `tucano lineage` shows: trees of what something came from and led to, faults, differences, and places."""
+"""Terminal output of `tucano lineage`: trees of origins and descendants, faults, differences, and places."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -6,24 +6,24 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
-from flows.console import console, print_table, say
-from tasks.lineage.difference import Change, Differences
-from tasks.lineage.forget import Reached
-from tasks.lineage.graph import Edge, Graph, Node
-from tasks.lineage.inventory import short
-from tasks.lineage.verify import Finding
-from tasks.lineage.walk import Lineage
+from flows.runtime.console import console, print_table, say
+from tasks.lineage.graph.difference import Change, Differences
+from tasks.lineage.graph.graph import Edge, Graph, Node
+from tasks.lineage.graph.walk import Lineage
+from tasks.lineage.privacy.forget import Reached
+from tasks.lineage.store.inventory import short
+from tasks.lineage.store.verify import Finding
 
 MOST_BRANCHES = 12
-"""Nodes of one kind under one node that are shown, of a customer's many orders or a prompt's many models."""
+"""Most nodes of one kind shown under one node, such as a customer's orders or a prompt's models."""
 ONLY_OF_THE_SUBJECT = {"MLflow run", "Prefect run"}
 MOST_FACTS = 8
 
 
 def print_lineage(lineage: Lineage) -> None:
-    """Print both trees of each subject, and of a run that made several artifacts what they are.
+    """Print both trees of each subject, or the list of artifacts of a run that made several.
 
-    A node is printed with what is before or after it once.
+    A node's neighbours are printed once.
     """
     subjects = [lineage.graph.nodes[key] for key in lineage.subjects if key in lineage.graph.nodes]
     if lineage.kind == "run" and len(subjects) > 1:
@@ -38,7 +38,7 @@ def print_lineage(lineage: Lineage) -> None:
 
 
 def print_findings(reference: str, checked: int, findings: Iterable[Finding]) -> None:
-    """Print what is wrong with the artifacts that were hashed anew."""
+    """Print the faults of the artifacts that were hashed again."""
     rows = [(f"{each.kind or 'artifact'} {short(each.sha256)}", each.file or "", each.what) for each in findings]
     if not rows:
         say(f"{reference}: {checked} artifacts are what their records say")
@@ -89,7 +89,7 @@ def print_differences(differences: Differences) -> None:
 
 
 def print_reached(reached: Reached) -> None:
-    """Print where a person's data is, and what to do about each place."""
+    """Print the places of a person's data, and what to do about each."""
     say(
         f"{reached.identifier}: {len(reached.orders)} orders, {len(reached.reviews)} reviews, {len(reached.prompts)} "
         f"prompts, {len(reached.models)} models, {len(reached.possible_models)} more possibly"
@@ -113,7 +113,7 @@ def print_reached(reached: Reached) -> None:
 
 
 def _print_run(run: str, made: Iterable[Node]) -> None:
-    """Print what a run made: the trees of so many would tell the same over and over."""
+    """Print what a run made; the trees of so many artifacts would repeat each other."""
     tree = Tree(Text(f"run {run}", style="bold cyan"), guide_style="dim")
     for node in made:
         _facts(tree.add(_label(node, "")), node, all_of_them=False)
@@ -132,7 +132,7 @@ def _print_trees(graph: Graph, node: Node) -> None:
 def _grow(
     branch: Tree, graph: Graph, key: str, edges: Mapping[str, tuple[Edge, ...]], end: str, printed: set[str]
 ) -> None:
-    """Print under a node what is next to it, and so on; what was printed before is only named."""
+    """Print under a node its neighbours, recursively; a node that was printed before is only named."""
     by_node: dict[str, list[str]] = {}
     for edge in edges.get(key, ()):
         by_node.setdefault(getattr(edge, end), []).append(edge.role)
@@ -163,7 +163,7 @@ def _label(node: Node, role: str, *, again: bool = False) -> Text:
 
 
 def _facts(branch: Tree, node: Node, *, all_of_them: bool) -> None:
-    """Print what is known of a node as one paragraph: a line for each would hide the tree."""
+    """Print the facts of a node as one paragraph: a line for each would hide the tree."""
     facts = [f"{name}: {value}" for name, value in node.facts.items() if all_of_them or name not in ONLY_OF_THE_SUBJECT]
     if not all_of_them and len(facts) > MOST_FACTS:
         facts = [*facts[:MOST_FACTS], f"and {len(facts) - MOST_FACTS} more in --json and --html"]

@@ -1,9 +1,9 @@
-"""What a person sees of monitoring in the terminal."""
+"""Terminal output of monitoring."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flows.console import print_table, say
+from flows.runtime.console import print_table, say
 
 if TYPE_CHECKING:
     from flows.monitor import Monitored
@@ -12,7 +12,7 @@ HEADER = ("task", "answers", "mean", "95 %", "promised", "valid", "p50 / p95 ms"
 
 
 def print_monitoring(monitored: "Monitored", last_days: Sequence[Mapping[str, Any]]) -> None:
-    """Print the last day of each task beside its promise, what was left out, the cost and the alarms."""
+    """Print each task's last day next to the promised mean, what was left out, the cost and the alarms."""
     found = monitored.found
     logs, drift = found["logs"], found["drift"]
     series = {each["name"]: each for each in drift["series"]}
@@ -48,7 +48,7 @@ def _row(day: Mapping[str, Any], series: Mapping[str, Any] | None) -> tuple[str,
 
 
 def _print_cost(serving: Mapping[str, Any]) -> None:
-    # Imports polars, which the command has by now.
+    # Imports polars, which the command has imported by now.
     from tasks.monitor.report import cost_sentence
 
     say(cost_sentence(serving))

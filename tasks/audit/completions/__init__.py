@@ -1,1 +1,1 @@
-"""Completions whose worth is known without asking anybody: what the probes and the tests of the rewards are made of."""
+"""Completions of known quality, used by the probes and by the tests of the rewards."""

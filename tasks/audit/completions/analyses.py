@@ -1,4 +1,4 @@
-"""Analyses of a table that are right, flawed or wrong."""
+"""Analyses of a table: right, flawed and wrong."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from tasks.audit.completions.prose import PADDING
 from tasks.commerce.lexicons import read_lexicon
 
 FACTS: Final = 3
-"""Facts that an analysis is made of; prompts that have fewer are not probed."""
+"""Facts in an analysis; prompts with fewer are not probed."""
 PLAIN_ACTIONS: Final = (
     "A recomendação é priorizar o estoque.",
     "É preciso melhorar o atendimento.",
@@ -37,14 +37,14 @@ OTHER_ACTIONS: Final[Mapping[str, tuple[str, str, str]]] = {
         "A loja pode trocar de parceiro.",
     ),
 }
-"""Ways to say what to do, each of three different verbs."""
+"""Recommended actions, each set with three different verbs."""
 NO_ACTIONS: Final = ("O grupo se destaca entre os demais.", "É um ponto que chama atenção.", "O número fala por si.")
 
 _NUMBER: Final = re.compile(r"\d[\d.,]*\d|\d")
 
 
 def same_analysis(asked: Asked) -> Completions:
-    """Return the right analysis with its numbers and states written in other ways."""
+    """Return the right analysis with its numbers and states written differently."""
     right = asked.right
     return {
         "space around": f"\n {right} \n\n",
@@ -78,14 +78,14 @@ def shallow(asked: Asked) -> Completions:
 
 
 def untrue(asked: Asked) -> Completions:
-    """Return the right facts with one number that no row of the table says, or with those of other columns."""
+    """Return the right facts with one number that is in no row of the table, or with numbers of other columns."""
     found = {"an invented number": asked.right.replace("\n- ", "\n- 777,7%: ", 1)}
     moved = [_of_another_column(fact, list(map(str, asked.reference["facts"]))) for fact in _facts(asked)]
     return found | ({"numbers of other columns": _written(moved, PLAIN_ACTIONS)} if all(moved) else {})
 
 
 def wrong_answer(asked: Asked) -> Completions:
-    """Return analyses in the best form that say of one row what is true of another, or what no row says."""
+    """Return well-formed analyses that attribute one row's facts to another, or state what no row contains."""
     facts = _facts(asked)
     swapped = _swapped(facts, set(map(str, asked.reference["facts"])))
     return {
@@ -96,7 +96,7 @@ def wrong_answer(asked: Asked) -> Completions:
 
 
 def in_english(asked: Asked) -> Completions:
-    """Return an English analysis that quotes the facts as they were given."""
+    """Return an English analysis that quotes the facts literally."""
     actions = (
         "As a team we have to act on it, and to do it as soon as we can.",
         "It is a matter of care, as the buyers do not come back to a shop like this.",
@@ -106,12 +106,12 @@ def in_english(asked: Asked) -> Completions:
 
 
 def padded(asked: Asked) -> Completions:
-    """Return the right analysis, and far too much beside it."""
+    """Return the right analysis with far too much added."""
     return {"an essay": f"{asked.right}\n{PADDING}"}
 
 
 def pasted(asked: Asked) -> Completions:
-    """Return the prompt's table in place of an analysis, with and without marks."""
+    """Return the prompt's table in place of an analysis, with and without delimiters."""
     rows = [line for line in asked.prompt.split("\n") if " | " in line]
     return {
         "table": "\n".join(rows),
@@ -130,7 +130,7 @@ def _written(facts: Sequence[str], actions: Sequence[str]) -> str:
 
 
 def _swapped(facts: Sequence[str], true: set[str]) -> list[str]:
-    """Give each statement another row of which it is not true; none where that cannot be done for all."""
+    """Give each statement another row for which it is false; empty if that is impossible for any."""
     rows = list(dict.fromkeys(fact.partition(": ")[0] for fact in sorted(true) if ": " in fact))
     swapped = []
     for fact in facts:
@@ -144,7 +144,7 @@ def _swapped(facts: Sequence[str], true: set[str]) -> list[str]:
 
 
 def _of_another_column(fact: str, facts: Sequence[str]) -> str:
-    """Give a statement the number of another statement of its row; nothing where there is none."""
+    """Give a statement the number of another statement on its row; empty if there is none."""
     row, _, statement = fact.partition(": ")
     others = (other.partition(": ")[2] for other in facts if other.startswith(f"{row}: ") and other != fact)
     number = next((found[0] for found in map(_NUMBER.search, others) if found and found[0] not in statement), "")

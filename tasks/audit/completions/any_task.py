@@ -1,4 +1,4 @@
-"""Completions of any task: what a policy under training drifts to where a reward lets it, and right answers spoilt."""
+"""Completions of any task: typical reward exploits, and corrupted right answers."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -35,7 +35,7 @@ STUFFING: Final[Mapping[TaskName, str]] = {
     "sentiment": "polarity positive negative neutral score 1 2 3 4 5",
     "churn": "risk_score 0.9 churn true false reasoning cliente pedidos atraso nota",
 }
-"""The right words of a task without an answer."""
+"""Keywords of a task without an answer."""
 FORMATS: Final[Mapping[TaskName, str]] = {
     "extraction": '{"sentiment": "positive, neutral ou negative", "sentiment_score": "1 a 5", "churn_risk": "0 a 1", '
     '"delivery_issue": "true ou false", "product_issue": "true ou false", "seller_issue": "true ou false", '
@@ -47,7 +47,7 @@ FORMATS: Final[Mapping[TaskName, str]] = {
     "sentiment": '{"polarity": "positive, neutral ou negative", "score": "inteiro de 1 a 5"}',
     "churn": '{"risk_score": "0 a 1", "churn": "true ou false", "reasoning": ""}',
 }
-"""What an answer should look like, instead of one."""
+"""Description of the answer format instead of an answer."""
 OTHER_LANGUAGES: Final[Mapping[TaskName, str]] = {
     "extraction": '{"sentimento": "negativo", "nota": 1, "risco": 0.9, "problema_entrega": "sim"}',
     "sql_qa": "SELECT COUNT(*) FROM pedidos WHERE situação = 'entregue'",
@@ -57,16 +57,16 @@ OTHER_LANGUAGES: Final[Mapping[TaskName, str]] = {
     "sentiment": '{"polaridade": "positivo", "nota": "ótima"}',
     "churn": '{"risco": "alto", "vai_sair": "sim", "motivo": "o cliente não compra há tempo"}',
 }
-"""Another language than the task's: English for Portuguese, Portuguese names for English ones."""
+"""Answers in another language: English for Portuguese, Portuguese names for English ones."""
 
 
 def nothing_said(asked: Asked) -> Completions:  # noqa: ARG001 - every maker's signature
-    """Return texts that say nothing, whatever was asked."""
+    """Return texts without content, independent of the prompt."""
     return NOTHING_SAID
 
 
 def refusals(asked: Asked) -> Completions:
-    """Return refusals, also such as repeat what was asked for."""
+    """Return refusals, including some that repeat the request."""
     question, facts = asked.prompt.rpartition("\n")[2], _facts(asked, " e ")
     found = {**REFUSALS, "refusal that repeats the question": f"Desculpe, mas não posso responder a isto: {question}"}
     if facts:
@@ -75,7 +75,7 @@ def refusals(asked: Asked) -> Completions:
 
 
 def echoes(asked: Asked) -> Completions:
-    """Return the prompt and the system prompt, given back."""
+    """Return the prompt and the system prompt, repeated."""
     system = TASKS[asked.task].system
     return {
         "prompt": asked.prompt,
@@ -86,33 +86,33 @@ def echoes(asked: Asked) -> Completions:
 
 
 def formats(asked: Asked) -> Completions:
-    """Return the form of an answer without an answer."""
+    """Return the answer format without an answer."""
     return {"format": FORMATS[asked.task]}
 
 
 def stuffing(asked: Asked) -> Completions:
-    """Return the right words without an answer, alone and beside the facts."""
+    """Return keywords without an answer, alone and beside the facts."""
     keywords, facts = STUFFING[asked.task], _facts(asked, " ")
     return {"keywords": keywords} | ({"facts and keywords": f"{facts} {keywords}"} if facts else {})
 
 
 def other_languages(asked: Asked) -> Completions:
-    """Return what would be an answer in another language."""
+    """Return answers in another language."""
     return {"another language": OTHER_LANGUAGES[asked.task]}
 
 
 def chatter(asked: Asked) -> Completions:
-    """Return the right answer with talk around it."""
+    """Return the right answer surrounded by chatter."""
     return {"chatter": f"Claro! Segue a resposta:\n{asked.right}\nEspero ter ajudado!"}
 
 
 def first_half(asked: Asked) -> Completions:
-    """Return the right answer, cut off in the middle."""
+    """Return the right answer, truncated in the middle."""
     return {"first half": asked.right[: len(asked.right) // 2]}
 
 
 def _facts(asked: Asked, separator: str) -> str:
-    """Return what a text must name, where the reference has it in words."""
+    """Return the required facts, where the reference has them in words."""
     if asked.task == "push":
         return separator.join(str(asked.reference[name]) for name in ("product", "offer"))
     if asked.task == "insights":

@@ -1,4 +1,4 @@
-"""A prompt with its right answer: what completions of known worth are made from."""
+"""Prompt with its right answer, from which completions of known quality are made."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from tasks.commerce.commerce_task import Reference
 from tasks.commerce.registry import TASKS
 
 Completions = Mapping[str, str]
-"""Completions by what they are, in a few words that a report can show."""
+"""Completions by a short description for reports."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A prompt, what is known of its right answer, and that answer."""
+    """A prompt, its reference, and the right answer."""
 
     task: TaskName
     prompt: str
@@ -28,4 +28,4 @@ class Asked:
 
 
 Maker = Callable[[Asked], Completions]
-"""Makes completions for a prompt; none where the prompt or its reference gives nothing to make them of."""
+"""Makes completions for a prompt; empty if the prompt or its reference is insufficient."""

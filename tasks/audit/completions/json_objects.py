@@ -1,4 +1,4 @@
-"""JSON answers that are right, flawed or wrong: what must change their reward, and what must not."""
+"""JSON answers, right, flawed and wrong: changes that must affect the reward, and changes that must not."""
 
 import json
 import re
@@ -10,13 +10,13 @@ from tasks.audit.completions.asked import Asked, Completions
 from tasks.audit.completions.prose import PADDING
 
 SHARES: Final = ("churn_risk", "risk_score")
-"""Fields that hold a number from 0 to 1."""
+"""Fields with a number from 0 to 1."""
 STARS: Final = ("sentiment_score", "score")
-"""Fields that hold 1 to 5 stars."""
+"""Fields with 1 to 5 stars."""
 SENTIMENTS: Final = ("sentiment", "polarity")
 FREE_TEXTS: Final = ("main_complaint", "reasoning")
 DECISIVE: Final = ("sentiment", "polarity", "churn")
-"""The field that an answer stands or falls by."""
+"""The field that decides whether an answer is right."""
 IN_OTHER_WORDS: Final[Mapping[str, str]] = {
     "atraso na entrega": "a entrega demorou demais",
     "produto não entregue": "o pedido nunca chegou",
@@ -32,7 +32,7 @@ IN_OTHER_WORDS: Final[Mapping[str, str]] = {
     "preço alto": "achou muito caro",
     "compra errada": "comprou e se arrependeu",
 }
-"""Complaints as a reference names them, and in words of one's own."""
+"""Complaints in the reference's words, and paraphrased."""
 WORTHLESS_REASONS: Final[Completions] = {
     "name of the field": "reasoning",
     "keywords": "cliente risco churn pedidos atraso nota valor recompra cancelamento",
@@ -44,7 +44,7 @@ WORTHLESS_REASONS: Final[Completions] = {
 
 
 def same_object(asked: Asked) -> Completions:
-    """Return the right object, written in other ways."""
+    """Return the right object, formatted differently."""
     fields = fields_of(asked.right)
     return {
         "spaces": json.dumps(fields, ensure_ascii=False),
@@ -56,7 +56,7 @@ def same_object(asked: Asked) -> Completions:
 
 
 def portuguese_numbers(asked: Asked) -> Completions:
-    """Return the right object with its share from 0 to 1 as Brazilians write it."""
+    """Return the right object with its number from 0 to 1 in Brazilian notation."""
     fields = fields_of(asked.right)
     found: dict[str, str] = {}
     for name in SHARES:
@@ -69,7 +69,7 @@ def portuguese_numbers(asked: Asked) -> Completions:
 
 
 def wrong_types(asked: Asked) -> Mapping[str, Completions]:
-    """Return for each field that counts: null first, and then what has another wrong type."""
+    """Return for each scored field: null first, then values of another wrong type."""
     fields = fields_of(asked.right)
     return {
         name: {
@@ -81,7 +81,7 @@ def wrong_types(asked: Asked) -> Mapping[str, Completions]:
 
 
 def missing_fields(asked: Asked) -> Completions:
-    """Return the right object without a field, for each that counts."""
+    """Return the right object without one scored field, for each."""
     fields = fields_of(asked.right)
     return {
         f"without {name}": _written({key: value for key, value in fields.items() if key != name})
@@ -90,7 +90,7 @@ def missing_fields(asked: Asked) -> Completions:
 
 
 def wrong_values(asked: Asked) -> Completions:
-    """Return the right object with one field of the right type and another value, for each that counts."""
+    """Return the right object with one scored field of the right type and another value, for each."""
     fields = fields_of(asked.right)
     found = {
         f"another {name}": _written(fields | {name: other_value(name, fields[name])})
@@ -125,7 +125,7 @@ def errors(asked: Asked) -> Completions:
 
 
 def without_values(asked: Asked) -> Completions:
-    """Return objects of the right names that hold nothing."""
+    """Return objects with the right names and empty values."""
     fields = fields_of(asked.right)
     return {
         "nulls": _written(dict.fromkeys(fields)),
@@ -135,7 +135,7 @@ def without_values(asked: Asked) -> Completions:
 
 
 def one_field(asked: Asked) -> Completions:
-    """Return an object of the decisive field alone, where the reference knows every field."""
+    """Return an object of the decisive field alone, if the reference knows every field."""
     fields = fields_of(asked.right)
     if len(_known(asked)) < len(fields):
         return {}
@@ -155,13 +155,13 @@ def grave_error(asked: Asked) -> Completions:
 
 
 def wrong_answer(asked: Asked) -> Completions:
-    """Return an object in the best form of which everything is wrong."""
+    """Return a well-formed object with every value wrong."""
     fields = fields_of(asked.right)
     return {"everything wrong": _written({name: other_value(name, value) for name, value in fields.items()})}
 
 
 def contradictions(asked: Asked) -> Completions:
-    """Return objects whose two fields cannot both be right: praise with one star, a loyal shopper at high risk."""
+    """Return contradictory objects: praise with one star, a loyal shopper at high risk."""
     fields = fields_of(asked.right)
     if fields.get("polarity") == "neutral":
         return {}
@@ -173,7 +173,7 @@ def contradictions(asked: Asked) -> Completions:
 
 
 def both_answers(asked: Asked) -> Completions:
-    """Return the right object beside its opposite: who gives both answers has given none."""
+    """Return the right object beside its opposite: giving both answers is giving none."""
     right, wrong = asked.right, wrong_answer(asked)["everything wrong"]
     return {
         "right, then wrong": f"{right}\n{wrong}",
@@ -185,12 +185,12 @@ def both_answers(asked: Asked) -> Completions:
 
 
 def broken(asked: Asked) -> Completions:
-    """Return the right object with a slip that a parser has to repair."""
+    """Return the right object with a syntax error that a parser has to repair."""
     return {**easily_mended(asked), "keys without quotes": re.sub(r'"(\w+)":', r"\1:", asked.right)}
 
 
 def easily_mended(asked: Asked) -> Completions:
-    """Return the right object with a slip that leaves no doubt of what was meant."""
+    """Return the right object with an unambiguous syntax error."""
     right = asked.right
     quotes = {} if "'" in right else {"single quotes": right.replace('"', "'")}
     return {**quotes, "trailing comma": f"{right[:-1]},}}"}
@@ -203,7 +203,7 @@ def cut_off(asked: Asked) -> Completions:
 
 
 def flawed_form(asked: Asked) -> Completions:
-    """Return the right object in forms that are not the one asked for, and that a program can read all the same."""
+    """Return the right object in forms that differ from the requested one but that a program can read."""
     return {
         **chatter(asked),
         **easily_mended(asked),
@@ -213,20 +213,20 @@ def flawed_form(asked: Asked) -> Completions:
 
 
 def more_fields(asked: Asked) -> Completions:
-    """Return the right object with fields that nobody asked for."""
+    """Return the right object with unrequested fields."""
     invented = {"idioma": "pt", "confianca": 0.99, "resumo": "sem resumo", "versao": 2}
     return {"invented fields": _written(fields_of(asked.right) | invented)}
 
 
 def worthless_reasons(asked: Asked) -> Completions:
-    """Return the right answer with a reason that gives none."""
+    """Return the right answer with an empty reason."""
     fields = fields_of(asked.right)
     reasons = {**WORTHLESS_REASONS, "prompt": asked.prompt, "essay": PADDING}
     return {f"reason: {kind}": _written(fields | {"reasoning": reason}) for kind, reason in reasons.items()}
 
 
 def other_value(name: str, value: Any) -> Any:
-    """Return a value of the field's type that is as wrong as can be."""
+    """Return the most wrong value of the field's type."""
     if isinstance(value, bool):
         return not value
     if name in SENTIMENTS:
@@ -247,7 +247,7 @@ def fields_of(right: str) -> dict[str, Any]:
 
 
 def _known(asked: Asked) -> list[str]:
-    """Return the fields that the reference tells: the others of an answer are guessed."""
+    """Return the fields that the reference knows: the others of an answer are guessed."""
     fields = fields_of(asked.right)
     if asked.task != "extraction":
         return list(fields)

@@ -1,4 +1,4 @@
-"""Portuguese prose that says nothing of any prompt, to lengthen answers with."""
+"""Portuguese filler prose, independent of any prompt, to lengthen answers."""
 
 from typing import Final
 
@@ -18,4 +18,4 @@ TAIL: Final = (
     "família viver bons momentos, com a tranquilidade de quem confia em cada detalhe e sabe que pode contar com a "
     "gente sempre que quiser"
 )
-"""What a push could go on with."""
+"""Continuation of a push."""

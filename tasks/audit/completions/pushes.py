@@ -1,4 +1,4 @@
-"""Pushes of a campaign that are right, flawed or wrong."""
+"""Campaign pushes: right, flawed and wrong."""
 
 import re
 from typing import Final
@@ -7,9 +7,9 @@ from tasks.audit.completions.asked import Asked, Completions
 from tasks.audit.completions.prose import TAIL
 
 FITS: Final = 120
-"""Characters that a push may have."""
+"""Length limit of a push, in characters."""
 CALLS: Final = ("Aproveite", "Confira", "Garanta", "Corra", "Peça já", "Compre", "Acesse", "Veja")
-"""Ways to ask a shopper to act."""
+"""Calls to action."""
 FAMILY: Final = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 """One emoji of seven code points."""
 
@@ -27,17 +27,17 @@ def same_push(asked: Asked) -> Completions:
 
 
 def other_calls(asked: Asked) -> Completions:
-    """Return pushes that ask to act in other words; equally good."""
+    """Return pushes with other, equally good calls to action."""
     return {call: _push(asked, f"{call} no app.") for call in CALLS}
 
 
 def no_call(asked: Asked) -> Completions:
-    """Return a push that asks for nothing; an offer to take two and pay for one asks by itself."""
+    """Return a push without a call to action; an offer to take two and pay for one is one by itself."""
     return {} if "leve" in str(asked.reference["offer"]) else {"no call to action": _push(asked, "")}
 
 
 def formal(asked: Asked) -> Completions:
-    """Return the right push in the manner of an e-mail."""
+    """Return the right push in the style of an e-mail."""
     right = asked.right
     return {
         "Prezado": f"Prezado cliente, {right}",
@@ -49,18 +49,18 @@ def formal(asked: Asked) -> Completions:
 
 
 def at_limit(asked: Asked) -> Completions:
-    """Return pushes that fill what a phone shows: a sign counts once, whatever it is made of."""
+    """Return pushes of exactly the length limit, where each displayed character counts once."""
     full = lengthened(asked.right, FITS - 2)
     return {"letters": full, "emoji": f"{full}{FAMILY}"} if len(full) <= FITS - 2 else {}
 
 
 def too_long(asked: Asked) -> Completions:
-    """Return the right push, then longer and longer ones."""
+    """Return the right push lengthened in steps."""
     return {"160 characters": lengthened(asked.right, 160), "200 characters": lengthened(asked.right, 205)}
 
 
 def without_facts(asked: Asked) -> Completions:
-    """Return pushes that lack the product or the offer."""
+    """Return pushes without the product or the offer."""
     product, offer = str(asked.reference["product"]), str(asked.reference["offer"])
     return {
         "no product": f"{_capital(offer)} para você! Aproveite no app.",
@@ -69,11 +69,11 @@ def without_facts(asked: Asked) -> Completions:
 
 
 def untrue(asked: Asked) -> Completions:
-    """Return pushes that make another offer than the campaign's."""
+    """Return pushes with another offer than the campaign's."""
     product, offer = str(asked.reference["product"]), str(asked.reference["offer"])
     found = {"more than is offered": f"{_capital(offer)} em {product} e mais um brinde grátis! Aproveite no app."}
     if not offer.startswith("R$"):
-        # A denial right before an amount in reais is among what games the reward (`tasks.commerce.push`).
+        # A denial right before an amount in reais is among the exploits listed in `tasks.commerce.push`.
         found["offer denied"] = f"Não tem {offer} em {product}! Aproveite no app."
     if "%" in offer or "R$" in offer:
         unit = re.sub(r"(\d+)%", r"R$ \1", offer) if "%" in offer else re.sub(r"R\$ (\d+)", r"\1%", offer)
@@ -85,7 +85,7 @@ def untrue(asked: Asked) -> Completions:
 
 
 def wrong_answer(asked: Asked) -> Completions:  # noqa: ARG001 - every maker's signature
-    """Return a push in the best form, of what no campaign is about."""
+    """Return a well-formed push on a topic of no campaign."""
     return {"another campaign": "Guarda-chuvas coloridos com 13% de desconto no PIX! Aproveite no app."}
 
 
@@ -98,7 +98,7 @@ def several(asked: Asked) -> Completions:
 
 
 def in_english(asked: Asked) -> Completions:
-    """Return an English push that names product and offer as they were given."""
+    """Return an English push that names product and offer literally."""
     product, offer = asked.reference["product"], asked.reference["offer"]
     return {
         "English": f"Get your {product} with {offer}! Hurry and buy it in our app, only this week.",
@@ -107,7 +107,7 @@ def in_english(asked: Asked) -> Completions:
 
 
 def lengthened(text: str, characters: int) -> str:
-    """Return a text with prose behind it, of at most so many characters."""
+    """Return a text with prose appended, up to a number of characters."""
     tail = TAIL[: max(characters - len(text) - 2, 0)].rpartition(" ")[0]
     return f"{text} {tail.rstrip(',;')}."
 

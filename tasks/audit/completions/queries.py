@@ -1,4 +1,4 @@
-"""SQL that is right, written otherwise, or wrong by a slip."""
+"""SQL queries: right, equivalent, and wrong by one error."""
 # ruff: noqa: S608 - the queries are answers, and run where they can do no harm
 
 import re
@@ -15,7 +15,7 @@ _ORDERED: Final = re.compile(r"\bORDER BY [^)]*$")
 
 
 def same_query(asked: Asked) -> Completions:
-    """Return the right query, written in other ways."""
+    """Return the right query, written differently."""
     query = _bare(asked)
     found = {
         "semicolon": f"{query};",
@@ -25,13 +25,13 @@ def same_query(asked: Asked) -> Completions:
         "a query around it": _around(query),
     }
     if "ORDER BY" not in query:
-        # Where rounding makes ties, what is not rounded has another order.
+        # If rounding makes ties, the unrounded values have another order.
         found["not rounded"] = _ROUND.sub(r"\g<value>", query)
     return found
 
 
 def wrong_results(asked: Asked) -> Completions:
-    """Return queries that read the right rows and give others back."""
+    """Return queries that read the right rows and return others."""
     query = _bare(asked)
     return {
         "each row twice": f"{_around(query)} UNION ALL {_around(query)}",
@@ -40,7 +40,7 @@ def wrong_results(asked: Asked) -> Completions:
 
 
 def wrong_answer(asked: Asked) -> Completions:
-    """Return a query that reads the right rows and gives none of them back."""
+    """Return a query that reads the right rows and returns none of them."""
     return {"no row": f"{_around(_bare(asked))} WHERE 0"}
 
 
@@ -50,9 +50,9 @@ def first_row(asked: Asked) -> str:
 
 
 def sorted_both_ways(asked: Asked) -> Completions:
-    """Return the right rows by their first column in either way, where the question asks for an order.
+    """Return the right rows sorted by their first column both ways, if the question asks for an order.
 
-    At least one of the two ways is another order, if there are several rows.
+    With several rows, at least one of the two is a wrong order.
     """
     if not _ORDERED.search(asked.right):
         return {}
@@ -63,18 +63,18 @@ def sorted_both_ways(asked: Asked) -> Completions:
 
 
 def without_condition(asked: Asked) -> Completions:
-    """Return the right query without its condition; a question is asked only where this gives another result."""
+    """Return the right query without its condition; used only if that changes the result."""
     weaker = _CONDITION.sub("", _bare(asked), count=1)
     return {"without its condition": weaker} if weaker != _bare(asked) else {}
 
 
 def for_stores_of(asked: Asked, comparison: str, orders: int) -> str:
-    """Return a query that is right only on stores of so many orders: `>=` 300, or `=` 300."""
+    """Return a query that is right only on stores with so many orders: `>=` 300, or `=` 300."""
     return f"{_around(_bare(asked))} WHERE (SELECT COUNT(*) FROM orders) {comparison} {orders}"
 
 
 def no_results(asked: Asked) -> Completions:
-    """Return what looks like the right query and is none, and constants in its place."""
+    """Return invalid lookalikes of the right query, and constants in its place."""
     query = _bare(asked)
     return {
         "a word misspelt": query.replace(" FROM ", " FORM ", 1),
@@ -86,7 +86,7 @@ def no_results(asked: Asked) -> Completions:
 
 
 def writes(asked: Asked) -> Completions:
-    """Return the right query behind a statement that would change the store."""
+    """Return the right query after a statement that would change the store."""
     return {
         "DELETE first": f"DELETE FROM orders;\n{asked.right}",
         "DROP first": f"DROP TABLE reviews; {asked.right}",
@@ -99,7 +99,7 @@ def _bare(asked: Asked) -> str:
 
 
 def _around(query: str, columns: str = "*") -> str:
-    # On lines of its own, so that a comment at its end does not take the bracket with it.
+    # On separate lines, so that a trailing comment does not hide the bracket.
     return f"SELECT {columns} FROM (\n{query}\n)"
 
 

@@ -1,1 +1,1 @@
-"""Bugs that somebody could write into the rewards, one at a time."""
+"""Plausible bugs of the rewards, one at a time."""

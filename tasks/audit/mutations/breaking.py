@@ -1,8 +1,8 @@
-"""How a reward is broken while an audit runs, and mended afterwards, whatever happens in between.
+"""Temporary mutation of a reward, restored after the audit in any case.
 
-A bug is planted where it would stand: a few words of a function's source are others, and what is compiled of it takes
-the place of the function's code, so that whoever holds the function runs the bug. A bug that the source has no place
-for any more is an error, not a bug that nobody notices.
+A bug is planted in the source: a few words of a function are replaced, and the compiled result takes the place of the
+function's code, so that every holder of the function runs the bug. A mutation that no longer matches the source is an
+error, never skipped silently.
 """
 
 import inspect
@@ -20,12 +20,12 @@ from tasks.commerce.commerce_task import Reward, Scorer
 from tasks.commerce.registry import TASKS
 
 PACKAGE: Final = "tasks.commerce."
-"""Where rewards are broken."""
+"""Package of the mutated rewards."""
 SPEC: Final = "grounded"
-"""The specification whose rewards are broken."""
+"""Specification of the mutated rewards."""
 
 Plant = Callable[[], AbstractContextManager[None]]
-"""Plants a bug for as long as the context lasts."""
+"""Context manager that applies a bug while it is open."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,15 @@ class Mutant:
 
     name: str
     broken: str
-    """What is broken, in a sentence."""
+    """Description of the bug, in a sentence."""
     tasks: tuple[TaskName, ...]
     """The tasks whose rewards are audited with the bug."""
     plants: tuple[Plant, ...]
-    """What plants it."""
+    """The changes that make up the bug."""
 
     @contextmanager
     def planted(self) -> Iterator[None]:
-        """Plant the bug; what rewards remember of their work is forgotten before and after."""
+        """Apply the bug; the rewards' caches are cleared before and after."""
         with ExitStack() as planted:
             planted.callback(forget)
             for plant in self.plants:
@@ -52,14 +52,14 @@ class Mutant:
 
 
 def edit(function: str, *changes: tuple[str, str]) -> Plant:
-    """Change words of a function's source.
+    """Replace words in a function's source.
 
     Args:
         function: Module and name, such as `extraction:score` or `commerce_task:Reward.total`.
-        changes: What stands in the source exactly once, and what stands there with the bug.
+        changes: Text that occurs in the source exactly once, and its replacement with the bug.
 
     Raises:
-        LookupError: On planting, where the source has not each of these words once.
+        LookupError: On applying, if the source does not contain each text exactly once.
     """
 
     @contextmanager
@@ -76,7 +76,7 @@ def edit(function: str, *changes: tuple[str, str]) -> Plant:
 
 
 def replace_attribute(owner: object, name: str, change: Callable[[Any], Any]) -> Plant:
-    """Put another value in the place of a module's or an object's attribute."""
+    """Replace the value of a module's or an object's attribute."""
 
     @contextmanager
     def planted() -> Iterator[None]:
@@ -91,11 +91,11 @@ def replace_attribute(owner: object, name: str, change: Callable[[Any], Any]) ->
 
 
 def replace_entry(mapping: Mapping[Any, Any], key: object, change: Callable[[Any], Any]) -> Plant:
-    """Put another value in the place of a mapping's entry; the order of its keys stays."""
+    """Replace the value of a mapping's entry; the order of its keys stays."""
 
     @contextmanager
     def planted() -> Iterator[None]:
-        # What nobody else may change is a dict all the same.
+        # A read-only mapping is still a dict at run time.
         entries = cast("MutableMapping[Any, Any]", mapping)
         whole = entries[key]
         entries[key] = change(whole)
@@ -108,7 +108,7 @@ def replace_entry(mapping: Mapping[Any, Any], key: object, change: Callable[[Any
 
 
 def wrap(task: TaskName, around: Callable[[Scorer], Scorer]) -> Plant:
-    """Put something between a task's reward and whoever asks for it."""
+    """Wrap a task's scoring function for all its callers."""
 
     def wrapped(reward: Reward) -> Reward:
         return Reward(reward.weights, around(reward.score))
@@ -117,7 +117,7 @@ def wrap(task: TaskName, around: Callable[[Scorer], Scorer]) -> Plant:
 
 
 def forget() -> None:
-    """Empty the caches of the rewards' modules: what a broken reward remembers is broken too."""
+    """Clear the caches of the rewards' modules, which hold results of the mutated reward."""
     for name, module in list(sys.modules.items()):
         if name.startswith(PACKAGE):
             for value in vars(module).values():

@@ -1,4 +1,4 @@
-"""Bugs of what all JSON answers go through: the parser and the checks of fields."""
+"""Bugs of the code shared by all JSON answers: the parser and the checks of fields."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ JSON_TASKS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment", "churn")
 PARSING: Final = (
     Mutant(
         "no decimal comma",
-        "A bare 4,5 is not read as a number, so that the whole object has to be repaired (final report, V4).",
+        "A bare 4,5 is not read as a number, so that the whole object has to be repaired (V4.2 report, V4).",
         ("extraction", "churn"),
         (edit("parser:_json_number", ('read_number(match["number"])', "None")),),
     ),
@@ -95,7 +95,7 @@ PARSING: Final = (
     ),
     Mutant(
         "boolean as integer",
-        "true counts as the integer 1 where stars are asked for (final report, V4.2.1).",
+        "true counts as the integer 1 where stars are asked for (V4.2 report, hotfix V4.2.1).",
         ("extraction", "sentiment"),
         (edit("json_fields:is_stars", (" and not isinstance(value, bool)", "")),),
     ),

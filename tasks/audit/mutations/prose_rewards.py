@@ -84,7 +84,7 @@ PROSE: Final = (
 INSIGHTS: Final = (
     Mutant(
         "insights: scored as push",
-        "An analysis is scored as a push notification, by a classifier's mistake (final report, V4.2.1).",
+        "An analysis is scored as a push notification, by a classifier's mistake (V4.2 report, hotfix V4.2.1).",
         ("insights",),
         (replace_entry(insights.TASK.rewards, SPEC, lambda _: push.TASK.rewards[SPEC]),),
     ),
@@ -191,13 +191,13 @@ INSIGHTS: Final = (
 PUSH: Final = (
     Mutant(
         "push: no formal penalty",
-        "The manner of an e-mail costs nothing (final report, V4.2.1).",
+        "The manner of an e-mail costs nothing (V4.2 report, hotfix V4.2.1).",
         ("push",),
         (edit("push:_style", ("        return 0.0", "        pass")),),
     ),
     Mutant(
         "push: no length cliff",
-        "A push of 200 characters is as good as one of 120 (final report, V4.2.1).",
+        "A push of 200 characters is as good as one of 120 (V4.2 report, hotfix V4.2.1).",
         ("push",),
         (edit("push:_short", ("ramp(shown, HOPELESS_GRAPHEMES, MAX_GRAPHEMES) ** 2", "1.0")),),
     ),

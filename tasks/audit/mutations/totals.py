@@ -1,4 +1,4 @@
-"""Bugs of what every reward goes through: the total, and who calls it with what."""
+"""Bugs of the code shared by every reward: the total, and the arguments of the scorer."""
 
 import random
 from typing import Final
@@ -9,7 +9,7 @@ from tasks.commerce.commerce_task import Reference, Score, Scorer
 from tasks.commerce.sandbox import Databases
 
 A_FEW: Final[tuple[TaskName, ...]] = ("insights", "sentiment")
-"""Tasks that a bug of every task is looked for in."""
+"""Tasks on which a bug of every task is tested."""
 
 _SUM: Final = "math.fsum([weight * components[name] for name, weight in self.weights.items()])"
 _HELD: Final = "min(max(total, 0.0), 1.0)"

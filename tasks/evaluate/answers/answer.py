@@ -1,8 +1,8 @@
-"""One model answers the test split: the child process of an answers artifact.
+"""Answers of one model to the test split: the child process of an answers artifact.
 
-Prompts are answered in batches of like length. A batch's seed comes from the run's, the sample and the batch's number,
-and a finished batch is kept at once: a child that was killed is followed by one that draws only what is missing, and
-the same answers come out.
+Prompts are answered in batches of similar length. A batch's seed derives from the run's seed, the sample and the batch
+number, and a finished batch is saved at once: the child after a killed one draws only what is missing, with the same
+answers.
 """
 
 import time
@@ -16,24 +16,25 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.prompts import TEST_FILE, PromptRow, read_prompts
-from tasks.evaluate.answers_file import Answer, Batch, FinishedBatches, as_decoding, write_answers
+from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
+from tasks.evaluate.answers.files import Answer, Batch, FinishedBatches, as_decoding, write_answers
 from tasks.policy.adapters import adapter_for, switch_adapter
 from tasks.policy.child import Channel, serve
+from tasks.policy.device import machine_device
 
 if TYPE_CHECKING:
     from tasks.policy.generate import Completion
 
 
 class AnswerRequest(BaseModel):
-    """What is asked of the child."""
+    """Request to the child process."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     base: Path
     """Folder of the base model."""
     policy: Path | None
-    """Folder of the policy that was trained on it; None where the base itself answers."""
+    """Folder of the policy trained on the base; None if the base itself answers."""
     load_in_4bit: bool
     """Whether the base's weights are quantized, as they were in training."""
     dataset: Path
@@ -49,14 +50,14 @@ class AnswerRequest(BaseModel):
     seed: int = Field(ge=0)
     """Decides every sampled token."""
     work: Path
-    """Folder of the finished batches, for this model, test split and decoding alone."""
+    """Folder of the finished batches, specific to this model, test split and decoding."""
     output: Path
     """Folder for the artifact's files."""
 
 
 @dataclass(frozen=True)
 class _Prompts:
-    """Prompts that are answered together in each sample."""
+    """Prompts answered together in each sample."""
 
     number: int
     adapter: Path | None
@@ -64,7 +65,7 @@ class _Prompts:
 
 
 def main(request_file: Path, channel: Channel) -> None:
-    """Answer what is not answered yet, and write the artifact's files.
+    """Answer the remaining prompts, and write the artifact's files.
 
     Raises:
         InputError: The model cannot be read, or its memory does not suffice.
@@ -80,7 +81,7 @@ def main(request_file: Path, channel: Channel) -> None:
 def _answer(request: AnswerRequest, rows: Sequence[PromptRow], finished: FinishedBatches, progress: Progress) -> None:
     missing = [
         (sample, prompts)
-        # Batch by batch, so that an adapter is switched to once.
+        # Batch by batch, so that each adapter is activated once.
         for prompts in _split(rows, request.policy, request.batch_size)
         for sample in range(request.samples)
         if (sample, prompts.number) not in finished
@@ -99,25 +100,30 @@ def _answer(request: AnswerRequest, rows: Sequence[PromptRow], finished: Finishe
     tokenizer = load_tokenizer(request.base)
     adapter = missing[0][1].adapter
     model: Any = load_policy(request.base, adapter, four_bit=request.load_in_4bit)
+    device = machine_device()
     for sample, prompts in missing:
         if prompts.adapter is not None and prompts.adapter != adapter:
             adapter = prompts.adapter
             switch_adapter(model, adapter)
         conversations = [as_messages(rows[index].system, rows[index].prompt) for index in prompts.indices]
         seed = batch_seed(request.seed, sample, prompts.number)
+        parts: list[int] = []
         started = time.monotonic()
-        completions = _generate(request, model, tokenizer, conversations, seed)
+        completions = _generate(request, model, tokenizer, conversations, seed, parts)
         seconds = time.monotonic() - started
         answers = tuple(
             Answer(index=index, text=completion.text, tokens=completion.tokens, stop_reason=completion.stop_reason)
             for index, completion in zip(prompts.indices, completions, strict=True)
         )
-        finished.add(Batch(sample=sample, number=prompts.number, seconds=seconds, answers=answers))
+        batch = Batch(
+            sample=sample, number=prompts.number, seconds=seconds, answers=answers, device=device, parts=len(parts)
+        )
+        finished.add(batch)
         progress(finished.answers, total, "answers")
 
 
 def _split(rows: Sequence[PromptRow], policy: Path | None, batch_size: int) -> list[_Prompts]:
-    """Return the batches of a sample: of one adapter each, and of like length, which wastes least on padding."""
+    """Return the batches of a sample: each of one adapter and of similar length, to minimize padding."""
     by_adapter: dict[Path | None, list[int]] = {}
     for index, row in enumerate(rows):
         by_adapter.setdefault(adapter_for(policy, row.task) if policy else None, []).append(index)
@@ -130,13 +136,19 @@ def _split(rows: Sequence[PromptRow], policy: Path | None, batch_size: int) -> l
 
 
 def batch_seed(seed: int, sample: int, number: int) -> int:
-    """Return the seed of one batch, below 2**63, which no other batch's follows from."""
+    """Return the seed of one batch, below 2**63, independent of all other batches."""
     return int(np.random.SeedSequence((seed, sample, number)).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def _generate(
-    request: AnswerRequest, model: Any, tokenizer: Any, conversations: Sequence[list[dict[str, str]]], seed: int
+    request: AnswerRequest,
+    model: Any,
+    tokenizer: Any,
+    conversations: Sequence[list[dict[str, str]]],
+    seed: int,
+    parts: list[int],
 ) -> "list[Completion]":
+    """Answer a batch; `parts` receives the number of prompts in each part that fits into memory."""
     import torch
 
     from tasks.policy.generate import generate
@@ -150,6 +162,7 @@ def _generate(
             max_tokens=request.max_tokens,
             batch_size=len(conversations),
             seed=seed,
+            progress=lambda done, _total, _text: parts.append(done),
         )
     except torch.OutOfMemoryError:
         raise InputError(

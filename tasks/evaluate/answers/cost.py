@@ -1,14 +1,15 @@
-"""What an analysis costs: how fast a model answered, and how many analyses a day make it cheaper than an API."""
+"""Cost of an analysis: latency of each model, and the daily volume from which it is cheaper than an API."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from schemas.evaluate_config import CostConfig, RivalConfig
-from tasks.evaluate.answers_file import Timing, read_answers, read_timing
+from schemas.config.evaluate import CostConfig, RivalConfig
+from schemas.config.workers import MachinePrice, price_per_hour
+from tasks.evaluate.answers.files import Timing, read_answers, read_timing
 from tasks.policy.generate import StopReason
 
 HOURS_A_DAY: Final = 24
@@ -17,45 +18,58 @@ SECONDS_AN_HOUR: Final = 3600
 
 @dataclass(frozen=True)
 class Serving:
-    """How one model answered the test split."""
+    """Latency and cost of one model on the test split."""
 
     model: str
-    """Who answered: `base`, `tuned`, `champion` or the rival's name."""
+    """Name of the model: `base`, `tuned`, `champion` or another model's name."""
     answers: int
-    """Answers in all."""
+    """Number of answers."""
     mean_tokens: float | None
-    """Generated tokens an answer; None where an endpoint did not tell all of them."""
+    """Generated tokens per answer; None if an endpoint did not report all of them."""
     truncated_share: float
     """Share of answers that the token limit cut off, in [0, 1]."""
     latency_p50: float
-    """Seconds until an answer was there, the median; with batches, until its batch was."""
+    """Median seconds until an answer was complete; in a batch, until the whole batch was."""
     latency_p95: float
-    """The same, which one answer in twenty exceeds."""
+    """The same, exceeded by one answer in twenty."""
     cost_per_analysis: float | None
-    """US dollars, by the time that the machine was busy, or by the endpoint's tokens; None where an endpoint did not
-    tell all of them."""
+    """US dollars, by the machine's busy time or the endpoint's tokens; None if an endpoint did not report all of
+    them."""
     break_even: float | None
-    """Analyses a day from which a machine that runs all day is cheaper than the API, 0 for a machine that costs
-    nothing; None where there is no such number: for an endpoint, where the API costs nothing, and for a machine that
-    is too slow to answer so many in a day."""
+    """Analyses per day from which a machine that runs all day is cheaper than the API, 0 for a free machine; None if
+    there is no such number: for an endpoint, for a free API, and for a machine too slow to answer that many in a
+    day."""
+    device: str | None = None
+    """Device of the machine that answered, such as `NVIDIA L4` or `cpu`; None for an endpoint, and if not recorded."""
+    price_per_hour: float | None = None
+    """On-demand price of that machine in US dollars per hour; None for an endpoint."""
 
 
-def serving(model: str, answers: Path, cost: CostConfig, rival: RivalConfig | None = None) -> Serving:
-    """Say how a model answered, and what that costs.
+def serving(
+    model: str,
+    answers: Path,
+    cost: CostConfig,
+    rival: RivalConfig | None = None,
+    *,
+    prices: Mapping[str, MachinePrice],
+) -> Serving:
+    """Compute a model's latency and cost.
 
-    A machine's analysis costs its price an hour times the hours in which it did nothing but answer, over the answers:
-    what it costs where there is always work. The break-even is for a machine that is paid whether there is work or
-    not (`CostConfig.break_even`).
+    A machine's analysis costs its hourly price times its busy hours, divided by the answers: the cost under constant
+    load. The break-even is for a machine that is paid whether there is work or not (`CostConfig.break_even`). Both use
+    the on-demand price of the machine recorded with the answers, since a Spot machine cannot serve reliably.
 
     Args:
-        model: What it is called.
+        model: Its name.
         answers: Folder of its answers artifact.
-        cost: The machine's price and the API's.
-        rival: The endpoint that answered, whose prices count then; None where a machine of ours did.
+        cost: The API's price, and a machine's for devices missing from `prices`.
+        rival: The endpoint that answered, whose prices apply; None for our own machine.
+        prices: Prices of machines, by device.
     """
     rollouts, timing = read_answers(answers), read_timing(answers)
     cut_off = [(rollout.model_extra or {})["stop_reason"] == StopReason.TOKEN_LIMIT for rollout in rollouts]
     p50, p95 = np.quantile([each.seconds for each in timing.answers], [0.5, 0.95])
+    cost = cost.model_copy(update={"price_per_hour": _price_per_hour(timing, cost, prices)})
     return Serving(
         model=model,
         answers=len(rollouts),
@@ -65,6 +79,19 @@ def serving(model: str, answers: Path, cost: CostConfig, rival: RivalConfig | No
         latency_p95=float(p95),
         cost_per_analysis=_machine_cost(timing, cost) if rival is None else _endpoint_cost(timing, rival),
         break_even=_break_even(timing, cost) if rival is None else None,
+        device=" and ".join(sorted(timing.devices)) or None,
+        price_per_hour=cost.price_per_hour if rival is None else None,
+    )
+
+
+def _price_per_hour(timing: Timing, cost: CostConfig, prices: Mapping[str, MachinePrice]) -> float:
+    """Return the hourly price of the machine that answered; of several, the mean weighted by seconds."""
+    total = sum(timing.devices.values())
+    if not total:
+        return cost.price_per_hour
+    return sum(
+        seconds / total * price_per_hour(prices, device, spot=False, otherwise=cost.price_per_hour)
+        for device, seconds in timing.devices.items()
     )
 
 

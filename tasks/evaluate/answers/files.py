@@ -1,7 +1,6 @@
-"""The files of one model's answers to the test split: those that are finished so far, and those of the artifact.
+"""Files of one model's answers to the test split: the finished batches, and the artifact.
 
-The answers are the same however often their making was interrupted; how long they took is a measurement, and stands
-apart from them.
+Interruptions do not change the answers; their duration is a measurement, stored separately.
 """
 
 import json
@@ -13,83 +12,93 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.documents import Rollout
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import StopReason
 
 ROLLOUTS_FILE: Final = "rollouts.jsonl"
-"""Of the artifact: a rollout an answer, the whole test split in its order, sample by sample."""
+"""Artifact file: one rollout per answer, in the test split's order, sample by sample."""
 TIMING_FILE: Final = "timing.json"
-"""Of the artifact: how long the answers took."""
+"""Artifact file: duration of the answers."""
 FINISHED_FILE: Final = "finished.jsonl"
-"""Of the work folder: the batches so far."""
+"""Work folder file: the batches so far."""
 
 
 class Answer(BaseModel):
-    """What a model answered to one prompt."""
+    """Answer of a model to one prompt."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     index: int = Field(ge=0)
-    """Which prompt of the test split it answers, from 0."""
+    """Index of its prompt in the test split, from 0."""
     text: str
-    """The answer: hostile text."""
+    """The answer, which is hostile text."""
     tokens: int | None = Field(ge=0)
-    """Generated tokens; None where an endpoint told none."""
+    """Generated tokens; None if an endpoint reported none."""
     stop_reason: StopReason
-    """Why it ended."""
+    """Reason why it ended."""
     prompt_tokens: int | None = Field(default=None, ge=0)
-    """Tokens that an endpoint read, as it counted them."""
+    """Prompt tokens as counted by an endpoint."""
 
 
 class Batch(BaseModel):
-    """Prompts that were answered together, once."""
+    """Prompts answered together, once."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sample: int = Field(ge=0)
-    """Which of several answers to its prompts these are, from 0."""
+    """Number of the sample, from 0."""
     number: int = Field(ge=0)
-    """Which batch of the sample this is."""
+    """Number of the batch within the sample."""
     seconds: float = Field(ge=0)
-    """From its start until all of it was answered."""
+    """Time from its start until all of it was answered."""
     answers: tuple[Answer, ...] = Field(min_length=1)
-    """One a prompt."""
+    """One per prompt."""
+    device: str | None = None
+    """Device of our own machine that answered; None for an endpoint, and in older files."""
+    parts: int = Field(default=1, ge=1)
+    """Parts in which its prompts were answered: more than 1 if memory did not suffice for all at once."""
 
 
 class AnswerTiming(BaseModel):
-    """How long one answer took, and what an endpoint counts of it."""
+    """Duration of one answer, and an endpoint's token counts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     prompt_id: str
     sample: int
     seconds: float
-    """Until it was there; with batches, until its batch was."""
+    """Latency of the answer; in a batch, of the whole batch."""
     tokens: int | None
-    """Generated tokens; None where an endpoint told none."""
+    """Generated tokens; None if an endpoint reported none."""
     prompt_tokens: int | None
-    """Tokens that an endpoint read; None where it told none, and where no endpoint was asked."""
+    """Prompt tokens; None if an endpoint reported none, and without an endpoint."""
 
 
 class Timing(BaseModel):
-    """How long one model's answers took: a measurement, which comes out otherwise each time."""
+    """Duration of one model's answers: a measurement that differs each time."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     machine_seconds: float | None
-    """Seconds in which a machine of ours did nothing but answer; None for an endpoint, which is paid by the token."""
+    """Seconds that our own machine was busy answering; None for an endpoint, which is paid by the token."""
+    devices: dict[str, float] = Field(default_factory=dict)
+    """These seconds by device, such as `NVIDIA L4` or `cpu`: several if the work was interrupted and another machine
+    finished it. Empty for an endpoint, and in older files."""
+    parts: int = 1
+    """Most parts into which a batch was split for lack of memory: if more than 1, machines with more memory sample
+    other answers."""
     answers: tuple[AnswerTiming, ...]
     """In the order of the rollouts."""
 
 
 class FinishedBatches:
-    """The batches that are finished, kept on disk as they come, so that an interrupted answering goes on from them."""
+    """Finished batches, saved on arrival, from which an interrupted run resumes."""
 
     def __init__(self, folder: Path) -> None:
-        """Read what an earlier process finished; what it was writing as it died is cut away.
+        """Read the batches that an earlier process finished; a partial last line is cut off.
 
         Args:
-            folder: The work folder, of this model, test split and decoding alone; made where there is none.
+            folder: The work folder, specific to this model, test split and decoding; created if missing.
 
         Raises:
             OSError: The file cannot be read or written.
@@ -108,21 +117,21 @@ class FinishedBatches:
             os.truncate(self._file, trusted)
 
     def __contains__(self, place: tuple[int, int]) -> bool:
-        """Tell whether a batch, by its sample and number, is finished."""
+        """Return whether a batch, by sample and number, is finished."""
         return place in self._batches
 
     @property
     def batches(self) -> Sequence[Batch]:
-        """All of them, by sample and number."""
+        """Return all of them, by sample and number."""
         return [self._batches[place] for place in sorted(self._batches)]
 
     @property
     def answers(self) -> int:
-        """Answers in all of them."""
+        """Return the number of answers in all of them."""
         return sum(len(batch.answers) for batch in self._batches.values())
 
     def add(self, batch: Batch) -> None:
-        """Keep a batch.
+        """Save a batch.
 
         Raises:
             OSError: The disk is full.
@@ -142,7 +151,7 @@ def _read_batch(line: bytes) -> Batch | None:
 
 
 def as_decoding(temperature: float, max_tokens: int) -> str:
-    """Say how an answer is drawn; only answers that are drawn alike can be compared."""
+    """Describe how an answer is drawn; only answers with equal decoding can be compared."""
     return f"temperature {temperature:g}, at most {max_tokens} tokens"
 
 
@@ -152,11 +161,11 @@ def write_answers(
     """Write the artifact's files.
 
     Args:
-        folder: Where to.
-        rows: The test split, in its order.
+        folder: The destination.
+        rows: The test split, in order.
         batches: Answers to all of it, the same number to each prompt.
         decoding: How they were drawn (`as_decoding`).
-        ours: Whether a machine of ours answered, batch after batch, and not an endpoint.
+        ours: Whether our own machine answered, batch after batch, and not an endpoint.
     """
     answered: Mapping[tuple[int, int], tuple[Batch, Answer]] = {
         (batch.sample, answer.index): (batch, answer) for batch in batches for answer in batch.answers
@@ -176,8 +185,18 @@ def write_answers(
                     prompt_tokens=answer.prompt_tokens,
                 )
             )
-    machine_seconds = sum(batch.seconds for batch in {id(batch): batch for batch, _ in answered.values()}.values())
-    timing = Timing(machine_seconds=machine_seconds if ours else None, answers=tuple(timings))
+    used = {id(batch): batch for batch, _ in answered.values()}.values()
+    devices: dict[str, float] = {}
+    for batch in used:
+        if batch.device is not None:
+            devices[batch.device] = devices.get(batch.device, 0.0) + batch.seconds
+    machine_seconds = sum(batch.seconds for batch in used)
+    timing = Timing(
+        machine_seconds=machine_seconds if ours else None,
+        devices=devices,
+        parts=max((batch.parts for batch in used), default=1),
+        answers=tuple(timings),
+    )
     (folder / TIMING_FILE).write_text(timing.model_dump_json(indent=1), encoding="utf-8")
 
 
@@ -196,16 +215,16 @@ def _rollout(row: PromptRow, sample: int, answer: Answer, decoding: str) -> Roll
 
 
 def read_answers(folder: Path) -> tuple[Rollout, ...]:
-    """Read the rollouts of an artifact; each also has its `sample`, `tokens`, `stop_reason` and `decoding`.
+    """Read the rollouts of an artifact, each with its `sample`, `tokens`, `stop_reason` and `decoding`.
 
     Raises:
         InputError: The file cannot be read, or is no file of rollouts.
     """
-    from schemas.rollout_tables import read_rollouts
+    from schemas.tables.rollout_tables import read_rollouts
 
     return read_rollouts(folder / ROLLOUTS_FILE)
 
 
 def read_timing(folder: Path) -> Timing:
-    """Read how long the answers of an artifact took."""
+    """Read the duration of an artifact's answers."""
     return Timing.model_validate_json((folder / TIMING_FILE).read_text(encoding="utf-8"))

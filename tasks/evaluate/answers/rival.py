@@ -1,19 +1,26 @@
-"""A model at an endpoint answers the test split, asked as the others are; every answer is kept as it comes."""
+"""Answers of an endpoint's model to the test split, asked like the others; every answer is saved on arrival.
 
+A few prompts are asked first: a model that returns nothing but thoughts to them is not paid for the rest.
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from schemas.evaluate_config import RivalConfig
+from schemas.config.evaluate import RivalConfig
 from schemas.progress import Progress
-from schemas.prompts import TEST_FILE, read_prompts
-from tasks.evaluate.answers_file import Answer, Batch, FinishedBatches, as_decoding, write_answers
+from schemas.tables.prompts import TEST_FILE, read_prompts
+from tasks.evaluate.answers.files import Answer, Batch, FinishedBatches, as_decoding, write_answers
 from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
 from tasks.policy.generate import StopReason
+from tasks.policy.thoughts import END_OF_THOUGHT, THINK
 
 STOP_REASONS: Final = {"stop": StopReason.END_OF_TURN, "length": StopReason.TOKEN_LIMIT}
-"""What OpenAI's form calls the two ends that a policy of ours has; every other word is `other`."""
+"""OpenAI's names of the two stop reasons of our own policies; every other one is `other`."""
+FIRST_PROMPTS: Final = 3
+"""Prompts asked before all others, spread evenly over the test split."""
 
 
 def answer_by_rival(
@@ -28,22 +35,23 @@ def answer_by_rival(
     output: Path,
     progress: Progress,
 ) -> None:
-    """Ask for what is not answered yet, and write the artifact's files.
+    """Ask the remaining prompts, and write the artifact's files.
 
     Args:
         rival: The endpoint.
         dataset: Folder of the dataset artifact; only its test split is read.
         temperature: Sampling temperature.
-        max_tokens: Longest answer, in the endpoint's tokens.
+        max_tokens: Longest answer, in the endpoint's tokens, if the rival has no budget of its own.
         samples: Answers to each prompt.
-        seed: The run's, for endpoints that sample by one.
-        work: Folder of the answers so far, for this endpoint, test split and decoding alone.
+        seed: The run's seed, for endpoints that accept one.
+        work: Folder of the answers so far, specific to this endpoint, test split and decoding.
         output: Folder for the artifact's files.
-        progress: Told the answers that are there and in all.
+        progress: Called with the answers received and the total.
 
     Raises:
-        InputError: The endpoint cannot be used, or its key is not in the environment.
+        InputError: The endpoint cannot be used, its first answers are all empty, or its key is not in the environment.
     """
+    max_tokens = rival.max_tokens or max_tokens
     rows = read_prompts(dataset / TEST_FILE)
     finished = FinishedBatches(work)
     places = {
@@ -61,7 +69,7 @@ def answer_by_rival(
         sample, index = places[key]
         answer = Answer(
             index=index,
-            text=reply.text,
+            text=after_thought(reply.text),
             tokens=reply.completion_tokens,
             stop_reason=STOP_REASONS.get(reply.stop_reason or "", StopReason.OTHER),
             prompt_tokens=reply.prompt_tokens,
@@ -72,18 +80,57 @@ def answer_by_rival(
     if questions:
         with Endpoint(
             rival,
-            purpose="rival's",
-            section="evaluate.rival",
-            otherwise="take evaluate.rival out of the configuration to compare without it",
+            purpose=f"rival {rival.name}'s",
+            section=f"evaluate.rivals.{rival.name}",
+            otherwise=f"take {rival.name} out of evaluate.rivals to compare without it",
             temperature=temperature,
             max_tokens=max_tokens,
+            body=rival.body,
         ) as endpoint:
+            if not finished.batches:
+                first = questions[: len(rows)][:: -(-len(rows) // FIRST_PROMPTS)]
+                for key, reply in _first_replies(endpoint, first, rival, max_tokens).items():
+                    keep(key, reply)
+                questions = [question for question in questions if question not in first]
             failure = endpoint.ask_all(questions, keep)
         if failure is not None:
             raise EndpointError(failure)
     write_answers(output, rows, finished.batches, as_decoding(temperature, max_tokens), ours=False)
 
 
+def _first_replies(
+    endpoint: Endpoint, questions: Sequence[Question], rival: RivalConfig, max_tokens: int
+) -> dict[str, Reply]:
+    """Ask the first questions, and return their replies by key; at least one holds an answer.
+
+    Raises:
+        EndpointError: The endpoint failed, or none of its replies holds an answer.
+    """
+    replies: dict[str, Reply] = {}
+    failure = endpoint.ask_all(questions, replies.__setitem__)
+    if failure is not None:
+        raise EndpointError(failure)
+    if not any(after_thought(reply.text).strip() for reply in replies.values()):
+        raise EndpointError(
+            f"the rival {rival.name}'s endpoint {rival.url} gave only thoughts, or nothing, for each of the first "
+            f"{len(questions)} prompts within {max_tokens} tokens; raise evaluate.rivals.{rival.name}.max_tokens, or "
+            "switch its thinking off with body = { chat_template_kwargs = { enable_thinking = false } }"
+        )
+    return replies
+
+
+def after_thought(text: str) -> str:
+    """Return the answer after a model's thought, if the endpoint did not separate the two itself.
+
+    Returns:
+        The whole text without a thought; an empty text if the thought never ends.
+    """
+    _, ended, answer = text.rpartition(END_OF_THOUGHT)
+    if ended:
+        return answer.lstrip()
+    return "" if text.lstrip().startswith(THINK) else text
+
+
 def _question_seed(seed: int, sample: int, index: int) -> int:
-    """Return a seed that an endpoint of any kind takes, below 2**31."""
+    """Return a seed that endpoints of any kind accept, below 2**31."""
     return int(np.random.SeedSequence((seed, sample, index)).generate_state(1)[0] >> np.uint32(1))

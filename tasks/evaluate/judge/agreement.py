@@ -1,4 +1,4 @@
-"""Pairs of audited insights that people scored differently: what a judge is checked by."""
+"""Pairs of audited insights that people scored differently, used to check a judge."""
 
 import csv
 import random
@@ -16,35 +16,35 @@ from pydantic import ValidationError
 from schemas.documents import SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault
-from tasks.evaluate.judge_question import Pair
+from tasks.evaluate.judge.question import Pair
 
 SHEET_FILE: Final = "sheet.csv"
-"""Of the audit artifact: the completions that were scored."""
+"""Artifact file of the audit: the scored completions."""
 
-# A sheet's cell that begins like a formula stands behind an apostrophe, which is no part of the text.
+# A cell that begins like a formula is prefixed with an apostrophe, which is no part of the text.
 _APOSTROPHE: Final = re.compile(r"\A'+(?=[=+\-@\t])")
 
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """Pairs of answers of which one was scored higher."""
+    """Pairs of answers, one of which was scored higher."""
 
     pairs: tuple[Pair, ...]
-    """The answer that was scored lower first."""
+    """The answer with the lower score first."""
     raters: str
-    """The kinds of raters whose scores those are; empty where nobody scored insights."""
+    """The kinds of raters of those scores; empty if insights were not scored."""
 
 
 def read_scored_pairs(audit: Path, most: int, seed: int) -> ScoredPairs:
-    """Draw pairs of the audit's insights, two answers to one prompt with different mean scores.
+    """Draw pairs of the audit's insights: two answers to one prompt with different mean scores.
 
-    Where people scored insights, theirs are the only scores that count. Pairs of one prompt share answers, so that as
-    many prompts as possible are drawn from before any gives a second pair.
+    If people scored insights, only their scores count. Pairs of one prompt share answers, so as many prompts as
+    possible are used before any gives a second pair.
 
     Args:
         audit: Folder of the audit artifact, or any with a scored sheet of its form.
-        most: How many pairs are drawn at most.
-        seed: What the draw depends on.
+        most: Most pairs to draw.
+        seed: Decides the draw.
 
     Raises:
         InputError: The sheet cannot be read.

@@ -1,7 +1,7 @@
-"""A language model says which of two insights is the better one: beside the rewards, and with no say in the gate.
+"""Language model as judge of two insights, beside the rewards and without effect on the gate.
 
-Each pair is asked about twice, with the answers in both orders. What is preferred in both is preferred; a preference
-that follows the order says something of the judge and nothing of the answers, and is a tie.
+Each pair is judged twice, in both orders. An answer preferred in both is preferred; a preference that follows the order
+describes the judge and not the answers, and counts as a tie.
 """
 
 import random
@@ -10,88 +10,87 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from schemas.evaluate_config import JudgeConfig
+from schemas.config.evaluate import JudgeConfig
 from schemas.progress import Progress, silent
-from tasks.evaluate.judge_agreement import read_scored_pairs
-from tasks.evaluate.judge_question import Pair, Preference, as_question, encodable, read_preference
-from tasks.lineage.judging import PREFERENCE, Judgement
+from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
+from tasks.evaluate.judge.agreement import read_scored_pairs
+from tasks.evaluate.judge.question import Pair, Preference, as_question, encodable, read_preference
+from tasks.lineage.mlflow.judging import PREFERENCE, Judgement
 from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
 from tasks.policy.reply_cache import ReplyCache, open_cache
 
-if TYPE_CHECKING:
-    from tasks.evaluate.background import AnsweredPrompt
-
 MAX_TOKENS: Final = 1_000
-"""Of the judge's reply, which has ten and a thought before it where the model thinks aloud."""
+"""Token limit of the judge's reply: ten, and a thought before it from models that reason."""
 REPLIES_FILE: Final = "judge.sqlite3"
-"""Of the work folder."""
+"""Database of replies in the work folder."""
 LEVEL: Final = 0.95
-"""Of the interval around the agreement."""
+"""Confidence level of the agreement's interval."""
 
 Record = Callable[[str, Sequence[Judgement]], object]
-"""Keeps judgements under a name (`tasks.lineage.judging.record_judgements`)."""
+"""Saves judgements under a name (`tasks.lineage.mlflow.judging.record_judgements`)."""
 
 
 @dataclass(frozen=True)
 class JudgeReport:
-    """What the judge said, and how far it may be believed."""
+    """Results of the judge, and its agreement with people."""
 
     model: str
-    """The judge, by the name that its endpoint knows it by."""
+    """The judge's model name at its endpoint."""
     prompts: int
-    """Test prompts that it compared."""
+    """Test prompts compared."""
     tuned_wins: int
     """Prompts on which it preferred the tuned model's answer in both orders."""
     base_wins: int
     """Prompts on which it preferred the base's answer in both orders."""
     ties: int
-    """Prompts on which it called a tie, or its preference followed the order in which it read."""
+    """Prompts with a tie, or with a preference that followed the reading order."""
     order_flips: int
-    """Of the ties, those in which the preference followed the order."""
+    """Those ties in which the preference followed the order."""
     unread: int
-    """Prompts on which an answer of the judge could not be read."""
+    """Prompts with an unreadable reply."""
     checked_pairs: int
-    """Pairs of audited completions, scored differently by people, that it was checked by."""
+    """Pairs of audited completions, scored differently by people, used to check it."""
     agreement: float | None
-    """Share of them on which it preferred, in both orders, what people scored higher; None where there were none."""
+    """Share of them on which it preferred, in both orders, the answer that people scored higher; None without any."""
     agreement_low: float | None
-    """Lower end of the share's 95 % interval (Wilson), which takes pairs of one prompt for independent."""
+    """Lower end of the share's 95 % interval (Wilson), which treats pairs of one prompt as independent."""
     agreement_high: float | None
-    """Upper end of it."""
+    """Upper end of the interval."""
     raters: str
-    """Who scored those pairs: the kinds of raters, such as `human` or `rubric`."""
+    """Kinds of raters of those pairs, such as `human` or `rubric`."""
     agreement_by_length: float | None = None
-    """Share of them on which the longer answer was scored higher: what a judge reaches that only looks at length."""
+    """Share of them on which the longer answer was scored higher: the agreement of a judge that only looks at
+    length."""
 
 
 class Outcome(StrEnum):
-    """What both orders together say."""
+    """Combined result of both orders."""
 
     FIRST = "first"
     SECOND = "second"
     TIE = "tie"
-    """A tie in at least one order, and so no preference in both."""
+    """A tie in at least one order, so no preference in both."""
     ORDER_FLIP = "order flip"
-    """The place was preferred, whichever answer stood there."""
+    """The same position was preferred in both orders."""
     UNREAD = "unread"
-    """A reply, or both, could not be read."""
+    """One or both replies could not be read."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A pair with what the judge said of it."""
+    """A pair with the judge's replies."""
 
     pair: Pair
     as_given: Preference | None
-    """With the first answer read first; None where the reply could not be read."""
+    """With the first answer read first; None if the reply could not be read."""
     swapped: Preference | None
     """With the second answer read first."""
 
     @property
     def outcome(self) -> Outcome:
-        """What both orders together say."""
+        """Return the combined result of both orders."""
         match self.as_given, self.swapped:
             case (None, _) | (_, None):
                 return Outcome.UNREAD
@@ -107,7 +106,7 @@ class Judged:
 
 def judge_insights(
     config: JudgeConfig,
-    answers: Sequence["AnsweredPrompt"],
+    answers: Sequence[AnsweredPrompt],
     audit: Path,
     seed: int,
     *,
@@ -115,19 +114,19 @@ def judge_insights(
     record: Record,
     progress: Progress = silent,
 ) -> JudgeReport:
-    """Compare the answers of base and tuned to insights, and check the judge by what people scored.
+    """Compare the insights of base and tuned, and check the judge against people's scores.
 
     Args:
-        config: The judge's endpoint, and how much it is asked.
-        answers: Answers to test prompts; those to other tasks are passed over.
+        config: The judge's endpoint, and the number of questions.
+        answers: Answers to test prompts; other tasks are ignored.
         audit: Folder of the audit artifact.
-        seed: What the draw of prompts and pairs depends on.
-        work: Folder where every reply is kept as it comes, so that the same command goes on from it.
-        record: Keeps the judgements.
-        progress: Told the replies that are there and in all.
+        seed: Decides the draw of prompts and pairs.
+        work: Folder where every reply is saved on arrival, so that a repeated command resumes from it.
+        record: Saves the judgements.
+        progress: Called with the replies received and the total.
 
     Raises:
-        InputError: The endpoint cannot be used, its key is not in the environment, the sheet or the kept replies
+        InputError: The endpoint cannot be used, its key is not in the environment, the sheet or the saved replies
             cannot be read, or the judgements could not be recorded.
     """
     compared = _drawn(answers, config.prompts, seed)
@@ -158,8 +157,8 @@ def judge_insights(
     )
 
 
-def _drawn(answers: Sequence["AnsweredPrompt"], most: int, seed: int) -> list[Pair]:
-    """Draw prompts of insights, whatever the order in which they come."""
+def _drawn(answers: Sequence[AnsweredPrompt], most: int, seed: int) -> list[Pair]:
+    """Draw prompts of insights, independent of their order."""
     pairs = sorted(
         (
             Pair(answer.prompt_id, *map(encodable, (answer.prompt, answer.base_completion, answer.tuned_completion)))
@@ -172,7 +171,7 @@ def _drawn(answers: Sequence["AnsweredPrompt"], most: int, seed: int) -> list[Pa
 
 
 def _judge(config: JudgeConfig, pairs: Sequence[Pair], replies: ReplyCache, progress: Progress) -> list[Judged]:
-    """Return what the judge says of each pair, and ask it only what it was not asked before."""
+    """Return the judgement of each pair; ask only questions without a saved reply."""
     name = f"{config.url} {config.model}"
     orders = [(as_question(pair, name), as_question(pair.swapped, name)) for pair in pairs]
     questions = {question.key: question for both in orders for question in both}
@@ -211,7 +210,7 @@ def _ask(config: JudgeConfig, questions: dict[str, Question], replies: ReplyCach
 
 
 def _as_judgement(judged: Judged, names: tuple[str, str], expected: str | None = None) -> Judgement:
-    """Describe a judgement by what its two answers are."""
+    """Describe a judgement by the names of its two answers."""
     first, second = names
     preference = {Outcome.FIRST: first, Outcome.SECOND: second, Outcome.ORDER_FLIP: Outcome.TIE.value}.get(
         judged.outcome, judged.outcome.value

@@ -1,8 +1,8 @@
-"""What a judge is asked about two answers, and how its reply is read.
+"""Judge's question about two answers, and the parser of its reply.
 
-The answers are hostile: they may order the judge to prefer them. They stand between marks with a code that is in none
-of the texts, so that no text can end itself or begin another. The judge's reply is hostile too: what is not plainly one
-of the three verdicts is not read.
+The answers are hostile: they may order the judge to prefer them. They stand between marks with a code that occurs in
+none of the texts, so that no text can end itself or begin another. The judge's reply is hostile too: anything but one
+of the three verdicts is rejected.
 """
 
 import hashlib
@@ -12,12 +12,12 @@ from enum import StrEnum
 from itertools import count
 from typing import Final
 
-from schemas.prompts import canonical_json
+from schemas.tables.prompts import canonical_json
 from tasks.commerce.parser import Reading, parse_object
 from tasks.policy.endpoint import Question
 
 MOST_CHARACTERS: Final = 4_000
-"""Of each text that is shown; analyses have some hundreds."""
+"""Limit of each text; analyses have some hundreds."""
 INSTRUCTION: Final = """\
 Você compara análises escritas para quem administra uma loja on-line brasileira. Recebe o pedido feito ao analista, \
 com a tabela de dados, e duas respostas, A e B. Decida qual das duas serve melhor a quem fez o pedido.
@@ -36,12 +36,12 @@ Responda apenas com um objeto JSON, sem mais nada: {{"better": "A"}} se a respos
 a B for melhor ou {{"better": "tie"}} se as duas se equivalerem."""
 
 _CODE_CHARACTERS: Final = 12
-# Wrappers that leave no doubt what was said; repaired, surrounded or contradictory JSON would be a guess.
+# Wrappers that leave no doubt about the verdict; repaired, surrounded or contradictory JSON would be a guess.
 _UNMISTAKABLE: Final = frozenset({Reading.FENCED, Reading.THOUGHT})
 
 
 class Preference(StrEnum):
-    """What the judge said of one order of two answers."""
+    """Judge's verdict on one order of two answers."""
 
     A = "A"
     """The answer that it read first."""
@@ -53,7 +53,7 @@ class Preference(StrEnum):
 
 @dataclass(frozen=True)
 class Pair:
-    """Two answers to one prompt: hostile texts, but such that they can be sent (`encodable`)."""
+    """Two answers to one prompt: hostile texts, made sendable by `encodable`."""
 
     prompt_id: str
     """Identity of the prompt."""
@@ -66,21 +66,21 @@ class Pair:
 
     @property
     def swapped(self) -> "Pair":
-        """The same in the other order."""
+        """Return the pair in the other order."""
         return Pair(self.prompt_id, self.prompt, self.second, self.first)
 
 
 def encodable(text: str) -> str:
-    """Replace halves of surrogate pairs, which no encoding can write."""
+    """Replace lone surrogates, which no encoding can write."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def as_question(pair: Pair, judge: str) -> Question:
-    """Ask which of two answers is the better one, the first as A.
+    """Build the question about two answers, the first as A.
 
     Args:
-        pair: The answers in the order in which they are read.
-        judge: What tells one judge from another; the key of its reply depends on it.
+        pair: The answers in reading order.
+        judge: Identity of the judge; the key of its reply depends on it.
     """
     texts = {"PEDIDO": pair.prompt, "RESPOSTA A": pair.first, "RESPOSTA B": pair.second}
     shown = {name: text[:MOST_CHARACTERS] for name, text in texts.items()}
@@ -97,7 +97,7 @@ def as_question(pair: Pair, judge: str) -> Question:
 
 
 def read_preference(reply: str) -> Preference | None:
-    """Read what the judge replied; None where that is anything else than one JSON object with one of the verdicts."""
+    """Parse the judge's reply; None unless it is one JSON object with one of the verdicts."""
     found = parse_object(reply)
     if found.value is None or not found.needed <= _UNMISTAKABLE:
         return None
@@ -106,7 +106,7 @@ def read_preference(reply: str) -> Preference | None:
 
 
 def _unused_code(texts: Mapping[str, str]) -> str:
-    """Return a code that is in none of the texts, and always the same for the same texts."""
+    """Return a code that occurs in none of the texts, the same for the same texts."""
     codes = (_digest({**texts, "attempt": attempt})[:_CODE_CHARACTERS] for attempt in count())
     return next(code for code in codes if not any(code in text for text in texts.values()))
 

@@ -1,7 +1,7 @@
-"""The figures of the evaluation report, each an SVG element that can be put into a page or a file of its own.
+"""Figures of the evaluation report, each an SVG element for a page or a file of its own.
 
-Figures are drawn on objects of their own, never through pyplot, so that nothing global is changed; text stays text, and
-the same numbers give the same bytes. Many lines of one colour are drawn as one broken line, which keeps the page small.
+Figures are drawn on their own objects, never through pyplot, so that no global state changes; text stays text, and
+equal numbers give equal bytes. Many lines of one colour are drawn as one broken line, which keeps the page small.
 """
 
 import io
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import quoteattr
 
 from schemas.tasks import TaskName
-from tasks.evaluate.background import Background, LearningCurve
 from tasks.evaluate.compare import Comparison, PromptScores
-from tasks.evaluate.statistics import Block, Verdict
-from tasks.evaluate.wording import interval, signed
+from tasks.evaluate.number_format import interval, signed
+from tasks.evaluate.report.background import Background, LearningCurve
+from tasks.evaluate.stats.statistics import Block, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,17 +36,17 @@ _SEED_COLOURS: Final = (BLUE, "#b45309", "#7c3aed", GAIN, "#be185d", SOFT)
 _SEED_MARKS: Final = "osD^vP"
 _DASHES: Final = (0, (4, 3))
 _MOST_SLOPES: Final = 40
-"""Prompts whose lines can still be told from one another."""
+"""Most prompts whose lines remain distinguishable."""
 _NARROWEST: Final = 0.1
-"""Range of an axis of differences at least, so that a tiny difference does not look like a large one."""
+"""Smallest range of a difference axis, so that a tiny difference does not look large."""
 
 
 def draw(comparison: Comparison, background: Background) -> dict[str, str]:
-    """Draw every figure that there is something to draw of, by name.
+    """Draw every figure with data, by name.
 
     Returns:
-        `forest`, `seeds` with two seeds or more, `learning_curves` where known, and for each task `differences_TASK`
-        and, where the lines can be told from one another, `slopes_TASK`.
+        `forest`, `seeds` with two seeds or more, `learning_curves` if known, and for each task `differences_TASK` and,
+        if its lines are distinguishable, `slopes_TASK`.
     """
     drawn = {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
     if len(comparison.seed_differences) > 1:
@@ -62,7 +62,7 @@ def draw(comparison: Comparison, background: Background) -> dict[str, str]:
 
 
 def write_figures(drawn: Mapping[str, str], folder: Path) -> None:
-    """Write every figure that was drawn to `figures/NAME.svg` in a folder, which is made if missing."""
+    """Write every figure to `figures/NAME.svg` in a folder, which is created if missing."""
     target = folder / FIGURES_FOLDER
     target.mkdir(parents=True, exist_ok=True)
     for name, figure in drawn.items():
@@ -86,7 +86,7 @@ def forest(overall: Block, tasks: Mapping[TaskName, Block], margin: float) -> st
             fontsize=8,
             color=LOSS,
         )
-        # The range reaches as far on the left as the words beside the margin need.
+        # The range extends far enough left for the words beside the margin.
         ends = [0.0, -margin * 1.8, *_ends(block for _, block in rows)]
         room = 0.06 * (max(ends) - min(ends))
         axes.set_xlim(min([*ends, -margin - 0.2 * (max(ends) + margin)]) - room, max(ends) + room)
@@ -109,7 +109,7 @@ def seeds(comparison: Comparison) -> str:
         axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.35)
         _rows(axes, [name for name, _ in rows])
         for place, seed in enumerate(comparison.seed_differences):
-            # Seeds stand a little below one another, so that none hides another.
+            # Seeds are drawn slightly below one another, so that none hides another.
             shift = 0.5 * ((place + 0.5) / len(comparison.seed_differences) - 0.5)
             of_seed = [by_seed[seed] for _, by_seed in rows]
             colour, mark = _SEED_COLOURS[place % len(_SEED_COLOURS)], _SEED_MARKS[place % len(_SEED_MARKS)]
@@ -231,7 +231,7 @@ def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None
 
 
 def _rows(axes: "Axes", names: Sequence[str]) -> None:
-    """Prepare axes with a row a name, the last of them being `overall`, and the zero line."""
+    """Prepare axes with a row per name, the last being `overall`, and the zero line."""
     axes.axvline(0, color=INK, linewidth=0.9)
     axes.axhline(len(names) - 1.5, color=FAINT, linewidth=0.8)
     axes.set_yticks(range(len(names)), names)
@@ -272,7 +272,7 @@ def _canvas(width: float, height: float) -> "Iterator[Figure]":
         "svg.fonttype": "none",
         "svg.hashsalt": "tucano",
         "font.size": 9,
-        # Above the axes, where it need not be measured whether ticks are in its way: that takes a quarter of the time.
+        # Above the axes, to avoid measuring overlaps with ticks, which takes a quarter of the time.
         "axes.titley": 1.0,
         "axes.spines.top": False,
         "axes.spines.right": False,
@@ -301,5 +301,5 @@ def _svg(figure: "Figure", label: str) -> str:
     figure.savefig(target, format="svg", metadata=nothing)
     text = target.getvalue()
     element = text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label={quoteattr(label)}', 1)
-    # Groups are numbered anew in each figure, and one page holds many; nothing refers to these numbers.
+    # Groups are numbered from the start in each figure, and one page holds many; nothing refers to these numbers.
     return re.sub(r' id="[a-zA-Z0-9.]+_\d+"', "", element)

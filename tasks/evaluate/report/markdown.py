@@ -1,4 +1,4 @@
-"""Markdown that shows any text as it is: the report's and the model card's tables and lists."""
+"""Markdown tables and lists that show any text literally, for the report and the model card."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ _MARKUP: Final = re.compile(r"[\\`*\[\]<>|~#&$]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def escaped(text: str) -> str:
-    """Return a text on one line that no reader of Markdown takes for markup, a hostile one too."""
+    """Return a text on one line without any active Markdown, even if it is hostile."""
     return _MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(as_shown(text).split()))
 
 
@@ -21,7 +21,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 
     Args:
         header: One for each column.
         rows: As many cells each.
-        words: How many columns, the first ones, hold words and stand on the left; the others hold numbers.
+        words: Number of leading, left-aligned columns of words; the others hold numbers.
     """
     rule = ["---"] * words + ["---:"] * (len(header) - words)
     lines = [[escaped(cell) for cell in header], rule, *([escaped(cell) for cell in row] for row in rows)]

@@ -1,4 +1,4 @@
-"""The numbers of a report that MLflow draws from run to run, and shows beside a version."""
+"""Report metrics that MLflow plots over runs, and shows beside a version."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -7,12 +7,15 @@ _FIGURES: Final = ("mean_base", "mean_tuned", "mean_difference", "ci_low", "ci_h
 
 
 def metrics_of_report(report: Mapping[str, Any]) -> dict[str, float]:
-    """Return the numbers of a `report.json` by their names, such as `overall.mean_difference` and `push.p_holm`.
+    """Return the numbers of a `report.json` by name, such as `overall.mean_difference` and `push.p_holm`.
 
-    An interval that is not known, for there is one prompt, is left out; so is the ground truth's difference,
-    `ground_truth.mean_difference`, where there is no ground truth.
+    An interval unknown for lack of prompts is left out; so is the ground truth's difference,
+    `ground_truth.mean_difference`, without ground truth. Another model's numbers are under its name, such as
+    `against.large.mean_difference`, where it takes the place of the base.
     """
     blocks = {"overall": report["overall"], **report["tasks"]}
+    # A version promoted again by hand may have an older report without other models.
+    blocks |= {f"against.{name}": other["overall"] for name, other in report.get("others", {}).items()}
     metrics = {
         f"{scope}.{figure}": float(block[figure])
         for scope, block in blocks.items()

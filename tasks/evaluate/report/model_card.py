@@ -1,11 +1,11 @@
-"""The model card: the README.md of a promotion, in the form that Hugging Face reads."""
+"""Model card: the README.md of a promotion, in Hugging Face's format."""
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tasks.evaluate.markdown import bullets, escaped, table
+from tasks.evaluate.report.markdown import bullets, escaped, table
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.merge import MERGED_FOLDER, MergeCheck
 
@@ -18,7 +18,7 @@ WORK: Final = {
     "sentiment": "polarity and score of a review",
     "churn": "risk that a customer does not buy again",
 }
-"""What the model is asked in each task."""
+"""Description of each task."""
 ALWAYS_LIMITED: Final = (
     (
         "The figures are rewards, which are rules: a higher one is no promise that shoppers or analysts are better "
@@ -33,13 +33,13 @@ ALWAYS_LIMITED: Final = (
         "people was not measured."
     ),
 )
-"""Limits of any version."""
+"""Limits of every version."""
 _HEADING: Final = re.compile(r"^(?=#{1,5} )", flags=re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class CardFacts:
-    """What is known of a version of the model."""
+    """Recorded facts of a model version."""
 
     decision: Mapping[str, Any]
     """The promotion's decision.json."""
@@ -54,26 +54,30 @@ class CardFacts:
     data_card: str
     """The dataset's README.md."""
     base_model: str | None
-    """Name on a hub of the model that it was trained from."""
+    """Hub name of the model that it was trained from."""
+    base_commit: str | None
+    """Commit of that model's repository; None for a local folder."""
     load_in_4bit: bool
-    """Whether it was trained and evaluated beside a base of 4-bit weights."""
+    """Whether it was trained beside a 4-bit base."""
     merged: MergeCheck | None
-    """How the merged model compares with base and adapter; None where each task has an adapter of its own, or where the
-    version is held."""
+    """Comparison of the merged model with base and adapter; None if each task has its own adapter, or if the version is
+    held."""
+    served_is_tested: bool
+    """Whether the merged model itself answered the test, and not base and adapter."""
     identities: Mapping[str, str]
-    """The sha256 of each artifact that it is made of, by its part."""
+    """The sha256 of each artifact that it consists of, by its part."""
 
     @property
     def promoted(self) -> bool:
-        """Whether this version became the champion, by the gate's word or by a person's."""
+        """Return whether this version became the champion, by the gate's verdict or a person's."""
         return self.decision["verdict"] == "promote" or self.decision["forced"] is not None
 
 
 def model_card(facts: CardFacts) -> str:
-    """Describe a version of the model: what it is for, how it was trained and tested, and what it must not be used for.
+    """Describe a version of the model: its use, its training and test, and its prohibited uses.
 
     Args:
-        facts: What the stages recorded; the same facts give the same text.
+        facts: Records of the stages; the same facts give the same text.
     """
     sections = [
         f"---\n{_front_matter(facts)}\n---",
@@ -124,12 +128,17 @@ def _front_matter(facts: CardFacts) -> str:
 
 
 def _introduction(facts: CardFacts) -> str:
-    base = f"[{facts.base_model}](https://huggingface.co/{facts.base_model})" if facts.base_model else _unnamed(facts)
+    base = _named(facts.base_model, facts.base_commit) if facts.base_model else _unnamed(facts)
     return (
         f"A compact Portuguese model for Brazilian e-commerce: {base}, tuned by "
         f"{str(facts.training.get('algorithm', 'grpo')).upper()} with LoRA on rewards that are rules. It was compared "
         "with its base on test prompts that no training and no choice of a checkpoint had read."
     )
+
+
+def _named(name: str, commit: str | None) -> str:
+    page = f"https://huggingface.co/{name}"
+    return f"[{name}]({page}/tree/{commit}) at `{commit[:12]}`" if commit else f"[{name}]({page})"
 
 
 def _unnamed(facts: CardFacts) -> str:
@@ -176,7 +185,8 @@ def _serving(facts: CardFacts) -> str:
         f"`{ADAPTER_FOLDER}/` merged in, checked against the two on {check.prompts} validation prompts: all "
         f"{check.tokens} greedy tokens are the same in float32, with logits that differ by "
         f"{check.merged_difference:.1e} standard deviations at most. As written, {check.tokens_same_as_written} of "
-        f"{check.tokens} are the same, and logits differ by {check.written_difference:.1e} at most."
+        f"{check.tokens} are the same, and logits differ by {check.written_difference:.1e} (root mean square)."
+        f"{' These very weights answered the test below.' if facts.served_is_tested else ''}"
     )
 
 
@@ -188,9 +198,10 @@ def _training(facts: CardFacts) -> str:
         if chosen is not None
         else ", ".join(f"{task} at step {step}" for task, step in training["chosen_steps"].items())
     )
+    beside = " beside a base of 4-bit weights" if facts.load_in_4bit else ""
     raters = ", ".join(f"{name} ({kind})" for name, kind in audit["raters"].items()) or "nobody"
     return (
-        f"Seed {training['seed']}, {training['steps']} steps; of the validated checkpoints the best was taken "
+        f"Seed {training['seed']}, {training['steps']} steps{beside}; of the validated checkpoints the best was taken "
         f"({steps}), by the validation split. Rewards: `{audit['spec']}`, version `{audit['reward_version']}`, audited "
         f"before training against the scores of {raters} (sheet `{audit['sheet_sha256']}`)."
     )
@@ -206,7 +217,7 @@ def _data(facts: CardFacts) -> str:
 
 
 def _sources(data_card: str) -> str:
-    """Return the data card's own words on sources and licences."""
+    """Return the data card's section on sources and licences."""
     section = data_card.partition("## Sources and licences\n")[2].partition("\n## ")[0].strip()
     return section or "The data card names no sources."
 
@@ -228,10 +239,10 @@ def _limits(facts: CardFacts) -> list[str]:
         limits.append(f"It is worse than its base in: {', '.join(lost)}.")
     if unsure := [scope for scope, block in blocks.items() if block["verdict"] == "inconclusive"]:
         limits.append(f"Not decided, for too few prompts or too small a difference: {', '.join(unsure)}.")
-    if facts.load_in_4bit and facts.merged is not None:
+    if facts.merged is not None and not facts.served_is_tested:
         limits.append(
-            "It was trained and evaluated beside a base of 4-bit weights, and the merged weights are not quantized: "
-            "what is served is close to what was evaluated, and not the same."
+            "Base and adapter answered the test, and the merged weights did not: what is served is close to what was "
+            "evaluated, and not the same."
         )
     if "human" not in facts.training["audit"]["raters"].values():
         limits.append("The rewards were audited against scores that no person gave.")

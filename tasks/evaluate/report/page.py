@@ -1,7 +1,7 @@
-"""The evaluation report: one HTML file that explains itself, needs no network, and trusts no model's text.
+"""Evaluation report: one self-contained HTML file that needs no network and trusts no model's text.
 
-Every text that the page prints is escaped, and signs that nobody sees, or that turn the reading direction, are spelled
-out. The same comparison and background give the same bytes.
+Every printed text is escaped, and characters that are invisible, or that change the reading direction, are spelled out.
+The same comparison and background give the same bytes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,23 +11,26 @@ from typing import Any, Final
 
 from schemas.shown_text import as_shown
 from schemas.tasks import TaskName
-from tasks.evaluate import wording
-from tasks.evaluate.background import AnsweredPrompt, Background
+from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import Comparison, PromptScores
-from tasks.evaluate.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
-from tasks.evaluate.statistics import Block
+from tasks.evaluate.number_format import interval, p_value, percent, signed
+from tasks.evaluate.report.background import Background
+from tasks.evaluate.report.sentences import headline, models_in, warnings_of, when_margin_was_set
+from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
+from tasks.evaluate.stats.statistics import Block
 
 REPORT_PAGE: Final = "report.html"
+DATA_FILES: Final = ("tasks/evaluate/report/report.html.j2",)
 TEMPLATE: Final = "report.html.j2"
 
 _LONGEST_SHOWN: Final = 1200
 _CROWDED: Final = 0.5
-"""Share of answers at one end of the scale from which on the scores can hardly tell anything more."""
+"""Share of answers at one end of the scale from which the scores hardly separate models."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A prompt shown side by side, with what its scores were."""
+    """Prompt with both answers and its scores."""
 
     title: str
     scores: PromptScores
@@ -36,7 +39,7 @@ class Example:
 
 @dataclass(frozen=True)
 class TaskSection:
-    """What the page says of one task."""
+    """Page section of one task."""
 
     task: TaskName
     block: Block
@@ -47,24 +50,24 @@ class TaskSection:
 
 @dataclass(frozen=True)
 class Undecided:
-    """What it would take to decide about one task, or overall."""
+    """Sample size needed to decide about one task, or overall."""
 
     scope: str
     block: Block
     samples: int
     """Answers to each prompt of each seed."""
     prompts: Mapping[int, int | None]
-    """Prompts that show a difference of the margin, by training seeds; None where no number of prompts does."""
+    """Prompts that show a difference of the margin, by training seeds; None if no number of prompts does."""
 
 
 def write_page(comparison: Comparison, background: Background, folder: Path, drawn: Mapping[str, str]) -> None:
-    """Write `report.html` into a folder, which is made if missing."""
+    """Write `report.html` into a folder, which is created if missing."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / REPORT_PAGE).write_text(render(comparison, background, drawn), encoding="utf-8")
 
 
 def render(comparison: Comparison, background: Background, drawn: Mapping[str, str]) -> str:
-    """Return the page, with the figures that were drawn of the same comparison and background."""
+    """Render the page, with figures of the same comparison and background."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -75,19 +78,19 @@ def render(comparison: Comparison, background: Background, drawn: Mapping[str, s
         lstrip_blocks=True,
         finalize=_visible,
     )
-    environment.filters |= {"signed": wording.signed, "p_value": wording.p_value, "percent": wording.percent}
+    environment.filters |= {"signed": signed, "p_value": p_value, "percent": percent}
     looks, margin = background.looks, comparison.margin
     return environment.get_template(TEMPLATE).render(
         comparison=comparison,
         background=background,
-        headline=wording.headline(comparison),
-        interval=wording.interval,
-        looks=wording.when_margin_was_set(looks, margin) if looks else "",
-        warnings=wording.warnings_of(looks, margin) if looks else [],
+        headline=headline(comparison),
+        interval=interval,
+        looks=when_margin_was_set(looks, margin) if looks else "",
+        warnings=warnings_of(looks, margin) if looks else [],
         drawn=drawn,
         sections=[_section(task, block, comparison, background, drawn) for task, block in comparison.tasks.items()],
         undecided=list(_undecided(comparison)),
-        models=wording.models_in([list(each) for by in background.ground_truth.values() for each in by.values()]),
+        models=models_in([list(each) for by in background.ground_truth.values() for each in by.values()]),
         crowded=_CROWDED,
         longest=_LONGEST_SHOWN,
     )
@@ -107,7 +110,7 @@ def _section(
 
 
 def _examples(scores: Sequence[PromptScores], answers: Sequence[AnsweredPrompt]) -> tuple[Example, ...]:
-    """Choose the prompt that gained most and the one that lost most, of those whose answers are known."""
+    """Choose the prompt that gained most and the one that lost most, among those with known answers."""
     known = {(answer.task, answer.prompt_id): answer for answer in answers}
     shown = [prompt for prompt in scores if (prompt.task, prompt.prompt_id) in known]
     if not shown:
@@ -120,7 +123,7 @@ def _examples(scores: Sequence[PromptScores], answers: Sequence[AnsweredPrompt])
 
 
 def _undecided(comparison: Comparison) -> Iterator[Undecided]:
-    """Yield what holds the model for want of prompts or seeds: nothing where it may be promoted."""
+    """Yield the parts that are held for lack of prompts or seeds; none if the model may be promoted."""
     if comparison.gate.verdict == "promote":
         return
     a_gain_is_shown = any(block.verdict == "better" for block in comparison.tasks.values())
@@ -129,7 +132,7 @@ def _undecided(comparison: Comparison) -> Iterator[Undecided]:
         if block.verdict not in wanting or block.mde is None or not block.n_nonzero:
             continue
         components = comparison.variance[scope]
-        # One seed tells nothing of others, and one sample nothing of others: nothing can be planned of these.
+        # One seed is no basis for planning seeds, and one sample none for samples.
         seeds = PLANNED_SEEDS if block.n_seeds > 1 else (1,)
         samples = PLANNED_SAMPLES if components.sample + components.base_sample > 0 else (1,)
         needs = plan(components, comparison.margin, seeds=seeds, samples=samples)
@@ -139,5 +142,5 @@ def _undecided(comparison: Comparison) -> Iterator[Undecided]:
 
 
 def _visible(value: Any) -> Any:
-    """Spell out the signs that nobody sees, in all that the template prints but markup."""
+    """Spell out invisible characters in everything that the template prints except markup."""
     return as_shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value

@@ -1,41 +1,16 @@
-"""How terminal, page, Markdown and the gate's reasons put numbers, and what they say of the looks at the test split."""
+"""Sentences about a comparison and the looks at the test split, and the order in which models are named."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-from tasks.evaluate.sample_size import ALPHA
-
-if TYPE_CHECKING:
-    # The gate writes its reasons with these words, and whatever compares has the gate.
-    from tasks.evaluate.background import Looks
-    from tasks.evaluate.compare import Comparison
+from tasks.evaluate.compare import Comparison
+from tasks.evaluate.number_format import percent
+from tasks.evaluate.report.background import Looks
+from tasks.evaluate.stats.sample_size import ALPHA
 
 
-def signed(value: float | None) -> str:
-    """Write a difference with its sign, the minus as wide as the plus."""
-    if value is None:
-        return "unknown"
-    return "0.000" if abs(value) < 0.0005 else f"{value:+.3f}".replace("-", "−")
-
-
-def interval(low: float | None, high: float | None) -> str:
-    """Write both ends of an interval."""
-    return "unknown" if low is None else f"{signed(low)} to {signed(high)}"
-
-
-def p_value(value: float) -> str:
-    """Write a p value, with a floor below which its digits say nothing."""
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def percent(share: float) -> str:
-    """Write a share of 1 as a percentage."""
-    return f"{100 * share:.0f} %"
-
-
-def headline(comparison: "Comparison") -> str:
-    """Say in one sentence what was found."""
+def headline(comparison: Comparison) -> str:
+    """Summarize the finding in one sentence."""
     overall = comparison.overall
     found = {
         "better": "is better than the base and may be promoted"
@@ -50,14 +25,14 @@ def headline(comparison: "Comparison") -> str:
 
 
 def models_in(metrics: Sequence[Sequence[str]]) -> list[str]:
-    """Return the models that any metric knows: base, tuned and champion first, then the others as they come."""
+    """Return the models of any metric: base, tuned and champion first, then the others in order of appearance."""
     found = dict.fromkeys(model for models in metrics for model in models)
     first = ("base", "tuned", "champion")
     return [*(model for model in first if model in found), *(model for model in found if model not in first)]
 
 
-def when_margin_was_set(looks: "Looks", margin: float) -> str:
-    """Say which look this is, and when the margin was recorded."""
+def when_margin_was_set(looks: Looks, margin: float) -> str:
+    """State the number of this look, and when the margin was recorded."""
     order = "after" if _was_set_too_late(looks) else "before"
     return (
         f"Look number {looks.number} of this challenger at this test split. The margin of {margin:g} was recorded on "
@@ -66,8 +41,8 @@ def when_margin_was_set(looks: "Looks", margin: float) -> str:
     )
 
 
-def warnings_of(looks: "Looks", margin: float) -> list[str]:
-    """Return what weakens the claim: earlier looks, and a margin that was chosen after the answers could be seen."""
+def warnings_of(looks: Looks, margin: float) -> list[str]:
+    """Return caveats of the claim: earlier looks, and a margin chosen after the answers could be seen."""
     warnings = []
     if looks.number > 1:
         bound = min(1.0, looks.number * ALPHA)
@@ -88,10 +63,10 @@ def warnings_of(looks: "Looks", margin: float) -> list[str]:
     return warnings
 
 
-def _was_set_too_late(looks: "Looks") -> bool:
+def _was_set_too_late(looks: Looks) -> bool:
     return datetime.fromisoformat(looks.margin_recorded_at) > datetime.fromisoformat(looks.first_read_at)
 
 
 def _time(moment: str) -> str:
-    """Write a time in UTC, to the second."""
+    """Format a time in UTC, to the second."""
     return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,20 +1,21 @@
-"""The report as Markdown, for a model card and for Prefect's page: the numbers and the verdict, and no model's text."""
+"""Report as Markdown, for a model card and Prefect's page: numbers and verdict, without any model's text."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from schemas.tasks import TaskName
-from tasks.evaluate.background import Background
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.markdown import bullets, escaped, table
-from tasks.evaluate.statistics import Block
-from tasks.evaluate.wording import headline, interval, models_in, p_value, signed, warnings_of, when_margin_was_set
+from tasks.evaluate.number_format import interval, p_value, signed
+from tasks.evaluate.report.background import Background
+from tasks.evaluate.report.markdown import bullets, escaped, table
+from tasks.evaluate.report.sentences import headline, models_in, warnings_of, when_margin_was_set
+from tasks.evaluate.stats.statistics import Block
 
 REPORT_TEXT: Final = "report.md"
 
 
 def markdown(comparison: Comparison, background: Background) -> str:
-    """Return the report as Markdown with tables; the same comparison and background give the same text."""
+    """Render the report as Markdown with tables; the same comparison and background give the same text."""
     verdict = "may be promoted" if comparison.gate.verdict == "promote" else "is held"
     parts = [
         "# Evaluation",
@@ -22,6 +23,7 @@ def markdown(comparison: Comparison, background: Background) -> str:
         f"Why the model {verdict}:\n\n{bullets(comparison.gate.reasons)}",
         _of_looks(comparison, background),
         "## Base against tuned",
+        background.weights,
         _blocks(comparison.tasks, comparison.overall, "base", "tuned"),
         *_of_seeds(comparison),
         *_of_ground_truth(comparison, background),
@@ -73,12 +75,11 @@ def _of_others(background: Background) -> list[str]:
             challenger,
             _blocks(champion.tasks, champion.overall, "champion", "challenger"),
         ]
-    if background.rival is not None:
-        rival = background.rival
+    for other in background.others:
         parts += [
-            f"## Against {escaped(background.rival_name)} (decides nothing)",
-            challenger,
-            _blocks(rival.tasks, rival.overall, background.rival_name, "challenger"),
+            f"## Against {escaped(other.name)} (decides nothing)",
+            f"{escaped(other.name)} is {escaped(other.description)}. {challenger}".rstrip(),
+            _blocks(other.comparison.tasks, other.comparison.overall, other.name, "challenger"),
         ]
     return parts
 

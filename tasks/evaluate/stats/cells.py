@@ -1,4 +1,4 @@
-"""Paired answers as tables of prompts by training seeds, which the statistics work on."""
+"""Paired answers as tables of prompts by training seeds, the input of the statistics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schemas.tasks import TaskName
-from tasks.evaluate.pairing import Answer
-from tasks.evaluate.variance import Numbers
+from tasks.evaluate.stats.pairing import Answer
+from tasks.evaluate.stats.variance import Numbers
 
 
 @dataclass(frozen=True)
@@ -22,18 +22,18 @@ class Cells:
     base: Numbers
     """Mean scores of the base model, shape (prompts, seeds)."""
     tuned: Numbers
-    """The same of the tuned model."""
+    """Mean scores of the tuned model, shape (prompts, seeds)."""
     sample_variance: Numbers
-    """Variance between the samples of a cell (with n - 1): of the difference where the base was scored for each seed,
-    and of the tuned model alone where it was scored once for all; NaN where there is one sample."""
+    """Variance between the samples of a cell (with n - 1): of the difference if the base was scored for each seed, and
+    of the tuned model alone if it was scored once for all; NaN for one sample."""
     base_sample_variance: Numbers
-    """The base's own where it was scored once for all seeds, else 0; NaN where there is one sample."""
+    """The base's own variance if it was scored once for all seeds, else 0; NaN for one sample."""
     n_samples: int
-    """Samples a cell; where they are not the same everywhere, their harmonic mean, rounded."""
+    """Samples per cell; if they differ, their harmonic mean, rounded."""
 
     @property
     def differences(self) -> Numbers:
-        """Tuned minus base, free of rounding errors."""
+        """Return tuned minus base, free of rounding errors."""
         return np.round(self.tuned - self.base, 9)
 
     def of(self, task: TaskName) -> "Cells":
@@ -51,10 +51,10 @@ class Cells:
 
 
 def arrange(answers: Sequence[Answer], base: Sequence[float], tuned: Sequence[float]) -> Cells:
-    """Put scores into their cells; each prompt has an answer of each seed, one or more.
+    """Arrange scores in cells; each prompt has one or more answers of each seed.
 
     Args:
-        answers: What identifies each score, prompt by prompt in the order of the rows to be.
+        answers: Identity of each score, prompt by prompt in row order.
         base: The base model's scores.
         tuned: The tuned model's, answer by answer.
     """
@@ -71,7 +71,7 @@ def arrange(answers: Sequence[Answer], base: Sequence[float], tuned: Sequence[fl
 
     def variance(values: NDArray[np.float64]) -> Numbers:
         squares = means((values - means(values)[cells]) ** 2)
-        # Samples beyond the first make the variance known: n / (n - 1) of the mean square, and unknown where n is 1.
+        # Samples beyond the first make the variance known: n / (n - 1) of the mean square, and unknown if n is 1.
         return np.where(counts > 1, squares * counts / np.maximum(counts - 1, 1), np.nan).reshape(shape)
 
     of_base, of_tuned = np.asarray(base), np.asarray(tuned)

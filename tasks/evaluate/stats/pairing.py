@@ -1,8 +1,8 @@
-"""Two files of scores become pairs, or the rows that cannot be compared are named.
+"""Pairing of two score files, or errors that name the rows that cannot be compared.
 
-Pairing is strict: each row of one file has its partner, by task, prompt, seed and sample, in the other. A base model
-is not trained, so it may be scored for one seed only, which is then the partner of each of the tuned model's seeds.
-What the rows say of how they were drawn must agree wherever it is said.
+Pairing is strict: each row of one file has its partner, by task, prompt, seed and sample, in the other. A base model is
+not trained, so it may be scored for one seed only, which is then the partner of each of the tuned model's seeds.
+Recorded decodings must agree.
 """
 
 from collections import defaultdict
@@ -21,7 +21,7 @@ _LONGEST_SHOWN = 64
 
 
 class Answer(NamedTuple):
-    """What identifies a row: one sampled answer of one model."""
+    """Identity of a row: one sampled answer of one model."""
 
     task: TaskName
     prompt_id: str
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Both models' scores on the same answer, and its ground truth where that is known."""
+    """Both models' scores on the same answer, and its ground truth if known."""
 
     base: float
     tuned: float
@@ -42,7 +42,7 @@ class Pair(NamedTuple):
 
 
 def read_scores(path: Path) -> tuple[PairedScore, ...]:
-    """Read a JSON Lines file of paired scores; what must hold from row to row is `pair`'s.
+    """Read a JSON Lines file of paired scores; conditions across rows are checked by `pair`.
 
     Raises:
         InputError: The file cannot be read, is empty, or a line is not a paired score with a score in [0, 1].
@@ -54,8 +54,8 @@ def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[Answ
     """Return each answer's two scores, in a fixed order whatever the order of the rows.
 
     Raises:
-        InputError: A row is there twice or without its partner, a prompt lacks a seed, answers were drawn in different
-            ways, a part of a prompt's rows has no ground truth, or there are no rows. Rows are counted from 1.
+        InputError: A row is duplicated or has no partner, a prompt lacks a seed, answers were drawn in different ways,
+            only part of a prompt's rows has ground truth, or there are no rows. Rows are counted from 1.
     """
     base_rows, tuned_rows = _by_answer("base", base), _by_answer("tuned", tuned)
     base_seeds, tuned_seeds = ({answer.seed for answer in rows} for rows in (base_rows, tuned_rows))
@@ -136,7 +136,7 @@ def _refuse_other_decoding(files: Mapping[str, Sequence[PairedScore]]) -> None:
 
 
 def _refuse_truth_of_some(files: Mapping[str, Sequence[PairedScore]]) -> None:
-    """Refuse a prompt whose ground truth is known of some answers only: its numbers would be of a chosen few."""
+    """Refuse a prompt with ground truth for some answers only: its numbers would describe a selection."""
     known = {(score.task, score.prompt_id) for scores in files.values() for score in scores if score.truth is not None}
     without = {
         name: [
@@ -164,5 +164,5 @@ def _said(decoding: str | None) -> str:
 
 
 def _shown(text: str) -> str:
-    """Return a file's own words so that they command no terminal and fill no screen."""
+    """Return a file's own words made safe: no terminal commands, limited length."""
     return as_shown(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...").replace("\n", " ")

@@ -1,4 +1,4 @@
-"""What resampling says of a mean difference: its BCa interval, and the sign-flip test that it is not 0."""
+"""Resampling of a mean difference: its BCa interval, and the sign-flip test against 0."""
 
 import math
 from dataclasses import dataclass
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.evaluate.sample_size import ALPHA
-from tasks.evaluate.variance import Numbers, error_of_the_mean
+from tasks.evaluate.stats.sample_size import ALPHA
+from tasks.evaluate.stats.variance import Numbers, error_of_the_mean
 
-# Up to this many differing prompts, all 65,536 sign patterns are cheaper than an approximation is worth.
+# Up to this many differing prompts, all 65,536 sign patterns are cheap enough to enumerate.
 _MOST_ENUMERATED = 16
-# Differences are rounded to 1e-9, so two different sums are at least 2e-9 apart; anything nearer is a rounding error.
+# Differences are rounded to 1e-9, so two different sums are at least 2e-9 apart; anything closer is a rounding error.
 _SAME_SUM = 5e-10
 # Random numbers drawn at once: few enough to stay in a processor's cache, which makes it twice as fast.
 _NUMBERS_AT_ONCE = 200_000
-# Means that are equal but for the order of their summands must tie, or the interval's bias correction miscounts them.
+# Means that differ only in the order of summation must tie, or the interval's bias correction miscounts them.
 _DECIMALS_OF_A_MEAN = 12
 
 
 @dataclass(frozen=True)
 class Interval:
-    """What is known of the mean difference on prompts, and by trainings, that were not seen."""
+    """Interval of the mean difference for new prompts and new trainings."""
 
     low: float
     """Lower end of the two-sided 95 % interval."""
@@ -34,14 +34,14 @@ class Interval:
 def mean_interval(differences: Numbers, resamples: int, rng: np.random.Generator) -> Interval | None:
     """Return the BCa interval of the mean (Efron, 1987, "Better bootstrap confidence intervals").
 
-    Prompts are resampled and, where there are several, training seeds too, each by itself, because they are crossed
-    (Owen, 2007, "The pigeonhole bootstrap"). Samples are not resampled: lower levels enter as they are (Davison and
-    Hinkley, 1997, "Bootstrap methods and their application", 3.8).
+    Prompts are resampled and, if there are several, training seeds too, independently, because they are crossed (Owen,
+    2007, "The pigeonhole bootstrap"). Samples are not resampled: lower levels enter as they are (Davison and Hinkley,
+    1997, "Bootstrap methods and their application", 3.8).
 
     The bootstrap is too narrow for few prompts, and far too narrow for few seeds, since no resample of three seeds goes
-    beyond the best of them. So its level is widened to what is right for a normal mean (see `widened`), and an end is
-    never nearer to the mean than Student's t puts it (see `student_distance`): `benchmarks/statistics.py` shows that
-    it takes both to hold the true mean of 20 tied scores as often as is said.
+    beyond the best of them. So its level is widened to the right one for a normal mean (see `widened`), and an end is
+    never closer to the mean than Student's t puts it (see `student_distance`): `benchmarks/statistics.py` shows that
+    both are needed to reach the nominal coverage for 20 tied scores.
 
     Args:
         differences: Tuned minus base, shape (prompts, seeds).
@@ -49,7 +49,7 @@ def mean_interval(differences: Numbers, resamples: int, rng: np.random.Generator
         rng: Source of all randomness.
 
     Returns:
-        The interval, which is the point itself where all differences are equal; None for one prompt.
+        The interval, which is a point if all differences are equal; None for one prompt.
     """
     n_prompts, n_seeds = differences.shape
     if n_prompts < 2:
@@ -110,7 +110,7 @@ def widened(alpha: float, n_prompts: int) -> float:
 
 
 def student_distance(differences: Numbers, alpha: float) -> float:
-    """Return how far from the mean Student's t puts the one-sided bound at level `alpha`.
+    """Return the distance from the mean to Student's one-sided bound at level `alpha`.
 
     For prompts crossed with seeds the standard error is the analysis of variance's, and the degrees of freedom are
     Satterthwaite's (1946).
@@ -124,12 +124,12 @@ def student_distance(differences: Numbers, alpha: float) -> float:
 def sign_flip(values: Numbers, resamples: int, rng: np.random.Generator) -> tuple[float, float]:
     """Test whether the mean is greater, and whether it is less, than 0, by flipping signs (Fisher, 1935).
 
-    Exact while the patterns of signs can be enumerated, else by Monte Carlo with (b + 1) / (m + 1), which is never 0
-    (Phipson and Smyth, 2010). On signed ranks this is Wilcoxon's test by permutation, since flipping signs leaves the
-    ranks alone; scipy's `PermutationMethod` ranks anew in each resample and takes a hundred times as long.
+    Exact while the sign patterns can be enumerated, else by Monte Carlo with (b + 1) / (m + 1), which is never 0
+    (Phipson and Smyth, 2010). On signed ranks this is Wilcoxon's test by permutation, since flipping signs keeps the
+    ranks; scipy's `PermutationMethod` ranks again in each resample and takes a hundred times as long.
 
     Returns:
-        p of "greater" and p of "less"; both 1 where every value is 0.
+        p of "greater" and p of "less"; both 1 if every value is 0.
     """
     nonzero = values[values != 0]
     if len(nonzero) == 0:

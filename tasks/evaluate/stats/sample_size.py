@@ -1,4 +1,4 @@
-"""How many prompts and training seeds an effect needs, from the variance that an earlier comparison found."""
+"""Sample size planning: prompts and training seeds needed for an effect, from an earlier comparison's variance."""
 
 import json
 import math
@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from schemas.errors import InputError
-from tasks.evaluate.variance import Components, MeanVariance
+from tasks.evaluate.stats.variance import Components, MeanVariance
 
 SMALLEST_EFFECT: Final = 1e-4
-"""A smaller difference of scores nobody means, and no number of prompts shows."""
+"""Smaller score differences are irrelevant, and no number of prompts shows them."""
 ALPHA: Final = 0.05
 POWER: Final = 0.80
 PLANNED_SEEDS: Final = (1, 3, 5, 10)
@@ -20,26 +20,26 @@ PLANNED_SAMPLES: Final = (1, 4)
 
 @dataclass(frozen=True)
 class Need:
-    """What it takes to find an effect with power .80 by a one-sided test at .05."""
+    """Sample size that finds an effect with power .80 by a one-sided test at .05."""
 
     seeds: int
     """Training seeds."""
     samples: int
     """Answers to each prompt of each seed."""
     prompts: int | None
-    """The smallest number of prompts, 2 or more; None where none is enough, since the seeds alone spread too widely."""
+    """The smallest number of prompts, 2 or more; None if none is enough, since the seeds alone spread too widely."""
 
 
 @dataclass(frozen=True)
 class EarlierComparison:
-    """What an earlier comparison found that a next one can be planned by."""
+    """Results of an earlier comparison, for planning the next."""
 
     components: Mapping[str, Components]
-    """Variances of the difference, `overall` and by task, of what has prompts that differ."""
+    """Variances of the difference, `overall` and by task, if prompts differ."""
     without_spread: tuple[str, ...]
-    """The scopes that are not among them: all their prompts have one difference, or there is one prompt."""
+    """Scopes left out of them: all their prompts have one difference, or there is one prompt."""
     margin: float
-    """The margin that it used, in score."""
+    """Its margin, in score."""
     n_seeds: int
     """Training seeds of the tuned model."""
 
@@ -53,17 +53,17 @@ def plan(
 ) -> tuple[Need, ...]:
     """Return the prompts that a true difference needs, for each number of training seeds and of samples.
 
-    It takes the components as if they were known, and those of a few seeds hardly are. The promotion gate asks for
-    more than this test does: a two-sided interval, which for few seeds is Student's. So a plan is a least.
+    The components are treated as known, although those of a few seeds hardly are. The promotion gate is stricter than
+    this test: it uses a two-sided interval, for few seeds Student's. So a plan is a lower bound.
 
     Args:
         components: Variances of the difference, such as an earlier comparison's.
-        effect: The true difference that is to be found, in score, above 0.
+        effect: The true difference to find, in score, above 0.
         seeds: Numbers of training seeds to plan for.
         samples: Numbers of samples to plan for.
 
     Raises:
-        InputError: The effect is smaller than anybody means, or larger than a score can be.
+        InputError: The effect is too small to be relevant, or larger than a score can be.
     """
     if not SMALLEST_EFFECT <= effect <= 1:
         raise InputError(f"the effect is {effect}; it must lie between {SMALLEST_EFFECT:g} and 1, such as 0.05")
@@ -80,13 +80,13 @@ def detectable_effect(variance: MeanVariance, prompts: int) -> float:
 
 
 def prompts_needed(variance: MeanVariance, effect: float) -> int | None:
-    """Return the smallest number of prompts, 2 or more, whose detectable effect is `effect`; None where none is."""
+    """Return the smallest number of prompts, 2 or more, that detects `effect`; None if there is none."""
     left = (effect / _normal_distance()) ** 2 - variance.shared
     return max(2, math.ceil(variance.per_prompt / left)) if left > 0 else None
 
 
 def read_comparison(report: Path) -> EarlierComparison:
-    """Read what a comparison's `report.json` tells of the variance.
+    """Read the variance of a comparison from its `report.json`.
 
     Raises:
         InputError: The file cannot be read, is no report of a comparison, or none of its prompts differ.

@@ -1,11 +1,12 @@
-"""Paired statistics of base against tuned: one difference a prompt, every number with its uncertainty.
+"""Paired statistics of base against tuned: one difference per prompt, every number with its uncertainty.
 
 The unit of the tests is the prompt: its samples and training seeds are averaged, because answers to one prompt are not
-independent. So a test speaks of new prompts, for the seeds that were run. The interval, and what is planned with, speak
-of new trainings too where there are several seeds.
+independent. So a test generalizes to new prompts, for the seeds that were run. The interval and the planning generalize
+to new trainings too if there are several seeds.
 
-The primary test is sign-flip permutation on the mean difference. Wilcoxon's signed-rank test stands beside it as the
-source project's figure: it is no test of the mean, and calls many small gains with a few large losses an improvement.
+The primary test is sign-flip permutation on the mean difference. Wilcoxon's signed-rank test is reported beside it
+because the source project used it: it is no test of the mean, and calls many small gains with a few large losses an
+improvement.
 """
 
 import math
@@ -16,18 +17,18 @@ from typing import Literal
 import numpy as np
 
 from schemas.tasks import TaskName
-from tasks.evaluate.resampling import mean_interval, sign_flip
-from tasks.evaluate.sample_size import ALPHA, detectable_effect, prompts_needed
-from tasks.evaluate.variance import Numbers, mean_variance
+from tasks.evaluate.stats.resampling import mean_interval, sign_flip
+from tasks.evaluate.stats.sample_size import ALPHA, detectable_effect, prompts_needed
+from tasks.evaluate.stats.variance import Numbers, mean_variance
 
 Verdict = Literal["better", "non-inferior", "worse", "inconclusive"]
 
 
 @dataclass(frozen=True)
 class Block:
-    """What is known of one difference, over all prompts or over those of one task (DESIGN: `report.json`).
+    """Statistics of one difference, over all prompts or those of one task; part of `report.json`.
 
-    An interval and what rests on the spread are None where there is one prompt: it tells nothing of others. A prompt's
+    An interval and anything derived from the spread are None for one prompt, which is no basis for others. A prompt's
     difference is its mean over samples and training seeds.
     """
 
@@ -48,7 +49,7 @@ class Block:
     ci_high: float | None
     """Upper end of the same interval."""
     hodges_lehmann: float
-    """Median of the means of all pairs of differences: the typical difference, not moved by outliers."""
+    """Median of the means of all pairs of differences: the typical difference, robust to outliers."""
     rank_biserial: float
     """Matched-pairs rank-biserial correlation in [-1, 1]: rank sum of gains minus that of losses, over both."""
     p_win: float
@@ -62,27 +63,27 @@ class Block:
     p_wilcoxon: float
     """One-sided p of Wilcoxon's signed-rank test, by permutation."""
     p_harm: float
-    """The sign-flip test the other way: that the mean difference is less than 0."""
+    """One-sided p of the sign-flip test that the mean difference is less than 0."""
     p_holm: float
-    """`p_signflip` after Holm's correction over the tasks; overall it is one test and stays as it is."""
+    """`p_signflip` after Holm's correction over the tasks; overall it is one test and stays unchanged."""
     noninferiority_low: float | None
-    """One-sided 95 % BCa lower bound of the mean difference, to be held against the margin."""
+    """One-sided 95 % BCa lower bound of the mean difference, to compare with the margin."""
     mde: float | None
     """Minimum detectable effect: the true difference found with power .80 by a one-sided test at .05."""
     n_for_margin: int | None
-    """Prompts with which equally good models would be found non-inferior with power .80; with several seeds None where
-    their spread is so wide that it takes more trainings instead. Where all prompts have one difference, see
+    """Prompts with which equally good models would be found non-inferior with power .80; with several seeds None if
+    their spread is so wide that it takes more trainings instead. If all prompts have one difference, see
     `prompts_without_spread`."""
     verdict: Verdict
-    """What the numbers show, in one word; see `judge`."""
+    """Summary verdict; see `judge`."""
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """What is known of one kind of score."""
+    """Statistics of one kind of score."""
 
     overall: Block
-    """Over all prompts alike. Tasks are not strata here, which makes the interval wider rather than narrower."""
+    """Over all prompts equally. Tasks are not strata here, which makes the interval wider rather than narrower."""
     tasks: Mapping[TaskName, Block]
     """By task, corrected for their number."""
 
@@ -95,7 +96,7 @@ def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng
             base that was scored once is repeated over the seeds.
         tuned: The same of the tuned model, prompt by prompt and seed by seed.
         margin: The non-inferiority margin, in score.
-        resamples: Bootstrap resamples, and sign patterns where they are too many to enumerate.
+        resamples: Bootstrap resamples, and sign patterns if they are too many to enumerate.
         rng: Source of all randomness.
     """
     by_seed = np.round(tuned - base, 9)
@@ -131,10 +132,10 @@ def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng
 
 
 def prompts_without_spread(base: Numbers, margin: float) -> int | None:
-    """Return how many prompts must tie before a loss as large as the margin is excluded; None for one prompt.
+    """Return the number of tied prompts that excludes a loss as large as the margin; None for one prompt.
 
-    A loss that none of n prompts showed may still come with a probability of up to 1 - .05^(1/n) (Clopper and Pearson,
-    1934), and costs at most what the base scores at its best.
+    A loss that none of n prompts showed may still have a probability of up to 1 - .05^(1/n) (Clopper and Pearson,
+    1934), and costs at most the base's best score.
     """
     if len(base) < 2:
         return None
@@ -143,10 +144,10 @@ def prompts_without_spread(base: Numbers, margin: float) -> int | None:
 
 
 def judge(block: Block, margin: float) -> Verdict:
-    """Say in one word what a block's numbers show.
+    """Return a block's verdict.
 
     `better` needs the test and the interval to agree, since on skewed differences either alone claims too often.
-    `worse` needs the test for harm only, which is never corrected for the number of tasks: harm must be easy to see.
+    `worse` needs only the test for harm, which is never corrected for the number of tasks: harm must be easy to see.
     One prompt, or equal scores on all of them, show nothing of either model and are `inconclusive`.
     """
     if block.ci_low is None or block.noninferiority_low is None or block.n_nonzero == 0:
@@ -159,7 +160,7 @@ def judge(block: Block, margin: float) -> Verdict:
 
 
 def correct(blocks: Mapping[TaskName, Block], margin: float) -> dict[TaskName, Block]:
-    """Return the tasks' blocks with Holm's correction over them, and judged by it."""
+    """Return the tasks' blocks with Holm's correction over them, and their verdicts after it."""
     p_holm = holm({task: block.p_signflip for task, block in blocks.items()})
     corrected = {task: replace(block, p_holm=p_holm[task]) for task, block in blocks.items()}
     return {task: replace(block, verdict=judge(block, margin)) for task, block in corrected.items()}
@@ -175,8 +176,8 @@ def rank_with_sign(differences: Numbers) -> Numbers:
 
 def hodges_lehmann(differences: Numbers) -> float:
     """Return the median of the means of all pairs, each value with itself included (Hodges and Lehmann, 1963)."""
-    # Differences are rounded to 1e-9, so the sums of pairs are whole numbers, among which the middle ones are found by
-    # bisection: there are too many pairs to write down.
+    # Differences are rounded to 1e-9, so the sums of pairs are whole numbers, among which bisection finds the middle
+    # ones: there are too many pairs to list.
     ordered = np.sort(np.rint(differences * 1e9).astype(np.int64))
     positions = np.arange(len(ordered))
     n_pairs = len(ordered) * (len(ordered) + 1) // 2
@@ -196,7 +197,7 @@ def hodges_lehmann(differences: Numbers) -> float:
 
 
 def holm(p_values: Mapping[TaskName, float]) -> dict[TaskName, float]:
-    """Correct p values for being several (Holm, 1979): the family-wise error stays below the level."""
+    """Correct p values for multiple tests (Holm, 1979): the family-wise error stays below the level."""
     ordered = sorted(p_values, key=lambda name: p_values[name])
     corrected: dict[TaskName, float] = {}
     largest = 0.0

@@ -1,4 +1,4 @@
-"""Where the spread of the differences comes from: prompts, training seeds, both together, and single answers.
+"""Variance components of the differences: prompts, training seeds, their interaction, and single answers.
 
 The difference of prompt i, training seed j and sample k is mean + prompt_i + seed_j + interaction_ij + sample_ijk.
 Prompts and seeds are crossed, because every prompt is answered by every trained model, so a seed's luck is shared by
@@ -18,50 +18,50 @@ Numbers = NDArray[np.float64]
 class Components:
     """Variances of the difference between the models, each 0 or more.
 
-    With one training seed `seed` and `interaction` cannot be told: they are 0, and the interaction is part of `prompt`.
-    With one sample `sample` cannot be told: it is 0, and part of `interaction`, or with one seed of `prompt`; so
-    `base_sample` is, and part of `prompt`.
+    With one training seed `seed` and `interaction` are not identified: they are 0, and the interaction is part of
+    `prompt`. With one sample `sample` is not identified: it is 0, and part of `interaction`, or with one seed of
+    `prompt`; likewise `base_sample` is part of `prompt`.
     """
 
     prompt: float
     """Between prompts: some gain more than others, whatever the seed."""
     seed: float
-    """Between training seeds: some gain more than others, on all prompts alike."""
+    """Between training seeds: some gain more than others, on all prompts equally."""
     interaction: float
     """Between prompts within a seed, beyond what the prompt and the seed gain by themselves."""
     sample: float
-    """Between answers to one prompt by one seed: of the tuned model, and of a base that was scored for every seed."""
+    """Between answers to one prompt by one seed: of the tuned model, and of a base scored for every seed."""
     base_sample: float
-    """Between the answers of a base that was scored once for all seeds: more seeds do not average it away."""
+    """Between the answers of a base scored once for all seeds: more seeds do not average it away."""
 
 
 @dataclass(frozen=True)
 class MeanSquares:
-    """The mean squares of prompts by seeds, where there are two or more of both."""
+    """Mean squares of prompts by seeds, for two or more of both."""
 
     prompt: float
-    """Of the prompts, with one degree of freedom less than there are prompts."""
+    """Of the prompts, with (prompts - 1) degrees of freedom."""
     seed: float
-    """Of the seeds, with one degree of freedom less than there are seeds."""
+    """Of the seeds, with (seeds - 1) degrees of freedom."""
     rest: float
-    """Of what is left, with the product of the two degrees of freedom."""
+    """Of the residual, with the product of the two degrees of freedom."""
 
 
 def components(
     differences: Numbers, sample_variance: Numbers, base_sample_variance: Numbers, n_samples: int
 ) -> Components:
-    """Split the variance of the differences by where it comes from.
+    """Split the variance of the differences into its components.
 
     Args:
         differences: Tuned minus base, shape (prompts, seeds), each the mean over the samples.
-        sample_variance: Variance between the samples in the same cell (with n - 1) that each seed has for itself; not
-            read where there is one sample.
-        base_sample_variance: The same of a base that was scored once for all seeds, shape (prompts,); 0 where it was
-            scored for each.
-        n_samples: Samples a cell, 1 or more.
+        sample_variance: Variance between the samples in the same cell (with n - 1) that each seed has for itself;
+            ignored for one sample.
+        base_sample_variance: The same of a base scored once for all seeds, shape (prompts,); 0 if it was scored for
+            each.
+        n_samples: Samples per cell, 1 or more.
 
     Returns:
-        The components; all 0 where there is one prompt, which tells nothing of others.
+        The components; all 0 for one prompt, which is no basis for others.
     """
     n_prompts, n_seeds = differences.shape
     if n_prompts < 2:
@@ -95,7 +95,7 @@ def mean_squares(differences: Numbers) -> MeanSquares:
 
 @dataclass(frozen=True)
 class MeanVariance:
-    """The variance of the mean difference, which is `per_prompt` / prompts + `shared`."""
+    """Variance of the mean difference: `per_prompt` / prompts + `shared`."""
 
     per_prompt: float
     """The part that more prompts average away: the variance of one prompt's mean over the seeds."""
@@ -116,7 +116,7 @@ def mean_variance(differences: Numbers) -> MeanVariance:
 def error_of_the_mean(differences: Numbers) -> tuple[float, float]:
     """Return the variance of the mean and its degrees of freedom, of (prompts, seeds) with two prompts or more.
 
-    With several seeds the degrees of freedom are those of the mean squares that it is made of (Satterthwaite, 1946).
+    With several seeds the degrees of freedom are those of its mean squares (Satterthwaite, 1946).
     """
     n_prompts, n_seeds = differences.shape
     if n_seeds < 2:

@@ -1,20 +1,19 @@
-"""Every artifact of a store as a node, after the artifacts that it was made from."""
+"""Artifact graph of a store: every artifact as a node, linked to its inputs."""
 
 from collections.abc import Iterable
 
-from tasks.lineage.descriptions import describe
-from tasks.lineage.graph import Edge, Graph, Node
-from tasks.lineage.inventory import Inventory, short
+from tasks.lineage.graph.descriptions import describe
+from tasks.lineage.graph.graph import Edge, Graph, Node
+from tasks.lineage.store.inventory import Inventory, short
 
 DELETED = "deleted"
 DAMAGED = "damaged"
 
 
 def artifact_graph(inventory: Inventory) -> Graph:
-    """Return all artifacts, without the facts that their files tell.
+    """Return all artifacts, without facts from their files.
 
-    One that the store has no more is a node all the same where another was made of it; its facts say what is still
-    known of it.
+    A deleted artifact is still a node if another was made from it; its facts state what remains known.
     """
     nodes = {sha256: _node(sha256, record.kind) for sha256, record in inventory.records.items()}
     for sha256, (kind, why) in inventory.unreadable.items():
@@ -32,7 +31,7 @@ def artifact_graph(inventory: Inventory) -> Graph:
 
 
 def described(graph: Graph, inventory: Inventory) -> Graph:
-    """Return a graph whose artifacts tell what their files hold, before what is known of them already."""
+    """Return a graph with facts from the artifacts' files, placed before the facts already known."""
     facts = {
         key: Node(key, node.kind, node.name, describe(inventory.records[key], inventory.folder(key)) | dict(node.facts))
         for key, node in graph.nodes.items()
@@ -42,7 +41,7 @@ def described(graph: Graph, inventory: Inventory) -> Graph:
 
 
 def what_is_wrong(nodes: Iterable[Node]) -> tuple[str, ...]:
-    """Return a sentence for each artifact that is deleted or damaged."""
+    """Return a sentence for each deleted or damaged artifact."""
     return tuple(
         f"{node.name}: {node.facts[fault]}" for node in nodes for fault in (DELETED, DAMAGED) if fault in node.facts
     )

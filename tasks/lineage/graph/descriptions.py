@@ -1,4 +1,4 @@
-"""What each artifact says of itself, in a few facts: counts, scores, people by pseudonym, verdicts."""
+"""Artifact descriptions in a few facts: counts, scores, people by pseudonym, verdicts."""
 
 import json
 from collections import Counter
@@ -12,9 +12,9 @@ from polars.exceptions import PolarsError
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.audit_record import read_audit_record
 from schemas.errors import InputError
-from schemas.prompts import SPLITS
-from tasks.lineage.inventory import short
-from tasks.lineage.models import DECISION_FILE
+from schemas.tables.prompts import SPLITS
+from tasks.lineage.graph.models import DECISION_FILE
+from tasks.lineage.store.inventory import short
 
 PROMPTS_FILE: Final = "prompts.parquet"
 QUARANTINE_FILE: Final = "quarantine.parquet"
@@ -24,16 +24,16 @@ Facts = dict[str, str]
 
 
 def split_file(split: str) -> str:
-    """Return where a dataset keeps a split."""
+    """Return the file of a split in a dataset."""
     return f"data/{split}.parquet"
 
 
 def describe(record: ArtifactRecord, folder: Path) -> Facts:
-    """Return the facts of an artifact: when, where and by what it was made, and what it holds.
+    """Return the facts of an artifact: the time, place and maker, and the content.
 
     Args:
         record: Its record.
-        folder: Its content; where that is lost or damaged, the facts say so.
+        folder: Its content; if lost or damaged, the facts say so.
     """
     made = {
         "made": f"{record.created_at:%Y-%m-%d %H:%M} UTC by {record.stage} on {record.machine}",
@@ -72,8 +72,12 @@ def _dataset(folder: Path) -> Facts:
 
 
 def _base(folder: Path) -> Facts:
-    warm_start = folder / "warm_start.json"
-    return {"demonstrations": str(_json(warm_start)["demonstrations"])} if warm_start.is_file() else {}
+    facts: Facts = {}
+    if (file := folder / "published.json").is_file() and (commit := _json(file)["commit"]):
+        facts["commit"] = commit
+    if (file := folder / "warm_start.json").is_file():
+        facts["demonstrations"] = str(_json(file)["demonstrations"])
+    return facts
 
 
 def _audit(folder: Path) -> Facts:
@@ -100,6 +104,14 @@ def _policy(folder: Path) -> Facts:
         counted = pl.scan_parquet(logs, glob=False).select(pl.len(), pl.col("prompt_id").n_unique()).collect().row(0)
         facts["rollouts"] = f"{counted[0]} of {counted[1]} prompts"
     return facts
+
+
+def _merged(folder: Path) -> Facts:
+    check = _json(folder / "merge.json")
+    return {
+        "type": str(check["dtype"]),
+        "same greedy tokens as base and adapter": f"{check['tokens_same_as_written']} of {check['tokens']}",
+    }
 
 
 def _plan(folder: Path) -> Facts:
@@ -140,6 +152,7 @@ _OF_KIND: Final[Mapping[ArtifactKind, Callable[[Path], Facts]]] = {
     "base": _base,
     "audit": _audit,
     "policy": _policy,
+    "merged": _merged,
     "plan": _plan,
     "answers": _answers,
     "evaluation": _evaluation,
@@ -148,12 +161,12 @@ _OF_KIND: Final[Mapping[ArtifactKind, Callable[[Path], Facts]]] = {
 
 
 def is_rollout_log(name: str) -> bool:
-    """Tell whether a file of a policy is a log of its training's rollouts."""
+    """Return whether a file of a policy is a log of its training's rollouts."""
     return name.endswith(".parquet") and "rollouts/" in name
 
 
 def _by_source(path: Path) -> str:
-    """Return how many rows a prompt table has of each source: `1840 simulated`."""
+    """Return a prompt table's rows per source, such as `1840 simulated`."""
     counted = pl.scan_parquet(path, glob=False).group_by("source").len().sort("len", descending=True).collect()
     return _counted(dict(counted.iter_rows()))
 

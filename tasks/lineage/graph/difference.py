@@ -1,4 +1,4 @@
-"""Why two policies differ: their data, rewards, code, configuration and seeds."""
+"""Differences of two policies: data, rewards, code, configuration and seeds."""
 
 import json
 from collections import defaultdict
@@ -8,60 +8,60 @@ from typing import Any, Final, get_args
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
-from schemas.prompts import SPLITS
+from schemas.tables.prompts import SPLITS
 from schemas.tasks import TASK_NAMES
-from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
-from tasks.lineage.descriptions import split_file
-from tasks.lineage.settings import dotted
+from tasks.lineage.graph.descriptions import split_file
+from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.store.settings import dotted
 
 TRAINING_FILE: Final = "training.json"
 AFTER_TRAINING: Final = frozenset({"promote", "workers", "monitor", "lineage"})
-"""Sections of the configuration that nothing of a policy depends on."""
+"""Sections of the configuration that do not affect a policy."""
 
 
 @dataclass(frozen=True)
 class RowCounts:
-    """The dataset's rows of one split and task in both policies."""
+    """Row counts of one split and task in the two policies' datasets."""
 
     split: str
     task: str
     only_one: int
-    """Rows that only the first policy's dataset has."""
+    """Rows in the first policy's dataset only."""
     only_other: int
-    """Rows that only the other's has."""
+    """Rows in the other's only."""
     same: int
-    """Rows of both."""
+    """Rows in both."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """Something that the two policies have differently."""
+    """Value that differs between the two policies."""
 
     name: str
-    """A dotted key of the configuration, or what the value is of."""
+    """A dotted key of the configuration, or the name of the value."""
     one: Any
-    """Its value in the first, JSON-like; None where it has none."""
+    """The first policy's value, JSON-like; None if missing."""
     other: Any
-    """Its value in the other."""
+    """The other's value."""
 
 
 @dataclass(frozen=True)
 class CodeChange:
-    """A file of source that differs."""
+    """Source file that differs."""
 
     file: str
     """Its path in the repository."""
     one: str | None
-    """Its sha256 for the first policy; None where there was no such file."""
+    """Its sha256 for the first policy; None if the file did not exist."""
     other: str | None
     """Its sha256 for the other."""
     made: tuple[ArtifactKind, ...]
-    """What was made by it: the policies themselves, or what they were made of."""
+    """Artifacts made by it: the policies themselves, or their inputs."""
 
 
 @dataclass(frozen=True)
 class Differences:
-    """All that two policies have differently; what is alike is left out, but for rows."""
+    """Everything that differs between two policies; equal parts are left out, except for rows."""
 
     one: str
     """The sha256 of the first policy."""
@@ -72,13 +72,13 @@ class Differences:
     rewards: tuple[Change, ...]
     """Specification and version of the rewards, and the audit."""
     code: tuple[CodeChange, ...]
-    """Files of source that the policies, or what they were made of, were made by."""
+    """Source files by which the policies, or their inputs, were made."""
     configuration: tuple[Change, ...]
-    """Keys of the runs' configurations, without seeds, and without the sections of what comes after training."""
+    """Keys of the runs' configurations, without seeds, and without the sections after training."""
     seeds: tuple[Change, ...]
-    """Keys of the configuration that are seeds."""
+    """Seeds of the configuration."""
     notes: tuple[str, ...]
-    """What could not be compared and why, each one sentence."""
+    """Comparisons that were not possible and why, each one sentence."""
 
     def document(self) -> dict[str, Any]:
         """Return them as one JSON document."""
@@ -86,12 +86,12 @@ class Differences:
 
 
 def differences(store: ArtifactStore, one: str, other: str) -> Differences:
-    """Compare all that two policies were made of.
+    """Compare everything that two policies were made from.
 
-    What cannot be compared any more, because an artifact is gone or too old to tell, is among the notes.
+    Comparisons that are no longer possible, because an artifact is gone or its record too old, are among the notes.
 
     Args:
-        store: Where they are.
+        store: The artifact store.
         one: The sha256 of a policy.
         other: The sha256 of another.
 
@@ -113,7 +113,7 @@ def differences(store: ArtifactStore, one: str, other: str) -> Differences:
 
 
 class _Made:
-    """A policy and what it was made of, as far as the store still has it."""
+    """A policy and its inputs, as far as the store still has them."""
 
     def __init__(self, store: ArtifactStore, sha256: str) -> None:
         self._store = store
@@ -128,7 +128,7 @@ class _Made:
             record = self._record(waiting.pop())
             if record is not None and record.kind not in self.records:
                 self.records[record.kind] = record
-                # What the policy was made of itself: its audit's sheet may be of another dataset, base and prompts.
+                # Direct inputs only: its audit's sheet may have another dataset, base and prompts.
                 waiting += [source for role, source in record.inputs.items() if role not in roles]
                 roles |= record.inputs.keys()
         for kind, record in self.records.items():
@@ -155,17 +155,17 @@ class _Made:
         return found
 
     def rewards(self) -> dict[str, Any]:
-        """Return which rewards the policy was trained with, and the audit that vouched for them."""
+        """Return the rewards that the policy was trained with, and the audit that approved them."""
         told: dict[str, Any] = self.training.get("audit", {})
         return {**told, "audit": self.policy.inputs.get("audit")}
 
     def configuration(self) -> dict[str, Any]:
-        """Return the run's configuration by dotted keys, without what comes after training and without seeds."""
+        """Return the run's configuration by dotted keys, without seeds and sections after training."""
         before = {name: value for name, value in self.policy.config.items() if name not in AFTER_TRAINING}
         return {key: value for key, value in dotted(before).items() if not _is_seed(key)}
 
     def seeds(self) -> dict[str, Any]:
-        """Return the run's seeds, and the one that this policy was trained with."""
+        """Return the run's seeds, and the policy's training seed."""
         told = {key: value for key, value in dotted(self.policy.config).items() if _is_seed(key)}
         return {"training": self.training.get("seed"), **told}
 
@@ -201,7 +201,7 @@ def _data(first: _Made, second: _Made) -> tuple[RowCounts, ...]:
 
 
 def _code(first: _Made, second: _Made) -> tuple[CodeChange, ...]:
-    """Compare the source of each artifact with that of its counterpart, and tell each change of a file once."""
+    """Compare each artifact's source with its counterpart's, and list each changed file once."""
     found: defaultdict[tuple[str, str | None, str | None], list[ArtifactKind]] = defaultdict(list)
     for kind in sorted(first.records.keys() & second.records.keys(), key=get_args(ArtifactKind).index):
         one, other = first.records[kind].sources, second.records[kind].sources

@@ -1,4 +1,4 @@
-"""What came from what: a graph of artifacts, rows, checkpoints and models, and the part of it around any of them."""
+"""Provenance graph of artifacts, rows, checkpoints and models, and its subgraphs."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -9,57 +9,57 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Node:
-    """One thing that has an origin."""
+    """Entity with an origin."""
 
     key: str
     """Its name in the graph."""
     kind: str
-    """An artifact's kind, or such as `version`, `checkpoint`, `prompt` and `review`."""
+    """An artifact's kind, or a name such as `version`, `checkpoint`, `prompt` and `review`."""
     name: str
-    """What it is called where it is shown."""
+    """Display name."""
     facts: Mapping[str, str]
-    """What is known of it, in the order in which it is shown; never a text of a shopper."""
+    """Facts in display order; never a text of a shopper."""
 
 
 @dataclass(frozen=True)
 class Edge:
-    """That one thing came from another."""
+    """Derivation of one entity from another."""
 
     source: str
-    """The key of what was there before."""
+    """Key of the input."""
     target: str
-    """The key of what was made of it."""
+    """Key of the output."""
     role: str
-    """What the one was for the other."""
+    """Role of the input."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes by their keys, and which came from which; an edge may name a node of a graph that it is to be joined to."""
+    """Nodes by key, and derivations; an edge may name a node of a graph that is joined later."""
 
     nodes: Mapping[str, Node]
     edges: tuple[Edge, ...]
 
     @cached_property
     def before(self) -> Mapping[str, tuple[Edge, ...]]:
-        """The edges to each node from what it was made of."""
+        """Return the incoming edges of each node, from its inputs."""
         return _by((edge.target, edge) for edge in self.edges)
 
     @cached_property
     def after(self) -> Mapping[str, tuple[Edge, ...]]:
-        """The edges from each node to what was made of it."""
+        """Return the outgoing edges of each node, to its outputs."""
         return _by((edge.source, edge) for edge in self.edges)
 
     def came_from(self, *keys: str) -> frozenset[str]:
-        """Return the keys of all that some nodes were made of, at any distance, without themselves."""
+        """Return the keys of all direct and indirect inputs of some nodes, without themselves."""
         return self._reach(keys, {key: [edge.source for edge in edges] for key, edges in self.before.items()})
 
     def led_to(self, *keys: str) -> frozenset[str]:
-        """Return the keys of all that was made of some nodes, at any distance, without themselves."""
+        """Return the keys of all direct and indirect outputs of some nodes, without themselves."""
         return self._reach(keys, {key: [edge.target for edge in edges] for key, edges in self.after.items()})
 
     def around(self, *keys: str) -> "Graph":
-        """Return the part that some nodes came from and led to, with them in it."""
+        """Return the subgraph of some nodes with all their inputs and outputs."""
         return self.part({*keys, *self.came_from(*keys), *self.led_to(*keys)})
 
     def part(self, keys: Iterable[str]) -> "Graph":
@@ -71,11 +71,11 @@ class Graph:
         )
 
     def joined(self, other: "Graph") -> "Graph":
-        """Return both graphs as one; what both know of a node is what the other says."""
+        """Return both graphs as one; the other's version of a shared node is kept."""
         return Graph({**self.nodes, **other.nodes}, tuple(dict.fromkeys((*self.edges, *other.edges))))
 
     def document(self) -> dict[str, Any]:
-        """Return it as it stands in one JSON document."""
+        """Return the graph as one JSON document."""
         return {
             "nodes": [asdict(node) for node in self.nodes.values()],
             "edges": [asdict(edge) for edge in self.edges],

@@ -1,4 +1,4 @@
-"""The versions of the registered model, as the promotion artifacts name them: known without asking MLflow."""
+"""Versions of the registered model as named by promotion artifacts, known without asking MLflow."""
 
 import json
 import sqlite3
@@ -9,47 +9,47 @@ from pathlib import Path
 from typing import Final
 
 from schemas.artifact import ArtifactRecord
-from tasks.lineage.graph import Edge, Graph, Node
-from tasks.lineage.inventory import Inventory, short
-from tasks.lineage.mlflow_client import SQLITE_PREFIX
+from tasks.lineage.graph.graph import Edge, Graph, Node
+from tasks.lineage.mlflow.client import SQLITE_PREFIX
+from tasks.lineage.store.inventory import Inventory, short
 
 DECISION_FILE: Final = "decision.json"
-"""Of a promotion: the model, the version, and what was decided of it."""
+"""File of a promotion: the model, the version, and the decision."""
 _ALIASES: Final = "SELECT alias, version FROM registered_model_aliases WHERE name = ?"
 
 
 @dataclass(frozen=True)
 class ModelVersion:
-    """A version of a registered model."""
+    """Version of a registered model."""
 
     model: str
     number: str
     policy: str
-    """The sha256 of the policy that it is."""
+    """The sha256 of its policy."""
     promotions: tuple[ArtifactRecord, ...]
-    """What registered it, and what a person decided of it later, the oldest first."""
+    """The promotions that registered it or recorded a person's later decision, the oldest first."""
     earlier: bool
-    """Whether a registry that is gone gave it this number, which another policy has now."""
+    """Whether a lost registry assigned this number, which now belongs to another policy."""
 
     @property
     def key(self) -> str:
-        """Its key in a graph."""
+        """Return its key in a graph."""
         return f"version:{self.name}" + (f"@{short(self.policy)}" if self.earlier else "")
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Return its display name."""
         return f"{self.model}/{self.number}"
 
 
 def read_versions(inventory: Inventory) -> tuple[ModelVersion, ...]:
-    """Return every version that a promotion in the store names, the oldest first."""
+    """Return every version named by a promotion in the store, the oldest first."""
     named: dict[tuple[str, str], dict[str, list[ArtifactRecord]]] = {}
     for record in inventory.of_kind("promotion"):
         decision = _decision(inventory, record)
         if decision is not None and "policy" in record.inputs:
             policies = named.setdefault((str(decision["model"]), str(decision["version"])), {})
-            # Promoted again, it is the registry's newest word.
+            # Promoted again, so it is the registry's newest entry.
             policies[record.inputs["policy"]] = [*policies.pop(record.inputs["policy"], []), record]
     return tuple(
         ModelVersion(model, number, policy, tuple(records), earlier=policy != list(policies)[-1])
@@ -63,7 +63,7 @@ def version_graph(versions: Iterable[ModelVersion], aliases: Mapping[str, Mappin
 
     Args:
         versions: The versions.
-        aliases: The version that each alias points to, by model.
+        aliases: The version of each alias, by model.
     """
     nodes: dict[str, Node] = {}
     edges: list[Edge] = []
@@ -78,9 +78,9 @@ def version_graph(versions: Iterable[ModelVersion], aliases: Mapping[str, Mappin
 
 
 def local_aliases(tracking_uri: str, model: str) -> Mapping[str, str]:
-    """Return the version that each alias of a model points to, from a SQLite store.
+    """Return the version of each alias of a model, from a SQLite store.
 
-    MLflow's own client would take two seconds to import for it. Of a server nothing is known here.
+    MLflow's own client would take two seconds to import for it. For a server the result is empty.
     """
     file = Path(tracking_uri.removeprefix(SQLITE_PREFIX))
     if not tracking_uri.startswith(SQLITE_PREFIX) or not file.is_file():
@@ -89,12 +89,12 @@ def local_aliases(tracking_uri: str, model: str) -> Mapping[str, str]:
         with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
             return {alias: str(version) for alias, version in database.execute(_ALIASES, (model,))}
     except sqlite3.Error:
-        # Of another version, locked, damaged or not ours to read: a version is shown without its alias.
+        # Another schema version, locked, damaged or without read permission: a version is shown without its alias.
         return {}
 
 
 def _decision(inventory: Inventory, record: ArtifactRecord) -> Mapping[str, object] | None:
-    """Read what a promotion decided; None where its file is lost or damaged, which its own node tells."""
+    """Return a promotion's decision; None if its file is lost or damaged, which its own node reports."""
     try:
         decision = json.loads((inventory.folder(record.sha256) / DECISION_FILE).read_bytes())
         return decision if {"model", "version"} <= decision.keys() else None

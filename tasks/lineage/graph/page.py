@@ -1,6 +1,6 @@
-"""The lineage as one HTML page: a graph from left to right, and under it all that is known of each node.
+"""HTML page of the lineage: a graph from left to right, and below it the facts of each node.
 
-The page is one file and asks for nothing from a network. All texts are escaped.
+The page is one file and needs no network. All texts are escaped.
 """
 
 from collections.abc import Mapping
@@ -9,30 +9,30 @@ from pathlib import Path
 from typing import Final
 
 from schemas.errors import InputError
-from tasks.lineage.graph import Graph
-from tasks.lineage.walk import Lineage
+from tasks.lineage.graph.graph import Graph
+from tasks.lineage.graph.walk import Lineage
 
 TEMPLATE: Final = "lineage.html.j2"
 BOX: Final = (220, 46)
 """Width and height of a node's box, in pixels."""
 GAP: Final = (90, 40)
-"""Between boxes, to the side and below."""
+"""Horizontal and vertical gap between boxes."""
 MARGIN: Final = 20
 BOW: Final = 45
-"""How far a line that passes a column bends down, so that it is seen below the boxes there."""
+"""Downward bend of a line that passes a column, so that it is visible below the boxes."""
 LONGEST_LABEL: Final = 26
 MOST_IN_A_COLUMN: Final = 60
 
 
 @dataclass(frozen=True)
 class Box:
-    """Where a node is drawn, in pixels from the upper left."""
+    """Position of a node, in pixels from the upper left."""
 
     key: str
     kind: str
     label: str
     title: str
-    """What a pointer over it shows."""
+    """Tooltip."""
     is_subject: bool
     x: int
     y: int
@@ -43,12 +43,12 @@ class Line:
     """An arrow between boxes."""
 
     path: str
-    """As SVG writes it."""
+    """SVG path data."""
     title: str
 
 
 def write_page(lineage: Lineage, file: Path) -> None:
-    """Write the page, by one rename; the same lineage gives the same bytes.
+    """Write the page atomically; the same lineage gives the same bytes.
 
     Raises:
         InputError: It cannot be written.
@@ -66,7 +66,7 @@ def write_page(lineage: Lineage, file: Path) -> None:
 
 
 def render(lineage: Lineage) -> str:
-    """Return the page."""
+    """Render the page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -97,7 +97,7 @@ def render(lineage: Lineage) -> str:
 
 
 def _boxes(lineage: Lineage) -> tuple[list[Box], int]:
-    """Return the boxes, in columns by how much came before them, and how many a column has no room for."""
+    """Return the boxes, in columns by their number of predecessors, and the number that did not fit."""
     graph = lineage.graph
     columns: dict[int, list[str]] = {}
     for key, column in _columns(graph).items():
@@ -105,7 +105,7 @@ def _boxes(lineage: Lineage) -> tuple[list[Box], int]:
     boxes: list[Box] = []
     hidden = 0
     for column, keys in sorted(columns.items()):
-        # What was asked for is always drawn.
+        # Requested nodes are always drawn.
         shown = sorted(keys, key=lambda key: key not in lineage.subjects)[:MOST_IN_A_COLUMN]
         hidden += len(keys) - len(shown)
         for row, key in enumerate(shown):
@@ -119,12 +119,12 @@ def _boxes(lineage: Lineage) -> tuple[list[Box], int]:
 
 
 def _columns(graph: Graph) -> Mapping[str, int]:
-    """Return how many steps lead to each node at most: each stands to the right of all that it came from."""
+    """Return each node's longest path length, so that it stands to the right of all its inputs."""
     columns: dict[str, int] = {}
     waiting = list(graph.nodes)
     while waiting:
         placeable = [key for key in waiting if all(edge.source in columns for edge in graph.before.get(key, ()))]
-        # Records that were forged to name one another have no beginning.
+        # Records forged to name one another have no start.
         for key in placeable or waiting[:1]:
             sources = [columns[edge.source] for edge in graph.before.get(key, ()) if edge.source in columns]
             columns[key] = 1 + max(sources, default=-1)

@@ -1,4 +1,4 @@
-"""What a reference names: a model version or alias, an artifact, a run, a prompt, a review, an order or a customer."""
+"""References to a model version or alias, artifact, run, prompt, review, order or customer."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -8,13 +8,13 @@ from typing import Final, Literal
 import polars as pl
 
 from schemas.errors import InputError
-from tasks.lineage.inventory import Inventory
-from tasks.lineage.models import ModelVersion
-from tasks.lineage.rows import PlacedRow, find_rows
-from tasks.lineage.stores import Origin, find_origins
+from tasks.lineage.graph.models import ModelVersion
+from tasks.lineage.graph.rows import PlacedRow, find_rows
+from tasks.lineage.graph.stores import Origin, find_origins
+from tasks.lineage.store.inventory import Inventory
 
 FEWEST_DIGITS: Final = 8
-"""Characters of a digest from which on a beginning may stand for it."""
+"""Fewest characters of an abbreviated digest."""
 MOST_NAMED: Final = 5
 _DIGEST = re.compile(r"[0-9a-f]{8,64}")
 _NUMBER = re.compile(r"\d{1,7}")
@@ -30,21 +30,21 @@ ReferenceKind = Literal["version", "artifact", "run", "prompt", "origin"]
 
 @dataclass(frozen=True)
 class Reference:
-    """What somebody asks for."""
+    """Resolved reference of a user."""
 
     text: str
-    """As it was written."""
+    """The text as written."""
     kind: ReferenceKind
     keys: tuple[str, ...]
-    """The nodes that it names: several of a run that made several artifacts."""
+    """The nodes that it names; several for a run with several artifacts."""
     rows: tuple[PlacedRow, ...] = ()
-    """The rows of the prompts that it names, or that were made of the origins."""
+    """Rows of the prompts that it names, or that were made from the origins."""
     origins: tuple[Origin, ...] = ()
     """The review, order or customer that it names."""
 
     @property
     def told(self) -> str:
-        """What it is, for a list of several."""
+        """Return its description, for a list of several."""
         if self.kind == "origin":
             return " and ".join(f"{origin.kind} {origin.identifier}" for origin in self.origins)
         return f"{self.kind} " + ", ".join(key.removeprefix("prompt:").removeprefix("version:") for key in self.keys)
@@ -52,29 +52,29 @@ class Reference:
 
 @dataclass(frozen=True)
 class Registered:
-    """What only MLflow knows, asked for where nothing else answers: its import takes seconds."""
+    """Registry facts, requested only as a last resort: MLflow's import takes seconds."""
 
     model: str
-    """The model that a bare number or alias is of."""
+    """The model of a bare number or alias."""
     aliases: Mapping[str, str]
-    """The version that each alias points to, as far as it is known without asking."""
+    """The version of each alias, as far as known without asking."""
     ask_alias: Callable[[str], str | None]
-    """Returns the version that an alias points to; None where there is no such alias."""
+    """Returns the version of an alias; None if there is no such alias."""
     ask_run: Callable[[str], Sequence[str]]
-    """Returns the sha256 of each artifact of a whole pipeline's run; none where there is no such run."""
+    """Returns the sha256 of each artifact of a pipeline's run; empty if there is no such run."""
 
 
 def find_reference(
     text: str, inventory: Inventory, deleted: Sequence[str], versions: Sequence[ModelVersion], registered: Registered
 ) -> Reference:
-    """Find what a reference names.
+    """Resolve a reference.
 
     Args:
-        text: What was written.
+        text: The text as written.
         inventory: The store.
-        deleted: Artifacts that others were made of, and that the store has no more.
-        versions: The model versions that are known.
-        registered: What the registry knows besides.
+        deleted: Artifacts that the store no longer has, but that others were made from.
+        versions: The known model versions.
+        registered: Further facts of the registry.
 
     Raises:
         InputError: It names nothing, or several things.
@@ -95,11 +95,11 @@ def find_reference(
 
 
 def _version(wanted: str, versions: Sequence[ModelVersion], registered: Registered) -> Reference | None:
-    """Find a version by its number, with the model's name or without, or by an alias that is known."""
+    """Find a version by its number, with or without the model's name, or by a known alias."""
     model, _, number = wanted.rpartition("/")
     number = registered.aliases.get(number, number)
     for each in versions:
-        # A registry that is gone may have given the number too: that version has a name of its own.
+        # A lost registry may have assigned the same number: that version has its own name.
         if (each.model, each.number, each.earlier) == (model or registered.model, number, False):
             return Reference(wanted, "version", (each.key,))
     if wanted in registered.aliases:
@@ -113,7 +113,7 @@ def _unknown_version(wanted: str, versions: Sequence[ModelVersion]) -> InputErro
 
 
 def _candidates(wanted: str, inventory: Inventory, deleted: Sequence[str]) -> list[Reference]:
-    """Find all that a digest, a run's id or an id of the store may name."""
+    """Find everything that a digest, a run's id or an id of the store may name."""
     beginning = wanted.lower() if _DIGEST.fullmatch(wanted.lower()) else None
     found: list[Reference] = []
     if beginning is not None:
@@ -144,7 +144,7 @@ def _prompts(wanted: str, rows: Sequence[PlacedRow]) -> list[Reference]:
 
 
 def _origins(wanted: str, origins: Sequence[Origin], rows: Sequence[PlacedRow]) -> list[Reference]:
-    """Make one reference of a review, order or customer, known from the stores or from a shop's own prompts."""
+    """Combine a review, order or customer, known from the stores or from a shop's own prompts, into one reference."""
     distinct = list(origins)
     for row in rows:
         told = {"review": row.review_id, "order": row.order_id, "customer": row.customer_id}

@@ -1,4 +1,4 @@
-"""What a training sampled of a prompt: how many rollouts at which step, and what they earned."""
+"""Rollouts of a prompt in a training: number per step, and rewards."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -11,22 +11,22 @@ from polars.exceptions import PolarsError
 
 from schemas.artifact import ArtifactRecord
 from schemas.tasks import TASK_NAMES
-from tasks.lineage.descriptions import is_rollout_log
-from tasks.lineage.graph import Node
-from tasks.lineage.inventory import Inventory, short
+from tasks.lineage.graph.descriptions import is_rollout_log
+from tasks.lineage.graph.graph import Node
+from tasks.lineage.store.inventory import Inventory, short
 
 PAIRS_FILE: Final = "pairs.json"
-"""Where a policy that was trained by DPO keeps its preference pairs."""
+"""File of a policy trained by DPO with its preference pairs."""
 
 
 @dataclass(frozen=True)
 class StepOfPrompt:
-    """The rollouts of one prompt at one step."""
+    """Rollouts of one prompt at one step."""
 
     step: int
     rollouts: int
     trained_on: int
-    """How many of them the loss saw."""
+    """Number of them in the loss."""
     mean: float
     """Their mean reward, in [0, 1]."""
     low: float
@@ -35,26 +35,26 @@ class StepOfPrompt:
 
 @dataclass(frozen=True)
 class PromptRollouts:
-    """All that one training sampled of one prompt."""
+    """All rollouts of one prompt in one training."""
 
     policy: str
-    """The sha256 of the policy that came of the training."""
+    """The sha256 of the resulting policy."""
     prompt_id: str
     steps: tuple[StepOfPrompt, ...]
-    """In their order; never empty."""
+    """In order; never empty."""
     chosen_step: int | None
-    """The step whose weights the policy has; None where its summary cannot be read."""
+    """The step of the policy's weights; None if its summary cannot be read."""
 
     @property
     def part_in_the_policy(self) -> str:
-        """What they are for the policy, whose weights may be those of a step before them."""
+        """Return their role for the policy, whose weights may be from an earlier step."""
         if self.chosen_step is None or self.steps[0].step <= self.chosen_step:
             return "trained"
         return f"sampled after step {self.chosen_step}, whose weights it has"
 
     @property
     def node(self) -> Node:
-        """The node of it, with a fact a step."""
+        """Return their node, with one fact per step."""
         key = f"rollouts:{self.policy}/{self.prompt_id}"
         facts = {
             f"step {each.step}": f"{each.rollouts} rollouts, reward {each.mean:.3f} ({each.low:.3f}-{each.high:.3f}), "
@@ -66,7 +66,7 @@ class PromptRollouts:
 
 
 def read_rollouts(inventory: Inventory, policy: ArtifactRecord, prompt_ids: Collection[str]) -> list[PromptRollouts]:
-    """Return what a training sampled of some prompts; those that it never drew are left out.
+    """Return a training's rollouts of some prompts; prompts never drawn are left out.
 
     A log that cannot be read has none; the policy's node says so.
     """
@@ -99,9 +99,9 @@ def read_rollouts(inventory: Inventory, policy: ArtifactRecord, prompt_ids: Coll
 
 
 def part_without_rollouts(inventory: Inventory, policy: ArtifactRecord, prompt_ids: Collection[str]) -> dict[str, str]:
-    """Say what each of some training prompts was for a training that sampled none of them itself.
+    """Return the role of training prompts of which a training sampled no rollouts.
 
-    DPO learns from pairs that were made of some prompts before it began, and keeps no rollouts.
+    DPO learns from pairs made before it began, from some of the prompts, and keeps no rollouts.
     """
     folder = inventory.folder(policy.sha256)
     files = [folder / name for name in policy.files if name.endswith(PAIRS_FILE)]
@@ -118,7 +118,7 @@ def part_without_rollouts(inventory: Inventory, policy: ArtifactRecord, prompt_i
 
 
 def _chosen_steps(policy: Path) -> Mapping[str, int]:
-    """Return by task the step that was chosen: the same one, or each task's own where each was trained alone."""
+    """Return the chosen step by task: the same one, or one per task if each was trained alone."""
     try:
         summary = json.loads((policy / "training.json").read_bytes())
         step = summary["chosen_step"]

@@ -1,7 +1,7 @@
-"""From a row on: the prompts that were made of it, what trained on them, and the models that came of that.
+"""Walk from a row forwards: its prompts, the artifacts trained on them, and the resulting models.
 
-A prompt does not reach all that was made of its dataset: a training prompt reaches what was trained on it, a test
-prompt only how models were judged, and one in quarantine nothing.
+A prompt does not reach everything made from its dataset: a training prompt reaches what was trained on it, a test
+prompt only the evaluation of models, and one in quarantine nothing.
 """
 
 import json
@@ -14,39 +14,39 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from schemas.artifact import ArtifactKind
-from tasks.lineage.graph import Edge, Graph, Node
-from tasks.lineage.inventory import Inventory, short
-from tasks.lineage.rollouts import part_without_rollouts, read_rollouts
-from tasks.lineage.rows import PROMPTS, PlacedRow, with_kin
-from tasks.lineage.stores import Origin
-from tasks.lineage.trainings import ReadTrainings, training_graph
+from tasks.lineage.graph.graph import Edge, Graph, Node
+from tasks.lineage.graph.rollouts import part_without_rollouts, read_rollouts
+from tasks.lineage.graph.rows import PROMPTS, PlacedRow, with_kin
+from tasks.lineage.graph.stores import Origin
+from tasks.lineage.graph.trainings import ReadTrainings, training_graph
+from tasks.lineage.store.inventory import Inventory, short
 
 READERS: Final[Mapping[str, tuple[ArtifactKind, ...]]] = {
     "train": ("base", "policy"),
-    "validation": ("policy", "promotion"),
+    "validation": ("policy", "merged", "promotion"),
     "test": ("answers", "evaluation"),
 }
-"""Which artifacts are made of the rows of a split."""
+"""Kinds of artifacts made from the rows of a split."""
 SHEETS: Final[tuple[ArtifactKind, ...]] = ("sheet", "audit")
-"""Artifacts that hold rollouts for people to score."""
+"""Artifacts with rollouts for people to score."""
 STORE_COLUMNS: Final[Mapping[str, str]] = {
     "customer": "customer_unique_id",
     "order": "order_id",
     "review": "review_id",
 }
-"""The column of a store's tables that names an origin, by its kind."""
+"""Column of a store's tables that names an origin, by its kind."""
 
 
 def row_graph(
     inventory: Inventory, artifacts: Graph, rows: Sequence[PlacedRow], read_trainings: ReadTrainings
 ) -> Graph:
-    """Return what came of some prompts.
+    """Return everything made from some prompts.
 
     Args:
         inventory: The store.
         artifacts: All artifacts and model versions.
-        rows: The rows of the prompts that were asked for.
-        read_trainings: Returns what the mirror has.
+        rows: The rows of the requested prompts.
+        read_trainings: Returns the mirror's trainings.
     """
     asked = {row.prompt_id for row in rows}
     kin, scrubbed = with_kin(inventory, list(rows))
@@ -69,7 +69,7 @@ def row_graph(
 
 
 def store_graph(inventory: Inventory, artifacts: Graph, origins: Sequence[Origin]) -> Graph:
-    """Return the prompts in whose stores some reviews, orders or customers stand, whatever was made of them.
+    """Return the prompts artifacts whose stores contain some reviews, orders or customers.
 
     Args:
         inventory: The store.
@@ -88,7 +88,7 @@ def store_graph(inventory: Inventory, artifacts: Graph, origins: Sequence[Origin
 
 
 def _named_in(path: Path, origins: Sequence[Origin]) -> list[Origin]:
-    """Return those of some origins that a store's table names; one that cannot be read names none."""
+    """Return the origins that a store's table names; none if it cannot be read."""
     try:
         table = pl.scan_csv(path, infer_schema=False)
         there = set(table.collect_schema().names())
@@ -103,7 +103,7 @@ def _named_in(path: Path, origins: Sequence[Origin]) -> list[Origin]:
 
 
 def origins_of(rows: Iterable[PlacedRow]) -> list[Origin]:
-    """Return whom prompts were made of, by what each is made of most nearly: the review, the order or the person."""
+    """Return the most specific origin of each prompt: the review, the order or the person."""
     found: dict[Origin, None] = {}
     for row in rows:
         for kind, identifier in (("review", row.review_id), ("order", row.order_id), ("customer", row.customer_id)):
@@ -114,7 +114,7 @@ def origins_of(rows: Iterable[PlacedRow]) -> list[Origin]:
 
 
 def _prompt_graph(rows: Sequence[PlacedRow], scrubbed: Sequence[tuple[str, str]]) -> Graph:
-    """Return prompts with whom they are of, what they paraphrase, and what scrubbing made of them."""
+    """Return prompts with their origins, their paraphrase sources, and their scrubbed forms."""
     nodes: dict[str, Node] = {}
     edges: list[Edge] = []
     cleaned = {after for _, after in scrubbed}
@@ -138,7 +138,7 @@ def _placing(row: PlacedRow) -> Edge:
 
 
 def _reading(inventory: Inventory, artifacts: Graph, row: PlacedRow) -> list[Edge]:
-    """Return the edges from a row's dataset to the artifacts that are made of its split."""
+    """Return the edges from a row's dataset to the artifacts made from its split."""
     readers = READERS.get(row.place, ())
     return [edge for edge in artifacts.after.get(row.artifact, ()) if _kind(inventory, edge) in readers]
 
@@ -149,7 +149,7 @@ def _kind(inventory: Inventory, edge: Edge) -> ArtifactKind | None:
 
 
 def _scored(inventory: Inventory, prompt_ids: set[str]) -> list[Edge]:
-    """Return the edges to the sheets and audits that people scored rollouts of these prompts on."""
+    """Return the edges to the sheets and audits with scored rollouts of these prompts."""
     found: list[Edge] = []
     for record in (record for kind in SHEETS for record in inventory.of_kind(kind)):
         with suppress(OSError):
@@ -165,7 +165,7 @@ def _scored(inventory: Inventory, prompt_ids: set[str]) -> list[Edge]:
 def _sampled(
     inventory: Inventory, rows: Sequence[PlacedRow], reached: Iterable[str], read_trainings: ReadTrainings
 ) -> Graph:
-    """Return what each training sampled of its training rows, and its checkpoints since then."""
+    """Return each training's rollouts of its training rows, and its checkpoints since then."""
     graph = Graph({}, ())
     kept = set(reached)
     for policy in (record for record in inventory.of_kind("policy") if record.sha256 in kept):
@@ -199,7 +199,7 @@ def step_of(key: str) -> int:
 
 
 def _judged(inventory: Inventory, made: Graph, rows: Sequence[PlacedRow]) -> Graph:
-    """Return the evaluations with what each model scored on those of the prompts that are test prompts."""
+    """Return the evaluations with each model's scores on the test prompts among them."""
     asked = {row.prompt_id for row in rows if row.place == "test"}
     nodes: dict[str, Node] = {}
     for key, node in made.nodes.items():

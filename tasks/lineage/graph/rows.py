@@ -1,4 +1,4 @@
-"""The rows of prompts and datasets: where a prompt, or what was made of a review, an order or a customer, is kept."""
+"""Rows of prompts and datasets: the locations of a prompt, or of prompts made from a review, order or customer."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -10,9 +10,9 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from schemas.artifact import ArtifactRecord
-from schemas.prompts import SPLITS
-from tasks.lineage.descriptions import PROMPTS_FILE, QUARANTINE_FILE, split_file
-from tasks.lineage.inventory import Inventory
+from schemas.tables.prompts import SPLITS
+from tasks.lineage.graph.descriptions import PROMPTS_FILE, QUARANTINE_FILE, split_file
+from tasks.lineage.store.inventory import Inventory
 
 ORIGIN: Final = ("task", "source", "customer_id", "order_id", "review_id")
 PROMPTS: Final = "prompts"
@@ -24,7 +24,7 @@ _PLACEHOLDER: Final = re.compile(r"\[[A-Z]+\]")
 
 @dataclass(frozen=True)
 class PlacedRow:
-    """A prompt's row in one table of one artifact."""
+    """Row of a prompt in one table of one artifact."""
 
     prompt_id: str
     task: str | None
@@ -34,7 +34,7 @@ class PlacedRow:
     review_id: str | None
     parent_id: str | None
     reason: str | None
-    """Why it is in quarantine; None elsewhere."""
+    """Reason of the quarantine; None elsewhere."""
     artifact: str
     """The sha256 of the artifact."""
     place: str
@@ -42,19 +42,19 @@ class PlacedRow:
 
     @property
     def origin(self) -> tuple[str | None, ...]:
-        """What the row was made from, in the order of `ORIGIN`."""
+        """Return the source of the row, in the order of `ORIGIN`."""
         return self.task, self.source, *self.people
 
     @property
     def people(self) -> tuple[str | None, ...]:
-        """Whom it is of: the customer, the order and the review."""
+        """Return the customer, the order and the review of the row."""
         return self.customer_id, self.order_id, self.review_id
 
 
 def find_rows(inventory: Inventory, condition: pl.Expr) -> list[PlacedRow]:
-    """Return the rows, in all prompt tables of the store, that fulfil a condition on a prompt table's columns.
+    """Return the rows, in all prompt tables of the store, that satisfy a condition on their columns.
 
-    A table that cannot be read has none; its artifact's node says that it cannot be read.
+    A table that cannot be read has none; its artifact's node reports it.
     """
     tables = list(_tables(inventory))
     queries = [
@@ -71,7 +71,7 @@ def find_rows(inventory: Inventory, condition: pl.Expr) -> list[PlacedRow]:
 
 
 def _collected(queries: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
-    """Collect at once, or one by one where a file cannot be read."""
+    """Collect all at once, or one by one if a file cannot be read."""
     try:
         yield from pl.collect_all(queries)
     except (OSError, PolarsError):
@@ -83,13 +83,13 @@ def _collected(queries: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
 
 
 def with_kin(inventory: Inventory, rows: Sequence[PlacedRow]) -> tuple[list[PlacedRow], list[tuple[str, str]]]:
-    """Return rows with those of their paraphrases, of what they paraphrase, and of what scrubbing made of them.
+    """Return rows with those of their paraphrases, their paraphrase sources, and their scrubbed forms.
 
-    The id of a prompt is its content: scrubbed of personal data, it has another one. The two are known for each other
-    by their origin, the same people's, and by all of their texts that scrubbing leaves as it is.
+    The id of a prompt is its content, so scrubbing personal data changes it. The two forms are matched by their origin,
+    of the same people, and by all of their texts that scrubbing keeps.
 
     Returns:
-        The rows, and of each prompt that scrubbing changed the id that it had and the one that it has in a dataset.
+        The rows, and for each prompt changed by scrubbing its old id and its id in a dataset.
     """
     known = {row.prompt_id for row in rows}
     parents = {row.parent_id for row in rows if row.parent_id is not None}
@@ -103,7 +103,7 @@ def with_kin(inventory: Inventory, rows: Sequence[PlacedRow]) -> tuple[list[Plac
 
 
 def _of_the_same_people(inventory: Inventory, rows: Sequence[PlacedRow]) -> list[PlacedRow]:
-    """Return the rows of the same origins as those that are only in prompts, or only in a dataset."""
+    """Return the rows of the same origins as rows found only in prompts, or only in a dataset."""
     placed = _places(rows)
     origins = {
         row.origin
@@ -127,7 +127,7 @@ def _of_the_same_people(inventory: Inventory, rows: Sequence[PlacedRow]) -> list
 
 
 def _scrubbed(inventory: Inventory, rows: Sequence[PlacedRow]) -> list[tuple[str, str]]:
-    """Pair what is in prompts and not in their dataset with what is there instead."""
+    """Pair prompts missing from their dataset with their scrubbed forms there."""
     placed = _places(rows)
     pairs = {
         (before.prompt_id, after.prompt_id)
@@ -161,7 +161,7 @@ def _texts(inventory: Inventory, prompt_ids: Collection[str]) -> dict[str, tuple
 
 
 def _may_become(before: Iterable[str | None], after: Iterable[str | None]) -> bool:
-    """Tell whether texts are the same but for what scrubbing puts placeholders for."""
+    """Return whether texts are equal except where scrubbing inserts placeholders."""
     return all(
         one == other if one is None or other is None else re.fullmatch(_pattern(other), one, re.DOTALL) is not None
         for one, other in zip(before, after, strict=True)
@@ -169,16 +169,16 @@ def _may_become(before: Iterable[str | None], after: Iterable[str | None]) -> bo
 
 
 def _pattern(scrubbed: str) -> str:
-    """Return an expression of the texts that scrubbing may have made this one of."""
+    """Return a pattern of the texts that scrubbing may have turned into this one."""
     first, *others = map(re.escape, _PLACEHOLDER.split(scrubbed))
     if not others:
         return first
-    # Without a way back: the first place where a part stands is as good as any other, and the last part ends the text.
+    # Atomic, without backtracking: the first match of a part is as good as any other, and the last part ends the text.
     return first + "".join(f"(?>.+?{part})" for part in others[:-1]) + f".+{others[-1]}"
 
 
 def _places(rows: Sequence[PlacedRow]) -> dict[str, set[str]]:
-    """Return the ids of rows by the artifacts that they are in."""
+    """Return the ids of rows by their artifacts."""
     placed: dict[str, set[str]] = {}
     for row in rows:
         placed.setdefault(row.artifact, set()).add(row.prompt_id)
@@ -186,7 +186,7 @@ def _places(rows: Sequence[PlacedRow]) -> dict[str, set[str]]:
 
 
 def _beside(inventory: Inventory, row: PlacedRow) -> list[str]:
-    """Return the datasets that a prompts' row may be in, or the prompts that a dataset's row is from."""
+    """Return the datasets that may contain a prompts' row, or the prompts of a dataset's row."""
     if row.place == PROMPTS:
         return [each.sha256 for each in inventory.of_kind("dataset") if each.inputs.get("prompts") == row.artifact]
     prompts = inventory.records[row.artifact].inputs.get("prompts")

@@ -1,4 +1,4 @@
-"""Customers, orders and reviews in the stores that prompts were made from, and which of them belong together."""
+"""Customers, orders and reviews of the stores behind prompts, and their relations."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -8,8 +8,8 @@ from typing import Final
 import polars as pl
 from polars.exceptions import PolarsError
 
-from tasks.lineage.graph import Edge, Graph, Node
-from tasks.lineage.inventory import Inventory
+from tasks.lineage.graph.graph import Edge, Graph, Node
+from tasks.lineage.store.inventory import Inventory
 
 _CUSTOMERS: Final = "store/olist_customers_dataset.csv"
 _ORDERS: Final = "store/olist_orders_dataset.csv"
@@ -23,33 +23,33 @@ _COLUMNS: Final = {
 
 @dataclass(frozen=True)
 class Origin:
-    """A customer, an order or a review, of which prompts may have been made."""
+    """Customer, order or review from which prompts may have been made."""
 
     kind: str
     """`customer`, `order` or `review`."""
     identifier: str
-    """A customer's is the customer_unique_id: the person."""
+    """For a customer the customer_unique_id: the person."""
 
     @property
     def key(self) -> str:
-        """Its key in a graph."""
+        """Return its key in a graph."""
         return f"{self.kind}:{self.identifier}"
 
     @property
     def column(self) -> str:
-        """The column of a prompt table that names it."""
+        """Return the column of a prompt table that names it."""
         return f"{self.kind}_id"
 
     @property
     def node(self) -> Node:
-        """The node of it."""
+        """Return its node."""
         return Node(self.key, self.kind, f"{self.kind} {self.identifier}", {})
 
 
 def find_origins(inventory: Inventory, identifier: str) -> tuple[Origin, ...]:
-    """Return what an identifier names in the stores; an order's own customer_id names the person.
+    """Return the meaning of an identifier in the stores; an order's own customer_id names the person.
 
-    Tables that cannot be read name nothing.
+    Tables that cannot be read are ignored.
     """
     is_it = pl.any_horizontal(pl.all() == identifier)
     customers = _rows(inventory, _CUSTOMERS, is_it)["customer_unique_id"]
@@ -60,7 +60,7 @@ def find_origins(inventory: Inventory, identifier: str) -> tuple[Origin, ...]:
 
 
 def origin_graph(inventory: Inventory, origins: Iterable[Origin]) -> Graph:
-    """Return people, orders and reviews as nodes: what was given, what it is of, and what is of it."""
+    """Return people, orders and reviews as nodes: the given ones, their owners, and their parts."""
     wanted = {
         kind: {each.identifier for each in origins if each.kind == kind} for kind in ("customer", "order", "review")
     }
@@ -91,7 +91,7 @@ def origin_graph(inventory: Inventory, origins: Iterable[Origin]) -> Graph:
 
 
 def _rows(inventory: Inventory, name: str, condition: pl.Expr) -> pl.DataFrame:
-    """Return the distinct rows that fulfil a condition, of a table of all stores; equal files are read once."""
+    """Return the distinct rows of a table, in all stores, that satisfy a condition; equal files are read once."""
     columns = _COLUMNS[name]
     files = {
         record.files[name]: inventory.folder(record.sha256) / name

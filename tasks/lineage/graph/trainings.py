@@ -1,7 +1,7 @@
-"""Which trainings in a mirror made a policy: their stretches on machines, and the checkpoints that are left of them.
+"""Mirrored trainings of a policy: their segments on machines, and their remaining checkpoints.
 
-The mirror is read elsewhere and handed in. A policy's record names its trainings; where it does not, one is known by
-its bytes: one of its checkpoints has the very weights of the policy's adapter.
+The mirror is read elsewhere and passed in. A policy's record names its trainings; otherwise one is found by its bytes:
+one of its checkpoints has exactly the weights of the policy's adapter.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,30 +10,30 @@ from datetime import datetime
 from typing import Final
 
 from schemas.artifact import ArtifactRecord, TrainingStretch
-from tasks.lineage.graph import Edge, Graph, Node
-from tasks.lineage.inventory import short
+from tasks.lineage.graph.graph import Edge, Graph, Node
+from tasks.lineage.store.inventory import short
 
 WEIGHTS_SUFFIX: Final = "adapter_model.safetensors"
 
 
 @dataclass(frozen=True)
 class TrainingCheckpoint:
-    """A checkpoint that the mirror still has."""
+    """Checkpoint still in the mirror."""
 
     step: int
     fencing: int
     created_at: datetime
     base: str
-    """The sha256 of the base policy that it is on."""
+    """The sha256 of its base."""
     reward: float | None
-    """The validation reward of its step, in [0, 1]; None where it was not validated."""
+    """The validation reward of its step, in [0, 1]; None if not validated."""
     digests: frozenset[str]
     """The sha256 of each of its files."""
 
 
 @dataclass(frozen=True)
 class MirroredTraining:
-    """A training as a mirror knows it."""
+    """Training in a mirror."""
 
     name: str
     stretches: tuple[TrainingStretch, ...]
@@ -41,11 +41,11 @@ class MirroredTraining:
 
 
 ReadTrainings = Callable[[], Sequence[MirroredTraining]]
-"""Returns what a mirror has: far away and slow perhaps, and asked only where it is shown."""
+"""Returns the mirror's trainings; possibly slow, and called only where they are shown."""
 
 
 def trainings_of(policy: ArtifactRecord, trainings: Iterable[MirroredTraining]) -> list[MirroredTraining]:
-    """Return the trainings that made a policy: several where each task was trained alone.
+    """Return the trainings that made a policy; several if each task was trained alone.
 
     Its record names them, with the machines, whatever the mirror still has; an older record does not.
     """
@@ -61,14 +61,14 @@ def trainings_of(policy: ArtifactRecord, trainings: Iterable[MirroredTraining]) 
 def training_graph(
     policy: ArtifactRecord, trainings: Sequence[MirroredTraining], first_step: int | None = None
 ) -> Graph:
-    """Return a policy's trainings, and their checkpoints, of which one has its weights, between it and its inputs.
+    """Return a policy's trainings and their checkpoints, including the one with its weights, between it and its inputs.
 
-    The inputs' own nodes are not in it.
+    The inputs' own nodes are not included.
 
     Args:
         policy: The policy.
-        trainings: What the mirror has, of other policies too.
-        first_step: Only checkpoints of this step or later; all where None.
+        trainings: The mirror's trainings, of other policies too.
+        first_step: Only checkpoints of this step or later; all for None.
     """
     weights = _weights(policy)
     nodes: dict[str, Node] = {}

@@ -1,4 +1,4 @@
-"""The walk: from a reference to all that it came from, and to all that came of it."""
+"""Walk from a reference to all its inputs and all its outputs."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,34 +10,34 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from schemas.errors import InputError
-from schemas.prompts import SPLITS
-from tasks.lineage.artifact_graph import DAMAGED, DELETED, artifact_graph, described, what_is_wrong
-from tasks.lineage.descriptions import split_file
-from tasks.lineage.graph import Graph
-from tasks.lineage.inventory import Inventory, short
-from tasks.lineage.models import ModelVersion, version_graph
-from tasks.lineage.references import Reference, ReferenceKind, Registered, find_reference
-from tasks.lineage.row_walk import origins_of, row_graph, store_graph
-from tasks.lineage.stores import origin_graph
-from tasks.lineage.trainings import ReadTrainings, training_graph
+from schemas.tables.prompts import SPLITS
+from tasks.lineage.graph.artifact_graph import DAMAGED, DELETED, artifact_graph, described, what_is_wrong
+from tasks.lineage.graph.descriptions import split_file
+from tasks.lineage.graph.graph import Graph
+from tasks.lineage.graph.models import ModelVersion, version_graph
+from tasks.lineage.graph.references import Reference, ReferenceKind, Registered, find_reference
+from tasks.lineage.graph.row_walk import origins_of, row_graph, store_graph
+from tasks.lineage.graph.stores import origin_graph
+from tasks.lineage.graph.trainings import ReadTrainings, training_graph
+from tasks.lineage.store.inventory import Inventory, short
 
 _WITHOUT_A_DATASET: Final = frozenset({"prompts", "sheet", "audit", "monitoring"})
-"""Artifacts of which no dataset is said to be the one that they are made of."""
+"""Artifacts that are not attributed to one dataset."""
 
 
 @dataclass(frozen=True)
 class Lineage:
-    """What a reference came from and led to."""
+    """Inputs and outputs of a reference."""
 
     reference: str
     kind: ReferenceKind
     subjects: tuple[str, ...]
-    """The keys of what it names."""
+    """The keys of the nodes that it names."""
     graph: Graph
     rows: Mapping[str, tuple[str, ...]]
-    """The prompt_id of every row of the dataset that a model or an artifact was made of, by split."""
+    """The prompt_id of every row in the dataset of a model or an artifact, by split."""
     warnings: tuple[str, ...]
-    """What is deleted or damaged, each one sentence."""
+    """Deleted or damaged artifacts, each one sentence."""
 
     def document(self) -> dict[str, Any]:
         """Return it as one JSON document."""
@@ -58,7 +58,7 @@ class Lineage:
 
 
 class Walker:
-    """Walks through one artifact store as it is now."""
+    """Walker through one artifact store in its present state."""
 
     def __init__(
         self,
@@ -67,13 +67,13 @@ class Walker:
         read_trainings: ReadTrainings,
         known: Registered,
     ) -> None:
-        """Use what was read.
+        """Use data already read.
 
         Args:
             inventory: The store.
-            versions: The model versions that its promotions name.
-            read_trainings: Returns what the mirror has; called once, where a walk comes to a policy.
-            known: What the registry knows.
+            versions: The model versions named by its promotions.
+            read_trainings: Returns the mirror's trainings; called once, when a walk reaches a policy.
+            known: Facts of the registry.
         """
         self._inventory = inventory
         self._versions = versions
@@ -83,7 +83,7 @@ class Walker:
         self._all = self._artifacts.joined(version_graph(versions, {known.model: known.aliases}))
 
     def find(self, text: str) -> Reference:
-        """Find what a reference names.
+        """Resolve a reference.
 
         Raises:
             InputError: It names nothing, or several things.
@@ -92,7 +92,7 @@ class Walker:
         return find_reference(text, self._inventory, deleted, self._versions, self._known)
 
     def walk(self, reference: Reference) -> Lineage:
-        """Return what a reference came from and led to."""
+        """Return the inputs and outputs of a reference."""
         graph = described(self._graph(reference, self._read_trainings), self._inventory)
         wrong = [node for node in graph.nodes.values() if {DELETED, DAMAGED} & node.facts.keys()]
         gone = [f"artifact {short(key)}: the store has it no more" for key in reference.keys if key not in graph.nodes]
@@ -100,7 +100,7 @@ class Walker:
         return Lineage(reference.text, reference.kind, reference.keys, graph, self._rows_of(reference.keys), warnings)
 
     def artifacts(self, reference: Reference) -> tuple[str, ...]:
-        """Return the sha256 of every artifact of a walk, deleted ones too, without asking the mirror."""
+        """Return the sha256 of every artifact of a walk, including deleted ones, without asking the mirror."""
         keys = dict.fromkeys((*self._graph(reference, lambda: ()).nodes, *reference.keys))
         return tuple(key for key in keys if ":" not in key)
 
@@ -146,7 +146,7 @@ class Walker:
         return rows
 
     def _dataset_of(self, key: str) -> str | None:
-        """Return the dataset that an artifact or a version was made of, by way of its policy."""
+        """Return the dataset from which an artifact or a version was made, through its policy."""
         version = next((each for each in self._versions if each.key == key), None)
         record = self._inventory.records.get(key if version is None else version.policy)
         if record is None or record.kind in _WITHOUT_A_DATASET:

@@ -1,4 +1,4 @@
-"""Opens MLflow's store, late and quietly: the import takes seconds."""
+"""MLflow client, imported late, since that takes seconds, and without its console output."""
 
 import os
 import sqlite3
@@ -11,22 +11,22 @@ from urllib.parse import urlsplit
 
 from schemas.errors import InputError
 
-# Before MLflow is imported: it reads most of these then.
+# Before MLflow's import, which reads most of these.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
 os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
-# With a server it prints the address of each run that ends, which would spoil the document that a command prints.
+# With a server it prints the address of each run that ends, which would corrupt the document that a command prints.
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
 SQLITE_PREFIX: Final = "sqlite:///"
 ARTIFACT_TAG: Final = "artifact_sha256"
-"""Of a stage's run and of a logged model: the artifact that it made or is."""
+"""Tag of a stage's run and of a logged model: its artifact."""
 REUSED_PREFIX: Final = "reused."
-"""Of the tags of a pipeline's run that name, by stage, the earlier artifact that stood for it."""
+"""Prefix of a pipeline run's tags that name, by stage, the reused artifact."""
 USER_VARIABLE: Final = "MLFLOW_TRACKING_USERNAME"
 PASSWORD_VARIABLE: Final = "MLFLOW_TRACKING_PASSWORD"  # noqa: S105 - a name, and no password
 RETRIES: Final = 2
-"""After one and two seconds: enough for a server that is started anew, and no wait for one that is gone."""
+"""After one and two seconds: enough for a server that restarts, and a short wait for one that is gone."""
 SECONDS_TO_ANSWER: Final = 5
 UNAUTHORIZED: Final = 401
 FORBIDDEN: Final = 403
@@ -57,17 +57,17 @@ def open_client(tracking_uri: str) -> Any:
 
 
 def shown_address(uri: str) -> str:
-    """Return an address without the password that may be in it."""
+    """Return an address without a password."""
     user, at, _ = urlsplit(uri).netloc.rpartition("@")
     return uri.replace(f"{user}{at}", "", 1).rstrip("/")
 
 
 @contextmanager
 def answered(tracking_uri: str) -> Iterator[None]:
-    """Say in one sentence that MLflow's server refuses what the block asks of it.
+    """Translate refusals by MLflow's server in the block into one sentence.
 
     Raises:
-        InputError: It knows the user and the password, but lets the user not do that, or it knows them no more.
+        InputError: The server denies this user the request, or no longer accepts the user and password.
     """
     from mlflow.exceptions import MlflowException
 
@@ -75,19 +75,19 @@ def answered(tracking_uri: str) -> Iterator[None]:
         yield
     except MlflowException as error:
         refusal = _refusal(tracking_uri, error.get_http_status_code())
-        # MLflow's own message is kept from view: it may quote an address with a password.
+        # MLflow's own message is hidden: it may quote an address with a password.
         if refusal is None:
             raise
         raise InputError(refusal) from None
 
 
 def milliseconds_now() -> int:
-    """Return the time since 1970, in milliseconds, as MLflow counts it."""
+    """Return the time since 1970 in milliseconds, MLflow's unit."""
     return time.time_ns() // 1_000_000
 
 
 def _ask(tracking_uri: str) -> None:
-    """Prove in some seconds that the server answers this user: MLflow itself tries for minutes."""
+    """Check within seconds that the server answers this user: MLflow itself tries for minutes."""
     from mlflow.exceptions import MlflowException
     from mlflow.utils.credentials import get_default_host_creds
     from mlflow.utils.rest_utils import http_request
@@ -119,7 +119,7 @@ def _ask(tracking_uri: str) -> None:
 
 
 def _refusal(tracking_uri: str, status: int) -> str | None:
-    """Return the sentence for a status of HTTP with which a server refuses; None for another."""
+    """Return the sentence for an HTTP status by which a server refuses; None for another."""
     server = f"the MLflow server {shown_address(tracking_uri)}"
     user = os.environ.get(USER_VARIABLE)
     if status == UNAUTHORIZED:
@@ -132,10 +132,10 @@ def _refusal(tracking_uri: str, status: int) -> str | None:
 
 
 def _prepare(file: Path, unfinished: Path) -> None:
-    """Prove that the database can be written: MLflow tries for two minutes to open one that cannot be opened.
+    """Check that the database can be written: MLflow tries for two minutes to open one that cannot be opened.
 
-    MLflow takes two seconds to make its tables, and cannot go on from half of them after a kill. The mark `unfinished`
-    stands beside the database until it has them all.
+    MLflow takes two seconds to create its tables, and cannot continue from an incomplete set after a kill. The file
+    `unfinished` stands beside the database until all exist.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

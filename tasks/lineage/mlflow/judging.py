@@ -1,8 +1,8 @@
-"""What a judge said, recorded by MLflow's evaluation: a trace for each judgement, with the judge's feedback on it.
+"""Judgements recorded by MLflow's evaluation: a trace for each, with the judge's feedback on it.
 
-The judge is asked before and elsewhere. MLflow's evaluation calls its scorers from several threads, takes what they
-raise for a feedback and goes on, and retries on its own: an endpoint's limits and the one sentence of its failure would
-not outlive that. So its scorer says what is known already, and MLflow keeps, counts and shows it.
+The judge is asked earlier and elsewhere. MLflow's evaluation calls its scorers from several threads, records their
+errors as feedback and continues, and retries on its own: an endpoint's limits and the single sentence of its failure
+would be lost. So the scorer here returns known results, and MLflow stores, counts and shows them.
 """
 
 import contextlib
@@ -13,49 +13,49 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from schemas.errors import InputError
-from tasks.lineage.mlflow_client import open_client
+from tasks.lineage.mlflow.client import open_client
 
 # With its ten threads MLflow waits on its own SQLite connections until they time out, and loses traces: 12 of 40.
 os.environ.setdefault("MLFLOW_GENAI_EVAL_MAX_WORKERS", "1")
 
 PREFERENCE: Final = "preference"
-"""The feedback that every judgement has: the name of the answer that is preferred, or why none is."""
+"""Feedback of every judgement: the name of the preferred answer, or why there is none."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Two answers to one prompt, and what the judge said of them."""
+    """Two answers to one prompt, and the judge's reply."""
 
     prompt_id: str
     """Identity of the prompt."""
     prompt: str
     """The question."""
     answers: Mapping[str, str]
-    """The answers by their names: hostile texts."""
+    """Answers by name: hostile texts."""
     feedback: Mapping[str, str | bool]
-    """What came of it, by name; `PREFERENCE` is always there. MLflow logs the share of what is true or false."""
+    """Results by name; `PREFERENCE` is always there. MLflow logs the share of booleans."""
     rationale: str
-    """How that came about."""
+    """Explanation of the result."""
     expected: str | None = None
-    """The answer that people scored higher, where they did."""
+    """The answer that people scored higher, if any."""
 
 
 def record_judgements(
     tracking_uri: str, parent_run: str, name: str, judge: str, judgements: Sequence[Judgement]
 ) -> str | None:
-    """Run MLflow's evaluation over judgements, in a run of its own within another, and return its id.
+    """Run MLflow's evaluation over judgements, in a nested run, and return its id.
 
     It sets the process's tracking URI, as registering a model does; nothing is sent anywhere else.
 
     Args:
         tracking_uri: MLflow's store.
-        parent_run: The run that it belongs to, such as the evaluate stage's.
+        parent_run: The parent run, such as the evaluate stage's.
         name: The new run's name.
-        judge: Who judged.
-        judgements: What it said; without any, nothing is recorded and there is no run.
+        judge: Name of the judge.
+        judgements: Its judgements; without any, nothing is recorded and there is no run.
 
     Raises:
-        InputError: MLflow cannot be used, or did not keep everything.
+        InputError: MLflow cannot be used, or did not store everything.
     """
     if not judgements:
         return None
@@ -69,7 +69,7 @@ def record_judgements(
         tags = {MLFLOW_PARENT_RUN_ID: parent_run, "judge": judge}
         run_id = str(client.create_run(experiment, run_name=name, tags=tags).info.run_id)
         mlflow.set_tracking_uri(tracking_uri)
-        # What MLflow prints would spoil the document that a command prints.
+        # MLflow's output would corrupt the document that a command prints.
         with contextlib.redirect_stdout(io.StringIO()), mlflow.start_run(run_id=run_id):
             result = mlflow.genai.evaluate(data=_as_data(judgements), scorers=[_scorer(judge, judgements)])
     except MlflowException as error:
@@ -117,6 +117,6 @@ def _scorer(judge: str, judgements: Sequence[Judgement]) -> Any:
 
 
 def _kept(table: Any) -> int:
-    """Count the judgements that can be read back, for MLflow passes over in silence what it could not write."""
+    """Count the judgements that can be read back, since MLflow silently skips those that it could not write."""
     column = f"{PREFERENCE}/value"
     return 0 if table is None or column not in table else int(table[column].notna().sum())

@@ -1,25 +1,25 @@
-"""MLflow's logged models: one for each base and each policy, which stages make, read and register."""
+"""MLflow's logged models: one for each base and policy, which stages create, read and register."""
 
 import tempfile
 from pathlib import Path
 from typing import Any, Final
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
-from tasks.lineage.artifacts import RECORD_FILE
-from tasks.lineage.mlflow_client import ARTIFACT_TAG
+from tasks.lineage.mlflow.client import ARTIFACT_TAG
+from tasks.lineage.store.artifacts import RECORD_FILE
 
 MODEL_KINDS: Final[frozenset[ArtifactKind]] = frozenset({"base", "policy"})
 
 
 def find_logged_model(client: Any, experiment_id: str, sha256: str) -> str | None:
-    """Return the id of the logged model that an artifact is in an experiment; None where it is none there."""
+    """Return the id of an artifact's logged model in an experiment; None without one."""
     found = client.search_logged_models([experiment_id], filter_string=f"tags.{ARTIFACT_TAG} = '{sha256}'")
-    # One that a kill left half made is not ready; MLflow's search does not find a status by its name.
+    # A model left incomplete by a kill is not ready; MLflow's search cannot filter by status name.
     return next((str(model.model_id) for model in found if model.status == "READY"), None)
 
 
 def log_model(client: Any, run_id: str, record: ArtifactRecord) -> str:
-    """Return the id of the logged model that an artifact is, made where it is new.
+    """Return the id of an artifact's logged model, created if new.
 
     Its weights stay in the artifact store; MLflow gets the record.
 

@@ -1,20 +1,20 @@
-"""What only MLflow knows of a run: which artifacts a whole pipeline's run made or took over."""
+"""Pipeline runs in MLflow: the artifacts that each made or reused."""
 
 from collections.abc import Sequence
 from typing import Final
 
-from tasks.lineage.mlflow_client import ARTIFACT_TAG, REUSED_PREFIX, open_client
+from tasks.lineage.mlflow.client import ARTIFACT_TAG, REUSED_PREFIX, open_client
 
 PREFECT_RUN: Final = "prefect_run_id"
 """Tag of a pipeline's run: the id of its Prefect flow run."""
 
 
 def artifacts_of_run(tracking_uri: str, experiment: str, run_id: str) -> Sequence[str]:
-    """Return the sha256 of each artifact of a pipeline's run, of MLflow's or Prefect's id; none where it is unknown.
+    """Return the sha256 of each artifact of a pipeline's run, by MLflow's or Prefect's id; empty if unknown.
 
     Args:
         tracking_uri: MLflow's store.
-        experiment: Name of the experiment that pipelines are recorded in.
+        experiment: Name of the experiment of pipeline runs.
         run_id: 32 hexadecimal digits of MLflow's, or a UUID of Prefect's.
 
     Raises:

@@ -1,4 +1,4 @@
-"""MLflow's record of what ran: a run for the pipeline, and a nested run for each stage."""
+"""MLflow record of a run: one run for the pipeline, and a nested run for each stage."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,27 +10,27 @@ from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError, Interrupted, TucanoError
-from tasks.lineage.artifacts import RECORD_FILE
-from tasks.lineage.logged_models import MODEL_KINDS, find_logged_model, log_model
-from tasks.lineage.mlflow_client import ARTIFACT_TAG, REUSED_PREFIX, answered, milliseconds_now, open_client
-from tasks.lineage.settings import dotted
+from tasks.lineage.mlflow.client import ARTIFACT_TAG, REUSED_PREFIX, answered, milliseconds_now, open_client
+from tasks.lineage.mlflow.logged_models import MODEL_KINDS, find_logged_model, log_model
+from tasks.lineage.store.artifacts import RECORD_FILE
+from tasks.lineage.store.settings import dotted
 
-# MLflow takes no longer digest of a dataset, and no more metrics at once.
+# MLflow's limits on the digest of a dataset, and on the metrics of one call.
 DIGEST_CHARACTERS: Final = 36
 METRICS_AT_ONCE: Final = 1000
 PARAMETERS_AT_ONCE: Final = 100
 STATE_TAG: Final = "state"
 ALONE_TAG: Final = "alone"
-"""Of a pipeline's run: whether it holds the state folder's lock."""
+"""Tag of a pipeline's run: whether it holds the state folder's lock."""
 
 Steps = Iterable[tuple[int, Mapping[str, float]]]
 
 
 class StageRun:
-    """One stage's run, while it is under way."""
+    """Open run of one stage."""
 
     def __init__(self, client: Any, run_id: str) -> None:
-        """Log to an open run; `Recorder.stage` makes these."""
+        """Log to an open run; created by `Recorder.stage`."""
         self._client = client
         self.run_id = run_id
 
@@ -39,24 +39,24 @@ class StageRun:
         self.log_steps([(step, values)])
 
     def log_steps(self, steps: Steps) -> None:
-        """Log the metrics of many steps, as few writes as MLflow allows."""
+        """Log the metrics of many steps, in as few writes as MLflow allows."""
         metrics = iter(_as_metrics(steps))
         while batch := list(islice(metrics, METRICS_AT_ONCE)):
             self._client.log_batch(self.run_id, metrics=batch)
 
     def log_figures(self, figures: Mapping[str, Any]) -> None:
-        """Log a stage's key figures: numbers as metrics, everything else as tags."""
+        """Log a stage's key figures: numbers as metrics, all else as tags."""
         numbers = {name: float(value) for name, value in figures.items() if _is_number(value)}
         texts = {name: str(value) for name, value in figures.items() if not _is_number(value)}
         self.log_steps([(0, numbers)])
         self._client.log_batch(self.run_id, tags=_as_tags(texts))
 
     def log_file(self, path: Path) -> None:
-        """Keep a copy of a file with the run, for its page."""
+        """Store a copy of a file with the run, for its page."""
         self._client.log_artifact(self.run_id, str(path))
 
     def log_output(self, record: ArtifactRecord, reports: Sequence[Path] = ()) -> None:
-        """Log what the stage made: its record, the files of it that a person reads, and the model that it may be."""
+        """Log a stage's output: its record, its files for people, and its logged model, if any."""
         self._client.log_text(self.run_id, record.model_dump_json(indent=1), RECORD_FILE)
         for report in reports:
             self.log_file(report)
@@ -69,18 +69,18 @@ class StageRun:
 
 
 class Recorder:
-    """Writes to one MLflow experiment."""
+    """Writer to one MLflow experiment."""
 
     def __init__(self, tracking_uri: str, artifact_root: Path | None, experiment: str, state: str = "") -> None:
-        """Open MLflow's store, and make the experiment where it is new.
+        """Open MLflow's store, and create the experiment if new.
 
         Args:
             tracking_uri: `sqlite:///FILE`, or the address of an MLflow server.
-            artifact_root: Folder of the runs' files, for an experiment that is new; None where a server has its own.
+            artifact_root: Folder of the runs' files, for a new experiment; None if a server has its own.
             experiment: Name of the experiment.
-            state: Who records, where several write to one store: the path of the state folder, which no two machines
-                that share a store may both use. Only whoever has the same ends the runs that a killed process left
-                running.
+            state: Identity of the writer in a shared store: the path of the state folder, which must differ between
+                machines that share a store. Runs left by a killed process are ended only by a process with the same
+                value.
 
         Raises:
             InputError: The store cannot be opened or written, its server refuses or does not answer, or the experiment
@@ -95,17 +95,16 @@ class Recorder:
     def pipeline(
         self, name: str, tags: Mapping[str, str], *, config: Mapping[str, Any] | None = None, alone: bool = True
     ) -> Iterator[str]:
-        """Record a run of the whole pipeline while the block runs; gives the run's id.
+        """Record a run of the whole pipeline during the block; yields the run's id.
 
-        It ends as finished, as killed where it was interrupted or suspended, or as failed, with the reason in the tag
-        `ended_by`.
+        It ends as finished, as killed if interrupted or suspended, or as failed, with the reason in the tag `ended_by`.
 
         Args:
             name: The run's name.
-            tags: What it is of.
+            tags: Tags of the run.
             config: Its configuration, whose values become the run's parameters, by dotted keys.
-            alone: Whether it holds the state folder's lock. `end_abandoned` leaves the runs of one that does not: that
-                may be under way beside whoever holds it.
+            alone: Whether it holds the state folder's lock. `end_abandoned` skips runs that do not: they may be active
+                beside the lock's holder.
         """
         run_id = self._start(name, {**tags, ALONE_TAG: str(alone)})
         with self._ended(run_id):
@@ -118,13 +117,13 @@ class Recorder:
     def stage(
         self, pipeline_run: str, name: str, inputs: Mapping[str, ArtifactRecord], tags: Mapping[str, str]
     ) -> Iterator[StageRun]:
-        """Record one stage while the block runs, as a run nested in the pipeline's.
+        """Record one stage during the block, as a run nested in the pipeline's.
 
         Args:
-            pipeline_run: The id that `pipeline` gave.
+            pipeline_run: The id that `pipeline` yielded.
             name: The stage's name.
-            inputs: The artifacts that it reads, by the role they play.
-            tags: What decides its output: versions of code and rewards, digest of the configuration.
+            inputs: Its input artifacts, by role.
+            tags: Everything that decides its output: versions of code and rewards, digest of the configuration.
         """
         from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
@@ -134,15 +133,15 @@ class Recorder:
             yield StageRun(self._client, run_id)
 
     def tag(self, run_id: str, texts: Mapping[str, str]) -> None:
-        """Note on a run what came of it."""
+        """Add result tags to a run."""
         self._client.log_batch(run_id, tags=_as_tags(texts))
 
     def note_reuse(self, pipeline_run: str, stage: str, record: ArtifactRecord) -> None:
-        """Note on the pipeline's run that a stage was skipped, and which earlier artifact stands for it."""
+        """Record on the pipeline's run that a stage was skipped, and the artifact reused."""
         self._client.set_tag(pipeline_run, f"{REUSED_PREFIX}{stage}", record.sha256)
 
     def end_abandoned(self) -> None:
-        """Mark as killed what a killed process left running that held this state folder's lock; for its next holder."""
+        """Mark runs of a killed holder of this state folder's lock as killed; called by the next holder."""
         from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
         running = self._client.search_runs([self._experiment_id], "attributes.status = 'RUNNING'")
@@ -170,7 +169,7 @@ class Recorder:
             return str(self._client.create_run(self._experiment_id, run_name=name, tags=own).info.run_id)
 
     def _log_inputs(self, run_id: str, inputs: Mapping[str, ArtifactRecord]) -> None:
-        """Log each artifact as a dataset, and those that are logged models as such too."""
+        """Log each artifact as a dataset, and logged models also as such."""
         from mlflow.entities import LoggedModelInput
 
         datasets = [_as_dataset(role, record) for role, record in inputs.items()]
@@ -183,7 +182,7 @@ class Recorder:
 
     @contextmanager
     def _ended(self, run_id: str) -> Iterator[None]:
-        """End the run as the block ends."""
+        """End the run with the block."""
         try:
             yield
         except BaseException as error:
@@ -194,9 +193,10 @@ class Recorder:
     def _end_early(self, run_id: str, error: BaseException) -> None:
         from mlflow.exceptions import MlflowException
 
-        # Signals and Ctrl-C arrive as exceptions that are no `Exception`.
+        # Signals and Ctrl-C arrive as exceptions outside `Exception`.
         interrupted = isinstance(error, Interrupted) or not isinstance(error, Exception)
-        # Only our own sentences are fit to be kept: another error's text may quote a row. A suspension's is its cause.
+        # Only the project's own sentences are stored: another error's text may quote a row. A suspension's is its
+        # cause.
         told = error if isinstance(error, TucanoError) else error.__cause__
         reason = str(told) if isinstance(told, TucanoError) else type(error).__name__
         try:
@@ -234,7 +234,7 @@ def _is_number(value: object) -> bool:
 
 
 def _as_dataset(role: str, record: ArtifactRecord) -> Any:
-    """Describe an artifact as MLflow's dataset, with the whole digest where MLflow has room for it."""
+    """Describe an artifact as MLflow's dataset, with the whole digest where there is room."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
     from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 

@@ -1,8 +1,8 @@
-"""The registered model: a version for each evaluation of a policy, and the aliases that say which one serves.
+"""Model registry: a version for each evaluation of a policy, and the aliases that name the serving one.
 
-A version is registered whatever the gate said of it. A policy becomes the champion once by itself, on the gate's word;
-after that only people move it: a promotion by hand, with a reason where the gate said no, or a rollback. Evaluated anew
-it gets another version, and is the same policy: what happened to one of its versions counts for all.
+A version is registered whatever the gate's verdict. A policy becomes the champion automatically once, on the gate's
+verdict; after that only people change it: by a manual promotion, with a reason if the gate refused, or by a rollback.
+Evaluated again it gets another version, but is the same policy: events of one version count for all.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.logged_models import log_model
-from tasks.lineage.mlflow_client import milliseconds_now, open_client
+from tasks.lineage.mlflow.client import milliseconds_now, open_client
+from tasks.lineage.mlflow.logged_models import log_model
 
 LONGEST_REASON: Final = 300
-"""Characters of a reason."""
+"""Maximum characters of a reason."""
 _POLICY: Final = "policy_sha256"
 _EVALUATION: Final = "evaluation_sha256"
 _VERDICT: Final = "verdict"
@@ -30,36 +30,36 @@ _ROLLED_BACK_AT: Final = "rolled_back_at"
 
 @dataclass(frozen=True)
 class PolicyVersion:
-    """A version of the registered model."""
+    """Version of the registered model."""
 
     version: str
     """Its number in the registry."""
     policy: str
-    """The sha256 of the policy artifact that it is."""
+    """The sha256 of its policy artifact."""
     evaluation: str
-    """The sha256 of the evaluation that judged it."""
+    """The sha256 of its evaluation."""
     verdict: str
-    """What the promotion gate said of it."""
+    """The promotion gate's verdict."""
     base_model: str | None
-    """Name on a hub of the model that it was trained from; None where it has none."""
+    """Hub name of the model that it was trained from; None if it has none."""
     load_in_4bit: bool
-    """Whether it was trained and evaluated beside a base of 4-bit weights."""
+    """Whether it was trained and evaluated beside a 4-bit base."""
     forced: str | None
-    """Why a person promoted it against the gate's word; None where nobody did."""
+    """Reason of a promotion against the gate's verdict; None without one."""
     promoted_at: str | None
-    """When it last became the champion, by a promotion or by a rollback to it, in ISO 8601; None: never."""
+    """Time when it last became the champion, by a promotion or a rollback to it, in ISO 8601; None: never."""
     rolled_back_at: str | None
-    """When a person took that back, in ISO 8601; None where nobody did since."""
+    """Time when a person rolled it back, in ISO 8601; None if that has not happened since."""
 
 
 @dataclass(frozen=True)
 class Rollback:
-    """What a rollback did."""
+    """Result of a rollback."""
 
     left: PolicyVersion
     """The version that was the champion."""
     back: PolicyVersion
-    """The version that is it again."""
+    """The version that is the champion again."""
 
 
 def checked_reason(text: str) -> str:
@@ -79,7 +79,7 @@ def checked_reason(text: str) -> str:
 
 
 class Registry:
-    """MLflow's registry: models by name, each with its versions and aliases."""
+    """MLflow's registry: named models, each with versions and aliases."""
 
     def __init__(self, tracking_uri: str) -> None:
         """Open MLflow's store: `sqlite:///FILE`, or the address of an MLflow server.
@@ -102,17 +102,17 @@ class Registry:
         base_model: str | None,
         load_in_4bit: bool,
     ) -> PolicyVersion:
-        """Register a policy as a version, or return the version that the same evaluation made before.
+        """Register a policy as a version, or return the earlier version of the same evaluation.
 
         Args:
             run_id: The run that registers it.
-            name: The registered model; made where it is new.
+            name: The registered model; created if new.
             policy: The trained policy.
-            evaluation: The evaluation that judged it.
-            verdict: What the promotion gate said.
+            evaluation: Its evaluation.
+            verdict: The promotion gate's verdict.
             metrics: Its scores.
-            base_model: Name on a hub of the model that it was trained from.
-            load_in_4bit: Whether it was trained beside a base of 4-bit weights.
+            base_model: Hub name of the model that it was trained from.
+            load_in_4bit: Whether it was trained beside a 4-bit base.
         """
         self._make_registered_model(name)
         origin = {_POLICY: policy.sha256, _EVALUATION: evaluation.sha256}
@@ -127,7 +127,7 @@ class Registry:
 
         import mlflow
 
-        # Where the source is a logged model, MLflow looks for it in the store that the process is set to.
+        # If the source is a logged model, MLflow looks for it in the store that the process is set to.
         mlflow.set_tracking_uri(self._uri)
         version = self._client.create_model_version(
             name, source=f"models:/{model_id}", run_id=run_id, tags=tags, model_id=model_id
@@ -135,10 +135,10 @@ class Registry:
         return _as_policy_version(version)
 
     def version(self, name: str, number: str | None) -> PolicyVersion:
-        """Return a version by its number; the newest where None.
+        """Return a version by its number, or the newest for None.
 
         Raises:
-            InputError: There is no such version, or none at all, or something else than this pipeline registered it.
+            InputError: There is no such version, or none at all, or it was not registered by this pipeline.
         """
         listed = {str(version.version): version for version in self._listed(name)}
         if not listed:
@@ -152,21 +152,21 @@ class Registry:
         return _as_policy_version(chosen)
 
     def knows(self, name: str, version: str, policy: str, evaluation: str) -> bool:
-        """Tell whether a version is registered, and is the one of this policy and evaluation (their sha256)."""
+        """Return whether a version is registered for this policy and evaluation (their sha256)."""
         origin = {_POLICY: policy, _EVALUATION: evaluation}
         return any(
             str(known.version) == version and origin.items() <= known.tags.items() for known in self._listed(name)
         )
 
     def versions(self, name: str) -> list[PolicyVersion]:
-        """Return all versions that this pipeline registered, the newest first; none where the model is unknown."""
+        """Return all versions that this pipeline registered, the newest first; empty for an unknown model."""
         return [_as_policy_version(known) for known in self._listed(name) if _POLICY in known.tags]
 
     def holder(self, name: str, alias: str) -> PolicyVersion | None:
-        """Return the version that an alias points to; None where the model or the alias does not exist yet.
+        """Return the version of an alias; None if the model or the alias does not exist yet.
 
         Raises:
-            InputError: The version was registered by something else than this pipeline.
+            InputError: The version was not registered by this pipeline.
         """
         from mlflow.exceptions import MlflowException
 
@@ -181,11 +181,11 @@ class Registry:
     def promote(
         self, name: str, alias: str, previous_alias: str, version: str, *, promotion: str, forced: str | None = None
     ) -> PolicyVersion | None:
-        """Give the alias to a version, and keep the policy that held it under another alias.
+        """Move the alias to a version, and keep the policy that held it under another alias.
 
-        Where that is the same policy, evaluated before, the other alias stays: a rollback goes to another policy. No
-        version of a promoted policy counts as rolled back any more. The alias moves last of all that somebody serves
-        by. Done again, after a kill too, it changes nothing more.
+        If that is the same policy from an earlier evaluation, the other alias stays: a rollback goes to another policy.
+        No version of a promoted policy counts as rolled back any more. Among everything that affects serving, the alias
+        moves last. Repeating it, also after a kill, changes nothing more.
 
         Args:
             name: The registered model.
@@ -193,10 +193,10 @@ class Registry:
             previous_alias: Such as `previous`.
             version: Its number.
             promotion: The sha256 of the promotion artifact, which holds the model card.
-            forced: Why, where the gate said no.
+            forced: The reason, if the gate refused.
 
         Returns:
-            The version that held the alias before: None where nobody did, or the version itself.
+            The version that held the alias before: None without one, or the version itself.
         """
         self._tag(name, version, _PROMOTION, promotion)
         if forced is not None:
@@ -205,7 +205,7 @@ class Registry:
         moved = before is None or before.version != version
         if moved:
             if before is not None and before.promoted_at is None:
-                # A kill came before the tag below, or somebody set the alias in MLflow: it was the champion too.
+                # A kill came before the tag below, or the alias was set in MLflow by hand: it was the champion too.
                 self._tag(name, before.version, _PROMOTED_AT, _now())
             if before is not None and before.policy != known.policy:
                 self._client.set_registered_model_alias(name, previous_alias, before.version)
@@ -218,13 +218,13 @@ class Registry:
         return before if moved else None
 
     def roll_back(self, name: str, alias: str, previous_alias: str) -> Rollback:
-        """Give the alias back to the version before, which then has no version before it.
+        """Move the alias back to the previous version, which then has none before it.
 
-        The version that held it is marked: no rerun and no new evaluation of its policy promotes that again by itself.
-        The other is marked as champion from now on: what was answered until then is not its own.
+        The version that held it is marked: no rerun and no new evaluation of its policy promotes that again
+        automatically. The other is marked as champion from now on: answers until then are not its own.
 
         Raises:
-            InputError: There is nothing to go back to.
+            InputError: There is no previous version.
         """
         left, back = self.holder(name, alias), self.holder(name, previous_alias)
         if left is None:

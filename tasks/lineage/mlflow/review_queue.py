@@ -1,8 +1,8 @@
-"""MLflow's review queues: completions that people score in its pages, and the answers that they gave.
+"""MLflow review queues: completions that people score in its pages, and their answers.
 
-A completion is one trace, whose id its identity decides: publishing again finds what is there. The page shows no input
-and output of a trace but their previews, which are the messages of a chat, as Markdown. So a message stands beside each
-text, in Markdown that looks like the text itself, whatever is in it.
+A completion is one trace, whose id derives from its identity: publishing again finds the existing one. The page shows
+only the previews of a trace's input and output, which are chat messages, as Markdown. So a message stands beside each
+text, in Markdown that renders as the literal text, whatever it contains.
 """
 
 import hashlib
@@ -18,16 +18,16 @@ from typing import Any, Final
 
 from schemas.errors import InputError
 from schemas.progress import Progress
-from tasks.lineage.mlflow_client import SQLITE_PREFIX, milliseconds_now, shown_address
-from tasks.lineage.recorder import Recorder
+from tasks.lineage.mlflow.client import SQLITE_PREFIX, milliseconds_now, shown_address
+from tasks.lineage.mlflow.recorder import Recorder
 
 # MLflow tries for minutes to reach a server that is not there.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
 
 INSTRUCTION_CHARACTERS: Final = 1000
-"""MLflow takes no longer instruction."""
+"""MLflow's limit on an instruction."""
 PREVIEW_CHARACTERS: Final = 1000
-"""The column of a preview holds no more on a server's database."""
+"""Size of the preview column in a server's database."""
 EMPTY: Final = "(resposta vazia)"
 CUT_OFF: Final = "\\\n(o texto continua: leia o resto em “View full trace”)"
 
@@ -38,7 +38,7 @@ _RATER_TAG: Final = "audit.rater."
 
 @dataclass(frozen=True)
 class Completion:
-    """What is scored."""
+    """Completion to score."""
 
     audit_id: str
     """Its identity."""
@@ -52,34 +52,34 @@ class Completion:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of whoever scores."""
+    """Question to the rater."""
 
     title: str
-    """What the page shows in bold; the answers go by it."""
+    """Bold title on the page, and name of the answers."""
     instruction: str
-    """How to score, as plain text: the page shows no Markdown and no line breaks here."""
+    """Scoring instruction, as plain text: the page shows no Markdown and no line breaks here."""
     options: tuple[str, ...]
     """The answers to choose from."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a person answered on a completion."""
+    """Answer of a person on a completion."""
 
     audit_id: str
     """The completion."""
     title: str
     """The title of the question."""
     rater: str
-    """Who answered: a digest, for MLflow knows people by name or e-mail."""
+    """Digest of the rater: MLflow knows people by name or e-mail."""
     value: object
-    """The answer, of whatever type."""
+    """The answer, of any type."""
     notes: str
     """The comment."""
     given_at: int
-    """When it was given, in milliseconds."""
+    """Time when it was given, in milliseconds."""
     changed_at: int
-    """When it was last changed, in milliseconds."""
+    """Time when it was last changed, in milliseconds."""
     holds: bool
     """Whether no later answer overrides it."""
 
@@ -89,11 +89,11 @@ class Answers:
     """All answers on some completions."""
 
     published: int
-    """How many of the completions are in MLflow."""
+    """Number of the completions in MLflow."""
     of_people: tuple[Answer, ...]
-    """What people answered, to whatever question."""
+    """People's answers, to any question."""
     of_others: int
-    """How many answers judges and programs gave."""
+    """Number of answers by judges and programs."""
 
 
 @contextmanager
@@ -116,17 +116,17 @@ def review_store(tracking_uri: str, artifact_root: Path | None, experiment: str)
 
 
 class ReviewStore:
-    """The completions, questions and queues of one MLflow experiment; `review_store` opens it."""
+    """Completions, questions and queues of one MLflow experiment; opened by `review_store`."""
 
     def __init__(self, tracking_uri: str, artifact_root: Path | None, experiment: str) -> None:
         """Open the store; arguments as in `Recorder`."""
-        # Makes the experiment where it is new.
+        # Creates the experiment if new.
         Recorder(tracking_uri, artifact_root, experiment)
 
         import mlflow
         from mlflow.tracing.client import TracingClient
 
-        # Label schemas and review queues are made in the store that the process is set to.
+        # Label schemas and review queues are created in the store that the process is set to.
         mlflow.set_tracking_uri(tracking_uri)
         self._uri = tracking_uri
         self._client = mlflow.MlflowClient(tracking_uri)
@@ -135,19 +135,19 @@ class ReviewStore:
 
     @property
     def where(self) -> str:
-        """Tell a person where the queues are."""
+        """Return the location of the queues, for people."""
         page = f"/#/experiments/{self._experiment_id}/review-queue"
         if self._uri.startswith(SQLITE_PREFIX):
             return f"run `tucano ui`, then open {page} at MLflow's address"
         return f"open {shown_address(self._uri)}{page}"
 
     def publish(self, completions: Sequence[Completion], sheet: str, progress: Progress) -> int:
-        """Make a trace of each completion that has none, and return how many were made.
+        """Create a trace of each completion without one, and return their number.
 
         Args:
-            completions: What is to be scored, in the order in which the page shows it.
+            completions: Completions to score, in display order.
             sheet: Identity of the sheet, for a tag.
-            progress: Told of each trace.
+            progress: Called for each trace.
         """
         found = self._found()
         places = {self._trace_id(completion): place for place, completion in enumerate(completions)}
@@ -166,7 +166,7 @@ class ReviewStore:
         return len(missing)
 
     def publish_queue(self, name: str, question: Question, completions: Sequence[Completion]) -> str:
-        """Ask a question about published completions in a queue, made where it is new; return the queue's id."""
+        """Ask a question about published completions in a queue, created if new; return the queue's id."""
         from mlflow.exceptions import MlflowException
         from mlflow.genai import review_queues
 
@@ -184,7 +184,7 @@ class ReviewStore:
         return str(queue.queue_id)
 
     def answers(self, completions: Sequence[Completion]) -> Answers:
-        """Return what was answered on some completions, whichever sheet they were published with."""
+        """Return the answers on some completions, from any sheet."""
         found = self._found()
         published = {
             completion.audit_id: found[trace_id]
@@ -201,12 +201,12 @@ class ReviewStore:
         return Answers(len(published), of_people, len(given) - len(of_people))
 
     def pseudonyms(self) -> dict[str, str]:
-        """Return the pseudonym of each rater that has one in this experiment."""
+        """Return the known pseudonyms by rater."""
         tags = self._client.get_experiment(self._experiment_id).tags
         return {rater: name.removeprefix(_RATER_TAG) for name, rater in tags.items() if name.startswith(_RATER_TAG)}
 
     def keep_pseudonym(self, rater: str, pseudonym: str) -> None:
-        """Keep the pseudonym of a rater, for the next time that answers are read."""
+        """Store the pseudonym of a rater, for the next reading of answers."""
         self._client.set_experiment_tag(self._experiment_id, f"{_RATER_TAG}{pseudonym}", rater)
 
     def _schema_id(self, question: Question) -> str:
@@ -231,7 +231,7 @@ class ReviewStore:
         return str(schema.schema_id)
 
     def _found(self) -> dict[str, Any]:
-        """Return what MLflow knows of the experiment's audited completions, by trace id."""
+        """Return MLflow's traces of the experiment's audited completions, by trace id."""
         found: dict[str, Any] = {}
         token: str | None = None
         while True:
@@ -252,9 +252,9 @@ class ReviewStore:
 
 
 def as_preview(text: str) -> str:
-    """Write a text so that MLflow's review page shows it as it is, and not as the Markdown or JSON that it may be.
+    """Write a text so that MLflow's review page shows it literally, and not as Markdown or JSON.
 
-    Each line is a code span, for those wrap and are shown to the letter; a longer text is cut off, and says so.
+    Each line is a code span, since those wrap and are shown literally; a long text is truncated with a note.
     """
     whole = _as_code(text)
     if len(whole) <= PREVIEW_CHARACTERS:
@@ -275,13 +275,13 @@ def _as_code_span(line: str) -> str:
         return ""
     runs = {len(run) for run in re.findall("`+", line)}
     fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
-    # Markdown takes one space off each end, where there is one at both.
+    # Markdown strips one space off each end, if there is one at both.
     padded = line.startswith("`") or line.endswith("`") or (line[0] == line[-1] == " " and line.strip(" "))
     return f"{fence} {line} {fence}" if padded else f"{fence}{line}{fence}"
 
 
 def _as_span(completion: Completion, trace_id: str, time: int, sheet: str) -> Any:
-    """Return the one span that a trace is of, begun at a time in milliseconds."""
+    """Return the one span of a trace, begun at a time in milliseconds."""
     from mlflow.entities import Span
     from mlflow.tracing.constant import SpanAttributeKey, TraceTagKey
 
@@ -312,7 +312,7 @@ def _as_answer(audit_id: str, assessment: Any) -> Answer:
     return Answer(
         audit_id=audit_id,
         title=assessment.name,
-        # MLflow takes names that differ in capitals for one person.
+        # MLflow treats names that differ only in capitals as one person.
         rater=_digest(assessment.source.source_id.strip().lower())[:16],
         value=assessment.feedback.value,
         notes=assessment.rationale or "",

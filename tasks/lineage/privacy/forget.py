@@ -1,4 +1,4 @@
-"""Whom a person's data reached: every artifact and model that holds it or was made from it."""
+"""Reach of a person's data: every artifact and model that holds it or was made from it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.identified_tables import PEOPLE, PROMPTS, IdentifiedTable, read_identified_tables
-from tasks.lineage.inventory import Inventory, short
-from tasks.lineage.models import ModelVersion, read_versions
-from tasks.lineage.reach import TRAIN_FILE, doubts_of, learned_from, possibly_reached
+from tasks.lineage.graph.models import ModelVersion, read_versions
+from tasks.lineage.privacy.identified_tables import PEOPLE, PROMPTS, IdentifiedTable, read_identified_tables
+from tasks.lineage.privacy.reach import TRAIN_FILE, doubts_of, learned_from, possibly_reached
+from tasks.lineage.store.inventory import Inventory, short
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,12 +29,14 @@ ROW_ACTION: Final = "remove this artifact once another is made without the rows"
 LEARNED_ACTIONS: Final[Mapping[ArtifactKind, str]] = {
     "base": "its warm start learned from the rows: make it again from a dataset without them",
     "policy": "its weights learned from the rows: train again without them",
+    "merged": "its weights learned from the rows: remove it with its policy",
     "promotion": "its model learned from the rows: serve one that did not, and delete this version and artifact",
 }
 ANSWERED_ACTION: Final = "it tells what a model answered that learned from the rows: remove it with that model"
 POSSIBLE_ACTIONS: Final[Mapping[ArtifactKind, str]] = {
     "base": "its warm start may have learned from the rows: make it again unless you know better",
     "policy": "its weights may have learned from the rows: train again unless you know better",
+    "merged": "its weights may have learned from the rows: remove it with its policy unless you know better",
     "promotion": "its model may have learned from the rows: serve another unless you know better",
 }
 POSSIBLE_ACTION: Final = "it may hold the rows, or what a model answered that learned from them: remove it"
@@ -61,30 +63,30 @@ TRAINER_NOTE: Final = (
 
 @dataclass(frozen=True)
 class Place:
-    """A table or document of one artifact that holds a person's data, or an artifact that was made from it."""
+    """A table or document of an artifact with a person's data, or an artifact made from it."""
 
     sha256: str
     """The artifact."""
     kind: ArtifactKind
-    """What the artifact holds."""
+    """Kind of the artifact."""
     file: str | None
-    """The file, by its path in the artifact; None where the artifact as a whole was made from the data."""
+    """The file, by its path in the artifact; None if the artifact as a whole was made from the data."""
     rows: int
-    """Rows of the file that are theirs; 0 where there are no rows, as in a model's weights."""
+    """Rows of the file that are theirs; 0 if there are no rows, as in a model's weights."""
     action: str
-    """What to do about it."""
+    """Required action."""
     possibly: bool = False
-    """Whether it only may be one, because what it was made from is lost or cannot be read."""
+    """Whether this is only possible, because inputs are lost or unreadable."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """All that a customer's, order's or review's data reached, in the order in which it was made."""
+    """Everything that a customer's, order's or review's data reached, in order of creation."""
 
     identifier: str
-    """What was asked for."""
+    """The requested identifier."""
     kinds: tuple[IdentifierKind, ...]
-    """What it is."""
+    """Its kinds."""
     customers: tuple[str, ...]
     """The customer_id of each order's customer it stands for."""
     orders: tuple[str, ...]
@@ -94,13 +96,13 @@ class Reached:
     prompts: tuple[str, ...]
     """The prompt_id of each prompt that was made from it, paraphrases included."""
     places: tuple[Place, ...]
-    """Where it is."""
+    """Artifacts and files that hold it."""
     models: tuple[str, ...]
-    """The versions of registered models that were trained on it, as NAME/VERSION."""
+    """Registered model versions trained on it, as NAME/VERSION."""
     possible_models: tuple[str, ...]
-    """Those that may have been: what they were made from is lost or cannot be read."""
+    """Versions possibly trained on it: inputs are lost or unreadable."""
     notes: tuple[str, ...]
-    """What could not be read and why, each one sentence."""
+    """Unreadable data and why, each one sentence."""
 
     def document(self) -> dict[str, Any]:
         """Return it as one JSON document."""
@@ -108,7 +110,7 @@ class Reached:
 
 
 def reached(inventory: Inventory, identifier: str) -> Reached:
-    """Find all that a customer's, order's or review's data reached.
+    """Find everything that a customer's, order's or review's data reached.
 
     A person has all their orders, an order its customer_id and its reviews, a review only itself.
 
@@ -117,7 +119,7 @@ def reached(inventory: Inventory, identifier: str) -> Reached:
         identifier: A customer_id, customer_unique_id, order_id or review_id.
 
     Raises:
-        InputError: No artifact that can be read knows the identifier.
+        InputError: No readable artifact contains the identifier.
     """
     identifier = identifier.strip()
     records = list(inventory.records.values())
@@ -160,7 +162,7 @@ def reached(inventory: Inventory, identifier: str) -> Reached:
 
 
 def _kinds(tables: Sequence[IdentifiedTable], identifier: str) -> tuple[IdentifierKind, ...]:
-    """Return the columns that have the identifier; a person's is the customer_id of a prompt."""
+    """Return the columns that contain the identifier; a prompt's customer_id is a person's."""
     found = {
         column
         for table in tables
@@ -175,23 +177,23 @@ def _kinds(tables: Sequence[IdentifiedTable], identifier: str) -> tuple[Identifi
 def _with_orders_and_reviews(
     tables: Sequence[IdentifiedTable], kinds: Sequence[IdentifierKind], identifier: str
 ) -> dict[str, set[str]]:
-    """Return by column what the identifier stands for: a person's orders, and the reviews of an order."""
+    """Return the related identifiers by column: a person's orders, and the reviews of an order."""
     known: dict[str, set[str]] = {column: {identifier} if column in kinds else set() for column in PEOPLE}
     if "order_id" in kinds:
         known["customer_id"] |= _looked_up(tables, "order_id", known["order_id"], "customer_id")
     known["customer_id"] |= _looked_up(tables, "customer_unique_id", known["customer_unique_id"], "customer_id")
     known["order_id"] |= _looked_up(tables, "customer_id", known["customer_id"], "order_id")
     known["review_id"] |= _looked_up(tables, "order_id", known["order_id"], "review_id")
-    # Prompts name the person in this column.
+    # In this column prompts have the person.
     known["customer_id"] |= known["customer_unique_id"]
     return known
 
 
 def _looked_up(tables: Sequence[IdentifiedTable], column: str, values: set[str], wanted: str) -> set[str]:
-    """Return another column's values in the rows of a store that have one of some values in a column."""
+    """Return the values of the column `wanted` in store rows whose `column` has one of the values."""
     found: set[str] = set()
     for table in tables:
-        # A prompt names the person where a store's tables name the order's customer.
+        # Prompts have the person where a store's tables have the order's customer.
         if {column, wanted} <= set(table.rows.columns) and "prompt_id" not in table.rows.columns:
             found |= set(table.rows.filter(_is_in(column, values))[wanted].drop_nulls())
     return found
@@ -200,7 +202,7 @@ def _looked_up(tables: Sequence[IdentifiedTable], column: str, values: set[str],
 def _matches(
     tables: Sequence[IdentifiedTable], known: Mapping[str, set[str]]
 ) -> list[tuple[IdentifiedTable, "pl.DataFrame"]]:
-    """Return the tables that have such rows, each with them."""
+    """Return the tables with matching rows, each with these rows."""
     import polars as pl
 
     found = []
@@ -259,13 +261,13 @@ def _possible_place(sha256: str, kind: ArtifactKind) -> Place:
 
 
 def _models(versions: Iterable[ModelVersion], promotions: set[str]) -> tuple[str, ...]:
-    """Return the versions of registered models that some promotions registered."""
+    """Return the registered model versions of some promotions."""
     named = (each.name for each in versions if any(record.sha256 in promotions for record in each.promotions))
     return tuple(dict.fromkeys(named))
 
 
 def _unnamed_versions(inventory: Inventory, versions: Iterable[ModelVersion], reached: set[str]) -> Iterator[str]:
-    """Say of which promotions nobody knows the version that they registered."""
+    """Report promotions whose registered version is unknown."""
     named = {record.sha256 for version in versions for record in version.promotions}
     lost = [sha256 for sha256, (kind, _) in inventory.unreadable.items() if kind == "promotion"]
     lost += [each.sha256 for each in inventory.of_kind("promotion") if each.sha256 in reached - named]
@@ -277,7 +279,7 @@ def _unnamed_versions(inventory: Inventory, versions: Iterable[ModelVersion], re
 
 
 def _monitoring_notes(inventory: Inventory) -> Iterator[str]:
-    """Say which artifacts keep what people wrote in production, where no id tells whose it is."""
+    """Report artifacts with texts from production, which no id links to a person."""
     for record in inventory.of_kind("monitoring"):
         yield (
             f"monitoring {short(record.sha256)} keeps prompts and answers of production without ids, so nobody can be "

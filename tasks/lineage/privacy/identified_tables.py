@@ -1,11 +1,11 @@
-"""The tables of all artifacts whose rows say whom they are of: by customer, order or review, or by prompt."""
+"""Tables of all artifacts whose rows carry identifiers: of customer, order, review or prompt."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemas.artifact import ArtifactRecord
-from tasks.lineage.inventory import Inventory
+from tasks.lineage.store.inventory import Inventory
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,21 +17,21 @@ SUFFIXES: Final = frozenset({".parquet", ".csv", ".jsonl"})
 
 @dataclass(frozen=True)
 class IdentifiedTable:
-    """The identifiers in the rows of one file of an artifact."""
+    """Identifiers in the rows of one file of an artifact."""
 
     record: ArtifactRecord
     """The artifact."""
     file: str
     """The file, by its path in the artifact."""
     rows: "pl.DataFrame"
-    """Of its columns those of `PEOPLE` and `PROMPTS` that it has: text, null where a row has none."""
+    """Its columns among `PEOPLE` and `PROMPTS`: text, null if a row has none."""
 
 
 def read_identified_tables(inventory: Inventory) -> tuple[list[IdentifiedTable], list[tuple[str, Path]]]:
-    """Read the identifiers of all tables of all artifacts that have a record; a content that several hold is read once.
+    """Read the identifiers of all tables of all artifacts with a record; duplicate content is read once.
 
     Returns:
-        The tables that have any, and each file that cannot be read, after the sha256 of its artifact.
+        The tables with identifiers, and each unreadable file, after the sha256 of its artifact.
     """
     from polars.exceptions import PolarsError
 

@@ -1,41 +1,43 @@
-"""What a person's rows reached by way of what was made from what: surely, or possibly where something is lost."""
+"""Propagation of a person's rows through the artifact graph: certain, or possible where data is lost."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
-from tasks.lineage.descriptions import split_file
-from tasks.lineage.inventory import Inventory, short
+from tasks.lineage.graph.descriptions import split_file
+from tasks.lineage.store.inventory import Inventory, short
 
 TRAIN_FILE: Final = split_file("train")
 WARM_START_FILE: Final = "warm_start.json"
 LEARNS_BY: Final[Mapping[ArtifactKind, Collection[str]]] = {
     "base": (),
     "policy": ("base",),
+    "merged": ("base", "policy"),
     "promotion": ("policy",),
 }
-"""The roles of the inputs by which an artifact learned what these did; all roles where its kind is not among them."""
+"""Input roles through which an artifact learned from the input's data; all roles for other kinds."""
 READS: Final[Mapping[ArtifactKind, Collection[str]]] = {
     "base": ("dataset",),
     "policy": ("dataset", "base"),
+    "merged": ("base", "policy"),
     "promotion": ("policy",),
 }
-"""The roles of the inputs of which an artifact may hold rows, or have learned from them; as above."""
+"""Input roles whose rows an artifact may hold or have learned from; all roles for other kinds."""
 
 
 def learned_from(records: Collection[ArtifactRecord], rows: Mapping[tuple[str, str], int]) -> set[str]:
-    """Return the artifacts whose weights learned from some rows, and those that hold what such weights answered.
+    """Return the artifacts whose weights learned from some rows, and those with answers of such weights.
 
     Args:
         records: All artifacts.
-        rows: How many of the rows each table has, by its artifact's sha256 and its file.
+        rows: Number of the rows in each table, by its artifact's sha256 and its file.
     """
     return _spread(_taught(records, rows), records, LEARNS_BY)
 
 
 def possibly_reached(records: Iterable[ArtifactRecord], doubts: Iterable[str]) -> set[str]:
-    """Return the artifacts in which nobody can be looked for, and all that may hold or have learned what they held.
+    """Return the artifacts that cannot be searched, and all that may hold or have learned their content.
 
     Args:
         records: All artifacts.
@@ -46,7 +48,7 @@ def possibly_reached(records: Iterable[ArtifactRecord], doubts: Iterable[str]) -
 
 
 def doubts_of(inventory: Inventory, unread_files: Iterable[tuple[str, Path]]) -> dict[str, str]:
-    """Return a sentence for each artifact in which nobody can be looked for: lost, damaged, or with such a file."""
+    """Return a sentence for each artifact that cannot be searched: lost, damaged, or with an unread file."""
     so = "so nobody is looked for in it, and what was made of its rows counts as possibly reached"
     doubts = {
         sha256: f"{kind} {short(sha256)} cannot be read ({why}), {so}"
@@ -66,13 +68,13 @@ def doubts_of(inventory: Inventory, unread_files: Iterable[tuple[str, Path]]) ->
 
 
 def _taught(records: Iterable[ArtifactRecord], rows: Mapping[tuple[str, str], int]) -> Iterator[str]:
-    """Return the artifacts whose weights learned from these rows themselves."""
+    """Yield the artifacts whose weights learned directly from these rows."""
     for record in records:
         in_training = rows.get((record.inputs.get("dataset", ""), TRAIN_FILE), 0) > 0
         if record.kind == "base" and in_training and WARM_START_FILE in record.files:
             yield record.sha256
         elif record.kind == "policy":
-            # Every rollout is kept: a row that was never drawn taught nothing.
+            # Every rollout is logged, so a row that was never drawn taught nothing.
             rollouts = [name for name in record.files if name.endswith(".parquet")]
             if any((record.sha256, name) in rows for name in rollouts) or (in_training and not rollouts):
                 yield record.sha256
@@ -81,9 +83,9 @@ def _taught(records: Iterable[ArtifactRecord], rows: Mapping[tuple[str, str], in
 def _spread(
     start: Iterable[str], records: Iterable[ArtifactRecord], roles: Mapping[ArtifactKind, Collection[str]]
 ) -> set[str]:
-    """Return some artifacts with all that was made from them, by the roles that count for each kind.
+    """Return some artifacts with all derived from them, by the relevant roles of each kind.
 
-    The times of their making say nothing: what was made again, or on another machine, is newer than what came of it.
+    Creation times are ignored: an artifact made again, or on another machine, is newer than its derivatives.
     """
     found = set(start)
     inputs = {

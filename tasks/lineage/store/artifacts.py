@@ -1,12 +1,12 @@
-"""The artifact store: immutable folders, each named by the digest of its content and kept with its record.
+"""Artifact store: immutable folders, each named by the digest of its content and kept with its record.
 
-    root/<kind>/<sha256>/content/...   what a stage made, read-only
+    root/<kind>/<sha256>/content/...   output of a stage, read-only
     root/<kind>/<sha256>/record.json   schemas.artifact.ArtifactRecord
     root/<kind>/<sha256>/record.sha256 the record's own digest, as sha256sum writes and checks it
-    root/drafts/<random>/content/...   what a stage is making
-    root/drafts/<random>.lock          held by whoever is making it
+    root/drafts/<random>/content/...   unfinished output of a stage
+    root/drafts/<random>.lock          held by the process that writes it
 
-A draft becomes an artifact by one rename, so an artifact is either there as a whole or not at all.
+A draft becomes an artifact by one rename, so an artifact is either complete or absent.
 """
 
 import errno
@@ -25,7 +25,7 @@ from typing import Any, Final, Literal, get_args
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from schemas.artifact import ArtifactKind, ArtifactRecord, Stretches
+from schemas.artifact import ArtifactKind, ArtifactRecord, Stretches, Worker
 from schemas.digests import file_sha256
 from schemas.disk import synchronize
 from schemas.errors import InputError
@@ -35,7 +35,7 @@ RECORD_FILE: Final = "record.json"
 RECORD_DIGEST_FILE: Final = "record.sha256"
 DRAFTS_FOLDER: Final = "drafts"
 WRITTEN_WITH_DIGESTS: Final = frozenset({"columns", "sources"})
-"""Fields that no record had before records had digests."""
+"""Fields that records did not have before they had digests."""
 DISK_IS_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 DISK_IS_FULL_TEXTS: Final = ("No space left on device", "database or disk is full")
 REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
@@ -45,33 +45,33 @@ Damage = Literal["missing", "altered", "added"]
 
 
 class ArtifactDamaged(InputError):
-    """An artifact is missing, or is no longer what its record says; the remedy is the caller's: to make it again."""
+    """An artifact is missing, or no longer matches its record; the caller's remedy is to make it again."""
 
 
 class ArtifactStore:
-    """Immutable artifacts in a local folder."""
+    """Store of immutable artifacts in a local folder."""
 
     def __init__(self, root: Path) -> None:
-        """Use the store in `root`; the folder is made with the first draft."""
+        """Use the store in `root`; the folder is created with the first draft."""
         self._root = root
 
     @contextmanager
     def draft(self) -> Iterator[Path]:
-        """Give an empty folder to fill and to `commit`; without a commit it is removed at the end.
+        """Yield an empty folder to fill and to `commit`; without a commit it is removed at the end.
 
         Raises:
-            InputError: The store cannot be written or its disk is full, also where the block finds that out.
+            InputError: The store cannot be written or its disk is full, also if the block fails for that reason.
         """
         home = self._drafts / uuid.uuid4().hex
         with self._writing():
             self._drafts.mkdir(parents=True, exist_ok=True)
-            # While it is held, nobody cleans the draft away; the system lets it go with the process.
+            # While the lock is held, no process removes the draft; the system releases it with the process.
             with FileLock(_lock_of(home)):
                 try:
                     (home / CONTENT_FOLDER).mkdir(parents=True)
                     yield home / CONTENT_FOLDER
                 finally:
-                    # Gone already after a commit; what cannot be removed waits for `clean_drafts`.
+                    # Gone already after a commit; remains are left to `clean_drafts`.
                     shutil.rmtree(home, ignore_errors=True)
                     _lock_of(home).unlink(missing_ok=True)
 
@@ -89,28 +89,30 @@ class ArtifactStore:
         sources: Mapping[str, str] | None = None,
         config: Mapping[str, Any] | None = None,
         stretches: Stretches | None = None,
+        worker: Worker | None = None,
     ) -> ArtifactRecord:
-        """Make a filled draft an artifact, and return its record.
+        """Turn a filled draft into an artifact, and return its record.
 
-        The content is the identity: where the store holds the same content already, undamaged, the draft is dropped
-        and the earlier record returned. A damaged one is replaced.
+        The content is the identity: if the store already holds the same content, undamaged, the draft is dropped and
+        the earlier record returned. A damaged one is replaced.
 
         Args:
-            draft: The folder that `draft` gave.
-            kind: What the folder holds.
+            draft: The folder that `draft` yielded.
+            kind: Kind of the content.
             stage: The stage that made it.
-            code_version: Digest of the source that the stage ran.
-            config_digest: Digest of the configuration that the stage read.
-            inputs: The sha256 of each artifact that it was made from, by the role it played.
+            code_version: Digest of the stage's source.
+            config_digest: Digest of the stage's configuration.
+            inputs: The sha256 of each input artifact, by its role.
             prefect_run_id: The Prefect flow run that made it.
             mlflow_run_id: The MLflow run that describes it.
-            sources: The sha256 of each file of that source, by its path in the repository.
+            sources: The sha256 of each module of that source by its dotted name, and of its data files by their paths.
             config: The run's configuration.
-            stretches: The stretches of training that made it.
+            stretches: The segments of training that made it.
+            worker: The machine that worked on the weights.
 
         Raises:
             InputError: The store cannot be written or its disk is full.
-            ValueError: The draft is empty, or holds something else than plain files and folders.
+            ValueError: The draft is empty, or holds anything but plain files and folders.
         """
         files = _digest_files(draft)
         sha256 = _content_digest(files)
@@ -132,17 +134,18 @@ class ArtifactStore:
             sources=dict(sources or {}),
             config=dict(config or {}),
             stretches=stretches or {},
+            worker=worker,
         )
         self._admit(draft, record)
         return record
 
     def adopt(self, draft: Path, record: ArtifactRecord) -> None:
-        """Make a filled draft the artifact that another store has, with its own record.
+        """Turn a filled draft into a copy of another store's artifact, with its original record.
 
         Raises:
             InputError: The store cannot be written or its disk is full.
-            ArtifactDamaged: The draft is not what the record says.
-            ValueError: The draft is empty, or holds something else than plain files and folders.
+            ArtifactDamaged: The draft does not match the record.
+            ValueError: The draft is empty, or holds anything but plain files and folders.
         """
         if _content_digest(_digest_files(draft)) != record.sha256:
             raise ArtifactDamaged(f"what came of {record.kind} {record.sha256} is not what its record says")
@@ -160,7 +163,7 @@ class ArtifactStore:
             synchronize(home.parent)
 
     def path(self, sha256: str) -> Path:
-        """Return the folder of an artifact's content, to be read only.
+        """Return the read-only folder of an artifact's content.
 
         Raises:
             ArtifactDamaged: The store has no such artifact.
@@ -185,10 +188,10 @@ class ArtifactStore:
         return record
 
     def records(self, kind: ArtifactKind) -> tuple[ArtifactRecord, ...]:
-        """Return the records of all artifacts of one kind that can be read, the newest first."""
+        """Return the readable records of one kind, the newest first."""
         found: list[ArtifactRecord] = []
         for home in (self._root / kind).glob("*"):
-            # What cannot be read is told where the artifact itself is wanted.
+            # An unreadable record is reported where its artifact is requested.
             with suppress(ArtifactDamaged):
                 found.append(self.record(home.name))
         return tuple(sorted(found, key=lambda record: record.created_at, reverse=True))
@@ -203,7 +206,7 @@ class ArtifactStore:
             raise ArtifactDamaged(f"{self.path(sha256) / name} {'is' if damage == 'missing' else 'was'} {damage}")
 
     def damages(self, sha256: str) -> Iterator[tuple[str, Damage]]:
-        """Hash every file of an artifact, and give the name of each that is not as recorded, with what is wrong.
+        """Hash every file of an artifact, and yield the name and damage of each that does not match the record.
 
         Raises:
             ArtifactDamaged: The store has no such artifact, or its record cannot be read.
@@ -220,7 +223,7 @@ class ArtifactStore:
             yield name, "added"
 
     def clean_drafts(self) -> None:
-        """Remove what killed processes left unfinished; what another process is filling stays.
+        """Remove the drafts of killed processes; those of running ones stay.
 
         Raises:
             InputError: The store cannot be written.
@@ -254,14 +257,14 @@ class ArtifactStore:
         raise ArtifactDamaged(f"the artifact store {self._root} has no artifact {sha256}")
 
     def _discard(self, home: Path) -> None:
-        """Take a damaged artifact out of sight in one step, then remove it."""
+        """Move a damaged artifact away in one step, then remove it."""
         aside = self._drafts / uuid.uuid4().hex
         home.replace(aside)
         shutil.rmtree(aside)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Say in one sentence that the disk is full or that the store may not be written."""
+        """Translate a full disk or a write-protected store into one sentence."""
         try:
             yield
         except Exception as error:
@@ -274,7 +277,7 @@ class ArtifactStore:
             ) from error
 
     def _is_refused(self, error: Exception) -> bool:
-        """Tell whether the system refused to write in this store: a stage may be refused its own files elsewhere."""
+        """Return whether a write to this store was refused: a stage may be refused its own files elsewhere."""
         if not isinstance(error, OSError) or error.errno not in REFUSED or not isinstance(error.filename, str | Path):
             return False
         path, root = Path(error.filename).absolute(), self._root.absolute()
@@ -286,12 +289,12 @@ def _lock_of(draft: Path) -> Path:
 
 
 def _is_disk_full(error: Exception) -> bool:
-    # polars and SQLite raise errors of their own, which have no number.
+    # polars and SQLite raise their own errors, without an errno.
     return getattr(error, "errno", None) in DISK_IS_FULL or any(text in str(error) for text in DISK_IS_FULL_TEXTS)
 
 
 def _names(folder: Path) -> list[str]:
-    """Return the path of everything in a folder that is not a folder itself, relative to it, sorted."""
+    """Return the relative path of everything in a folder except folders, sorted."""
     return sorted(
         path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()
     )
@@ -314,12 +317,12 @@ def _is_plain(path: Path) -> bool:
 def _holds(path: Path, recorded: str) -> bool:
     try:
         return _is_plain(path) and file_sha256(path) == recorded
-    except OSError:  # A file that the disk no longer gives back is as lost as an altered one.
+    except OSError:  # An unreadable file is as lost as an altered one.
         return False
 
 
 def _columns(folder: Path, names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the columns and their types of each parquet file among some files of a folder."""
+    """Return the column types of each parquet file among a folder's files."""
     tables = [name for name in names if name.endswith(".parquet")]
     if not tables:
         return {}
@@ -327,7 +330,7 @@ def _columns(folder: Path, names: Iterable[str]) -> dict[str, dict[str, str]]:
 
     columns = {}
     for name in tables:
-        # What only has a table's name has no columns.
+        # A file that is a table in name only has no columns.
         with suppress(pl.exceptions.ComputeError):
             columns[name] = {column: str(kind) for column, kind in pl.read_parquet_schema(folder / name).items()}
     return columns
@@ -338,7 +341,7 @@ def _content_digest(files: Mapping[str, str]) -> str:
 
 
 def _seal(draft: Path, record: ArtifactRecord) -> None:
-    """Write the record beside the content and bring every byte to the disk."""
+    """Write the record beside the content and flush every byte to the disk."""
     written = record.model_dump_json(indent=1).encode()
     (draft.parent / RECORD_FILE).write_bytes(written)
     digest = f"{hashlib.sha256(written).hexdigest()}  {RECORD_FILE}\n"
@@ -351,7 +354,7 @@ def _seal(draft: Path, record: ArtifactRecord) -> None:
 
 
 def _is_sealed(file: Path, written: bytes, record: ArtifactRecord) -> bool:
-    """Tell whether a record is the one that was sealed; only what older code wrote has no digest beside it."""
+    """Return whether a record matches its digest; only records by older code have none."""
     try:
         digest = file.with_name(RECORD_DIGEST_FILE).read_text(encoding="utf-8")
     except FileNotFoundError:

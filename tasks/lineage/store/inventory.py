@@ -1,4 +1,4 @@
-"""What an artifact store has: every record that can be read, and which cannot."""
+"""Inventory of an artifact store: every readable record, and the unreadable ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,24 +6,24 @@ from pathlib import Path
 from typing import Final, get_args
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
-from tasks.lineage.artifacts import CONTENT_FOLDER, ArtifactDamaged, ArtifactStore
+from tasks.lineage.store.artifacts import CONTENT_FOLDER, ArtifactDamaged, ArtifactStore
 
 SHORT: Final = 12
-"""Characters of a digest where people read it."""
+"""Characters of a digest shown to people."""
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """All artifacts of a store, without having hashed any."""
+    """All artifacts of a store, without verifying any."""
 
     root: Path
     records: Mapping[str, ArtifactRecord]
     """By sha256, the oldest first."""
     unreadable: Mapping[str, tuple[ArtifactKind, str]]
-    """The kind of each artifact whose record is lost or damaged, and why it cannot be read, by sha256."""
+    """Kind of each artifact whose record is lost or damaged, and the reason, by sha256."""
 
     def folder(self, sha256: str) -> Path:
-        """Return where the content of an artifact is that has a record."""
+        """Return the content folder of an artifact that has a record."""
         return self.root / self.records[sha256].kind / sha256 / CONTENT_FOLDER
 
     def of_kind(self, kind: ArtifactKind) -> list[ArtifactRecord]:
@@ -47,5 +47,5 @@ def read_inventory(root: Path) -> Inventory:
 
 
 def short(sha256: str) -> str:
-    """Return a digest as people read it."""
+    """Return a digest shortened for people."""
     return sha256[:SHORT]

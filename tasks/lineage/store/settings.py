@@ -1,11 +1,11 @@
-"""A configuration as flat settings: what MLflow shows of a run, and what two models are compared by."""
+"""Flattened configuration, as shown by MLflow and compared between models."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def dotted(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the values of nested sections by their dotted keys, such as `train.lora.rank`."""
+    """Return the values of nested sections by dotted keys, such as `train.lora.rank`."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, Mapping) and value:

@@ -1,4 +1,4 @@
-"""Whether artifacts are still what their records say: every file hashed anew, and all that is wrong told at once."""
+"""Verification of artifacts: every file is hashed again and compared with its record, and all faults are reported."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,32 +6,32 @@ from typing import Literal, cast
 
 from schemas.artifact import ArtifactKind
 from schemas.progress import Progress
-from tasks.lineage.artifacts import RECORD_FILE, ArtifactDamaged, ArtifactStore, Damage
+from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactDamaged, ArtifactStore, Damage
 
 Fault = Damage | Literal["no record", "damaged record"]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with an artifact."""
+    """Fault of an artifact."""
 
     sha256: str
     """The artifact."""
     kind: ArtifactKind | None
-    """What it holds; None where the store has nothing of it."""
+    """Its kind; None if the store has nothing of it."""
     file: str | None
-    """The file, by its path in the artifact; None where it is about the artifact as a whole."""
+    """The file, by its path in the artifact; None for the artifact as a whole."""
     what: Fault
-    """What is wrong with it."""
+    """Kind of fault."""
 
 
 def verify(store: ArtifactStore, sha256s: Sequence[str], progress: Progress) -> tuple[Finding, ...]:
-    """Hash every file of some artifacts and return all that differs from their records, in the order of the artifacts.
+    """Hash every file of some artifacts and return all deviations from their records, in artifact order.
 
     Args:
-        store: Where the artifacts are.
+        store: The artifact store.
         sha256s: The artifacts.
-        progress: Told of each artifact.
+        progress: Called for each artifact.
     """
     findings: list[Finding] = []
     for done, sha256 in enumerate(sha256s, start=1):

@@ -1,28 +1,41 @@
-"""TRL's GRPO trainer as it is, but that it trains on a CPU too."""
+"""TRL's GRPO trainer, made to train on a CPU too."""
 
 from typing import Any
 
 import torch
 from trl import GRPOTrainer
 
-from tasks.train.resumable import ResumableTrainer
+from tasks.train.resume.resumable import ResumableTrainer
 
 
-def hold_adapter_in_full_precision(trainer: Any) -> None:
-    """Make a trainer's adapter float32 on a CPU: TRL keeps that of a quantized model in bfloat16, emulated there."""
-    if trainer.accelerator.device.type == "cpu":
-        for parameter in trainer.model.parameters():
-            if parameter.requires_grad:
-                parameter.data = parameter.data.float()
+def keep_adapter_in_float32(model: torch.nn.Module) -> None:
+    """Undo TRL's cast of a quantized model's adapter to bfloat16, in which most small updates round away.
+
+    With 8 bits of mantissa a weight near 0.02 has steps of 6e-5 to 1e-4, and AdamW at a learning rate of 5e-6 moves it
+    by 5e-6: nearly every update would be lost.
+    """
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.data = parameter.data.float()
+
+
+def checkpoint_gradients(trainer: Any) -> None:
+    """Enable gradient checkpointing if the arguments ask for it; a Trainer does so only when its training begins.
+
+    Without this the preflight would run, and measure the memory of, a step without it.
+    """
+    if trainer.args.gradient_checkpointing:
+        trainer.model.gradient_checkpointing_enable(trainer.args.gradient_checkpointing_kwargs)
 
 
 class PortableTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
-    """GRPO as TRL has it, on any device: its fused kernel for log-probabilities needs Triton, and so a GPU."""
+    """TRL's GRPO on any device: its fused kernel for log-probabilities needs Triton, and so a GPU."""
 
     def __init__(self, **named: Any) -> None:
         """Prepare to train; the arguments are TRL's."""
         super().__init__(**named)
-        hold_adapter_in_full_precision(self)
+        keep_adapter_in_float32(self.model)
+        checkpoint_gradients(self)
 
     def _get_per_token_logps_and_entropies(
         self,
@@ -35,7 +48,7 @@ class PortableTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
     ) -> tuple[Any, ...]:
         """Compute log-probabilities of the completion tokens, (rows, logits_to_keep).
 
-        Unsloth's version has more arguments than TRL's, and may leave its results to its loss.
+        Unsloth's version has more arguments than TRL's, and may leave the results to its loss.
         """
         if input_ids.device.type != "cpu":
             return super()._get_per_token_logps_and_entropies(  # type: ignore[no-any-return]
@@ -55,7 +68,7 @@ class PortableTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
     ) -> tuple[torch.Tensor, torch.Tensor | None, None]:
         log_probabilities, entropies = [], []
         size = batch_size or input_ids.shape[0]
-        # An entropy that is only looked at needs no gradient, and is most of the work of one.
+        # An entropy that is only logged needs no gradient, which would be most of its work.
         learns_entropy = torch.is_grad_enabled() and self._entropy_bonus_enabled
         for ids, mask in zip(torch.split(input_ids, size), torch.split(attention_mask, size), strict=True):
             logits = model(input_ids=ids, attention_mask=mask, logits_to_keep=logits_to_keep + 1).logits

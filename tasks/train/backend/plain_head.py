@@ -1,4 +1,4 @@
-"""TRL's fused language-model head in plain torch, for a CPU, where there is no Triton for TRL's own kernel."""
+"""TRL's fused language-model head in plain torch, for CPUs, which lack the Triton of TRL's kernel."""
 
 import functools
 import types
@@ -8,27 +8,27 @@ import torch
 from trl.trainer.utils import FusedCausalLMOutput
 
 IGNORED_LABEL: Final = -100
-"""The label of a token that nothing is learnt from, in all of transformers."""
+"""Label of a token without loss, in all of transformers."""
 
 
 def add_plain_head(model: torch.nn.Module) -> None:
-    """Let a model that TRL gave its fused head answer `fused_lm_head=True` on a CPU as that would on a GPU.
+    """Make a model with TRL's fused head handle `fused_lm_head=True` on a CPU as on a GPU.
 
-    So TRL's own losses, reference policy and figures are used, and only its kernel is replaced.
+    TRL's own losses, reference policy and metrics stay in use; only its kernel is replaced.
 
     Args:
-        model: The causal language model itself, inside of any adapter's wrapper.
+        model: The causal language model itself, inside any adapter wrapper.
     """
     unfused = model.forward
 
-    # The signature stays the original one: `generate` validates its arguments against it.
+    # Keeps the original signature, against which `generate` validates its arguments.
     @functools.wraps(type(model).forward)
     def forward(_model: Any, *arguments: Any, fused_lm_head: bool = False, labels: Any = None, **named: Any) -> Any:
         if not fused_lm_head:
             return unfused(*arguments, labels=labels, **named)
         wanted = labels[:, 1:]
         learned = wanted != IGNORED_LABEL
-        # Prompts are most of the tokens, and nothing is learnt from them: their logits are left out.
+        # Prompts are most of the tokens and have no loss, so their logits are left out.
         first = int(learned.any(dim=0).int().argmax())
         outputs = unfused(*arguments, logits_to_keep=labels.shape[1] - first, **named)
         logits = outputs.logits[:, :-1][learned[:, first:]]

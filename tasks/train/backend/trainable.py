@@ -1,75 +1,97 @@
-"""The policy that is trained, by backend: plain transformers with PEFT and bitsandbytes anywhere, or Unsloth on a GPU.
+"""Trainable policy by backend: plain transformers with PEFT and bitsandbytes anywhere, or Unsloth on a GPU.
 
-What each backend is told are plain functions of the recipe, which need neither a GPU nor Unsloth to be read.
+The arguments of each backend are plain functions of the recipe, readable without a GPU or Unsloth.
 """
 
 import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from schemas.config.train import GradientCheckpointing, TrainConfig
+from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
-from schemas.train_config import TrainConfig
+from tasks.policy.adapters import first_adapter
+from tasks.train.backend.pins import unpinned
+from tasks.train.resume.adapter_files import load_adapter_weights
 
 if TYPE_CHECKING:
     from peft import LoraConfig
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 LINEAR_LAYERS: Final = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-"""All linear layers of a Qwen or Llama decoder: Unsloth wants their names where PEFT takes "all-linear"."""
+"""All linear layers of a Qwen or Llama decoder; Unsloth wants their names where PEFT takes "all-linear"."""
+UNSLOTH_CHECKPOINTING: Final[Mapping[GradientCheckpointing, bool | str]] = {
+    "none": False,
+    "torch": True,
+    "unsloth": "unsloth",
+}
+"""`train.gradient_checkpointing` as Unsloth's argument."""
 UNSLOTH_SETTINGS: Final = {
-    # As the source project ran it: what is compiled would be compiled again at each change from generation to training.
+    # As the source project ran it: compiled code would be recompiled at each switch from generation to training.
     "UNSLOTH_COMPILE_DISABLE": "1",
-    # It would fetch a file from a hub, to be counted, each time that it loads a model.
+    # Unsloth would download a file from a hub, to be counted, each time that it loads a model.
     "UNSLOTH_DISABLE_STATISTICS": "1",
 }
+
+COMPILED_FOLDER: Final = "unsloth-compiled"
+"""Folder of the trainers that Unsloth generates, inside the training's work folder."""
+INSTEAD: Final = "or set train.backend='transformers'"
 
 
 @dataclass(frozen=True)
 class Trainable:
-    """What a trainer of TRL is given."""
+    """Model, tokenizer and adapter configuration for a TRL trainer."""
 
     model: Any
-    """The base, with the adapter on it where `lora` is None."""
+    """The base; the adapter is already on it if `lora` is None."""
     tokenizer: Any
     """Pads on the left."""
     lora: "LoraConfig | None"
-    """The adapter that TRL is to put on; None where the backend did."""
+    """The adapter that TRL is to add; None if the model has it already."""
 
 
-def load_trainable(base: Path, config: TrainConfig, *, seed: int, max_prompt_tokens: int) -> Trainable:
-    """Load the base and say how its adapter comes on it.
+def load_trainable(base: Path, config: TrainConfig, *, seed: int, max_prompt_tokens: int, work: Path) -> Trainable:
+    """Load the base with its adapter configuration; an adapter left by supervised fine-tuning is trained further.
 
-    Unsloth replaces TRL's trainers when it is imported, which happens here: call this before `tasks.train.trainer` or
+    Importing Unsloth, which happens here, replaces TRL's trainers: call this before `tasks.train.grpo.trainer` or
     another trainer is imported.
 
     Args:
         base: Folder of the base model.
         config: The recipe.
-        seed: Decides the first weights of an adapter that the backend puts on.
+        seed: Decides the initial weights of an adapter that the backend adds.
         max_prompt_tokens: The longest prompt, in tokens with the chat template.
+        work: Folder for the backend's temporary files.
 
     Raises:
-        InputError: The folder holds no model or tokenizer, or Unsloth or its GPU is missing.
+        InputError: The folder holds no model or tokenizer, or Unsloth or its GPU is missing, or Unsloth's version is
+            not the pinned one.
     """
     if config.backend == "unsloth":
-        return _load_by_unsloth(base, config, seed=seed, max_prompt_tokens=max_prompt_tokens)
+        return _load_by_unsloth(base, config, seed=seed, max_prompt_tokens=max_prompt_tokens, work=work)
     from tasks.policy.load import load_base, load_tokenizer
 
     tokenizer = load_tokenizer(base)
-    return Trainable(load_base(base, four_bit=config.load_in_4bit), tokenizer, lora_config(config))
+    model = load_base(base, four_bit=config.load_in_4bit)
+    adapter = first_adapter(base)
+    if adapter is None:
+        return Trainable(model, tokenizer, lora_config(config.lora))
+    from peft import PeftModel
+
+    return Trainable(PeftModel.from_pretrained(model, adapter, is_trainable=True), tokenizer, lora=None)
 
 
-def lora_config(config: TrainConfig) -> "LoraConfig":
-    """Return the recipe's adapter, on all linear layers, in the words of PEFT."""
+def lora_config(lora: LoraSection) -> "LoraConfig":
+    """Return the recipe's adapter, on all linear layers, as a PEFT configuration."""
     from peft import LoraConfig
 
     return LoraConfig(
-        r=config.lora.rank,
-        lora_alpha=config.lora.alpha,
+        r=lora.rank,
+        lora_alpha=lora.alpha,
         lora_dropout=0.0,
         target_modules="all-linear",
         bias="none",
@@ -78,27 +100,27 @@ def lora_config(config: TrainConfig) -> "LoraConfig":
 
 
 def unsloth_load_arguments(base: Path, config: TrainConfig, *, seed: int, max_prompt_tokens: int) -> dict[str, Any]:
-    """Return what `FastLanguageModel.from_pretrained` is told.
+    """Return the arguments of `FastLanguageModel.from_pretrained`.
 
     Args:
         base: Folder of the base model.
         config: The recipe.
-        seed: Of whatever it draws.
+        seed: Seed of Unsloth's random draws.
         max_prompt_tokens: The longest prompt, in tokens with the chat template.
     """
     return {
         "model_name": str(base),
         "max_seq_length": max_prompt_tokens + config.max_completion_tokens,
-        # The card's best: bfloat16 on an L4.
+        # The GPU's best type: bfloat16 on an L4.
         "dtype": None,
         "load_in_4bit": config.load_in_4bit,
         "load_in_8bit": False,
         "load_in_16bit": not config.load_in_4bit,
         "full_finetuning": False,
         "trust_remote_code": False,
-        # Otherwise it may load a quantized upload of its own in the model's place.
+        # Otherwise Unsloth may load its own quantized upload instead of this model.
         "use_exact_model_name": True,
-        "use_gradient_checkpointing": False,
+        "use_gradient_checkpointing": UNSLOTH_CHECKPOINTING[config.gradient_checkpointing],
         "random_state": seed,
         "fast_inference": config.vllm.enabled,
         "gpu_memory_utilization": config.vllm.memory_share,
@@ -107,11 +129,11 @@ def unsloth_load_arguments(base: Path, config: TrainConfig, *, seed: int, max_pr
 
 
 def unsloth_adapter_arguments(config: TrainConfig, *, seed: int) -> dict[str, Any]:
-    """Return what `FastLanguageModel.get_peft_model` is told beside the model.
+    """Return the arguments of `FastLanguageModel.get_peft_model` beside the model.
 
     Args:
         config: The recipe.
-        seed: Decides the adapter's first weights.
+        seed: Decides the adapter's initial weights.
     """
     return {
         "r": config.lora.rank,
@@ -120,13 +142,14 @@ def unsloth_adapter_arguments(config: TrainConfig, *, seed: int) -> dict[str, An
         "target_modules": list(LINEAR_LAYERS),
         "bias": "none",
         "use_rslora": False,
-        "use_gradient_checkpointing": False,
+        "use_gradient_checkpointing": UNSLOTH_CHECKPOINTING[config.gradient_checkpointing],
         "random_state": seed,
     }
 
 
-def _load_by_unsloth(base: Path, config: TrainConfig, *, seed: int, max_prompt_tokens: int) -> Trainable:
-    fast_language_model = _import_unsloth().FastLanguageModel
+def _load_by_unsloth(base: Path, config: TrainConfig, *, seed: int, max_prompt_tokens: int, work: Path) -> Trainable:
+    _refuse_without_gpu()
+    fast_language_model = _import_unsloth(work).FastLanguageModel
 
     from tasks.policy.load import load_tokenizer, reset_generation_config
 
@@ -142,37 +165,48 @@ def _load_by_unsloth(base: Path, config: TrainConfig, *, seed: int, max_prompt_t
         ) from error
     reset_generation_config(model)
     adapted = fast_language_model.get_peft_model(model, **unsloth_adapter_arguments(config, seed=seed))
+    if (adapter := first_adapter(base)) is not None:
+        load_adapter_weights(adapted, adapter)
     return Trainable(adapted, tokenizer, lora=None)
 
 
-def _import_unsloth() -> Any:
+def _refuse_without_gpu() -> None:
     import torch
 
-    instead = "or set train.backend='transformers'"
     if not torch.cuda.is_available():
         raise InputError(
-            f"train.backend='unsloth' needs a GPU, and there is none; train on a machine with one, {instead}"
+            f"train.backend='unsloth' needs a GPU, and there is none; train on a machine with one, {INSTEAD}"
         )
-    if "tasks.train.trainer" in sys.modules:
+
+
+def _import_unsloth(work: Path) -> Any:
+    if "tasks.train.grpo.trainer" in sys.modules:
         raise AssertionError(
-            "tasks.train.trainer was imported before unsloth, which could not replace what it is made of"
+            "tasks.train.grpo.trainer was imported before unsloth, which could not replace what it is made of"
         )
+    remedy = f"set train.interpreter to a Python with constraints/trainer-linux-cuda.txt installed, {INSTEAD}"
+    # Its code depends on exact versions of TRL and transformers, and the project depends on its version.
+    if differing := unpinned("unsloth", "unsloth-zoo"):
+        raise InputError(f"train.backend='unsloth' needs {differing} in {sys.executable}; {remedy}")
     for name, value in UNSLOTH_SETTINGS.items():
         os.environ.setdefault(name, value)
+    # Unsloth writes its generated trainers there; by default into the working directory.
+    os.environ.setdefault("UNSLOTH_COMPILE_LOCATION", str(work.absolute() / COMPILED_FOLDER))
     try:
         return importlib.import_module("unsloth")
     except ImportError as error:
         raise InputError(
-            f"train.backend='unsloth' needs Unsloth, which {sys.executable} cannot import ({error}); set "
-            f"train.interpreter to a Python with constraints/trainer-linux-cuda.txt installed, {instead}"
+            f"train.backend='unsloth' needs Unsloth, which {sys.executable} cannot import ({error}); {remedy}"
         ) from error
 
 
 def refuse_shared_padding(tokenizer: "PreTrainedTokenizerBase", base: Path) -> None:
-    """Refuse a tokenizer that pads with the token that ends a turn: Unsloth masks it wherever it stands.
+    """Refuse a tokenizer whose padding token also ends a turn: Unsloth masks it everywhere.
+
+    A distinct padding token that the policy samples is masked too, where TRL counts it as part of the completion.
 
     Raises:
-        InputError: The two are the same.
+        InputError: The two tokens are the same.
     """
     if tokenizer.pad_token_id == tokenizer.eos_token_id:
         raise InputError(
@@ -182,10 +216,10 @@ def refuse_shared_padding(tokenizer: "PreTrainedTokenizerBase", base: Path) -> N
 
 
 def without_drift(model: "PreTrainedModel", sync: Callable[[], None]) -> Callable[[], None]:
-    """Return TRL's `sync_weights` with the base put back afterwards, bit by bit.
+    """Return TRL's `sync_weights` followed by an exact, bitwise restore of the base.
 
-    TRL merges the adapter into the base to hand it to vLLM, and subtracts it again. In bfloat16 that does not give back
-    what there was, and over a thousand steps the base that is called frozen would wander.
+    TRL merges the adapter into the base for vLLM, and subtracts it again. In bfloat16 that does not restore the
+    original values, so over a thousand steps the supposedly frozen base would drift.
 
     Args:
         model: The model with its adapter, not quantized.
@@ -194,7 +228,7 @@ def without_drift(model: "PreTrainedModel", sync: Callable[[], None]) -> Callabl
     from peft.tuners.lora import LoraLayer
 
     weights = [module.get_base_layer().weight for module in model.modules() if isinstance(module, LoraLayer)]
-    # On the host: once a step there is time to bring them back, and the card's memory is vLLM's.
+    # Kept on the host: restoring once a step is cheap enough, and the GPU's memory belongs to vLLM.
     kept = [weight.detach().to("cpu", copy=True) for weight in weights]
 
     def sync_and_put_back() -> None:

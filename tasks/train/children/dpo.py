@@ -1,45 +1,45 @@
-"""DPO on a LoRA adapter: the child process of the train stage where the recipe asks for it, the alternative to GRPO.
+"""DPO on a LoRA adapter, the alternative to GRPO; a child process of the train stage.
 
-The base policy answers training prompts, the same rewards say which of a prompt's completions are better, and the
-adapter is trained on best against worst (2305.18290). All else is as in GRPO.
+The base policy answers training prompts, the rewards rank the completions of each prompt, and the adapter is trained on
+best against worst (2305.18290). All else is as in GRPO.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused
 from schemas.progress import Progress, silent
-from schemas.prompts import PromptRow
-from schemas.train_config import TrainConfig
+from schemas.tables.prompts import PromptRow
 from tasks.policy.child import Channel, serve
 from tasks.policy.generate import StopReason, as_messages, generate
-from tasks.train.dpo_recipe import dpo_arguments, pairs_per_pass
-from tasks.train.preferences import Answer, Pair, Preferences, pairs
+from tasks.train.dpo.preferences import Answer, Pair, Preferences, pairs
+from tasks.train.dpo.recipe import dpo_arguments, pairs_per_pass
 from tasks.train.prompt_source import PromptSource
-from tasks.train.stateful import read_state
-from tasks.train.training import StartedTraining, TrainingInputs, train
+from tasks.train.resume.state_files import read_state
+from tasks.train.stage import StartedTraining, TrainingInputs, train
 
 if TYPE_CHECKING:
-    from tasks.train.rewards import ComponentRewards
+    from tasks.train.grpo.rewards import ComponentRewards
 
 PREFERENCES: Final = "preferences"
 
 
 def main(request_file: Path, channel: Channel) -> None:
-    """Train, going on from the newest mirrored checkpoint that verifies, and write the chosen adapter."""
+    """Train, resuming from the newest verified mirrored checkpoint, and write the chosen adapter."""
     train(request_file, channel, start)
 
 
 def start(inputs: TrainingInputs) -> StartedTraining:
-    """Make the trainer, of pairs that are sampled now or were when the training began.
+    """Build the trainer, with pairs sampled now or restored from the start of the training.
 
     Raises:
-        GateRefused: The rewards tell too few completions apart.
+        GateRefused: The rewards distinguish too few completions.
     """
     from trl import DPOConfig
 
-    from tasks.train.preference_trainer import PreferenceTrainer
+    from tasks.train.dpo.trainer import PreferenceTrainer
 
     config = inputs.request.config
     preferences = Preferences()
@@ -75,7 +75,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
 
 
 def require_pairs(found: int, config: TrainConfig) -> None:
-    """Refuse to train on fewer pairs than one optimizer step has.
+    """Refuse to train on fewer pairs than one optimizer step needs.
 
     Raises:
         GateRefused: There are too few.
@@ -90,7 +90,7 @@ def require_pairs(found: int, config: TrainConfig) -> None:
 
 
 def as_training_set(pairs: Sequence[Pair]) -> Any:
-    """Return the pairs as the data set that TRL's trainer reads."""
+    """Return the pairs as the data set of TRL's trainer."""
     from datasets import Dataset
 
     return Dataset.from_list(
@@ -114,16 +114,16 @@ def preferred(
     seed: int,
     progress: Progress = silent,
 ) -> list[Pair]:
-    """Let a policy answer training prompts in their natural mix, and pair what it answered.
+    """Let a policy answer training prompts in their natural mix, and pair its answers.
 
     Args:
         config: The recipe.
         rows: The training prompts.
-        rewards: What completions earn.
+        rewards: Scores the completions.
         model: The base policy.
         tokenizer: Its tokenizer, padding on the left.
         seed: Decides which prompts are asked and every sampled token.
-        progress: Told the completions done and in all.
+        progress: Called with the completions done and the total.
     """
     asked = PromptSource(rows, seed).draw(min(config.preferences.prompts, len(rows)))
     each = [row for row in asked for _ in range(config.generations)]

@@ -1,30 +1,39 @@
-"""GRPO on a LoRA adapter: the child process of the train stage."""
+"""GRPO on a LoRA adapter: a child process of the train stage."""
 
 from pathlib import Path
 
-from tasks.policy.child import Channel, serve
-from tasks.train.training import StartedTraining, TrainingInputs, train
+from tasks.policy.child import Channel, rank, serve
+from tasks.train.backend.vllm_check import require_vllm
+from tasks.train.resume.state_files import Stateful
+from tasks.train.stage import StartedTraining, TrainingInputs, train
 
 
 def main(request_file: Path, channel: Channel) -> None:
-    """Train by GRPO what the request asks for."""
+    """Train by GRPO as the request specifies."""
     train(request_file, channel, start)
 
 
 def start(inputs: TrainingInputs) -> StartedTraining:
-    """Make the trainer, which samples its own rollouts and keeps every one of them."""
+    """Build the trainer, which samples its own rollouts and logs each of them."""
+    request, trainable = inputs.request, inputs.trainable
+    if request.config.vllm.enabled:
+        longest = request.max_prompt_tokens + request.config.max_completion_tokens
+        require_vllm(request.config, trainable.tokenizer, tokens=longest)
+
     from trl import GRPOConfig
 
-    from tasks.train.recipe import grpo_arguments
-    from tasks.train.rollout_log import ROLLOUTS_FOLDER, RolloutLog
-    from tasks.train.trainer import PolicyTrainer
+    from tasks.train.grpo.recipe import grpo_arguments
+    from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
+    from tasks.train.grpo.trainer import PolicyTrainer
 
-    request, trainable = inputs.request, inputs.trainable
+    # Each process knows all rollouts of a step.
+    is_first = rank() == 0
     rollouts = RolloutLog(inputs.work / ROLLOUTS_FOLDER, request.seed)
     arguments = grpo_arguments(
         request.config,
         weights=inputs.rewards.weights,
         prompts=len(inputs.rows),
+        max_prompt_tokens=request.max_prompt_tokens,
         seed=request.seed,
         work=inputs.work,
         on_gpu=inputs.on_gpu,
@@ -33,13 +42,16 @@ def start(inputs: TrainingInputs) -> StartedTraining:
         request.config,
         inputs.rows,
         inputs.rewards,
-        on_rollouts=rollouts.add,
+        on_rollouts=rollouts.add if is_first else None,
         model=trainable.model,
         args=GRPOConfig(**arguments),
         processing_class=trainable.tokenizer,
         peft_config=trainable.lora,
     )
-    return StartedTraining(trainer, parts={"sampling": trainer, ROLLOUTS_FOLDER: rollouts}, write=rollouts.write)
+    parts: dict[str, Stateful] = {"sampling": trainer}
+    if is_first:
+        parts[ROLLOUTS_FOLDER] = rollouts
+    return StartedTraining(trainer, parts=parts, write=rollouts.write)
 
 
 if __name__ == "__main__":

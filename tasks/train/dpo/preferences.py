@@ -1,4 +1,4 @@
-"""Pairs of completions for DPO, made by the rewards: of each prompt's completions the best against the worst."""
+"""Completion pairs for DPO: of each prompt's completions, the best by reward against the worst."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 
 PAIRS_FILE: Final = "pairs.json"
@@ -14,7 +14,7 @@ PAIRS_FILE: Final = "pairs.json"
 
 @dataclass(frozen=True)
 class Answer:
-    """One completion of a prompt."""
+    """Completion of a prompt with its reward."""
 
     text: str
     reward: float
@@ -25,7 +25,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two completions of one prompt, of which the rewards prefer one."""
+    """Two completions of one prompt, the first preferred by the rewards."""
 
     prompt_id: str
     task: TaskName
@@ -40,12 +40,12 @@ class Pair:
 def pairs(rows: Sequence[PromptRow], answers: Sequence[Sequence[Answer]], min_gap: float) -> list[Pair]:
     """Return a pair for each prompt whose best and worst completions are far enough apart.
 
-    A completion that was cut off is never preferred: it would teach to end there. Of equals the first is taken.
+    A truncated completion is never preferred: it would teach to stop there. Of equals the first is taken.
 
     Args:
         rows: The prompts.
         answers: The completions of each.
-        min_gap: Least difference of the two rewards.
+        min_gap: Smallest difference of the two rewards.
     """
     found = []
     for row, group in zip(rows, answers, strict=True):
@@ -54,7 +54,7 @@ def pairs(rows: Sequence[PromptRow], answers: Sequence[Sequence[Answer]], min_ga
             continue
         best = max(ended, key=lambda answer: answer.reward)
         worst = min(group, key=lambda answer: answer.reward)
-        # Rewards are sums of many parts: 0.9 - 0.8 is a gap of 0.1.
+        # Rewards are sums of floats: 0.9 - 0.8 must count as a gap of 0.1.
         gap = round(best.reward - worst.reward, 9)
         if gap >= min_gap:
             found.append(Pair(row.prompt_id, row.task, row.system, row.prompt, best.text, worst.text, gap))
@@ -62,17 +62,17 @@ def pairs(rows: Sequence[PromptRow], answers: Sequence[Sequence[Answer]], min_ga
 
 
 class Preferences:
-    """The pairs of one training; they travel with its checkpoints.
+    """Pairs of one training; saved with its checkpoints.
 
-    A resumed run reads them back. Sampled anew they would differ in their bits on another graphics card, and a Spot
-    machine rarely comes back as the same one.
+    A resumed run reads them back. Sampled again they would differ in their bits on another GPU, and a Spot machine
+    rarely comes back as the same one.
     """
 
     def __init__(self) -> None:
         self.pairs: list[Pair] = []
 
     def by_task(self) -> dict[str, int]:
-        """Return how many pairs each task has, tasks in the order of their names."""
+        """Return the number of pairs of each task, tasks by name."""
         tasks = [pair.task for pair in self.pairs]
         return {task: tasks.count(task) for task in sorted(set(tasks))}
 
@@ -81,7 +81,7 @@ class Preferences:
         return {"pairs": [asdict(pair) for pair in self.pairs]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on with the pairs of a state."""
+        """Restore the pairs of a state."""
         self.pairs = [Pair(**values) for values in state["pairs"]]
 
     def write(self, policy: Path) -> None:

@@ -1,14 +1,14 @@
-"""The recipe of DPO in the words of TRL. Nothing heavy is imported."""
+"""DPO recipe as TRL arguments. Imports nothing heavy."""
 
 from pathlib import Path
 from typing import Any
 
-from schemas.train_config import TrainConfig
-from tasks.train.recipe import optimizer_arguments
+from schemas.config.train import TrainConfig
+from tasks.train.grpo.recipe import optimizer_arguments
 
 
 def pairs_per_pass(config: TrainConfig) -> int:
-    """Return the pairs of one forward pass: two completions each, so that they take the memory that GRPO's take."""
+    """Return the pairs of one forward pass: two completions each, so memory equals GRPO's."""
     return max(1, config.completions_per_step // config.accumulation // 2)
 
 
@@ -17,8 +17,8 @@ def dpo_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, o
 
     Args:
         config: The recipe.
-        prompts: Training prompts, of which the pairs are some.
-        seed: Decides the adapter's first weights and the order of the pairs.
+        prompts: Training prompts, an upper bound of the pairs.
+        seed: Decides the adapter's initial weights and the order of the pairs.
         work: Folder of the checkpoints.
         on_gpu: Whether there is a GPU.
     """
@@ -33,14 +33,14 @@ def dpo_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, o
         "f_divergence_type": "reverse_kl",
         "use_weighting": False,
         "ld_alpha": None,
-        # The base without the adapter is the reference, and stays it.
+        # The base without the adapter is the fixed reference.
         "precompute_ref_log_probs": False,
         "precompute_ref_batch_size": None,
         "sync_ref_model": False,
         "ref_model_mixup_alpha": 0.6,
         "ref_model_sync_steps": 512,
         "disable_dropout": True,
-        # Prompts and completions have limits of their own; nothing is truncated here.
+        # Prompts and completions have their own limits; nothing is truncated here.
         "max_length": None,
         "truncation_mode": "keep_start",
         "padding_free": False,
@@ -51,7 +51,7 @@ def dpo_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, o
         "trust_remote_code": False,
         "router_aux_loss_coef": None,
         "activation_offloading": False,
-        # Of losses that no recipe chooses.
+        # Of losses that no recipe uses.
         "f_alpha_divergence_coef": 0.5,
         "discopop_tau": 0.05,
     }

@@ -1,31 +1,32 @@
-"""The recipe in the words of TRL: every field of its configuration is set here, so that no library default decides.
+"""Recipe as TRL arguments; every configuration field is set here, so that no library default decides.
 
-Nothing heavy is imported: what an L4 would be told can be read, and tested, on any machine.
+Imports nothing heavy: the L4's arguments can be read, and tested, on any machine.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from schemas.train_config import TrainConfig
+from schemas.config.train import TrainConfig
 
 
 def steps_per_epoch(prompts: int, config: TrainConfig) -> float:
-    """Return the steps in which every training prompt is sampled once, by TRL's own rule on one GPU.
+    """Return the steps in which every training prompt is sampled once, by TRL's own rule.
 
-    prompts x generations / (completions a forward pass x accumulation), times the steps on the same completions.
+    prompts x generations / (completions per forward pass x accumulation x processes), times the steps on the same
+    completions.
     """
-    completions_per_pass = config.completions_per_step // config.accumulation
-    return prompts * config.generations / (completions_per_pass * config.accumulation) * config.iterations
+    per_step = config.completions_per_pass * config.accumulation * config.processes
+    return prompts * config.generations / per_step * config.iterations
 
 
 def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
-    """Return what every trainer of TRL is told alike: the optimizer, its schedule, the saves.
+    """Return the arguments common to all TRL trainers: the optimizer, its schedule, the saves.
 
     Args:
         config: The recipe.
         prompts: Training prompts, which the learning rate may depend on.
-        seed: Decides the adapter's first weights and every sampled token.
+        seed: Decides the adapter's initial weights and every sampled token.
         work: Folder of the checkpoints.
         on_gpu: Whether there is a GPU, and so bfloat16.
     """
@@ -34,7 +35,7 @@ def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: P
         "seed": seed,
         "data_seed": seed,
         "max_steps": config.max_steps,
-        "per_device_train_batch_size": config.completions_per_step // config.accumulation,
+        "per_device_train_batch_size": config.completions_per_pass,
         "gradient_accumulation_steps": config.accumulation,
         "learning_rate": config.learning_rate_for(prompts),
         "lr_scheduler_type": config.schedule,
@@ -50,16 +51,26 @@ def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: P
         "fp16": False,
         "tf32": None,
         "use_cpu": not on_gpu,
-        "gradient_checkpointing": False,
+        # Unsloth enables it in the model that it loads, and the Trainer's would replace it.
+        "gradient_checkpointing": config.gradient_checkpointing != "none" and config.backend == "transformers",
+        # Not reentrant: then the output of a frozen embedding needs no gradient of its own.
+        "gradient_checkpointing_kwargs": {"use_reentrant": False},
+        # None: neither is the cache emptied periodically, nor does the Trainer evaluate. Unsloth has other defaults,
+        # also for the evaluation's batch size.
+        "torch_empty_cache_steps": None,
+        "eval_accumulation_steps": None,
+        "per_device_eval_batch_size": 8,
         "full_determinism": False,
-        # The callback asks for a save after each step, and decides which of them are written.
+        # Each pass of a process reads the whole adapter.
+        "ddp_find_unused_parameters": False,
+        # The callback requests a save after each step, and decides which are written.
         "save_strategy": "no",
         "eval_strategy": "no",
         "load_best_model_at_end": False,
         "logging_strategy": "steps",
         "logging_steps": 1,
         "logging_first_step": True,
-        # A loss that is not finite must be seen, not replaced by an average.
+        # A non-finite loss must be seen, not replaced by an average.
         "logging_nan_inf_filter": False,
         "report_to": "none",
         "disable_tqdm": True,
@@ -71,7 +82,14 @@ def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: P
 
 
 def grpo_arguments(
-    config: TrainConfig, *, weights: Sequence[float], prompts: int, seed: int, work: Path, on_gpu: bool
+    config: TrainConfig,
+    *,
+    weights: Sequence[float],
+    prompts: int,
+    max_prompt_tokens: int,
+    seed: int,
+    work: Path,
+    on_gpu: bool,
 ) -> dict[str, Any]:
     """Return the arguments of TRL's `GRPOConfig`: all of its own, and those of its parent that a recipe decides.
 
@@ -79,16 +97,17 @@ def grpo_arguments(
         config: The recipe.
         weights: Weight of each component of the reward.
         prompts: Training prompts.
-        seed: Decides the adapter's first weights and every sampled token.
+        max_prompt_tokens: The longest prompt, in tokens with the chat template.
+        seed: Decides the adapter's initial weights and every sampled token.
         work: Folder of the checkpoints.
         on_gpu: Whether there is a GPU.
     """
     return {
         **optimizer_arguments(config, prompts=prompts, seed=seed, work=work, on_gpu=on_gpu),
-        # Skipping draws no prompt, for the sampler does that; it is what puts the random state back where it belongs.
+        # Skipping draws no prompt, since the sampler does that; it only restores the random state.
         "ignore_data_skip": False,
         **_sampling(config),
-        **_vllm(config),
+        **_vllm(config, max_prompt_tokens),
         **_loss(config, weights),
         "model_init_kwargs": None,
         "trust_remote_code": False,
@@ -130,20 +149,21 @@ def _sampling(config: TrainConfig) -> dict[str, Any]:
     }
 
 
-def _vllm(config: TrainConfig) -> dict[str, Any]:
+def _vllm(config: TrainConfig, max_prompt_tokens: int) -> dict[str, Any]:
     return {
         "use_vllm": config.vllm.enabled,
-        "vllm_mode": "colocate",
+        "vllm_mode": "server" if config.vllm.server_url else "colocate",
         "vllm_model_impl": "vllm",
-        "vllm_enable_sleep_mode": False,
+        "vllm_enable_sleep_mode": config.vllm.sleep and config.vllm.server_url is None,
         "vllm_structured_outputs_regex": None,
-        "vllm_server_base_url": None,
+        "vllm_server_base_url": config.vllm.server_url,
         "vllm_server_host": "127.0.0.1",
         "vllm_server_port": 8000,
         "vllm_server_timeout": 240.0,
         "vllm_group_port": 51216,
         "vllm_gpu_memory_utilization": config.vllm.memory_share,
-        "vllm_max_model_length": None,
+        # The model's own context, 32,768 tokens or more, would have to fit into the cache of one sequence.
+        "vllm_max_model_length": max_prompt_tokens + config.max_completion_tokens,
         "vllm_tensor_parallel_size": 1,
         "vllm_importance_sampling_correction": True,
         "vllm_importance_sampling_mode": "token_truncate",
@@ -177,7 +197,7 @@ def _loss(config: TrainConfig, weights: Sequence[float]) -> dict[str, Any]:
         "entropy_coef_max": config.entropy.largest,
         "entropy_coef_delta": config.entropy.step,
         "entropy_target": config.entropy.target,
-        # Of losses that no recipe chooses.
+        # Of losses that no recipe uses.
         "sapo_temperature_neg": 1.05,
         "sapo_temperature_pos": 1.0,
         "vespo_k_pos": 2.0,

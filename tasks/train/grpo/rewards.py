@@ -1,4 +1,4 @@
-"""The commerce rewards in the form that TRL wants: one function a component, abstaining outside its task.
+"""Commerce rewards as TRL reward functions: one per component, NaN outside its task.
 
 With TRL's `multi_objective_aggregation="normalize_then_sum"` this is GDPO (2601.05242, 3.1) per component and per task.
 """
@@ -8,25 +8,25 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from schemas.documents import ScoredRollout
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 from tasks.policy.generate import Completion
-from tasks.train.conditional import gate_components
+from tasks.train.methods.conditional import gate_components
 
 RewardFunction = Callable[..., list[float | None]]
 
 
 class ComponentRewards:
-    """Scores completions, and deals their components out to the functions that TRL asks."""
+    """Scorer of completions that serves one batch's components to TRL's reward functions."""
 
     def __init__(self, databases: Databases, spec: SpecName, content_threshold: float = 0.0) -> None:
         """Score by one specification.
 
         Args:
             databases: Copies of the store that sql_qa's questions are about.
-            spec: Which reward.
+            spec: The reward specification.
             content_threshold: Content that a completion must reach before its form counts; 0 always counts it.
         """
         self._databases = databases
@@ -35,7 +35,7 @@ class ComponentRewards:
         parts = registry.component_rewards(spec)
         self._parts = [(task, component) for task, component, _ in parts]
         self.weights = [weight for *_, weight in parts]
-        """Of each component, in the registry's order."""
+        """Weight of each component, in the registry's order."""
         self._dealt: list[list[float]] = []
 
     def score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
@@ -46,7 +46,7 @@ class ComponentRewards:
         ]
 
     def components(self, scored: Sequence[ScoredRollout]) -> list[list[float]]:
-        """Return every component of each rollout as it is trained on; NaN where it is of another task."""
+        """Return every component of each rollout as trained on; NaN if it is of another task."""
         return [self._of(rollout) for rollout in scored]
 
     def _of(self, rollout: ScoredRollout) -> list[float]:
@@ -54,11 +54,11 @@ class ComponentRewards:
         return [counted[component] if rollout.task == task else math.nan for task, component in self._parts]
 
     def deal(self, components: list[list[float]]) -> None:
-        """Hand in the components of the batch that TRL's functions are asked for next."""
+        """Set the components of the batch that TRL's functions are asked for next."""
         self._dealt = components
 
     def functions(self) -> list[RewardFunction]:
-        """Return one function a component, in the registry's order; each answers from what was dealt last."""
+        """Return one function per component, in the registry's order; each answers from the batch set last."""
         return [self._function(place, f"{task}.{component}") for place, (task, component) in enumerate(self._parts)]
 
     def _function(self, place: int, name: str) -> RewardFunction:

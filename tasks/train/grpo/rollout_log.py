@@ -1,4 +1,4 @@
-"""Every rollout is kept, also those sampled in vain: the thread from a model back to the rows that it came from."""
+"""Log of every rollout, also unused ones: the link from a model back to its training rows."""
 
 import shutil
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from tasks.policy.generate import StopReason
 if TYPE_CHECKING:
     import torch
 
-    from tasks.train.rollouts import Rollouts
+    from tasks.train.grpo.rollouts import Rollouts
 
 ROLLOUTS_FOLDER: Final = "rollouts"
 STEPS_PER_FILE: Final = 20
 
 
 class LoggedRollout(NamedTuple):
-    """A row of the log; its columns are those of `schemas.training_rollouts`."""
+    """Row of the log; its columns are those of `schemas.tables.training_rollouts`."""
 
     prompt_id: str
     task: TaskName
@@ -34,18 +34,18 @@ class LoggedRollout(NamedTuple):
 
 
 class RolloutLog:
-    """Writes a parquet file every so many steps; only the rows since the last one are in memory.
+    """Log that writes a parquet file every so many steps; only later rows are in memory.
 
-    Which rows share a file is decided by their steps alone, so that the same training writes the same files however
-    often it is saved and resumed.
+    Steps alone decide which rows share a file, so that the same training writes the same files however often it is
+    saved and resumed.
     """
 
     def __init__(self, folder: Path, seed: int) -> None:
-        """Begin without rows.
+        """Start without rows.
 
         Args:
-            folder: Where its files are kept; it is the log's own, and need not exist.
-            seed: The training's.
+            folder: The log's own folder, which need not exist.
+            seed: The training's seed.
         """
         self._folder = folder
         self._seed = seed
@@ -53,15 +53,15 @@ class RolloutLog:
         self._written: list[str] = []
 
     def add(self, step: int, rollouts: "Rollouts", advantages: "torch.Tensor | None") -> None:
-        """Keep the rollouts of a step.
+        """Add the rollouts of a step.
 
         Args:
-            step: The optimizer step that is about to be taken with them.
+            step: The optimizer step about to be taken with them.
             rollouts: The rollouts.
-            advantages: Of each completion, (completions,); None where they are not trained on.
+            advantages: Of each completion, (completions,); None if they are not trained on.
 
         Raises:
-            InputError: A row is not what the log's schema says.
+            InputError: A row violates the log's schema.
         """
         if self._rows and _file_of(self._rows[0].step) != _file_of(step):
             self._written.append(self._write(self._folder))
@@ -95,15 +95,15 @@ class RolloutLog:
         return {"rows": list(self._rows)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from where `state` was taken; the files come by `load_files`."""
+        """Restore `state`; the files come by `load_files`."""
         self._rows = [LoggedRollout(*values) for values in state["rows"]]
 
     def files(self) -> dict[str, Path]:
-        """Return what is written and never changes again, by its path in a checkpoint's folder."""
+        """Return the written, immutable files by their path in a checkpoint's folder."""
         return {f"{ROLLOUTS_FOLDER}/{name}": self._folder / name for name in self._written}
 
     def load_files(self, checkpoint: Path) -> None:
-        """Go back to the files that a checkpoint has; what was logged after it is dropped."""
+        """Restore the files of a checkpoint; anything logged after it is dropped."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True)
         self._written = []
@@ -115,7 +115,7 @@ class RolloutLog:
         """Write all rows into a policy's folder.
 
         Raises:
-            InputError: A row is not what the log's schema says.
+            InputError: A row violates the log's schema.
         """
         folder = policy / ROLLOUTS_FOLDER
         folder.mkdir()
@@ -125,8 +125,8 @@ class RolloutLog:
             self._write(folder)
 
     def _write(self, folder: Path) -> str:
-        from schemas.table_check import as_table, validate_table
-        from schemas.training_rollouts import TrainingRollouts
+        from schemas.tables.table_check import as_table, validate_table
+        from schemas.tables.training_rollouts import TrainingRollouts
 
         folder.mkdir(parents=True, exist_ok=True)
         name = f"step-{self._rows[0].step:06d}-{self._rows[-1].step:06d}.parquet"

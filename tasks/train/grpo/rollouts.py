@@ -1,4 +1,4 @@
-"""One step's completions, from the moment they are sampled until TRL makes tensors of them."""
+"""One step's rollouts, from sampling until TRL turns them into tensors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,34 +7,34 @@ from statistics import fmean, pstdev
 import torch
 
 from schemas.documents import ScoredRollout
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 
 
 @dataclass(frozen=True)
 class Rollouts:
-    """Groups of completions; the first of each are those of the first prompt, and so on."""
+    """Groups of completions in a row: the first group is of the first prompt, and so on."""
 
     rows: list[PromptRow]
-    """The prompt of each completion: equal within a group."""
+    """The prompt of each completion; equal within a group."""
     prompt_ids: list[list[int]]
     """The tokens of each completion's prompt."""
     completion_ids: list[list[int]]
     """The tokens of each completion."""
     log_probabilities: list[list[float]] | None
-    """Of each token when it was sampled, by vLLM; transformers tells none."""
+    """Sampling log-probability of each token, from vLLM; None from transformers."""
     scored: list[ScoredRollout]
     """Each completion with its reward."""
     rewards: torch.Tensor
-    """Components of the reward as they are trained on, (completions, components); NaN where one is of another task."""
+    """Components of the reward as trained on, (completions, components); NaN if one is of another task."""
     weights: Sequence[float]
-    """Of each component."""
+    """Weight of each component."""
     truncated: list[bool]
     """Whether each completion was cut off at the token limit."""
     corrected: list[bool]
-    """Whether each completion is the reference's answer, put in place of the policy's own."""
+    """Whether each completion is the reference answer in place of the policy's own."""
     generations: int
-    """Completions a group."""
+    """Completions per group."""
 
     @property
     def group_rows(self) -> list[PromptRow]:
@@ -42,19 +42,19 @@ class Rollouts:
         return self.rows[:: self.generations]
 
     def totals(self) -> torch.Tensor:
-        """Return the whole reward of each completion, as it is trained on, (completions,)."""
+        """Return the total reward of each completion as trained on, (completions,)."""
         return (self.rewards * torch.tensor(self.weights, device=self.rewards.device)).nansum(dim=1)
 
     def group_rewards(self) -> list[list[float]]:
-        """Return the whole rewards of each group, as they are trained on."""
+        """Return the total rewards of each group as trained on."""
         rewards = self.totals().tolist()
         return [rewards[start : start + self.generations] for start in range(0, len(rewards), self.generations)]
 
     def group_spreads(self, *, own: bool = False) -> list[float]:
-        """Return the standard deviation of the whole rewards in each group.
+        """Return the standard deviation of the total rewards in each group.
 
         Args:
-            own: Leave out the answers that the policy was given.
+            own: Exclude substituted reference answers.
         """
         given = [
             self.corrected[start : start + self.generations] for start in range(0, len(self.rows), self.generations)
@@ -65,7 +65,7 @@ class Rollouts:
         ]
 
     def own_rewards(self) -> dict[TaskName, float]:
-        """Return the mean reward of each task's completions, without the answers that the policy was given."""
+        """Return the mean reward of each task's completions, without substituted reference answers."""
         by_task: dict[TaskName, list[float]] = {}
         for rollout, given in zip(self.scored, self.corrected, strict=True):
             if not given:
@@ -93,6 +93,13 @@ class Rollouts:
         """Return the completions of some groups, each a group of its own."""
         return self.at([group * self.generations + place for group in groups for place in range(self.generations)])
 
+    def share(self, rank: int, count: int) -> "Rollouts":
+        """Return the groups that one of `count` processes learns from, as many for each, in their order."""
+        if count == 1:
+            return self
+        size = len(self.rows) // count
+        return replace(self.at(range(rank * size, (rank + 1) * size)), generations=self.generations)
+
     def with_answers(
         self,
         places: Sequence[int],
@@ -100,10 +107,10 @@ class Rollouts:
         scored: Sequence[ScoredRollout],
         rewards: torch.Tensor,
     ) -> "Rollouts":
-        """Return these rollouts with the reference's answers in some places.
+        """Return these rollouts with some completions replaced by reference answers.
 
         Args:
-            places: Which completions are replaced.
+            places: Indices of the replaced completions.
             completion_ids: The tokens of each answer.
             scored: Each answer with its reward.
             rewards: The components of the answers' rewards, (places, components).
@@ -119,7 +126,7 @@ class Rollouts:
             rewards=new_rewards,
             truncated=[cut and n not in given for n, cut in enumerate(self.truncated)],
             corrected=[was or n in given for n, was in enumerate(self.corrected)],
-            # TRL leaves tokens whose probability the sampler did not tell as they are.
+            # TRL applies no correction to tokens without a sampling probability.
             log_probabilities=None
             if self.log_probabilities is None
             else [
@@ -131,8 +138,8 @@ class Rollouts:
         """Return these rollouts with some groups replaced.
 
         Args:
-            others: Where the new groups come from.
-            places: For each group that is replaced here, the group of the others that takes its place.
+            others: Source of the new groups.
+            places: Index of the group of `others` that replaces each group of these rollouts.
         """
         taken = [(others, places[group]) if group in places else (self, group) for group in range(len(self.group_rows))]
         spans = [(of, slice(group * self.generations, (group + 1) * self.generations)) for of, group in taken]

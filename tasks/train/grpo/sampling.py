@@ -1,32 +1,32 @@
-"""Which rollouts a step is trained on: what is asked, what is asked again, and where the right answer is given."""
+"""Choice of each step's rollouts: prompts, resampling, and substituted reference answers."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from schemas.prompts import PromptRow
+from schemas.config.train import TrainConfig
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
-from schemas.train_config import TrainConfig
-from tasks.train.curriculum import completion_limit
-from tasks.train.guided_correction import choose_corrections, reference_answer
+from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.methods.curriculum import completion_limit
+from tasks.train.methods.guided_correction import choose_corrections, reference_answer
+from tasks.train.methods.task_weights import TaskWeights
 from tasks.train.prompt_source import PromptSource
-from tasks.train.rollouts import Rollouts
-from tasks.train.task_weights import TaskWeights
 
 Sample = Callable[[Sequence[PromptRow], int], Rollouts]
-"""Samples and scores a group for each prompt, with at most so many tokens a completion."""
+"""Samples and scores a group for each prompt, with a token limit per completion."""
 Correct = Callable[[Rollouts, Mapping[int, str], int], Rollouts]
-"""Puts texts in the place of some completions, and scores them; those of more tokens than are allowed it leaves out."""
+"""Replaces some completions by texts and scores them; texts over the token limit are left out."""
 Unused = Callable[[Rollouts], None]
-"""Told what was sampled and is not trained on."""
+"""Called with the rollouts that were sampled but are not trained on."""
 
 
 class RolloutSampler:
-    """Chooses each step's rollouts. What it keeps from step to step is its own state, saved with the checkpoint."""
+    """Chooses each step's rollouts. Its state is saved with the checkpoint."""
 
     def __init__(self, recipe: TrainConfig, rows: Sequence[PromptRow], seed: int) -> None:
-        """Begin at the first prompt, with equal weights.
+        """Start at the first prompt, with equal weights.
 
         Args:
             recipe: The recipe.
@@ -43,16 +43,16 @@ class RolloutSampler:
         self._resampled = 0
 
     def choose(self, step: int, sample: Sample, correct: Correct, unused: Unused) -> Rollouts:
-        """Return the rollouts of a step: as many groups as the recipe has prompts a step.
+        """Return the rollouts of a step: one group per prompt of the recipe's step.
 
         Groups whose completions all earned the same are replaced by others of the same task (DAPO's dynamic sampling),
-        as far as the budget of extra groups goes.
+        within the budget of extra groups.
 
         Args:
-            step: Optimizer steps that are done.
-            sample: How completions are sampled and scored.
-            correct: How some of them are replaced.
-            unused: Told what is replaced, and what was sampled in vain.
+            step: Finished optimizer steps.
+            sample: Samples and scores completions.
+            correct: Replaces some of them.
+            unused: Called with replaced rollouts and those sampled in vain.
         """
         recipe = self._recipe
         if recipe.task_weights.applies_to == "sampler":
@@ -66,7 +66,7 @@ class RolloutSampler:
             replaced, attempt = uninformative[:budget], attempt + 1
             budget -= len(replaced)
             self._resampled += len(replaced)
-            # Of the same tasks: which tasks a step has is not for their difficulty to decide.
+            # Of the same tasks: difficulty must not decide which tasks a step has.
             tasks = Counter(chosen.group_rows[group].task for group in replaced)
             others = self._sample(step, attempt, self._source.draw_of(tasks), sample, correct, unused)
             places = dict(self._places(chosen, replaced, others))
@@ -89,7 +89,7 @@ class RolloutSampler:
             share=recipe.guided_correction.share,
             threshold=recipe.guided_correction.threshold,
             seed=self._seed,
-            # Attempts of one step draw apart; a step has fewer of them than extra groups.
+            # Each attempt of a step draws from its own seed; a step has fewer attempts than extra groups.
             step=step * (recipe.dynamic_sampling.extra_groups + 1) + attempt,
         )
         answers = {
@@ -108,7 +108,7 @@ class RolloutSampler:
         return [group for group, spread in enumerate(rollouts.group_spreads(own=own)) if spread < least]
 
     def _places(self, chosen: Rollouts, replaced: Sequence[int], others: Rollouts) -> list[tuple[int, int]]:
-        """Pair each replaced group with a new one of its task that has something to teach."""
+        """Pair each replaced group with a new one of its task that has a learning signal."""
         useless = set(self._uninformative(others))
         useful: dict[TaskName, list[int]] = {}
         for group, row in enumerate(others.group_rows):
@@ -117,7 +117,7 @@ class RolloutSampler:
         return [(group, useful[task].pop(0)) for group in replaced if useful.get(task := chosen.group_rows[group].task)]
 
     def _observe(self, rollouts: Rollouts) -> None:
-        """Tell the task weights what the policy itself earned."""
+        """Update the task weights with the policy's own rewards."""
         uninformative = set(self._uninformative(rollouts, own=True))
         zeros: dict[TaskName, list[float]] = {}
         for group, row in enumerate(rollouts.group_rows):
@@ -125,18 +125,18 @@ class RolloutSampler:
         self._weights.observe(rollouts.own_rewards(), {task: fmean(values) for task, values in zeros.items()})
 
     def loss_weights(self) -> Mapping[TaskName, float]:
-        """Return what the advantages of each task are multiplied by: 1, unless the weights apply to the loss."""
+        """Return the factor of each task's advantages: 1, unless the weights apply to the loss."""
         if self._recipe.task_weights.applies_to != "loss":
             return {}
         return self._weights.loss_weights()
 
     def figures(self) -> dict[str, float]:
-        """Return what a step's metrics say of it: each task's share, and the groups sampled again so far."""
+        """Return a step's sampling metrics: each task's share, and the groups resampled so far."""
         shares = {f"task_share/{task}": share for task, share in self._weights.shares().items()}
         return {**shares, "sampling/resampled_groups": float(self._resampled)}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all of its state, as JSON can hold it."""
+        """Return the state as JSON-compatible values."""
         return {
             "prompts": self._source.state_dict(),
             "task_weights": self._weights.state_dict(),
@@ -144,10 +144,10 @@ class RolloutSampler:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from where `state` was taken.
+        """Restore `state`.
 
         Raises:
-            InputError: It was taken of other prompts or tasks.
+            InputError: It is of other prompts or tasks.
         """
         self._source.load_state_dict(state["prompts"])
         self._weights.load_state_dict(state["task_weights"])

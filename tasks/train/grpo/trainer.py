@@ -1,8 +1,8 @@
-"""TRL's GRPO trainer with what it lacks: rollouts that are chosen, other advantages, a CPU.
+"""TRL's GRPO trainer extended with chosen rollouts, other advantages and CPU support.
 
-A step's rollouts are sampled, scored and chosen here, before TRL sees them; TRL is then handed the chosen ones where it
-would sample, and makes of them the batch and the loss that it always makes. `_compute_loss` is left alone: Unsloth
-replaces it. Import this module after `unsloth` where that is the backend.
+A step's rollouts are sampled, scored and chosen here, before TRL sees them; TRL then receives the chosen ones where it
+would sample, and builds its usual batch and loss. `_compute_loss` is left alone: Unsloth replaces it. Import this
+module after `unsloth` if that is the backend.
 """
 
 import time
@@ -12,27 +12,29 @@ from statistics import fmean
 from typing import Any, Final
 
 import torch
-from accelerate.utils import send_to_device
+from accelerate.utils import gather_object, send_to_device, set_seed
 from trl.trainer.utils import split_tensor_dict
 
-from schemas.prompts import PromptRow
-from schemas.train_config import TrainConfig
+from schemas.config.train import TrainConfig
+from schemas.documents import ScoredRollout
+from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import Completion, StopReason, as_messages, read_completion
-from tasks.train.advantages import blockwise_advantages, entropy_scale, median_advantages
-from tasks.train.backend import without_drift
-from tasks.train.blocks import blocks_by_token, blocks_of
-from tasks.train.portable import PortableTrainer
-from tasks.train.resumable import copied_to_cpu
-from tasks.train.rewards import ComponentRewards
-from tasks.train.rollouts import Rollouts
-from tasks.train.sampling import RolloutSampler
+from tasks.train.backend.cpu import PortableTrainer
+from tasks.train.backend.trainable import without_drift
+from tasks.train.grpo.rewards import ComponentRewards
+from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.grpo.sampling import RolloutSampler
+from tasks.train.methods.advantages import blockwise_advantages, entropy_scale, median_advantages
+from tasks.train.methods.blockwise import blocks_by_token, blocks_of
+from tasks.train.ranks import sampling_seed
+from tasks.train.resume.resumable import copied_to_cpu
 
 TOKEN_MEANS: Final = ("entropy", "clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean", "kl")
-"""What TRL logs of each forward pass as a mean over its tokens."""
+"""TRL's log entries that are token means of each forward pass."""
 
 OnRollouts = Callable[[int, Rollouts, torch.Tensor | None], None]
-"""Told the step, its rollouts, and the advantage of each: the mean over its tokens where they have their own, and None
-of rollouts that were sampled and are not trained on."""
+"""Called with the step, its rollouts, and the advantage of each: the mean over its tokens if they have their own, and
+None for rollouts that were sampled but are not trained on."""
 
 
 class PolicyTrainer(PortableTrainer):
@@ -52,15 +54,20 @@ class PolicyTrainer(PortableTrainer):
         Args:
             recipe: The recipe; TRL's own part of it comes as `args`.
             rows: The training prompts.
-            rewards: What completions earn.
-            on_rollouts: Told about all rollouts, also those that are not trained on.
+            rewards: Scores the completions.
+            on_rollouts: Called with all rollouts, also those not trained on.
             **named: TRL's arguments: `model`, `args`, `processing_class`, `peft_config`, `callbacks`.
         """
         from datasets import Dataset
 
-        # TRL only counts with its dataset; the sampler draws the prompts.
+        # TRL uses its dataset only to count; the sampler draws the prompts.
         placeholder = Dataset.from_dict({"prompt": [as_messages("", "")] * len(rows)})
         super().__init__(reward_funcs=rewards.functions(), train_dataset=placeholder, **named)
+        # Unsloth's constructor sets it to the right, and preflight and validation generate with the same tokenizer.
+        self.processing_class.padding_side = "left"
+        if self.use_vllm:
+            # vLLM, in this process, seeds all of its generators with 0 at start, and draws tokens from them.
+            set_seed(self.args.seed, device_specific=True)
         if self.use_vllm and recipe.backend == "transformers":
             self.vllm_generation.sync_weights = without_drift(self.model, self.vllm_generation.sync_weights)
         self._recipe = recipe
@@ -71,44 +78,60 @@ class PolicyTrainer(PortableTrainer):
         self._seconds = {"generation": 0.0, "reward": 0.0}
         self._sampled_tokens = 0
         self._divergence_sample: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
+        # An adapter from earlier training is part of the starting point, and cannot be disabled separately.
+        self._starts_at_base = named.get("peft_config") is not None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where the sampling stands, the batch that more steps are taken on, and TRL's entropy controller."""
+        """Return the sampler's state, the batch reused for further steps, and TRL's entropy controller."""
         updates = self._step // self.args.steps_per_generation % self.num_iterations
+        batch = copied_to_cpu(self._buffered_inputs) if updates else None
         return {
             "sampler": self._sampler.state_dict(),
             "updates": updates,
-            "batch": copied_to_cpu(self._buffered_inputs) if updates else None,
+            "batch": batch if self._is_alone else gather_object([batch]),
             "entropy": {"coefficient": self.entropy_coef, "last": self._last_world_entropy},
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from where `state` was taken."""
+        """Restore `state`."""
         self._sampler.load_state_dict(state["sampler"])
-        # Counted in passes, of which the same update may have more now, where memory had been too small.
+        # Counted in passes, whose number per update grows if memory was too small.
         self._step = state["updates"] * self.args.steps_per_generation
-        if state["batch"] is not None:
-            batch = send_to_device(_whole(state["batch"]), self.accelerator.device)
+        parts = state["batch"] if self._is_alone else state["batch"][self.accelerator.process_index]
+        if parts is not None:
+            batch = send_to_device(_whole(parts), self.accelerator.device)
             self._buffered_inputs = split_tensor_dict(batch, self.args.steps_per_generation)
         self.entropy_coef = state["entropy"]["coefficient"]
         self._last_world_entropy = state["entropy"]["last"]
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        """Choose the step's rollouts, let TRL make its batch of them, and finish their advantages."""
-        chosen = self._sampler.choose(self.state.global_step, self._sample, self._correct, self._tell_unused)
-        self._rewards.deal(chosen.rewards.tolist())
-        self._chosen = chosen
+        """Choose the step's rollouts, let TRL build its batch from them, and complete their advantages.
+
+        Every process makes the same choice for the whole step, and learns from its share.
+        """
+        place, step = self.accelerator.process_index, self.state.global_step
+        if not self._is_alone:
+            torch.manual_seed(sampling_seed(self.args.seed, step, place))
+        chosen = self._sampler.choose(step, self._sample, self._correct, self._tell_unused)
+        share = chosen.share(place, self.accelerator.num_processes)
+        self._rewards.deal(share.rewards.tolist())
+        self._chosen = share
         try:
             output: dict[str, Any] = super()._generate_and_score_completions(
-                [{"prompt": as_messages(row.system, row.prompt)} for row in chosen.rows]
+                [{"prompt": as_messages(row.system, row.prompt)} for row in share.rows]
             )
         finally:
             self._chosen = None
-        output["advantages"] = self._advantages(chosen, output)
+        output["advantages"] = self._advantages(share, output)
         self._measure(chosen)
+        advantages = self.accelerator.gather(_by_rollout(output))
         if self._on_rollouts is not None:
-            self._on_rollouts(self.state.global_step + 1, chosen, _by_rollout(output))
+            self._on_rollouts(step + 1, chosen, advantages)
         return output
+
+    @property
+    def _is_alone(self) -> bool:
+        return bool(self.accelerator.num_processes == 1)
 
     def _tell_unused(self, rollouts: Rollouts) -> None:
         if self._on_rollouts is not None and rollouts.rows:
@@ -117,23 +140,23 @@ class PolicyTrainer(PortableTrainer):
     def _generate_single_turn(
         self, prompt_ids: list[list[int]], *others: Any, **named: Any
     ) -> tuple[list[list[int]], list[list[float]] | None]:
-        """Hand TRL the chosen completions; sample only where none are chosen yet."""
+        """Return the chosen completions to TRL; sample only if none are chosen yet."""
         if self._chosen is None:
             return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
         return self._chosen.completion_ids, self._chosen.log_probabilities
 
     def _sample(self, prompts: Sequence[PromptRow], limit: int) -> Rollouts:
-        """Sample and score a group of completions, of at most so many tokens each, for every prompt."""
+        """Sample and score a group of completions, of at most `limit` tokens each, for every prompt."""
         generations = self._recipe.generations
         rows = [row for row in prompts for _ in range(generations)]
         with self._timed("generation"):
             self._limit_completions(limit)
             prompt_ids, images, fields = self._tokenize_prompts([as_messages(row.system, row.prompt) for row in rows])
-            completion_ids, log_probabilities = self._generate_single_turn(prompt_ids, images, fields, generations)
+            completion_ids, log_probabilities = self._complete(prompt_ids, images, fields)
         self._sampled_tokens += sum(map(len, completion_ids))
         with self._timed("reward"):
             completions = [self._read(ids) for ids in completion_ids]
-            scored = self._rewards.score(rows, completions)
+            scored = self._score(rows, completions)
             rewards = self._components(self._rewards.components(scored))
         return Rollouts(
             rows=rows,
@@ -148,8 +171,29 @@ class PolicyTrainer(PortableTrainer):
             generations=generations,
         )
 
+    def _complete(
+        self, prompt_ids: list[list[int]], images: Any, fields: Any
+    ) -> tuple[list[list[int]], list[list[float]] | None]:
+        """Sample a completion of each prompt; of several processes each samples whole groups, and all receive them."""
+        generations = self._recipe.generations
+        if self._is_alone:
+            return self._generate_single_turn(prompt_ids, images, fields, generations)
+        groups = [prompt_ids[start : start + generations] for start in range(0, len(prompt_ids), generations)]
+        with self.accelerator.split_between_processes(groups) as own:
+            ids = [ids for group in own for ids in group]
+            completion_ids, _ = self._generate_single_turn(ids, images, fields, generations) if ids else ([], None)
+        # vLLM samples for one process, and has log-probabilities.
+        return gather_object(completion_ids), None
+
+    def _score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
+        """Score all completions in one process: a query's time limit could make two of them disagree."""
+        with self.accelerator.split_between_processes(list(zip(rows, completions, strict=True))) as own:
+            scored = self._rewards.score([row for row, _ in own], [completion for _, completion in own])
+        gathered: list[ScoredRollout] = gather_object(scored)
+        return gathered
+
     def _correct(self, rollouts: Rollouts, answers: Mapping[int, str], limit: int) -> Rollouts:
-        """Put right answers in the place of some completions, as far as they are short enough, and score them."""
+        """Replace some completions by right answers, as far as these are short enough, and score them."""
         with self._timed("reward"):
             encoded = {
                 place: [*self._tokenizer.encode(answer, add_special_tokens=False), self._tokenizer.eos_token_id]
@@ -159,7 +203,7 @@ class PolicyTrainer(PortableTrainer):
             if not places:
                 return rollouts
             ids = [encoded[place] for place in places]
-            scored = self._rewards.score(
+            scored = self._score(
                 [rollouts.rows[place] for place in places],
                 [Completion(answers[place], len(ids[n]), StopReason.END_OF_TURN) for n, place in enumerate(places)],
             )
@@ -169,18 +213,18 @@ class PolicyTrainer(PortableTrainer):
         return torch.tensor(components, device=self.accelerator.device)
 
     def _limit_completions(self, limit: int) -> None:
-        # The loss keeps the recipe's longest completion as its divisor, whatever the curriculum allows now.
+        # The loss is divided by the recipe's longest completion, whatever the curriculum allows now.
         if self.use_vllm:
             self.vllm_generation.max_completion_length = limit
         else:
             self.generation_config.max_new_tokens = limit
 
     def _read(self, ids: list[int]) -> Completion:
-        # As TRL has it: padding at the end is an end too.
+        # As in TRL: padding at the end counts as an end too.
         return read_completion(ids, self._tokenizer, (*self.eos_token_ids, self._tokenizer.pad_token_id))
 
     def _advantages(self, chosen: Rollouts, output: Mapping[str, Any]) -> torch.Tensor:
-        """Return the advantages, (completions,) or (completions, tokens), with all that the recipe has switched on."""
+        """Return the advantages, (completions,) or (completions, tokens), by all methods that the recipe enables."""
         recipe = self._recipe
         advantages: torch.Tensor = output["advantages"]
         if recipe.baseline == "median":
@@ -213,15 +257,15 @@ class PolicyTrainer(PortableTrainer):
                 batch_size=self.args.per_device_train_batch_size,
                 compute_entropy=True,
             )[1]
-        return entropy_scale(entropies, output["completion_mask"])
+        return entropy_scale(entropies, output["completion_mask"], self._summed)
 
     def _measure(self, chosen: Rollouts) -> None:
-        """Log what the step's rollouts are like; of rewards, what the policy itself earned."""
+        """Log metrics of the step's rollouts; rewards are the policy's own."""
         metrics = self._metrics["train"]
         own = chosen.own_rewards()
         for task, reward in own.items():
             metrics[f"reward/{task}"].append(reward)
-        # TRL's own figures count the right answers that the policy was given.
+        # TRL's own metrics include the substituted reference answers.
         earned, cut = [], []
         for rollout, truncated, given in zip(chosen.scored, chosen.truncated, chosen.corrected, strict=True):
             if not given:
@@ -243,16 +287,19 @@ class PolicyTrainer(PortableTrainer):
         self._sampled_tokens = 0
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], *others: Any, **named: Any) -> torch.Tensor:
-        """Compute TRL's loss; a pass whose completions are all masked measures nothing, where TRL would log zeros."""
+        """Compute TRL's loss; a pass with only masked completions is not measured, where TRL would log zeros."""
         loss: torch.Tensor = super().compute_loss(model, inputs, *others, **named)
-        if not inputs["completion_mask"].any():
+        if not self.beta:
+            # Without a reference policy Unsloth logs a divergence of 0 that it has not measured.
+            self._metrics["train"].pop("kl", None)
+        if not self._summed(inputs["completion_mask"].sum()):
             for name in TOKEN_MEANS:
                 if self._metrics["train"].get(name):
                     self._metrics["train"][name].pop()
         return loss
 
     def training_step(self, *arguments: Any, **named: Any) -> torch.Tensor:
-        """Take TRL's step, and tell what of its time went where."""
+        """Take TRL's step, and log the time of each phase."""
         loss: torch.Tensor = super().training_step(*arguments, **named)
         if self._current_train_step_time == 0.0:
             self._estimate_divergence()
@@ -264,20 +311,30 @@ class PolicyTrainer(PortableTrainer):
         return loss
 
     def _estimate_divergence(self) -> None:
-        """Log how far the policy is from the base, where no KL penalty tells: k3 of Schulman, over a few completions.
+        """Log the policy's divergence from the base where no KL penalty does: Schulman's k3, over a few completions.
 
         A whole batch would cost a third of the update.
         """
+        divergence, tokens = self._summed(self._divergence())
+        if tokens:
+            self._metrics["train"]["kl"].append((divergence / tokens).item())
+
+    def _divergence(self) -> torch.Tensor:
+        """Return the divergence of a few completions, and their tokens, (2,); zeros if none were sampled."""
         if self._divergence_sample is None:
-            return
+            return torch.zeros(2, device=self.accelerator.device)
         ids, mask, log_probabilities = self._divergence_sample
         self._divergence_sample = None
         completion = mask[:, -log_probabilities.size(1) :]
         with torch.no_grad(), self.accelerator.unwrap_model(self.model).disable_adapter():
             reference = self._get_per_token_logps_and_entropies(self.model, ids, mask, log_probabilities.size(1))[0]
         ratio = reference - log_probabilities
-        divergence = (ratio.exp() - ratio - 1) * completion
-        self._metrics["train"]["kl"].append((divergence.sum() / completion.sum().clamp(min=1)).item())
+        return torch.stack([((ratio.exp() - ratio - 1) * completion).sum(), completion.sum()])
+
+    def _summed(self, values: torch.Tensor) -> torch.Tensor:
+        """Return the sum over all processes."""
+        total: torch.Tensor = self.accelerator.reduce(values, reduction="sum")
+        return total
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:
@@ -294,20 +351,20 @@ class PolicyTrainer(PortableTrainer):
         *others: Any,
         **named: Any,
     ) -> tuple[Any, ...]:
-        """Compute log-probabilities of the completion tokens, and keep a few of the loss's to look at."""
+        """Compute log-probabilities of the completion tokens, and keep a few of the loss's for the divergence."""
         found = super()._get_per_token_logps_and_entropies(
             model, input_ids, attention_mask, logits_to_keep, *others, **named
         )
-        if not self.beta and found[0] is not None and found[0].requires_grad:
+        if self._starts_at_base and not self.beta and found[0] is not None and found[0].requires_grad:
             written = attention_mask[:, -logits_to_keep:].any(dim=1).nonzero().squeeze(1)
-            few = written[: self._recipe.prompts_per_step]
+            few = written[: self._recipe.prompts_per_step // self.accelerator.num_processes]
             if len(few):
                 self._divergence_sample = (input_ids[few], attention_mask[few], found[0][few].detach())
         return found
 
 
 def _whole(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a batch as it was before TRL split it for its passes."""
+    """Return a batch as it was before TRL split it into passes."""
 
     def joined(name: str, value: Any) -> Any:
         if isinstance(value, list):
@@ -318,7 +375,7 @@ def _whole(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _by_rollout(output: Mapping[str, Any]) -> torch.Tensor:
-    """Return one advantage for each rollout: the mean over its tokens where they have their own."""
+    """Return one advantage per rollout: the mean over its tokens if they have their own."""
     advantages: torch.Tensor = output["advantages"]
     mask: torch.Tensor = output["completion_mask"]
     if advantages.dim() == 1:

@@ -1,14 +1,14 @@
-"""The parts of a completion that earn rewards of their own, for blockwise advantages (BAE, 2602.10231).
+"""Completion blocks with rewards of their own, for blockwise advantages (BAE, 2602.10231).
 
-- A thought (`<think>...</think>`): how concise and fluent it is. In the paper each block has an objective of its own,
-  and a later block is compared with those that follow the same outcome; a thought that earned the answer's reward would
-  make the answer's baseline depend on the answer. A thought without an end earns nothing, as it left no answer.
-- The answer after a thought, where its task knows no finer blocks: the rollout's reward.
+- A thought (`<think>...</think>`): how concise and fluent it is. In the paper each block has its own objective, and a
+  later block is compared with those that follow the same outcome; if a thought earned the answer's reward, the answer's
+  baseline would depend on the answer. An unclosed thought earns nothing, since it left no answer.
+- The answer after a thought, where its task has no finer blocks: the rollout's reward.
 - extraction: each of the ten fields that the reference knows: 0 for a wrong type, 0.5 for a wrong value, 1 for the
   right one.
-- churn: `reasoning`, and its answer's `risk_score` and `churn`: each the component of the reward that scores it.
+- churn: `reasoning`, `risk_score` and `churn`: each the component of the reward that scores it.
 
-What nobody scores is no block: a field that the reference does not know, a component that the spec does not have.
+Unscored text is no block: a field that the reference does not know, a component that the spec does not have.
 """
 
 import codecs
@@ -26,21 +26,21 @@ from tasks.commerce.extraction import READABLE, RISK_TOLERANCE
 from tasks.commerce.json_fields import read_share
 from tasks.commerce.parser import MAX_BRACKETS, MAX_CHARACTERS, MAX_COMPLETION, MAX_STARTS
 from tasks.commerce.text_form import fluency, ramp, words
+from tasks.policy.thoughts import END_OF_THOUGHT, THINK
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 RIGHT: Final = 0.5
-"""A block that earned more than this is right: a field that is, or a graded part in the upper half."""
+"""A block that earned more than this is right: a correct field, or a graded part in the upper half."""
 WELL_TYPED: Final = 0.5
-THINK: Final = "<think>"
-END_OF_THOUGHT: Final = "</think>"
 THOUGHT_LENGTHS: Final = (2_000, 800)
-"""Characters of a thought that leaves no room for the answer, within some 512 tokens, and of one that leaves half."""
+"""Characters of a thought that earns nothing, since it leaves no room for the answer within some 512 tokens, and of one
+that leaves half of the room and counts as concise."""
 CHURN_COMPONENTS: Final[Mapping[str, str]] = {"risk_score": "risk", "churn": "churn", "reasoning": "reasoning"}
 """The component that scores each field of a churn answer."""
 
-# Possessive, so that no text is gone over twice.
+# Possessive quantifiers, so that no text is scanned twice.
 _KEY: Final = re.compile(r'\s*+"(\w{1,40})"\s*+:\s*+')
 _PORTUGUESE_NUMBER: Final = re.compile(r"(?:-?R\$\s?)?-?\d[\d.]{0,20}(?:,\d{1,20})?(?:\s?%)?(?=\s*+[,}])", re.ASCII)
 _END_OF_MEMBER: Final = re.compile(r"\s*+([,}])")
@@ -49,28 +49,28 @@ _DECODER: Final = json.JSONDecoder()
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a completion with a reward of its own."""
+    """Span of a completion with its own reward."""
 
     name: str
-    """What is compared with the other rollouts' blocks of this name."""
+    """Compared with the other rollouts' blocks of the same name."""
     start: int
-    """Character of the completion at which it starts."""
+    """Start index in the completion, in characters."""
     end: int
-    """Character behind its last one."""
+    """End index, exclusive."""
     reward: float
-    """What it earned, in [0, 1]."""
+    """Reward in [0, 1]."""
 
     @property
     def is_right(self) -> bool:
-        """Whether it counts as right for what follows it."""
+        """Return whether it counts as right for the blocks after it."""
         return self.reward > RIGHT
 
 
 def blocks_of(rollout: ScoredRollout) -> tuple[Block, ...]:
-    """Find the blocks of a scored completion, in the order of its text; none overlap and no name is there twice.
+    """Find the blocks of a scored completion, in text order, without overlaps or duplicate names.
 
-    Any text is read in linear time, and none raises. Tasks without blocks, and completions that are too long to be
-    answers, have none.
+    Reads any text in linear time and never raises. Tasks without blocks, and completions too long to be answers, have
+    none.
     """
     text = rollout.completion
     if len(text) > MAX_COMPLETION:
@@ -87,7 +87,7 @@ def blocks_of(rollout: ScoredRollout) -> tuple[Block, ...]:
 
 
 def _end_of_thought(text: str) -> int:
-    """Return where the answer starts: 0 without a thought, the text's end where a thought has no end."""
+    """Return the index where the answer starts: 0 without a thought, the text's end for an unclosed one."""
     closed = text.rfind(END_OF_THOUGHT)
     if text.rfind(THINK) > closed:
         return len(text)
@@ -97,7 +97,7 @@ def _end_of_thought(text: str) -> int:
 def _thought(text: str, end: int) -> Block | None:
     if not end:
         return None
-    # Templates of thinking models may open the thought in the prompt: the completion then starts within it.
+    # Templates of thinking models may open the thought in the prompt: the completion then starts inside it.
     start = max(text.find(THINK), 0)
     if not text.endswith(END_OF_THOUGHT, 0, end):
         return Block("thought", start, end, 0.0)
@@ -107,7 +107,7 @@ def _thought(text: str, end: int) -> Block | None:
 
 
 def _scores(rollout: ScoredRollout) -> Mapping[str, Callable[[Any], float]]:
-    """Return how each field of the answer that somebody scores is scored."""
+    """Return the scoring function of each scored answer field."""
     reference = rollout.reference or {}
     if rollout.task == "extraction":
         known = reference.get("fields") or {}
@@ -141,7 +141,7 @@ def _against(name: str, wanted: Any) -> Callable[[Any], float]:
 
 
 def _fields(text: str, start: int, scores: Mapping[str, Callable[[Any], float]]) -> Iterator[Block]:
-    """Find the scored fields of the first object that has any, the first of each name."""
+    """Yield the scored fields of the first object that has any; the first of each name."""
     answer = text[start:]
     brackets = answer.count("{") + answer.count("[")
     if len(answer.strip()) > MAX_CHARACTERS or brackets > MAX_BRACKETS:
@@ -161,7 +161,7 @@ def _fields(text: str, start: int, scores: Mapping[str, Callable[[Any], float]])
 
 
 def _members(text: str, place: int) -> Iterator[tuple[str, Any, int, int]]:
-    """Yield the members of an object with where each begins and ends, up to the first that cannot be read."""
+    """Yield an object's members with their start and end, up to the first that cannot be parsed."""
     while key := _KEY.match(text, place):
         number = _PORTUGUESE_NUMBER.match(text, key.end())
         try:
@@ -171,7 +171,7 @@ def _members(text: str, place: int) -> Iterator[tuple[str, Any, int, int]]:
                 return
             value, end = number[0], number.end()
         if number and number.end() > end:
-            # JSON would read a bare `0,8` as 0 and then find no key behind the comma.
+            # JSON would read a bare `0,8` as 0 and then find no key after the comma.
             value, end = number[0], number.end()
         yield key[1], value, key.start(1) - 1, end
         close = _END_OF_MEMBER.match(text, end)
@@ -183,17 +183,17 @@ def _members(text: str, place: int) -> Iterator[tuple[str, Any, int, int]]:
 def blocks_by_token(
     tokenizer: "PreTrainedTokenizerBase", token_ids: Sequence[int], blocks: Sequence[Block]
 ) -> list[int]:
-    """Return for each token the index of the block that it belongs to, -1 for none.
+    """Return the index of each token's block, -1 for none.
 
     A token that touches two blocks belongs to the first, whose end it decided. A special token belongs to none, since
-    the text of a completion is decoded without them. Tokens of byte-level BPE are bytes, and a character may be spread
-    over several: so the bytes are decoded one token after the other, which takes one pass. Decoding ever longer
-    prefixes would take the square of the length, and tokenizing the text anew would give other tokens than the sampled.
+    completions are decoded without them. Tokens of byte-level BPE are bytes, and one character may span several, so
+    bytes are decoded token by token in one pass: decoding growing prefixes would be quadratic, and tokenizing the text
+    again would give other tokens than the sampled ones.
 
     Args:
         tokenizer: A byte-level BPE tokenizer, whose decoding does not clean up spaces.
-        token_ids: The completion's tokens, without padding or with.
-        blocks: The completion's blocks, in the order of its text.
+        token_ids: The completion's tokens, with or without padding.
+        blocks: The completion's blocks, in text order.
 
     Raises:
         InputError: The tokenizer is not byte-level.
@@ -205,7 +205,7 @@ def blocks_by_token(
         first = decoded
         decoded += len(decoder.decode(written))
         begun = bool(decoder.getstate()[0])
-        # A character that is not complete yet is the token's as well.
+        # An incomplete character belongs to the token too.
         end = max(decoded + begun, first + 1) if written else first
         while current < len(blocks) and blocks[current].end <= first:
             current += 1
@@ -231,7 +231,7 @@ def _bytes_of(tokenizer: "PreTrainedTokenizerBase", token_ids: Sequence[int]) ->
 
 @cache
 def _byte_alphabet() -> Mapping[str, int]:
-    """Return the byte of each letter in which byte-level BPE writes its tokens (GPT-2's)."""
+    """Return the byte of each letter of GPT-2's byte-level BPE alphabet."""
     shown = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     hidden = [byte for byte in range(256) if byte not in shown]
     return {chr(byte): byte for byte in shown} | {chr(256 + place): byte for place, byte in enumerate(hidden)}

@@ -1,4 +1,4 @@
-"""Conditional rewards: form counts only where the content is there (GDPO, 2601.05242, section 3.2, eq. 8)."""
+"""Conditional rewards: form counts only if the content is right (GDPO, 2601.05242, section 3.2, eq. 8)."""
 
 import math
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from tasks.commerce.registry import TASKS
 
 
 class Parts(NamedTuple):
-    """A reward's components without its penalties."""
+    """Components of a reward, without penalties, split into form and content."""
 
     form: frozenset[str]
-    """What a completion can earn without knowing the answer."""
+    """Components that a completion can earn without knowing the answer."""
     content: frozenset[str]
-    """What is scored against the reference."""
+    """Components scored against the reference."""
 
 
 def _parts(form: str, content: str = "") -> Parts:
@@ -30,7 +30,7 @@ PARTS: Final[Mapping[SpecName, Mapping[TaskName, Parts]]] = MappingProxyType(
             "insights": _parts("structure actions length", "facts"),
             "push": _parts("length style", "product offer"),
             "sentiment": _parts("json types", "polarity score"),
-            # A fixed sentence earns the whole of `reasoning`.
+            # A fixed sentence earns all of `reasoning`.
             "churn": _parts("json types reasoning", "churn risk"),
         },
         "v4.2": {
@@ -48,18 +48,17 @@ PARTS: Final[Mapping[SpecName, Mapping[TaskName, Parts]]] = MappingProxyType(
 def gate_components(
     task: TaskName, spec: SpecName, components: Mapping[str, float], threshold: float
 ) -> dict[str, float]:
-    """Set the form to 0 where the content does not reach the threshold.
+    """Set the form components to 0 if the content does not reach the threshold.
 
-    The content of several components is their mean by weight. Content and penalties stay as they are: to gate a penalty
-    away would reward it. `v4.2` knows no reference, so that all it scores is form; there is nothing to gate it on, and
-    it stays as it is. Where the reference does not tell, `fill_unknown` has given the content the mean of the rest: the
-    form is then held to itself.
+    Several content components are averaged by weight. Content and penalties stay unchanged: gating a penalty away would
+    reward it. `v4.2` uses no reference, so it scores form alone and stays unchanged. Where the reference is unknown,
+    `fill_unknown` has set the content to the mean of the rest, so the form gates itself.
 
     Args:
         task: The rollout's task.
-        spec: The reward that scored it.
+        spec: The reward specification that scored it.
         components: The rollout's components, in [0, 1].
-        threshold: Content that is enough, in [0, 1]; 0 gates nothing.
+        threshold: Sufficient content, in [0, 1]; 0 gates nothing.
     """
     form, content = PARTS[spec][task]
     if not content:

@@ -1,35 +1,35 @@
 """Guided error correction of EDGE-GRPO (2507.21848): a right answer among rollouts that are all wrong.
 
-A group without a right answer teaches only what to avoid, and nothing where all its rewards are equal. The paper gives
+A group without a right answer teaches only what to avoid, and nothing if all its rewards are equal. The paper gives
 each wrong rollout the reference solution with a probability of a quarter (and otherwise the bare answer, or a second
-try); here it is one rollout of a group that has no right one, so that a group is never mostly copies of one text.
+try); here one rollout of an all-wrong group is replaced, so that a group is never mostly copies of one text.
 """
 
 import random
 from collections.abc import Sequence
 
-from schemas.prompts import PromptRow
 from schemas.references import REFERENCES, ExtractionFields
+from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import TASKS
 
 
 def choose_corrections(
     rewards: Sequence[Sequence[float]], *, share: float, threshold: float, seed: int, step: int
 ) -> list[tuple[int, int]]:
-    """Choose the rollouts that a reference answer replaces: the worst of a group, the last of equally bad ones.
+    """Choose the rollouts that a reference answer replaces: the worst of a group, the last of equals.
 
     Args:
         rewards: The total rewards of each group's rollouts, in [0, 1].
         share: The probability that a group without a right answer is corrected; 0.25 in the paper.
-        threshold: The reward from which on a rollout is right.
+        threshold: The lowest reward of a right rollout.
         seed: The training's seed.
         step: The optimizer step; with the seed it decides which groups are corrected.
 
     Returns:
-        Group and place in it of each rollout to be replaced, in the order of the groups.
+        Group and index in it of each rollout to replace, in the order of the groups.
     """
     generator = random.Random(f"{seed} guided correction {step}")
-    # Every group takes a number, so that another group's rewards do not decide what becomes of it.
+    # Every group draws a number, so that one group's rewards do not affect the choice of another.
     numbers = [generator.random() for _ in rewards]
     return [
         (group, min(range(len(values)), key=lambda place: (values[place], -place)))
@@ -39,12 +39,12 @@ def choose_corrections(
 
 
 def reference_answer(row: PromptRow) -> str | None:
-    """Return the right answer to a prompt, or None where its reference does not tell all of it.
+    """Return the right answer to a prompt, or None if its reference is incomplete.
 
-    A task's `answer` fills what is null with something plausible, and the reward does not score it: as an example it
-    would teach a guess about a review as if it were known. So every part must be known: all ten fields of an
-    extraction, polarity and score, product and offer, at least one fact. The rating of an extraction may be null, as
-    only guesses are made from it. Of a real store, which knows two or three of the ten fields, no extraction is told.
+    A task's `answer` fills null values with something plausible, which the reward does not score: as an example it
+    would teach a guess as if it were known. So every part must be known: all ten fields of an extraction, polarity and
+    score, product and offer, at least one fact. The rating of an extraction may be null, as only guesses are made from
+    it. Real stores know two or three of the ten fields, so their extractions are never given.
     """
     if row.task == "extraction":
         known, parts = row.reference.get("fields") or {}, ExtractionFields.model_fields

@@ -1,4 +1,4 @@
-"""How much each task counts: the improvement-aware weights and the ratio-preserving sampler of MT-GRPO (2602.05547)."""
+"""Task weighting: improvement-aware weights and ratio-preserving sampler of MT-GRPO (2602.05547)."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Context
@@ -10,32 +10,32 @@ from schemas.errors import InputError
 from schemas.tasks import TaskName
 
 MOST_CORRECTION: Final = 5.0
-"""How many times its share a task's prompts may be, to make up for those that give no gradient."""
+"""Largest multiple of its share that a task's prompts may reach, to compensate for those without a gradient."""
 _EXACT: Final = Context(prec=28)
-"""Decimal's exponential is correctly rounded, and so the same on every machine; the C library's is not."""
+"""Decimal's exponential is correctly rounded, so equal on every machine; the C library's is not."""
 
 
 class TaskWeights:
     """Shares of the tasks that rise where the reward is low and does not improve.
 
-    The mean reward J_k of task k is taken over a window of steps, as one step holds too few prompts to tell a task's
+    The mean reward J_k of task k is taken over a window of steps, as one step holds too few prompts to separate
     improvement from chance. When a window ends,
 
         I_k = J_k(t + 1) - J_k(t),  s_k = I_k + level * J_k(t + 1),
         xi_k <- xi_k - rate * z_k * (s_k - sum_j z_j * s_j),  z = softmax(xi).
 
     It begins with xi = 0, equal shares, as the authors' code does: the objective is the worst task's reward, and a
-    dataset's mix says nothing of which task that is. The first window only sets J. A task that a window has not seen
-    keeps its J and so has I = 0; one that was never seen is left out of the update.
+    dataset's mix does not reveal which task that is. The first window only sets J. A task missing from a window keeps
+    its J and so has I = 0; one never seen is left out of the update.
 
     J is made of true rewards. A loss would not do: it is zero where all answers are right and where all are wrong.
     """
 
     def __init__(self, tasks: Sequence[TaskName], *, every: int, rate: float = 0.025, level: float = 0.2) -> None:
-        """Begin with equal shares.
+        """Start with equal shares.
 
         Args:
-            tasks: The tasks that are trained; their order decides ties.
+            tasks: The tasks to train; their order breaks ties.
             every: Steps in a window, 1 or more.
             rate: Step size of xi, beta in the paper.
             level: Weight of the reward itself beside its improvement, lambda in the paper.
@@ -46,10 +46,10 @@ class TaskWeights:
         self._level = level
         self._xi = dict.fromkeys(self._tasks, 0.0)
         self._rewards: dict[TaskName, float] = {}
-        """J of each task that was seen."""
+        """J of each task seen so far."""
         self._zero_gradients = dict.fromkeys(self._tasks, 0.0)
         self._due = dict.fromkeys(self._tasks, 0.0)
-        """How many prompts each task is behind its share; below 0, ahead."""
+        """Prompts that each task is behind its share; negative if ahead."""
         self._begin_window()
 
     def _begin_window(self) -> None:
@@ -58,11 +58,11 @@ class TaskWeights:
         self._window_zeros: dict[TaskName, list[float]] = {task: [] for task in self._tasks}
 
     def observe(self, means: Mapping[TaskName, float], zero_fractions: Mapping[TaskName, float]) -> None:
-        """Take note of one step.
+        """Record one step.
 
         Args:
-            means: The mean reward of each task that the step had prompts of, in [0, 1].
-            zero_fractions: The share of its groups whose rewards are all equal, so that they give no gradient.
+            means: The mean reward of each task in the step, in [0, 1].
+            zero_fractions: The share of each task's groups whose rewards are all equal, which give no gradient.
         """
         for task, mean in means.items():
             self._window_rewards[task].append(mean)
@@ -96,18 +96,18 @@ class TaskWeights:
     def loss_weights(self) -> dict[TaskName, float]:
         """Return z times the number of tasks: factors of mean 1 for the advantages of each task's rollouts.
 
-        They go with prompts in a fixed mix. Where `prompts_by_task` decides the mix, z is in it already.
+        For prompts in a fixed mix. Where `prompts_by_task` decides the mix, z is in it already.
         """
         return {task: share * len(self._tasks) for task, share in self.shares().items()}
 
     def prompts_by_task(self, count: int) -> dict[TaskName, int]:
-        """Deal out the next `count` prompts: the ratio-preserving sampler.
+        """Distribute the next `count` prompts over the tasks: the ratio-preserving sampler.
 
         Each task's part is its z, times 1 / (1 - its zero-gradient rate) but at most `MOST_CORRECTION`, so that the
-        groups which do give a gradient come in the ratio of z. What rounding leaves over is carried to the next call:
-        while the parts stay as they are, no task is ever a whole prompt ahead of its part or behind it. The paper
-        rounds by largest remainders; carried on, these can fall behind by more than one, so each prompt goes to the
-        task whose next one is due first (Tijdeman 1980, the chairman assignment problem).
+        groups with a gradient come in the ratio of z. Rounding remainders carry over to the next call: while the parts
+        stay constant, no task is ever a whole prompt ahead of its part or behind it. The paper rounds by largest
+        remainders, which can fall behind by more than one when carried over; so each prompt goes to the task whose next
+        one is due first (Tijdeman 1980, the chairman assignment problem).
 
         Returns:
             The number of prompts of each task, 0 or more, with sum `count`.
@@ -118,7 +118,7 @@ class TaskWeights:
         for _ in range(count):
             for task, part in parts.items():
                 self._due[task] += part
-            # Sums of floats may miss the slack by their last bits where two tasks share equally.
+            # Sums of floats may differ in their last bits where two tasks share equally.
             ready = [task for task in self._tasks if self._due[task] >= slack - 1e-9]
             chosen = min(ready, key=lambda task: (1 - slack - self._due[task]) / parts[task])
             self._due[chosen] -= 1
@@ -134,7 +134,7 @@ class TaskWeights:
         return {task: part / total for task, part in corrected.items()}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything that `observe` and `prompts_by_task` changed, as JSON can hold it."""
+        """Return all that `observe` and `prompts_by_task` changed, as JSON-compatible values."""
         return {
             "xi": dict(self._xi),
             "rewards": dict(self._rewards),
@@ -146,10 +146,10 @@ class TaskWeights:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from where `state` was taken.
+        """Restore `state`.
 
         Raises:
-            InputError: It was taken of other tasks.
+            InputError: It is of other tasks.
         """
         if set(state["xi"]) != set(self._tasks):
             raise InputError(

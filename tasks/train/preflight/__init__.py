@@ -1,1 +1,1 @@
-"""Two minutes that save 22 hours: what is checked before a training begins."""
+"""Preflight: two minutes of checks before a training of 22 hours."""

@@ -1,4 +1,4 @@
-"""Preflight checks of the adapter: that a step moves it alone, and that it survives saving and merging."""
+"""Preflight checks of the adapter: a step moves it alone, and it survives saving and merging."""
 
 import tempfile
 from collections.abc import Iterator
@@ -8,31 +8,31 @@ from typing import Any, Final
 
 import torch
 
-from schemas.prompts import PromptRow
-from schemas.train_config import PreflightSection
-from tasks.train.adapter_files import adapter_config, adapter_weights, write_adapter
-from tasks.train.preflight.check import Check
-from tasks.train.rehearsal import Rehearsal, rehearse
+from schemas.config.train_sections import PreflightSection
+from schemas.tables.prompts import PromptRow
+from tasks.train.preflight.check import CHECKED_LAYERS, Check
+from tasks.train.preflight.rehearsal import Rehearsal, rehearse
+from tasks.train.resume.adapter_files import WEIGHTS_FILE, adapter_config, adapter_weights, write_adapter
 
 CYCLES: Final = 50
-"""Times that the adapter is merged into the base and taken out again."""
+"""Times that the adapter is merged into the base and subtracted again."""
 LORA: Final = "lora_"
-"""What PEFT's names of an adapter's parameters have in them."""
+"""Part of PEFT's names of adapter parameters."""
 TRIAL_SPREAD: Final = 0.02
-"""Standard deviation of the weights that a fresh adapter, which changes nothing, is tried with."""
+"""Standard deviation of trial weights; a fresh adapter changes nothing."""
 FINITE_REMEDY: Final = "look for weights that are not finite, and train in bfloat16 or float32 instead of float16"
 
 
 def check_step(
     trainer: Any, learning_rate: float, limits: PreflightSection, longest: PromptRow | None = None
 ) -> list[Check]:
-    """Rehearse a training step, and check what it moved, whether it is made of numbers, and its memory.
+    """Take a trial training step; check what it moved, that it is finite, and its memory.
 
     Args:
-        trainer: Whose step it is.
-        learning_rate: Of the step.
-        limits: What is allowed.
-        longest: The longest prompt, where the step is to be as large as any; the next one where it is None.
+        trainer: The trainer that takes the step.
+        learning_rate: Learning rate of the step.
+        limits: The allowed values.
+        longest: The longest prompt, for a step of maximum size; None takes the next prompts.
     """
     rehearsal = rehearse(trainer, learning_rate, longest)
     total = torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else None
@@ -67,12 +67,12 @@ def _check_moved(rehearsal: Rehearsal) -> Check:
 
 
 def check_memory(peak: int | None, total: int | None, limits: PreflightSection) -> Check:
-    """Check the peak memory of a step against the card.
+    """Check a step's peak memory against the GPU.
 
     Args:
         peak: Bytes at the peak; None without a GPU.
-        total: Bytes of the card; None without a GPU.
-        limits: What is allowed.
+        total: Bytes of the GPU; None without one.
+        limits: The allowed values.
     """
     share = None if peak is None or total is None else peak / total
     return Check(
@@ -81,39 +81,42 @@ def check_memory(peak: int | None, total: int | None, limits: PreflightSection) 
         measured="no GPU" if share is None or peak is None else f"{peak / 2**30:.1f} GiB, {share:.0%} of the card",
         limit=f"at most {limits.max_memory_share:.0%} of the card, with the longest prompts and completions",
         remedy=(
-            "raise train.accumulation, or lower train.generations, train.max_completion_tokens or "
-            "train.vllm.memory_share"
+            "raise train.accumulation, set train.gradient_checkpointing='torch', or lower train.generations, "
+            "train.max_completion_tokens or train.vllm.memory_share"
         ),
     )
 
 
 def check_adapter(trainer: Any, base: Path, ids: torch.Tensor, limits: PreflightSection, seed: int) -> list[Check]:
-    """Save the adapter with weights that do something, read it onto the base, merge it and take it out again.
+    """Save the adapter with non-trivial weights, load it onto the base, merge it and subtract it again.
 
     Args:
-        trainer: Whose adapter it is; its weights are put back.
-        base: Folder of the base, which is read in full precision: in NF4 each merge rounds anew.
-        ids: A prompt, (1, tokens), whose logits tell of drift.
-        limits: What is allowed.
+        trainer: The trainer of the adapter; its weights are restored.
+        base: Folder of the base, whose first layers are read in full precision: in NF4 each merge rounds once more.
+        ids: A prompt, (1, tokens), whose logits reveal drift.
+        limits: The allowed values.
         seed: Decides the weights.
     """
     from peft import PeftModel, get_peft_model_state_dict
+    from safetensors.torch import load_file
 
     with tempfile.TemporaryDirectory() as folder, _trial_weights(trainer.model, seed):
         # As checkpoints and policies are written.
         write_adapter(Path(folder), adapter_weights(trainer.model), adapter_config(trainer.model))
         saved = {
-            # Copies: the trial weights are taken back.
+            # Copies, since the trial weights are removed.
             name: tensor.detach().to("cpu", torch.float32, copy=True)
             for name, tensor in get_peft_model_state_dict(trainer.model).items()
         }
-        # Here the base is loaded without quantization in float32, whatever it is trained in.
-        fresh = PeftModel.from_pretrained(_in_full_precision(base, ids.device), folder).eval()
-    read = get_peft_model_state_dict(fresh)
+        few, depth = _first_layers(base, ids.device)
+        fresh = PeftModel.from_pretrained(few, folder).eval()
+        # For the first layers PEFT's result, for all others the file contents, under the same names.
+        read = load_file(Path(folder) / WEIGHTS_FILE) | get_peft_model_state_dict(fresh)
     lost = sorted(
         name for name, tensor in saved.items() if name not in read or not torch.equal(tensor, read[name].float().cpu())
     )
-    drift = _drift(fresh, ids)
+    # Each layer adds its own rounding.
+    drift = _drift(fresh, ids) * depth
     return [
         Check(
             name="adapter_reload",
@@ -134,7 +137,7 @@ def check_adapter(trainer: Any, base: Path, ids: torch.Tensor, limits: Preflight
 
 @contextmanager
 def _trial_weights(model: Any, seed: int) -> Iterator[None]:
-    """Let the adapter do something: fresh, half of it is zero, and zeros survive whatever happens to them."""
+    """Give the adapter non-zero weights: half of a fresh one is zero, and zeros survive any damage."""
     parameters = [parameter for name, parameter in model.named_parameters() if f"{LORA}B" in name]
     before = [parameter.detach().clone() for parameter in parameters]
     generator = torch.Generator().manual_seed(seed)
@@ -148,16 +151,34 @@ def _trial_weights(model: Any, seed: int) -> Iterator[None]:
                 parameter.copy_(values)
 
 
-def _in_full_precision(base: Path, device: torch.device) -> Any:
-    from transformers import AutoModelForCausalLM
+def _first_layers(base: Path, device: torch.device) -> tuple[Any, float]:
+    """Load the first decoder layers of a base in float32, with its embedding and its head.
 
-    return AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32, device_map={"": device})
+    Returns:
+        A model of these layers alone, and the ratio of the base's layers to them.
+    """
+    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers.utils import logging
+
+    config = AutoConfig.from_pretrained(base)
+    whole = config.num_hidden_layers
+    config.num_hidden_layers = few = min(CHECKED_LAYERS, whole)
+    if getattr(config, "layer_types", None):
+        config.layer_types = config.layer_types[:few]
+    told = logging.get_verbosity()
+    # Silences the warning on the omitted layers.
+    logging.set_verbosity_error()
+    try:
+        model = AutoModelForCausalLM.from_pretrained(base, config=config, dtype=torch.float32, device_map={"": device})
+    finally:
+        logging.set_verbosity(told)
+    return model, whole / few
 
 
 def _drift(model: Any, ids: torch.Tensor) -> float:
-    """Return the largest change of the base's logits by merging the adapter and taking it out again, many times.
+    """Return the largest change of the base's logits after merging and subtracting the adapter many times.
 
-    Without the adapter: one that outweighs the base would hide what it did to it.
+    Measured without the adapter: one that outweighs the base would hide the damage.
     """
     with torch.no_grad(), model.disable_adapter():
         before = model(input_ids=ids).logits

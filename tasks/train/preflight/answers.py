@@ -1,26 +1,24 @@
-"""Preflight checks of what the policy answers: whether it varies, thinks aloud, ends, and earns different rewards."""
+"""Preflight checks of the policy's answers: variety, thoughts, endings and reward differences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import Any, Final, TypeVar
 
-from schemas.prompts import PromptRow
-from schemas.train_config import TrainConfig
+from schemas.config.train import TrainConfig
+from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
-from tasks.train.blocks import END_OF_THOUGHT, THINK
-from tasks.train.preflight.check import Check
+from tasks.policy.thoughts import THINK, opens_a_thought
+from tasks.train.grpo.rewards import ComponentRewards
+from tasks.train.preflight.check import COMPLETIONS_A_PROMPT, Check
 from tasks.train.preflight.inputs import render
-from tasks.train.rewards import ComponentRewards
 
-GROUP: Final = 8
-"""Completions of each prompt."""
 SPECIAL_TOKENS: Final = frozenset({"pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id"})
 BOOKKEEPING: Final = frozenset(
     {"transformers_version", "_from_model_config", "max_length", "max_new_tokens", "do_sample", "use_cache"}
     | {"disable_compile", "cache_implementation"}
 )
-"""What a generation configuration may say without changing which token is drawn."""
+"""Generation settings that do not change which token is drawn."""
 NEUTRAL: Final = {
     "temperature": 1.0,
     "top_p": 1.0,
@@ -31,26 +29,26 @@ NEUTRAL: Final = {
     "num_beams": 1,
     "num_return_sequences": 1,
 }
-"""Values that change nothing; of all other settings, 0 and none at all."""
+"""Values without effect; for all other settings, 0 and None."""
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Completions of some prompts, `GROUP` of each, side by side."""
+    """Completions of some prompts, `COMPLETIONS_A_PROMPT` of each in a row."""
 
     rows: list[PromptRow]
     """The prompt of each completion."""
     completions: list[Completion]
     raw: list[str]
-    """Their texts, special tokens included where the trainer shows them."""
+    """Their texts, with special tokens where the trainer shows them."""
 
 
 def check_generation_settings(trainer: Any, recipe: TrainConfig) -> Check:
-    """Check that nothing but the recipe decides how completions are sampled.
+    """Check that the recipe alone decides how completions are sampled.
 
-    What TRL leaves open, `min_p` and `typical_p` among it, the model's own generation configuration decides.
+    TRL leaves some settings, `min_p` and `typical_p` among them, to the model's own generation configuration.
     """
     wanted = {"temperature": recipe.temperature, "top_p": recipe.top_p, "top_k": recipe.top_k}
     found = {f"the model's {setting}" for setting in _settings(trainer.model.generation_config, {})}
@@ -79,34 +77,37 @@ def _settings(config: Any, wanted: dict[str, Any]) -> list[str]:
 
 
 def answer(trainer: Any, tokenizer: Any, rows: Sequence[PromptRow], recipe: TrainConfig, seed: int) -> Answers:
-    """Let the policy answer each prompt `GROUP` times, at the recipe's sampling.
+    """Let the policy answer each prompt `COMPLETIONS_A_PROMPT` times, with the recipe's sampling.
 
-    A GRPO trainer does it in its own way, with all that may go wrong there; DPO's samples nothing while it trains.
+    A GRPO trainer samples in its own way, so that its faults show; DPO's samples nothing while it trains.
     """
     import torch
+    from trl.models.utils import disable_gradient_checkpointing
 
-    each = [row for row in rows for _ in range(GROUP)]
+    each = [row for row in rows for _ in range(COMPLETIONS_A_PROMPT)]
     conversations = [as_messages(row.system, row.prompt) for row in each]
     if hasattr(trainer, "_generate_single_turn"):
-        # TRL has no public way to sample as it does while it trains.
+        # TRL has no public method to sample as in training.
         torch.manual_seed(seed)
         prompts, images, fields = trainer._tokenize_prompts(conversations)  # noqa: SLF001
-        ids, _ = trainer._generate_single_turn(prompts, images, fields, GROUP)  # noqa: SLF001
+        ids, _ = trainer._generate_single_turn(prompts, images, fields, COMPLETIONS_A_PROMPT)  # noqa: SLF001
         return Answers(each, [trainer._read(each_ids) for each_ids in ids], tokenizer.batch_decode(ids))  # noqa: SLF001
-    completions = generate(
-        trainer.model,
-        tokenizer,
-        conversations,
-        temperature=recipe.temperature,
-        max_tokens=recipe.max_completion_tokens,
-        batch_size=recipe.completions_per_step,
-        seed=seed,
-    )
+    # Layers with gradient checkpointing use no cache, and would see the last token alone.
+    with disable_gradient_checkpointing(trainer.model, trainer.args.gradient_checkpointing_kwargs):
+        completions = generate(
+            trainer.model,
+            tokenizer,
+            conversations,
+            temperature=recipe.temperature,
+            max_tokens=recipe.max_completion_tokens,
+            batch_size=recipe.completions_per_step,
+            seed=seed,
+        )
     return Answers(each, completions, [completion.text for completion in completions])
 
 
 def check_answers(answers: Answers, tokenizer: Any, rewards: ComponentRewards, recipe: TrainConfig) -> list[Check]:
-    """Check what was answered, and what it earned."""
+    """Check the answers and their rewards."""
     return [
         _check_distinct(answers, recipe),
         _check_thinking(answers, tokenizer),
@@ -117,13 +118,13 @@ def check_answers(answers: Answers, tokenizer: Any, rewards: ComponentRewards, r
 
 def _check_distinct(answers: Answers, recipe: TrainConfig) -> Check:
     least = recipe.preflight.min_distinct
-    # A sure policy repeats a short answer; a setting that leaks makes it repeat all of them.
+    # A confident policy repeats a short answer; a leaking setting makes it repeat all of them.
     most = max(len(set(group)) for group in _groups(answers.raw))
     return Check(
         name="distinct_completions",
         passed=most >= least,
-        measured=f"{most} of {GROUP} at best",
-        limit=f"{least} of {GROUP} completions of one prompt",
+        measured=f"{most} of {COMPLETIONS_A_PROMPT} at best",
+        limit=f"{least} of {COMPLETIONS_A_PROMPT} completions of one prompt",
         remedy=(
             "find what lowers the temperature: the model's generation_config.json, train.temperature, train.top_p or "
             "train.top_k"
@@ -135,8 +136,7 @@ def _check_thinking(answers: Answers, tokenizer: Any) -> Check:
     row = answers.rows[0]
     messages = as_messages(row.system, row.prompt)
     opening = render(tokenizer, messages, to_answer=True)[len(render(tokenizer, messages, to_answer=False)) :]
-    # A template may open and close an empty thought, which is how Qwen3 is told not to think.
-    injected = opening.rfind(THINK) > opening.rfind(END_OF_THOUGHT)
+    injected = opens_a_thought(opening)
     begun = sum(raw.lstrip().startswith(THINK) for raw in answers.raw)
     return Check(
         name="thinking",
@@ -189,4 +189,4 @@ def _check_rewards(answers: Answers, rewards: ComponentRewards, recipe: TrainCon
 
 
 def _groups(values: Sequence[Value]) -> list[Sequence[Value]]:
-    return [values[start : start + GROUP] for start in range(0, len(values), GROUP)]
+    return [values[start : start + COMPLETIONS_A_PROMPT] for start in range(0, len(values), COMPLETIONS_A_PROMPT)]

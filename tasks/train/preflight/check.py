@@ -1,4 +1,4 @@
-"""What a preflight check says: what was measured, against which limit, and what to do where it failed."""
+"""Preflight check result: the measurement, the limit and the remedy."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,30 +9,34 @@ from schemas.errors import GateRefused
 
 NAMED_FAILURES: Final = 3
 PREFLIGHT_FILE: Final = "preflight.json"
-"""What the preflight found; it holds times, and so is no part of the policy."""
+"""The preflight's results; they contain times, so the file is no part of the policy."""
+COMPLETIONS_A_PROMPT: Final = 8
+"""Answers sampled for each prompt of the preflight."""
+CHECKED_LAYERS: Final = 2
+"""Decoder layers into which the adapter is merged: all of 3.7B parameters in float32 would take 15 GB of the GPU."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a training that has not begun."""
+    """One check before a training."""
 
     name: str
     passed: bool
     measured: str
-    """What was found, in words and numbers; never a prompt or a completion."""
+    """The finding, in words and numbers; never a prompt or a completion."""
     limit: str
-    """What is allowed."""
+    """The allowed value."""
     remedy: str
-    """What to do where it failed."""
+    """Remedy for a failure."""
     seconds: float = 0.0
-    """What it took; of checks that share their work, the first has all of it."""
+    """Duration; checks that share their work count it all in the first."""
 
 
 def refuse_if_failed(checks: Sequence[Check]) -> None:
-    """Refuse to train where a check failed.
+    """Refuse to train if a check failed.
 
     Raises:
-        GateRefused: Some did; the first few are told with their remedies, the others by name.
+        GateRefused: Some failed; the first few are reported with their remedies, the others by name.
     """
     failed = [check for check in checks if not check.passed]
     if not failed:
@@ -46,18 +50,18 @@ def refuse_if_failed(checks: Sequence[Check]) -> None:
 
 
 def as_table(checks: Sequence[Check]) -> str:
-    """Return the checks as a table in Markdown; the remedy only where it is needed."""
+    """Return the checks as a Markdown table, with remedies for failures only."""
     lines = ["| check | | measured | limit | seconds | remedy |", "|---|---|---|---|---:|---|"]
     for check in checks:
         verdict, remedy = ("passed", "") if check.passed else ("FAILED", check.remedy)
         cells = [check.name, verdict, check.measured, check.limit, f"{check.seconds:.1f}", remedy]
-        # A page would take `<think>` for HTML, and leave it out.
+        # A page would treat `<think>` as HTML and hide it.
         lines.append(f"| {' | '.join(escape(cell, quote=False).replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join(lines)
 
 
 def as_json(checks: Sequence[Check]) -> dict[str, Any]:
-    """Return the checks as `preflight.json` holds them."""
+    """Return the contents of `preflight.json`."""
     return {
         "passed": all(check.passed for check in checks),
         "seconds": sum(check.seconds for check in checks),

@@ -1,4 +1,4 @@
-"""Preflight checks of what goes in: the audit, the tokenizer and its chat template, the prompts."""
+"""Preflight checks of the inputs: the audit, the tokenizer and its chat template, the prompts."""
 
 import random
 from collections import Counter
@@ -8,9 +8,10 @@ from typing import Any, Final
 from jinja2 import TemplateError
 
 from schemas.audit_record import AuditRecord
-from schemas.prompts import PromptRow
+from schemas.config.train import TrainConfig
+from schemas.config.train_sections import PreflightSection
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName
-from schemas.train_config import PreflightSection, TrainConfig
 from tasks.policy.generate import Message, as_messages
 from tasks.train.audited import AUDIT_REMEDY, audit_faults
 from tasks.train.preflight.check import Check
@@ -25,7 +26,7 @@ TEMPLATE_REMEDY: Final = "use the chat template of an Instruct model of this bas
 
 
 def check_audit(record: AuditRecord, spec: SpecName, rows: Sequence[PromptRow]) -> Check:
-    """Show the audit that lets this training start."""
+    """Report the audit that permits this training."""
     faults = audit_faults(record, spec, {row.task for row in rows})
     return Check(
         name="audit",
@@ -37,16 +38,16 @@ def check_audit(record: AuditRecord, spec: SpecName, rows: Sequence[PromptRow]) 
 
 
 def render(tokenizer: Any, messages: list[Message], *, to_answer: bool) -> str:
-    """Return a conversation as the model reads it; `to_answer` ends it where an answer begins."""
+    """Render a conversation with the chat template; `to_answer` ends it where an answer begins."""
     return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=to_answer))
 
 
 def cannot_render(tokenizer: Any) -> str | None:
-    """Return why the chat template renders no conversation; None where it does."""
+    """Return the error of a chat template that cannot be rendered; None if it can."""
     try:
         render(tokenizer, TURN, to_answer=False)
     except (TemplateError, ValueError) as error:
-        # ValueError is how transformers says that there is no template.
+        # transformers raises ValueError if there is no template.
         return f"the chat template cannot be rendered ({type(error).__name__})"
     return None
 
@@ -65,7 +66,7 @@ def _template_fault(tokenizer: Any) -> str | None:
 
 
 def check_template(tokenizer: Any) -> Check:
-    """Check that the chat template can be rendered, asks, and ends where the answer begins."""
+    """Check that the chat template renders a conversation and ends where the answer begins."""
     fault = cannot_render(tokenizer) or _template_fault(tokenizer)
     return Check(
         name="chat_template",
@@ -77,7 +78,7 @@ def check_template(tokenizer: Any) -> Check:
 
 
 def check_end_of_turn(tokenizer: Any) -> Check:
-    """Check that the chat template, which must be one that can be rendered, ends a turn with the EOS token."""
+    """Check that the chat template, already known to render, ends a turn with the EOS token."""
     after = render(tokenizer, TURN, to_answer=False).rpartition(ANSWER)[2]
     ids = tokenizer.encode(after, add_special_tokens=False)
     ending = tokenizer.convert_ids_to_tokens(ids[0]) if ids else "nothing"
@@ -91,7 +92,7 @@ def check_end_of_turn(tokenizer: Any) -> Check:
 
 
 def check_tokens(tokenizer: Any) -> list[Check]:
-    """Check that padding is masked, and that text survives."""
+    """Check that padding is masked, and that text survives encoding and decoding."""
     return [_check_padding(tokenizer), _check_round_trip(tokenizer)]
 
 
@@ -133,20 +134,20 @@ def _tokens_of(tokenizer: Any, row: PromptRow) -> int:
 
 
 def longest_prompt(tokenizer: Any, rows: Sequence[PromptRow]) -> PromptRow:
-    """Return the prompt of the most tokens, the chat template included; the first of equals."""
+    """Return the prompt with the most tokens, chat template included; the first of equals."""
     return max(rows, key=lambda row: _tokens_of(tokenizer, row))
 
 
 def check_prompt_budget(
     tokenizer: Any, rows: Sequence[PromptRow], context: int, max_prompt_tokens: int, recipe: TrainConfig
 ) -> Check:
-    """Check that no prompt is longer than allowed, and that its longest completion fits behind it.
+    """Check that no prompt exceeds its limit, and that the longest completion fits behind it.
 
     Args:
         tokenizer: The policy's.
         rows: The training prompts.
-        context: Tokens that the model can read.
-        max_prompt_tokens: Longest prompt that the dataset allows, the chat template included.
+        context: Tokens of the model's context.
+        max_prompt_tokens: Longest prompt that the dataset allows, chat template included.
         recipe: The recipe, which has the longest completion.
     """
     most = min(max_prompt_tokens, context - recipe.max_completion_tokens)
@@ -177,7 +178,7 @@ def check_prompts_per_task(rows: Sequence[PromptRow], limits: PreflightSection) 
 
 
 def choose_rows(rows: Sequence[PromptRow], count: int, seed: int) -> list[PromptRow]:
-    """Return some of the prompts, of as many tasks as there can be."""
+    """Choose some of the prompts, from as many tasks as possible."""
     order = random.Random(seed)
     by_task: dict[str, list[PromptRow]] = {}
     for row in rows:

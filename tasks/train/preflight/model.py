@@ -1,4 +1,4 @@
-"""Preflight checks of the model: that it answers with numbers, and that its key-value cache works."""
+"""Preflight checks of the model: its logits are finite, and its key-value cache works."""
 
 import time
 from collections.abc import Iterator
@@ -6,50 +6,53 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import torch
+from trl.models.utils import disable_gradient_checkpointing
 
-from schemas.prompts import PromptRow
-from schemas.train_config import PreflightSection
+from schemas.config.train_sections import PreflightSection
+from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import as_messages
 from tasks.train.preflight.check import Check
 from tasks.train.preflight.inputs import render
 
 CACHED_TOKENS: Final = 24
-"""Tokens generated to try the cache."""
+"""Tokens generated to test the cache."""
 REPEATS: Final = 3
-"""Times that each way of generating is timed; the least counts."""
+"""Repetitions of each timing; the smallest counts."""
 
 
 def prompt_ids(trainer: Any, tokenizer: Any, row: PromptRow) -> torch.Tensor:
-    """Return a prompt as the model reads it, (1, tokens), on the model's device."""
+    """Return a prompt as token ids, (1, tokens), on the model's device."""
     text = render(tokenizer, as_messages(row.system, row.prompt), to_answer=True)
     return torch.tensor([tokenizer.encode(text)], device=trainer.model.device)
 
 
 def logits_are_finite(trainer: Any, ids: torch.Tensor) -> bool:
-    """Return whether the model answers a prompt, (1, tokens), with numbers: sampling from others crashes."""
+    """Return whether the logits of a prompt, (1, tokens), are finite: sampling from others crashes."""
     with torch.no_grad():
         return bool(torch.isfinite(trainer.model(input_ids=ids).logits).all().item())
 
 
 def check_cache(trainer: Any, ids: torch.Tensor, limits: PreflightSection) -> Check:
-    """Check that the key-value cache spares work and changes no answer.
+    """Check that the key-value cache saves work and changes no answer.
 
-    With a cache that works, the model reads one token a step: counted where tokens are embedded, that is certain on a
-    noisy machine too, where the time alone is not. A cache that loses the context is as fast, and answers otherwise.
+    With a working cache the model reads one token a step; counting embedded tokens shows that even on a noisy machine,
+    where timing does not. A cache that loses the context is as fast but answers differently.
 
     Args:
-        trainer: Whose model is checked, as it generates while it trains.
+        trainer: The trainer of the model, which is checked as it generates in training.
         ids: A prompt, (1, tokens).
-        limits: What is allowed.
+        limits: The allowed values.
     """
     model = trainer.model
-    with _tokens_read(model) as read:
-        sequence, logits = _generated(model, ids)
-    widest = max(read[1:], default=0)
-    with torch.no_grad():
-        whole = model(input_ids=sequence[:, :-1], use_cache=False).logits[0, ids.size(1) - 1 :].float()
-    error = ((logits - whole).square().mean().sqrt() / whole.std()).item()
-    ratio = _least_seconds(model, ids, use_cache=True) / _least_seconds(model, ids, use_cache=False)
+    # As TRL samples: layers with gradient checkpointing use no cache.
+    with disable_gradient_checkpointing(model, trainer.args.gradient_checkpointing_kwargs):
+        with _tokens_read(model) as read:
+            sequence, logits = _generated(model, ids)
+        widest = max(read[1:], default=0)
+        with torch.no_grad():
+            whole = model(input_ids=sequence[:, :-1], use_cache=False).logits[0, ids.size(1) - 1 :].float()
+        error = ((logits - whole).square().mean().sqrt() / whole.std()).item()
+        ratio = _least_seconds(model, ids, use_cache=True) / _least_seconds(model, ids, use_cache=False)
     return Check(
         name="cache",
         passed=widest == 1 and error <= limits.max_cache_error and ratio <= limits.max_cache_ratio,
@@ -58,13 +61,13 @@ def check_cache(trainer: Any, ids: torch.Tensor, limits: PreflightSection) -> Ch
             f"deviation, {ratio:.2f} times the time without"
         ),
         limit=f"1 token a step, {limits.max_cache_error:g} and {limits.max_cache_ratio:g} times",
-        remedy="set use_cache=true in the model's configuration, and switch gradient checkpointing off",
+        remedy="set use_cache=true in the model's configuration",
     )
 
 
 @contextmanager
 def _tokens_read(model: Any) -> Iterator[list[int]]:
-    """Collect how many tokens the model embeds at each call."""
+    """Record the number of tokens that the model embeds at each call."""
     read: list[int] = []
 
     def count(_module: Any, _inputs: Any, output: torch.Tensor) -> None:
@@ -88,9 +91,9 @@ def _generate(model: Any, ids: torch.Tensor, **settings: Any) -> Any:
 
 
 def _generated(model: Any, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return a greedy sequence, (1, tokens), and the logits that chose its completion, (completion, vocabulary).
+    """Return a greedy sequence, (1, tokens), and the logits of its completion, (completion, vocabulary).
 
-    Whether it is generated with a cache is left to the model's own settings, as in training.
+    The model's own settings decide on the use of a cache, as in training.
     """
     output = _generate(model, ids, output_logits=True, return_dict_in_generate=True)
     return output.sequences, torch.cat(output.logits).float()

@@ -1,4 +1,4 @@
-"""One training step that leaves no trace: what it moves and what it takes, known before the first real one."""
+"""Dry run of one training step: its effect and memory, measured before the first real step."""
 
 import copy
 import random
@@ -12,8 +12,9 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from schemas.prompts import PromptRow
-from tasks.train.rollouts import Rollouts
+from schemas.tables.prompts import PromptRow
+from tasks.policy.asleep import asleep_bytes
+from tasks.train.grpo.rollouts import Rollouts
 
 COUNTED: Final = (
     "state",
@@ -33,7 +34,7 @@ COUNTED: Final = (
     "_seconds",
     "_sampled_tokens",
 )
-"""What a trainer keeps of the steps that it took, and how its completions are sampled."""
+"""Trainer attributes that count steps or decide how completions are sampled."""
 
 # Of `PolicyTrainer`.
 SAMPLE: Final = "_sample"
@@ -43,11 +44,11 @@ ON_ROLLOUTS: Final = "_on_rollouts"
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What a training step did."""
+    """Measurements of a trial training step."""
 
     loss: float
     gradient_norm: float
-    """Norm of all gradients together, before any clipping."""
+    """Norm of all gradients together, before clipping."""
     moved: frozenset[str]
     """Names of the parameters that the step changed."""
     seconds: float
@@ -56,30 +57,30 @@ class Rehearsal:
 
     @property
     def finite(self) -> bool:
-        """Return whether loss and gradients are numbers."""
+        """Return whether loss and gradients are finite."""
         return torch.isfinite(torch.tensor([self.loss, self.gradient_norm])).all().item() is True
 
 
 def rehearse(trainer: Any, learning_rate: float, longest: PromptRow | None = None) -> Rehearsal:
-    """Take one optimizer step on the trainer's next batches, and put everything back as it was.
+    """Take one optimizer step on the trainer's next batches, and restore everything.
 
     Args:
-        trainer: A trainer of TRL that has not begun to train.
-        learning_rate: Of the step. It is taken by an optimizer of its own, at the full rate: after the first step of a
-            warm-up nothing would have moved.
-        longest: The longest prompt. Where it is given, the step takes as much memory as any can: each of its prompts is
-            this one, and each completion is as long as the recipe allows. DPO has its completions already, and takes
-            its longest pairs.
+        trainer: A TRL trainer that has not begun to train.
+        learning_rate: Learning rate of the step, taken by a separate optimizer at the full rate: the first step of a
+            warm-up would move nothing.
+        longest: The longest prompt. If given, the step takes as much memory as any can: each of its prompts is this
+            one, and each completion has the recipe's maximum length. DPO, which has its completions already, takes its
+            longest pairs.
     """
     on_gpu = torch.cuda.is_available()
     passes = trainer.args.gradient_accumulation_steps
     model = trainer.model
-    with unchanged(trainer), _something_to_learn(trainer), _at_full_length(trainer, longest):
+    with unchanged(trainer), _something_to_learn(trainer), _at_full_length(trainer, longest) as sampling:
         trainer.current_gradient_accumulation_steps = passes
         batches = _first_batches(trainer, passes) if longest is None else _longest_batches(trainer, passes)
-        # On the host, where the copies are no part of the peak that is measured.
+        # On the host, where the copies do not count toward the measured peak.
         before = {name: parameter.detach().to("cpu", copy=True) for name, parameter in model.named_parameters()}
-        # Weight decay moves what has no gradient, and would hide that there is none.
+        # Weight decay moves parameters without a gradient, and would hide that they have none.
         optimizer = torch.optim.AdamW(
             [parameter for parameter in model.parameters() if parameter.requires_grad],
             lr=learning_rate,
@@ -95,9 +96,12 @@ def rehearse(trainer: Any, learning_rate: float, longest: PromptRow | None = Non
         optimizer.step()
         optimizer.zero_grad()
         seconds = time.perf_counter() - started
-        peak = torch.cuda.max_memory_allocated() if on_gpu else None
+        peak = max(sampling.peak, torch.cuda.max_memory_allocated() - asleep_bytes()) if on_gpu else None
+        # Detached: `cpu()` of an NF4 weight moves its quantization state too, in place, but not the weight.
         moved = frozenset(
-            name for name, parameter in model.named_parameters() if not torch.equal(before[name], parameter.cpu())
+            name
+            for name, parameter in model.named_parameters()
+            if not torch.equal(before[name], parameter.detach().to("cpu"))
         )
         with torch.no_grad():
             for name, parameter in model.named_parameters():
@@ -109,14 +113,14 @@ def rehearse(trainer: Any, learning_rate: float, longest: PromptRow | None = Non
 def _first_batches(trainer: Any, count: int) -> list[Any]:
     loader = trainer.get_train_dataloader()
     batches = list(islice(loader, count))
-    # A loader that was not read to its end would stay accelerate's active one.
+    # An unfinished loader would remain accelerate's active one.
     loader.end()
     return batches
 
 
 def _longest_batches(trainer: Any, count: int) -> list[Any]:
     if hasattr(trainer, SAMPLE):
-        # It draws its own prompts, whatever the batch says.
+        # It draws its own prompts and ignores the batch.
         return _first_batches(trainer, count)
     pairs = trainer.train_dataset
     columns = (pairs["prompt_ids"], pairs["chosen_ids"], pairs["rejected_ids"])
@@ -126,14 +130,24 @@ def _longest_batches(trainer: Any, count: int) -> list[Any]:
     return [batch] * count
 
 
-@contextmanager
-def _at_full_length(trainer: Any, longest: PromptRow | None) -> Iterator[None]:
-    """Let a trainer that samples its own completions sample full ones of one prompt.
+@dataclass
+class _Sampling:
+    """Memory of the trial step's sampling."""
 
-    They end where they stop: cut off, they would be masked by some recipes, and there would be nothing to learn.
+    peak: int = 0
+    """Peak bytes of the GPU until the completions were sampled; 0 if nothing was sampled, or without a GPU."""
+
+
+@contextmanager
+def _at_full_length(trainer: Any, longest: PromptRow | None) -> Iterator[_Sampling]:
+    """Make a trainer that samples its own completions sample full-length ones of one prompt.
+
+    They end where they stop: some recipes mask truncated completions, which would leave nothing to learn. The peak of
+    sampling is recorded separately: a vLLM that sleeps afterwards releases memory that torch still counts.
     """
+    sampling = _Sampling()
     if longest is None or not hasattr(trainer, SAMPLE):
-        yield
+        yield sampling
         return
     real = getattr(trainer, SAMPLE)
     limit, end = trainer.max_completion_length, trainer.eos_token_ids[0]
@@ -143,6 +157,9 @@ def _at_full_length(trainer: Any, longest: PromptRow | None) -> Iterator[None]:
             # vLLM holds the memory of its cache whatever it samples.
             trainer.generation_config.min_new_tokens = limit
         rollouts: Rollouts = real([longest] * len(prompts), limit)
+        if torch.cuda.is_available():
+            sampling.peak = max(sampling.peak, torch.cuda.max_memory_allocated())
+            torch.cuda.reset_peak_memory_stats()
         told = rollouts.log_probabilities
         return replace(
             rollouts,
@@ -151,7 +168,7 @@ def _at_full_length(trainer: Any, longest: PromptRow | None) -> Iterator[None]:
         )
 
     with _replaced(trainer, SAMPLE, sample):
-        yield
+        yield sampling
 
 
 @contextmanager
@@ -165,9 +182,9 @@ def _replaced(trainer: Any, name: str, method: Callable[..., Any]) -> Iterator[N
 
 @contextmanager
 def _something_to_learn(trainer: Any) -> Iterator[None]:
-    """Give a batch whose completions all earned the same advantages of its own: without any, nothing would move.
+    """Substitute advantages for a batch whose completions all earned the same; otherwise nothing would move.
 
-    That rewards differ is a check of its own; this one is to show what a step moves whatever they are.
+    Differing rewards are a separate check; this one shows what a step moves in any case.
     """
     if not hasattr(trainer, ADVANTAGES):
         yield
@@ -188,9 +205,9 @@ def _something_to_learn(trainer: Any) -> Iterator[None]:
 
 @contextmanager
 def unchanged(trainer: Any) -> Iterator[None]:
-    """Put back, after the block, the random states and what the trainer counts, measures and has drawn.
+    """Restore, after the block, the random states and the trainer's counters, metrics and drawn prompts.
 
-    Nobody is told of rollouts meanwhile. vLLM has a random state of its own, which goes on.
+    No rollouts are reported meanwhile. vLLM's own random state advances.
     """
     devices = [trainer.accelerator.device] if trainer.accelerator.device.type == "cuda" else []
     own = vars(trainer)
@@ -198,7 +215,7 @@ def unchanged(trainer: Any) -> Iterator[None]:
     parts = trainer.state_dict() if hasattr(trainer, "state_dict") else None
     training = trainer.model.training
     python_state, numpy_state = random.getstate(), np.random.get_state()
-    # The block works on copies, so that nothing needs to be told that an object was replaced.
+    # The block works on copies, so that no reference to a replaced object needs updating.
     own.update({name: copy.deepcopy(kept[name]) for name in kept if name != ON_ROLLOUTS})
     if ON_ROLLOUTS in kept:
         own[ON_ROLLOUTS] = None

@@ -1,7 +1,7 @@
-"""The preflight as a whole: every check, in its order.
+"""The preflight: all checks in order.
 
-Every check runs, whatever those before it found, but for those that cannot without them. Nothing is left behind: the
-training after a preflight is the one that there would have been without.
+Every check runs whatever the earlier ones found, except those that depend on them. The state is restored: training
+after a preflight is identical to training without one.
 """
 
 import time
@@ -13,10 +13,11 @@ from typing import Any, Final
 import torch
 
 from schemas.audit_record import AuditRecord
+from schemas.config.train import TrainConfig
 from schemas.progress import Progress
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName
-from schemas.train_config import TrainConfig
+from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight.adapter import FINITE_REMEDY, check_adapter, check_step
 from tasks.train.preflight.answers import answer, check_answers, check_generation_settings
 from tasks.train.preflight.check import Check
@@ -33,8 +34,7 @@ from tasks.train.preflight.inputs import (
     longest_prompt,
 )
 from tasks.train.preflight.model import check_cache, logits_are_finite, prompt_ids
-from tasks.train.rehearsal import unchanged
-from tasks.train.rewards import ComponentRewards
+from tasks.train.preflight.rehearsal import unchanged
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class PlannedTraining:
     """A training that has not begun."""
 
     trainer: Any
-    """A trainer of TRL, GRPO's or DPO's, whose `model` has the adapter on it."""
+    """A TRL trainer for GRPO or DPO, whose `model` has the adapter on it."""
     audit: AuditRecord
-    """The audit that lets it start."""
+    """The audit that permits it."""
     spec: SpecName
-    """The reward specification that is trained on."""
+    """The reward specification to train on."""
     tokenizer: Any
     """The policy's, padding on the left."""
     base: Path
@@ -54,20 +54,20 @@ class PlannedTraining:
     rows: Sequence[PromptRow]
     """The training prompts."""
     rewards: ComponentRewards
-    """What completions earn."""
+    """Scores the completions."""
     recipe: TrainConfig
     """The recipe, with the limits of the checks in `preflight`."""
     max_prompt_tokens: int
     """Longest prompt that the dataset allows, in tokens."""
     learning_rate: float
-    """Of the rehearsed step."""
+    """Learning rate of the trial step."""
     seed: int
-    """Decides which prompts are asked, and what is answered."""
+    """Decides which prompts are asked, and the answers."""
 
 
 @dataclass(frozen=True)
 class _Obstacle:
-    """Why some checks cannot run, and what to do about it, in words."""
+    """Reason why some checks cannot run, with its remedy."""
 
     reason: str
     remedy: str
@@ -89,15 +89,15 @@ def preflight(training: PlannedTraining, progress: Progress) -> tuple[Check, ...
     """Check a training that has not begun.
 
     Args:
-        training: What is checked; it is left as it is.
-        progress: Told the checks done and in all.
+        training: The training; it is left unchanged.
+        progress: Called with the checks done and the total.
 
     Returns:
         Every check, in order; `refuse_if_failed` acts on them.
     """
     with unchanged(training.trainer):
         torch.manual_seed(training.seed)
-        # As it generates and learns while it trains.
+        # In the modes in which it generates and learns while it trains.
         training.trainer.model.train()
         return _run(_groups(training), progress)
 
@@ -136,7 +136,7 @@ def _groups(training: PlannedTraining) -> list[_CheckGroup]:
         _CheckGroup(("cache",), lambda: [check_cache(trainer, ids, limits)], speechless),
         _CheckGroup(
             ("moved_by_a_step", "finite_step", "memory"),
-            # Without a GPU there is no card to fill, and the longest step takes minutes.
+            # Without a GPU there is no GPU memory to fill, and the longest step takes minutes.
             lambda: check_step(
                 trainer,
                 training.learning_rate,

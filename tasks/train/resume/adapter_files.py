@@ -1,4 +1,4 @@
-"""An adapter's weights in memory, and as the folder that PEFT loads."""
+"""Adapter weights: in memory, and in the folder format that PEFT loads."""
 
 import json
 from collections.abc import Mapping
@@ -10,17 +10,17 @@ CONFIG_FILE: Final = "adapter_config.json"
 
 
 def adapter_parameters(model: Any) -> dict[str, Any]:
-    """Return the parameters of a PEFT model's adapter, by the names that its files have."""
+    """Return a PEFT model's adapter parameters, under the names used in its files."""
     from peft import get_peft_model_state_dict
 
-    # Only these: the state of a quantized base would be packed anew for nothing.
+    # Adapter only: the state dict of a quantized base would be repacked for nothing.
     own = {name: weights for name, weights in model.named_parameters() if weights.requires_grad}
     found: dict[str, Any] = get_peft_model_state_dict(model, state_dict=own, save_embedding_layers=False)
     return found
 
 
 def adapter_weights(model: Any) -> dict[str, Any]:
-    """Return a copy of a PEFT model's adapter on the CPU, by the names that its files have."""
+    """Return a CPU copy of a PEFT model's adapter weights, under the names used in its files."""
     return copies(adapter_parameters(model))
 
 
@@ -30,7 +30,7 @@ def copies(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def adapter_config(model: Any) -> dict[str, Any]:
-    """Return a PEFT model's configuration, without what its inputs do not decide: the order of a set, a local path."""
+    """Return a PEFT model's configuration without run-dependent details: set order, local paths."""
     values: dict[str, Any] = json.loads(json.dumps(model.peft_config["default"].to_dict(), default=_as_json))
     values |= {"base_model_name_or_path": None, "inference_mode": True}
     if isinstance(values["target_modules"], list):
@@ -39,7 +39,7 @@ def adapter_config(model: Any) -> dict[str, Any]:
 
 
 def write_adapter(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any]) -> None:
-    """Write an adapter into a folder, which is made where it is not there."""
+    """Write an adapter into a folder, which is created if missing."""
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,10 +48,10 @@ def write_adapter(folder: Path, weights: Mapping[str, Any], config: Mapping[str,
 
 
 def load_adapter_weights(model: Any, folder: Path) -> None:
-    """Give a PEFT model the weights of an adapter's folder.
+    """Load the weights of an adapter folder into a PEFT model.
 
     Raises:
-        ValueError: They are of another adapter's shape or names.
+        ValueError: Shapes or names do not match the model's adapter.
     """
     from peft import set_peft_model_state_dict
     from safetensors.torch import load_file
@@ -65,5 +65,5 @@ def load_adapter_weights(model: Any, folder: Path) -> None:
 
 
 def _as_json(value: Any) -> Any:
-    """Return a set as a list, and an enumeration's value."""
+    """Convert a set to a list, and an enumeration to its value."""
     return sorted(value) if isinstance(value, set | frozenset) else getattr(value, "value", str(value))

@@ -1,4 +1,4 @@
-"""A training that this process alone may go on with: from the lease to its release, with the checkpoint in between."""
+"""Exclusive right to a training: from the lease to its release, with the checkpoint in between."""
 
 import hashlib
 import json
@@ -21,41 +21,41 @@ from tasks.checkpoints.manifest import Manifest, parse_name
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.stretches import Ended
 from tasks.policy.child import Channel
-from tasks.train.preemption import Preemption
 from tasks.train.request import TrainRequest
+from tasks.train.resume.preemption import Preemption
 
 CHECKPOINTS_FOLDER: Final = "checkpoints"
-"""Beside the request; it outlives the process, and another one goes on from it."""
+"""Beside the request; it outlives the process, and the next one resumes from it."""
 STRETCHES_FILE: Final = "stretches.json"
 FRESH: Final = "fresh/"
-"""Key of what tells that a run has started this training anew."""
+"""Key of the marker that a run has restarted this training from scratch."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class HeldTraining:
-    """A training, its checkpoints, and the right to go on with it."""
+    """A training, its checkpoints, and the lease on it."""
 
     mirror: Mirror
     lease: Lease
     local: LocalCheckpoints
     keeper: Keeper
     folder: Path
-    """Where the request is."""
+    """Folder of the request."""
     checkpoint: Path | None
-    """What is gone on from; None where training starts."""
+    """Checkpoint to resume from; None if training starts."""
     step: int
-    """The step after which it was saved; 0 where training starts."""
+    """Step of that checkpoint; 0 if training starts."""
 
     def end(self, reason: Ended) -> None:
-        """Say where and why this stretch ended, and let another process go on.
+        """Record where and why this segment ended, and release the lease.
 
-        Neither a mirror that cannot be reached any more nor a full disk hides what ended it.
+        Neither an unreachable mirror nor a full disk hides the original cause.
         """
         try:
             stretches.end(self.mirror.store, self.mirror.root, self.lease.fencing, self.newest_step, reason)
-            # Before what may take long: others wait for it.
+            # Before slow work: others wait for the lease.
             self.lease.release()
             self.write_stretches()
         except InputError as error:
@@ -64,11 +64,11 @@ class HeldTraining:
 
     @property
     def newest_step(self) -> int:
-        """The last step that is kept, here or in the mirror; 0 where none is."""
+        """Return the newest step kept here or in the mirror; 0 if none is."""
         return max(self.step, self.keeper.newest_step or 0)
 
     def owe_best(self, step: int) -> None:
-        """Have the best checkpoint pinned in the mirror, where the stretch before had written it and died.
+        """Pin the best checkpoint in the mirror, in case the previous segment wrote it and died before pinning.
 
         Raises:
             InputError: The mirror cannot be read.
@@ -80,7 +80,7 @@ class HeldTraining:
                 self.keeper.owe_best(written.folder, step)
 
     def write_stretches(self) -> None:
-        """Write down on which machines the training was, beside the request.
+        """Write the machines of all segments beside the request.
 
         Raises:
             InputError: The mirror cannot be read, or the disk is full.
@@ -100,16 +100,16 @@ class HeldTraining:
 def held_training(
     request: TrainRequest, folder: Path, channel: Channel, preemption: Preemption
 ) -> Iterator[HeldTraining]:
-    """Wait for the training's lease, find its newest checkpoint, and hold both until the block ends.
+    """Acquire the training's lease, find its newest checkpoint, and hold both until the block ends.
 
     Args:
         request: The training.
-        folder: Where the request is.
-        channel: Told what is waited for.
-        preemption: Says why the block ended, and that nothing more is waited for.
+        folder: Folder of the request.
+        channel: Where waiting is reported.
+        preemption: Explains the end of the block, and cancels waiting.
 
     Raises:
-        InputError: The mirror cannot be used, or is of another training or base model.
+        InputError: The mirror cannot be used, or belongs to another training or base model.
     """
     config = request.config
     mirror = open_mirror(request.mirror, request.training)
@@ -126,7 +126,8 @@ def held_training(
         local = LocalCheckpoints(folder / CHECKPOINTS_FOLDER, request.training, request.base_sha256)
         newest = _newest(local, mirror, request.base_sha256, channel)
         checkpoint, step = (None, 0) if newest is None else (newest.folder, newest.manifest.step)
-        # Who slept since, and begins after its successor, would make that one's checkpoints look left behind.
+        # A process that was suspended and continues after its successor would treat the successor's checkpoints as
+        # leftovers.
         lease.require_held()
         stretches.begin(mirror.store, mirror.root, lease.fencing, step)
         keeper = Keeper(
@@ -147,7 +148,7 @@ def held_training(
     try:
         yield held
     except BaseException as error:
-        # Who has to leave has waited for what is under way already, as long as there was time.
+        # On a preemption, pending uploads were already awaited for as long as there was time.
         keeper.close(0.0 if preemption.noticed.is_set() else None)
         held.end(_reason(error, preemption))
         raise
@@ -156,7 +157,7 @@ def held_training(
 
 
 def _clear_once(mirror: Mirror, folder: Path, token: str) -> None:
-    """Remove all checkpoints, but not those that the same run made after it had done so and was interrupted.
+    """Remove all checkpoints once per run: a run that is interrupted and repeated keeps those it made since.
 
     Raises:
         InputError: The mirror cannot be written.
@@ -171,7 +172,7 @@ def _clear_once(mirror: Mirror, folder: Path, token: str) -> None:
 
 
 def _newest(local: LocalCheckpoints, mirror: Mirror, base: str, channel: Channel) -> LocalCheckpoint | None:
-    """Return the newest checkpoint that verifies, of this disk or the mirror; say which ones do not.
+    """Return the newest verified checkpoint, of this disk or the mirror; report those that fail.
 
     Raises:
         InputError: The mirror is of another base model or cannot be read, or the disk is full.
@@ -179,7 +180,7 @@ def _newest(local: LocalCheckpoints, mirror: Mirror, base: str, channel: Channel
 
     def place_for(manifest: Manifest) -> Path:
         folder = local.folder_of(manifest)
-        # One that is there does not verify.
+        # An existing one does not verify.
         shutil.rmtree(folder, ignore_errors=True)
         return folder
 

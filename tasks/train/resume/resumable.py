@@ -1,7 +1,7 @@
-"""A Trainer whose whole state is captured in memory between two steps, and written by somebody else.
+"""Trainer mixin that captures its whole state in memory between two steps, for others to write.
 
-Transformers writes its checkpoints while training waits, and some of them by pickle. Here the state is copied, which
-takes milliseconds, and the files are safetensors and JSON; on resume the Trainer's own loop reads them.
+Transformers writes its checkpoints while training waits, partly by pickle. Here the state is copied, which takes
+milliseconds, and the files are safetensors and JSON; on resume the Trainer's own loop reads them.
 """
 
 import random
@@ -13,15 +13,15 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from tasks.train.adapter_files import load_adapter_weights
-from tasks.train.stateful import read_state
+from tasks.train.resume.adapter_files import load_adapter_weights
+from tasks.train.resume.state_files import read_state
 
 OPTIMIZER: Final = "optimizer"
 RANDOM: Final = "random"
 
 
 class ResumableTrainer:
-    """Goes before a Trainer of transformers among a class's bases."""
+    """Mixin that precedes a transformers Trainer among a class's bases."""
 
     model: Any
     optimizer: Any
@@ -29,20 +29,20 @@ class ResumableTrainer:
     state: Any
 
     def optimizer_state(self) -> dict[str, Any]:
-        """Return a copy of the optimizer's and the scheduler's state, on the CPU."""
+        """Return a CPU copy of the optimizer's and the scheduler's state."""
         return {
             "optimizer": copied_to_cpu(self.optimizer.state_dict()),
             "scheduler": copied_to_cpu(self.lr_scheduler.state_dict()),
         }
 
     def trainer_state(self) -> dict[str, Any]:
-        """Return what transformers' `trainer_state.json` holds; what it logs later is not in it."""
+        """Return the content of transformers' `trainer_state.json`, frozen at this point of the log."""
         values = {field.name: getattr(self.state, field.name) for field in fields(self.state)}
-        # Entries are added and never changed.
+        # Entries are appended and never changed.
         return values | {"log_history": list(self.state.log_history), "stateful_callbacks": {}}
 
     def _save_checkpoint(self, *_: Any) -> None:
-        """Write nothing: the callbacks' `on_save` captures what there is."""
+        """Write nothing: the callbacks' `on_save` captures the state."""
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         load_adapter_weights(model or self.model, Path(resume_from_checkpoint))
@@ -52,7 +52,7 @@ class ResumableTrainer:
             return
         state = read_state(Path(checkpoint), OPTIMIZER)
         optimizer = state["optimizer"]
-        # JSON has made texts of the parameters' numbers.
+        # JSON turned the parameters' integer keys into strings.
         by_parameter = {int(number): values for number, values in optimizer["state"].items()}
         self.optimizer.load_state_dict({**optimizer, "state": by_parameter})
         self.lr_scheduler.load_state_dict(state["scheduler"])
@@ -65,7 +65,7 @@ class ResumableTrainer:
 def random_state() -> dict[str, Any]:
     """Return the state of every global generator that libraries draw from."""
     version, words, gauss = random.getstate()
-    # The form that is a mapping has no other name than this argument.
+    # This argument is the only name of the form that is a mapping.
     numpy_state: Any = np.random.get_state(legacy=False)
     return {
         "python": [version, list(words), gauss],
@@ -76,7 +76,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: Mapping[str, Any]) -> None:
-    """Go on from where `random_state` was called; on another number of GPUs theirs stays as it is."""
+    """Restore a `random_state`; with another number of GPUs, theirs stay unchanged."""
     version, words, gauss = state["python"]
     random.setstate((version, tuple(words), gauss))
     key = np.array(state["numpy"]["state"]["key"], dtype=np.uint32)
@@ -87,7 +87,7 @@ def set_random_state(state: Mapping[str, Any]) -> None:
 
 
 def copied_to_cpu(value: Any) -> Any:
-    """Return a state of mappings and sequences whose tensors are copies on the CPU."""
+    """Copy a state of mappings and sequences, its tensors to the CPU."""
     if isinstance(value, torch.Tensor):
         return value.detach().to("cpu", copy=True)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""How a training leaves a machine that will be taken away: with its last finished step mirrored, and by exit code 4."""
+"""Graceful shutdown on preemption: finish or abandon the step, upload the last snapshot, exit 4."""
 
 import os
 import threading
@@ -9,54 +9,55 @@ from typing import Final
 from schemas.errors import InputError, Interrupted
 from tasks.checkpoints.lease import LeaseLost
 from tasks.policy.child import Channel
-from tasks.train.held_training import HeldTraining
-from tasks.train.preemption import Preemption
+from tasks.train.resume.lease import HeldTraining
+from tasks.train.resume.preemption import Preemption
 
 SECONDS_AFTER_THE_LAST_UPLOAD: Final = 4.0
-"""For the end of the stretch and the lease, and for an upload that is slower than the one before."""
+"""Reserve for closing the segment and the lease, and for an upload slower than the previous one."""
 
 
 class Departure:
-    """Leaves at the end of the step under way, or in the middle of it where its end would come too late.
+    """Shutdown at the end of the current step, or in the middle of it if its end would come too late.
 
-    A step may take a minute, in which Python hears of no signal's exception safely; so a thread leaves in that case,
-    with the snapshot of the step before.
+    A step may take a minute, during which Python cannot safely raise a signal's exception; a thread then exits the
+    process with the snapshot of the step before.
     """
 
     def __init__(self, preemption: Preemption, channel: Channel) -> None:
-        """Begin to listen.
+        """Start listening.
 
         Args:
             preemption: The notice.
-            channel: Told why the process ends.
+            channel: Where the reason of the exit is reported.
         """
         self.preemption = preemption
         self._channel = channel
         self._held: HeldTraining | None = None
         self._told: str | None = None
         self._leaving = threading.Lock()
-        """Held by whoever leaves: the main thread at the end of its step, or another in the middle of it."""
+        """Held by the thread that shuts down: the main thread at the end of its step, or another in the middle of
+        it."""
         threading.Thread(target=self._leave_in_time, name="departure", daemon=True).start()
 
     def with_training(self, held: HeldTraining) -> None:
-        """Leave with this training's checkpoints from now on; before, there is nothing to leave with."""
+        """Save this training's checkpoints on shutdown from now on; before, there is nothing to save."""
         self._held = held
 
     def leave_if_asked(self) -> None:
-        """Leave where there was a notice: called when the step under way has ended, or the training has.
+        """Shut down if there was a notice: called when a step or the training has ended.
 
         Raises:
-            Interrupted: There was.
+            Interrupted: There was a notice.
         """
         if not self.preemption.noticed.is_set():
             return
         if not self._leaving.acquire(blocking=False):
-            # Another thread is leaving already, and ends the process.
+            # Another thread is shutting down already, and ends the process.
             threading.Event().wait()
         raise Interrupted(self._leave())
 
     def _leave_in_time(self) -> None:
-        """Leave at the last moment that still is in time, unless the step ends before; then end whatever hangs."""
+        """Shut down at the last possible moment unless the step ends first; exit at the deadline in any case."""
         self.preemption.noticed.wait()
         while (seconds := self.preemption.seconds_left()) > 0:
             if seconds <= self._seconds_to_leave() and self._leaving.acquire(blocking=False):
@@ -65,13 +66,13 @@ class Departure:
         self._exit(self._told or self._sentence("was not mirrored in time"), Interrupted.exit_code)
 
     def _seconds_to_leave(self) -> float:
-        """Return the seconds that leaving takes; where no step was finished here, there is nothing to wait for."""
+        """Return the seconds that a shutdown takes; infinite, to shut down at once, if no step was finished here."""
         if self._held is None or self._held.keeper.last is None:
             return float("inf")
         return SECONDS_AFTER_THE_LAST_UPLOAD + self._held.keeper.seconds_to_leave(unknown=self.preemption.seconds / 2)
 
     def _leave(self) -> str:
-        """Mirror the last finished step within the time left, and return what to say."""
+        """Mirror the last finished step within the time left, and return the message."""
         if self._held is None:
             return "interrupted before training went on; run the same command again"
         keeper = self._held.keeper
@@ -87,26 +88,26 @@ class Departure:
         return self._told
 
     def _step(self) -> int:
-        """Return the last finished step, of this stretch or of the one before."""
+        """Return the last finished step, of this segment or the one before."""
         if self._held is None:
             return 0
         last = self._held.keeper.last
         return self._held.step if last is None else last.step
 
     def _sentence(self, kept: str) -> str:
-        """Say what became of the last finished step; where there is none, nothing had to be mirrored."""
+        """Return the message on the last finished step; without one, nothing had to be mirrored."""
         step = self._step()
         which = f", which {kept}" if step else ""
         return f"the training stopped after step {step}{which}; run the same command again to go on from there"
 
     def _abandon(self) -> None:
-        """Leave whatever the main thread is doing and whatever goes wrong."""
+        """Exit whatever the main thread is doing and whatever fails."""
         sentence, code = "the training was left in disorder; the traceback is in its log", 1
         try:
             try:
                 sentence, code = self._leave(), Interrupted.exit_code
                 if self._held is not None:
-                    # Nothing unwinds here.
+                    # Exit without unwinding.
                     self._held.end("preempted" if self.preemption.announced else "interrupted")
             except InputError as error:
                 sentence, code = str(error), error.exit_code

@@ -1,4 +1,4 @@
-"""All that a training is after a step, in memory; and as a checkpoint's files."""
+"""Training state after a step: in memory, and as a checkpoint's files."""
 
 import json
 import os
@@ -7,31 +7,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tasks.train.adapter_files import write_adapter
-from tasks.train.stateful import write_state
+from tasks.train.resume.adapter_files import write_adapter
+from tasks.train.resume.state_files import write_state
 
 TRAINER_STATE_FILE: Final = "trainer_state.json"
-"""Transformers' own name: its loop reads the step from it."""
+"""Transformers' own file name: its loop reads the step from it."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A training after a step: JSON's values, and tensors on the CPU that nothing changes any more."""
+    """Training state after a step: JSON values, and immutable tensors on the CPU."""
 
     step: int
     adapter: Mapping[str, Any]
-    """The adapter's weights, by the names that its file has."""
+    """The adapter's weights, by their names in the file."""
     config: Mapping[str, Any]
     """Its PEFT configuration."""
     trainer_state: Mapping[str, Any]
-    """What transformers' loop reads."""
+    """State that transformers' loop reads."""
     states: Mapping[str, Mapping[str, Any]]
     """The state of each part, by its name."""
     files: Mapping[str, Path]
-    """What is in files that never change again, by their paths in the checkpoint."""
+    """Immutable files, by their paths in the checkpoint."""
 
     def write(self, folder: Path) -> None:
-        """Write it into an empty folder, as a checkpoint that the trainer resumes from."""
+        """Write it into an empty folder, as a checkpoint from which the trainer resumes."""
         write_adapter(folder, self.adapter, self.config)
         (folder / TRAINER_STATE_FILE).write_text(json.dumps(self.trainer_state), encoding="utf-8")
         for name, state in self.states.items():

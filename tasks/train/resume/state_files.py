@@ -1,7 +1,7 @@
-"""What goes on in a resumed training from where it stood, and how its state is kept in a checkpoint's folder.
+"""Protocol of resumable state, and its files in a checkpoint's folder.
 
-A state is made of JSON's values and tensors. It is written as two files: `NAME.json`, and `NAME.safetensors` with the
-tensors, where it has any. Neither can execute anything when it is read.
+A state is made of JSON values and tensors, written as two files: `NAME.json`, and `NAME.safetensors` if there are
+tensors. Neither can execute code when it is read.
 """
 
 import json
@@ -12,17 +12,17 @@ from typing import Any, Final, Protocol
 from schemas.errors import InputError
 
 TENSOR: Final = "$tensor"
-"""The one key of an object that stands for a tensor, whose value is the tensor's name."""
+"""The one key of an object that stands for a tensor; its value is the tensor's name."""
 
 
 class Stateful(Protocol):
-    """A part of the training that keeps something from step to step."""
+    """Part of the training that keeps state from step to step."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all of its state: JSON's values and tensors on the CPU, none of which it changes afterwards."""
+        """Return its whole state: JSON values and CPU tensors that it does not change afterwards."""
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from where `state` was taken."""
+        """Restore `state`."""
 
 
 def write_state(folder: Path, name: str, state: Mapping[str, Any]) -> None:
@@ -30,8 +30,8 @@ def write_state(folder: Path, name: str, state: Mapping[str, Any]) -> None:
 
     Args:
         folder: The checkpoint.
-        name: What the state is of; the name of its files.
-        state: JSON's values and tensors on the CPU. A mapping's keys become texts and a tuple becomes a list.
+        name: Name of the part, and of its files.
+        state: JSON values and CPU tensors. Mapping keys become strings and tuples become lists.
     """
     from safetensors.torch import save_file
 
@@ -42,7 +42,7 @@ def write_state(folder: Path, name: str, state: Mapping[str, Any]) -> None:
 
 
 def read_state(folder: Path, name: str) -> Any:
-    """Read what `write_state` wrote.
+    """Read a state written by `write_state`.
 
     Raises:
         InputError: The checkpoint has no such state.
@@ -62,7 +62,7 @@ def _without_tensors(value: Any, path: str, tensors: dict[str, Any]) -> Any:
     import torch
 
     if isinstance(value, torch.Tensor):
-        # The number tells apart what is alike in its path: keys may have dots.
+        # The number separates equal paths: keys may contain dots.
         name = f"{len(tensors)} {path}"
         tensors[name] = value.contiguous()
         return {TENSOR: name}

@@ -1,13 +1,15 @@
 """The base model: the child process of the base stage.
 
-Where the profile has a stand-in, it is built here and given an SFT warm start on imperfect demonstrations of training
-prompts, so that GRPO has something to teach. A named model is read and kept as an artifact, so that later stages never
-go to a hub; where the profile asks for it, it is first given a warm start on the reference answers, by an adapter that
-is merged into its full-precision weights. General instructions of the dataset are mixed in, if it has any.
+A stand-in of the profile is built here and given an SFT warm start on imperfect demonstrations of training prompts, so
+that GRPO has something to teach. A named model is downloaded and kept as an artifact, so that later stages need no hub;
+if the profile asks for it, it first gets a warm start on the reference answers, by an adapter beside frozen weights,
+quantized or not, which is then merged into the published ones, or kept beside them. General instructions of the dataset
+are mixed in, if it has any.
 """
 
 import json
 import random
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,33 +17,50 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from schemas.config import PolicyConfig, WarmStartConfig
+from schemas.config.policy import PolicyConfig, WarmStartConfig
+from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from schemas.instructions import COLUMNS, GENERAL_FILE
-from schemas.prompts import PromptRow, read_prompts
+from schemas.tables.instructions import COLUMNS, GENERAL_FILE
+from schemas.tables.prompts import PromptRow, read_prompts
+from tasks.commerce.registry import TASKS
+from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, serve
+from tasks.policy.full_memory import is_of_memory
+from tasks.policy.load import keep_weights_trainable, loading_arguments
+from tasks.policy.published import end_turns_with_eos, read_tokenizer, read_weights
+from tasks.train.backend.trainable import lora_config
+from tasks.train.resume.adapter_files import adapter_config, adapter_weights, write_adapter
+from tasks.train.sizing.card import refuse_unfit_machine
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 SUMMARY_FILE = "warm_start.json"
+PUBLISHED_FILE = "published.json"
+"""Origin of a hub's model: name, revision and commit."""
 
 Shown = TypeVar("Shown")
 Demonstrate = Callable[[PromptRow, random.Random], str]
-"""Answers a prompt the way that is to be learnt."""
+"""Answers a prompt in the style to be learned."""
 
 
 class WarmStartRequest(BaseModel):
-    """What the base stage asks of its child."""
+    """Request of the base stage to its child process."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     policy: PolicyConfig
-    """Which model."""
+    """The model."""
+    chat_template: str | None = None
+    """Chat template to give the model, as text; its own if not set."""
     warm_start: WarmStartConfig
     """The supervised fine-tuning."""
+    recipe: TrainConfig | None = None
+    """The subsequent training, usually on this machine, which is checked against it first; None if unknown."""
+    gradient_checkpointing: bool = False
+    """Whether a named model recomputes its activations in the backward pass instead of keeping them."""
     seed: int
-    """Decides the stand-in's or the adapter's first weights, the demonstrations and their order."""
+    """Decides the initial weights of the stand-in or the adapter, the demonstrations and their order."""
     dataset: Path
     """Folder of the dataset artifact; only its training split and its general instructions are read."""
     output: Path
@@ -53,44 +72,41 @@ def main(request_file: Path, channel: Channel) -> None:
     request = WarmStartRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
     work = request_file.parent / "warm_start"
     channel.progress(0, request.warm_start.steps, "loading torch and TRL")
+    if request.recipe is not None:
+        refuse_unfit_machine(request.recipe)
     if request.policy.stand_in:
         _teach_stand_in(request, work, channel)
     elif request.warm_start.steps:
         _teach_named(request, work, channel)
     else:
-        _write_model(*_fetch(request.policy.name, "auto"), request.output)
+        _keep_named(request)
 
 
-def _fetch(name: str, dtype: Any) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
-    """Read a model by hub name or folder, with a generation configuration that decides nothing.
-
-    Raises:
-        InputError: There is none, it is damaged, or no chat can be rendered for it.
-    """
-    from safetensors import SafetensorError
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    from tasks.policy.load import reset_generation_config
-
-    try:
-        # The tokenizer first: it is small, and may tell that the weights need not be downloaded.
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        _require_chat(tokenizer, name)
-        model = AutoModelForCausalLM.from_pretrained(name, dtype=dtype)
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(f"policy.name {name!r} cannot be loaded ({reason}); give a hub name or a folder") from error
-    # Some that are published cannot be written again: a temperature beside greedy decoding is refused.
-    reset_generation_config(model)
-    return model, tokenizer
+def _keep_named(request: WarmStartRequest) -> None:
+    tokenizer = _tokenizer_of(request)
+    _write_named(read_weights(request.policy, dtype="auto"), tokenizer, request)
 
 
-def _require_chat(tokenizer: Any, name: str) -> None:
-    # Where a folder has no tokenizer's files, transformers makes one up that knows no token.
-    if not tokenizer.encode("a", add_special_tokens=False):
-        raise InputError(f"policy.name {name!r} has no tokenizer; add its files, or give another model")
-    if tokenizer.chat_template is None:
-        raise InputError(f"policy.name {name!r} has no chat template; give an Instruct model, or add one to it")
+def _tokenizer_of(request: WarmStartRequest) -> "PreTrainedTokenizerBase":
+    """Read the tokenizer, which is small and may show that the weights need not be downloaded."""
+    tokenizer = read_tokenizer(request.policy, request.chat_template)
+    end_turns_with_eos(tokenizer, request.policy)
+    return tokenizer
+
+
+def _write_named(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", request: WarmStartRequest) -> None:
+    ends = model.generation_config.eos_token_id
+    if tokenizer.eos_token_id not in (ends if isinstance(ends, list) else [ends]):
+        # A server would let the model continue after the end of its turn.
+        model.generation_config.eos_token_id = model.config.eos_token_id = tokenizer.eos_token_id
+    _write_model(model, tokenizer, request.output)
+    published = {
+        "name": request.policy.name,
+        "revision": request.policy.revision,
+        # A local folder has none.
+        "commit": getattr(model.config, "_commit_hash", None),
+    }
+    (request.output / PUBLISHED_FILE).write_text(json.dumps(published, indent=1), encoding="utf-8")
 
 
 def _write_model(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", output: Path) -> None:
@@ -105,8 +121,8 @@ def _teach_stand_in(request: WarmStartRequest, work: Path, channel: Channel) -> 
 
     from tasks.policy.demonstrations import demonstrate
     from tasks.policy.stand_in import build_model, build_tokenizer
-    from tasks.train.callbacks import StepReporter
-    from tasks.train.warm_start_trainer import WarmStartTrainer
+    from tasks.train.sft.trainer import WarmStartTrainer
+    from tasks.train.watch.callbacks import StepReporter
 
     transformers.utils.logging.disable_progress_bar()
     demonstrations, general = _demonstrations_for(
@@ -122,50 +138,92 @@ def _teach_stand_in(request: WarmStartRequest, work: Path, channel: Channel) -> 
     )
     trainer.train()
     _write_model(trainer.model, tokenizer, request.output)
-    _write_summary(request, trainer, len(demonstrations), general)
+    _write_summary(request, trainer.model, trainer.state.log_history, len(demonstrations), general)
 
 
 def _teach_named(request: WarmStartRequest, work: Path, channel: Channel) -> None:
-    import torch
     import transformers
-    from datasets import Dataset
-    from peft import LoraConfig
-    from trl import SFTConfig, SFTTrainer
-
-    from tasks.commerce.registry import TASKS
-    from tasks.train.callbacks import StepReporter
-    from tasks.train.plain_head import add_plain_head
 
     transformers.utils.logging.disable_progress_bar()
-    # Not quantized, and not in bfloat16: what the adapter learnt is merged into these very weights.
-    model, tokenizer = _fetch(request.policy.name, torch.float32)
-    on_gpu = torch.cuda.is_available()
+    tokenizer = _tokenizer_of(request)
     demonstrations, general = _demonstrations_for(request, lambda row, _: TASKS[row.task].answer(row.reference))
+    try:
+        trainer = _train_adapter(request, tokenizer, demonstrations, work, channel, spread=general > 0)
+    except Exception as error:
+        if not is_of_memory(error):
+            raise
+        raise InputError(_memory_sentence(request)) from error
+    adapter, log = work / ADAPTER_FOLDER, trainer.state.log_history
+    write_adapter(adapter, adapter_weights(trainer.model), adapter_config(trainer.model))
+    # The published weights are read again, into the memory of the trained ones, which may be rounded to NF4.
+    del trainer
+    model = read_weights(request.policy, dtype="auto", device_map={"": "cpu"})
+    if request.warm_start.result == "merged":
+        model = _merged(model, adapter)
+    else:
+        shutil.copytree(adapter, request.output / ADAPTER_FOLDER)
+    _write_named(model, tokenizer, request)
+    _write_summary(request, model, log, len(demonstrations), general)
+
+
+def _train_adapter(
+    request: WarmStartRequest,
+    tokenizer: "PreTrainedTokenizerBase",
+    demonstrations: Sequence[dict[str, Any]],
+    work: Path,
+    channel: Channel,
+    *,
+    spread: bool,
+) -> Any:
+    """Train an adapter on the demonstrations beside frozen weights, and return its trainer."""
+    import torch
+    from datasets import Dataset
+    from trl import SFTConfig, SFTTrainer
+
+    from tasks.train.backend.cpu import keep_adapter_in_float32
+    from tasks.train.backend.plain_head import add_plain_head
+    from tasks.train.watch.callbacks import StepReporter
+
+    four_bit = request.warm_start.load_in_4bit
+    model = read_weights(request.policy, **loading_arguments(four_bit=four_bit))
+    if four_bit:
+        keep_weights_trainable(model)
+    on_gpu = torch.cuda.is_available()
     trainer = SFTTrainer(
         model=model,
-        args=SFTConfig(**_arguments(request, work, spread=general > 0, on_gpu=on_gpu)),
-        train_dataset=Dataset.from_list(demonstrations),
+        args=SFTConfig(**_arguments(request, work, spread=spread, on_gpu=on_gpu)),
+        train_dataset=Dataset.from_list(list(demonstrations)),
         processing_class=tokenizer,
-        peft_config=LoraConfig(
-            r=request.warm_start.lora.rank,
-            lora_alpha=request.warm_start.lora.alpha,
-            lora_dropout=0.0,
-            target_modules="all-linear",
-            task_type="CAUSAL_LM",
-        ),
+        peft_config=lora_config(request.warm_start.lora),
         callbacks=[StepReporter(channel, request.warm_start.steps)],
     )
+    keep_adapter_in_float32(trainer.model)
     if not on_gpu:
         add_plain_head(trainer.model.get_base_model())
-    try:
-        trainer.train()
-    except torch.OutOfMemoryError as error:
-        raise InputError(
-            f"the GPU's memory is too small for warm_start.batch_size {request.warm_start.batch_size}; lower it"
-        ) from error
-    trainer.model = trainer.model.merge_and_unload()
-    _write_model(trainer.model, tokenizer, request.output)
-    _write_summary(request, trainer, len(demonstrations), general)
+    trainer.train()
+    return trainer
+
+
+def _merged(model: "PreTrainedModel", adapter: Path) -> "PreTrainedModel":
+    """Merge an adapter into weights of any type, in float32 layer by layer.
+
+    Entirely in float32, 3.7B parameters would take 15 GB, which an L4's host does not have.
+    """
+    from peft import PeftModel
+
+    merged: PreTrainedModel = PeftModel.from_pretrained(model, adapter).merge_and_unload()
+    return merged
+
+
+def _memory_sentence(request: WarmStartRequest) -> str:
+    config = request.warm_start
+    remedies = [] if config.accumulation == config.batch_size else ["raise warm_start.accumulation"]
+    remedies += [] if request.gradient_checkpointing else ["set train.gradient_checkpointing='torch'"]
+    remedies += [] if config.load_in_4bit else ["set warm_start.load_in_4bit=true"]
+    return (
+        f"the memory is too small for warm_start.batch_size {config.batch_size} in {config.accumulation} parts; "
+        f"{', or '.join([*remedies, 'lower warm_start.batch_size'])}"
+    )
 
 
 def _arguments(request: WarmStartRequest, work: Path, *, spread: bool, on_gpu: bool) -> dict[str, Any]:
@@ -174,9 +232,10 @@ def _arguments(request: WarmStartRequest, work: Path, *, spread: bool, on_gpu: b
         "output_dir": str(work),
         "seed": request.seed,
         "max_steps": steps,
-        # Their order is random already; shuffled once more, the general ones would not be spread evenly.
+        # Already in random order; another shuffle would not spread the general ones evenly.
         "train_sampling_strategy": "sequential" if spread else "random",
-        "per_device_train_batch_size": request.warm_start.batch_size,
+        "per_device_train_batch_size": request.warm_start.batch_size // request.warm_start.accumulation,
+        "gradient_accumulation_steps": request.warm_start.accumulation,
         "learning_rate": request.warm_start.learning_rate,
         "lr_scheduler_type": "cosine",
         "warmup_steps": max(1, steps // 20),
@@ -186,8 +245,8 @@ def _arguments(request: WarmStartRequest, work: Path, *, spread: bool, on_gpu: b
         "completion_only_loss": True,
         "bf16": on_gpu,
         "use_cpu": not on_gpu,
-        # A batch of whole prompts does not fit into 24 GB with all activations kept.
-        "gradient_checkpointing": on_gpu,
+        "gradient_checkpointing": request.gradient_checkpointing,
+        "gradient_checkpointing_kwargs": {"use_reentrant": False},
         "save_strategy": "no",
         "logging_steps": max(1, steps // 50),
         "report_to": "none",
@@ -196,19 +255,25 @@ def _arguments(request: WarmStartRequest, work: Path, *, spread: bool, on_gpu: b
     }
 
 
-def _write_summary(request: WarmStartRequest, trainer: Any, demonstrations: int, general: int) -> None:
+def _write_summary(
+    request: WarmStartRequest,
+    model: "PreTrainedModel",
+    log: Sequence[dict[str, Any]],
+    demonstrations: int,
+    general: int,
+) -> None:
     summary = {
         "seed": request.seed,
-        "parameters": trainer.model.num_parameters(),
+        "parameters": model.num_parameters(),
         "demonstrations": demonstrations,
         "general": general,
-        "log": [entry for entry in trainer.state.log_history if "loss" in entry],
+        "log": [entry for entry in log if "loss" in entry],
     }
     (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1), encoding="utf-8")
 
 
 def _demonstrations_for(request: WarmStartRequest, demonstrate: Demonstrate) -> tuple[list[dict[str, Any]], int]:
-    """Return what is shown, and how many of it are general instructions.
+    """Return the demonstrations, and the number of general instructions among them.
 
     Raises:
         InputError: The training split is empty.
@@ -233,10 +298,10 @@ def _with_general(
     seed: int,
     demonstrate: Demonstrate,
 ) -> Iterator[dict[str, Any]]:
-    """Yield as many demonstrations as the steps will read, the general instructions spread evenly among them."""
+    """Yield as many demonstrations as the steps read, the general instructions spread evenly among them."""
     wanted = config.steps * config.batch_size
     of_general = _general_wanted(rows, general, wanted)
-    # A generator of its own: each kind's draws are the same whatever the other kind has.
+    # A separate generator: each kind's draws do not depend on the other kind.
     instructions = _instructions(general, of_general, random.Random(f"general:{seed}"))
     demonstrations = _demonstrations(rows, wanted - of_general, random.Random(seed), demonstrate)
     for place in range(wanted):
@@ -245,7 +310,7 @@ def _with_general(
 
 
 def _general_wanted(rows: Sequence[PromptRow], general: Sequence[dict[str, str]], wanted: int) -> int:
-    """Return how many of the demonstrations are general: the share that they have in the dataset's training rows."""
+    """Return the number of general demonstrations: their share of the dataset's training rows."""
     return round(wanted * len(general) / (len(rows) + len(general)))
 
 
@@ -262,7 +327,7 @@ def _instructions(general: Sequence[dict[str, str]], wanted: int, generator: ran
 
 
 def _rounds(rows: Sequence[Shown], wanted: int, generator: random.Random) -> Iterator[Shown]:
-    """Yield so many rows in random order, every one before any again."""
+    """Yield the wanted number of rows in random order, every one before any repeats."""
     while wanted > 0:
         for row in generator.sample(rows, k=min(wanted, len(rows))):
             yield row

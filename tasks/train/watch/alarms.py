@@ -1,6 +1,6 @@
-"""What is worth waking somebody up for while it trains.
+"""Training alarms: entropy collapse, reward hacking and the like.
 
-An alarm is told once, when something has been wrong for long enough, and again only after it was right in between.
+An alarm is raised once, when a condition has lasted long enough, and again only after it cleared in between.
 """
 
 import math
@@ -9,28 +9,28 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from schemas.config.train_sections import AlarmName, AlarmsSection
 from schemas.errors import GateRefused
-from schemas.train_config import AlarmName, AlarmsSection
 
 if TYPE_CHECKING:
-    from tasks.train.validation import Validation
+    from tasks.train.watch.validation import Validation
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """Something that is wrong."""
+    """A detected problem."""
 
     name: AlarmName
     step: int
     text: str
-    """A sentence without its full stop: the value, the limit and the remedy."""
+    """One sentence without the full stop: the value, the limit and the remedy."""
 
 
 class Alarms:
-    """Watches metrics and validations. What it keeps from step to step is its own state, saved with the checkpoint."""
+    """Alarm rules over metrics and validations. Their state is saved with the checkpoint."""
 
     def __init__(self, section: AlarmsSection, iterations: int = 1) -> None:
-        """Begin with nothing wrong.
+        """Start with no alarm active.
 
         Args:
             section: The limits, and which alarms stop the training.
@@ -39,15 +39,15 @@ class Alarms:
         self._limits = section
         self.iterations = iterations
         self.stopped_by: Alarm | None = None
-        """The alarm that stops the training; None while none does."""
+        """The alarm that stops the training; None if none does."""
         self._streaks: dict[str, int] = {}
 
     def step(self, step: int, metrics: Mapping[str, Any]) -> list[Alarm]:
-        """Return the alarms that begin with a step.
+        """Return the alarms that begin at a step.
 
         Args:
             step: The optimizer step.
-            metrics: What the Trainer logs of it. What it has not, as where a step samples nothing, says nothing.
+            metrics: The Trainer's log of the step. A missing metric, as when a step samples nothing, is ignored.
         """
         found = [
             self._entropy_collapse(step, metrics),
@@ -58,23 +58,23 @@ class Alarms:
         return [alarm for alarm in found if alarm is not None]
 
     def validation(self, first: "Validation", latest: "Validation") -> list[Alarm]:
-        """Return the alarms that begin with a validation.
+        """Return the alarms that begin at a validation.
 
         Args:
             first: The validation of step 0.
-            latest: The one that was just done.
+            latest: The newest validation.
         """
         found = [self._reward_hacking(task, first, latest) for task in latest.by_task]
         return [alarm for alarm in found if alarm is not None]
 
     def require_none_stopped(self, newest: int | None) -> None:
-        """Refuse to call the training done where an alarm stopped it.
+        """Raise if an alarm stopped the training, so that it does not count as finished.
 
         Args:
-            newest: Step of the newest checkpoint; None where there is none.
+            newest: Step of the newest checkpoint; None if there is none.
 
         Raises:
-            GateRefused: An alarm did.
+            GateRefused: An alarm stopped it.
         """
         if self.stopped_by is None:
             return
@@ -85,7 +85,7 @@ class Alarms:
         raise GateRefused(text)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all of its state, as JSON can hold it."""
+        """Return the state as JSON-compatible values."""
         return {
             "limits": self._limits.model_dump(mode="json"),
             "streaks": dict(self._streaks),
@@ -93,20 +93,20 @@ class Alarms:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from where `state` was taken; with other limits, anew."""
+        """Restore `state`; if the limits have changed, restart all streaks."""
         before, now = state["limits"], self._limits.model_dump(mode="json")
         judged_alike = {**before, "stop_on": ()} == {**now, "stop_on": ()}
         self._streaks = dict(state["streaks"]) if judged_alike else {}
-        # Where anything was changed, training goes on, and what is still wrong stops it again.
+        # After any change the training continues; a condition that persists stops it again.
         stopped_by = state["stopped_by"] if before == now else None
         self.stopped_by = None if stopped_by is None else Alarm(**stopped_by)
 
     def _entropy_collapse(self, step: int, metrics: Mapping[str, Any]) -> Alarm | None:
-        """Low entropy, in a policy that no longer moves.
+        """Detect low entropy in a policy that no longer moves.
 
-        With one optimizer step on the same completions the probability ratio is 1 and the clip ratio 0, whatever the
-        policy does: there the entropy alone decides. With several, the first of each is such a step too, so that a
-        streak must be long enough to have another.
+        With one optimizer step on the same completions, the probability ratio is 1 and the clip ratio 0 whatever the
+        policy does, so entropy alone decides. With several, the first step of each batch is like that too, so a streak
+        must be long enough to include another.
         """
         entropy = metrics.get("entropy")
         if entropy is None:
@@ -151,12 +151,12 @@ class Alarms:
         return self._judge("non_finite", step, not is_finite(metrics), 1, text)
 
     def _reward_hacking(self, task: str, first: "Validation", latest: "Validation") -> Alarm | None:
-        """A task's reward up while its ground truth, the mean of its metrics, is down."""
+        """Detect a task whose reward rises while its ground truth, the mean of its metrics, falls."""
         before, now = first.ground_truth.get(task, {}), latest.ground_truth.get(task, {})
         shared = before.keys() & now.keys()
         if not shared:
             return None
-        # Differences of what JSON may have written and read in between.
+        # Differences of numbers that may have gone through JSON.
         rise = round(latest.by_task[task] - first.by_task[task], 9)
         fall = round(fmean(before[name] for name in shared) - fmean(now[name] for name in shared), 9)
         limits, needed = self._limits, self._limits.hacking_patience
@@ -180,5 +180,5 @@ class Alarms:
 
 
 def is_finite(metrics: Mapping[str, Any]) -> bool:
-    """Return whether a step's loss and the norm of its gradient are numbers, as far as they are known."""
+    """Return whether a step's loss and gradient norm, if known, are finite."""
     return all(math.isfinite(metrics[name]) for name in ("loss", "grad_norm") if metrics.get(name) is not None)

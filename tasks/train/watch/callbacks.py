@@ -1,26 +1,28 @@
-"""What happens beside the arithmetic of training: steps are reported, alarms raised."""
+"""Trainer callbacks: progress reports, alarms and coordinated stopping."""
 
 import math
 from typing import Any
 
+from accelerate.utils import gather_object
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from tasks.policy.child import Channel
-from tasks.train.alarms import Alarms, is_finite
-from tasks.train.estimate import cost_usd
-from tasks.train.validation import Selection
+from tasks.train.resume.preemption import Preemption
+from tasks.train.sizing.estimate import cost_usd
+from tasks.train.watch.alarms import Alarms, is_finite
+from tasks.train.watch.validation import Selection
 
 
 class AlarmWatch(TrainerCallback):  # type: ignore[misc]
-    """Shows the alarms what happens, tells the parent of those that begin, and stops the training where they ask it."""
+    """Callback that feeds the alarms, reports new ones to the parent, and stops the training if they ask for it."""
 
     def __init__(self, alarms: Alarms, selection: Selection, channel: Channel) -> None:
-        """Watch by some limits.
+        """Watch with the given alarms.
 
         Args:
-            alarms: What is wrong, and what of it stops the training.
-            selection: Whose validations are watched.
-            channel: Where alarms are told.
+            alarms: The alarm rules, some of which stop the training.
+            selection: The source of validations.
+            channel: Where alarms are reported.
         """
         self._alarms = alarms
         self._selection = selection
@@ -34,7 +36,7 @@ class AlarmWatch(TrainerCallback):  # type: ignore[misc]
         logs: dict[str, Any] | None = None,
         **named: Any,
     ) -> None:
-        """Watch a step, and its validation where it had one; runs before the Trainer saves the same step."""
+        """Check a step and its validation, if any; runs before the Trainer saves the same step."""
         if not logs or "loss" not in logs:
             return
         history = self._selection.history
@@ -46,20 +48,50 @@ class AlarmWatch(TrainerCallback):  # type: ignore[misc]
         if self._alarms.stopped_by is not None:
             control.should_training_stop = True
         if not is_finite(logs):
-            # The checkpoint before has the last weights that are numbers.
+            # The previous checkpoint has the last finite weights.
             control.should_save = False
 
 
+class StopTogether(TrainerCallback):  # type: ignore[misc]
+    """Callback that makes all processes of a training save and stop at the same step."""
+
+    def __init__(self, preemption: Preemption) -> None:
+        """Share the notice of any process with all.
+
+        Args:
+            preemption: Set here when any process was notified.
+        """
+        self._preemption = preemption
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, Any] | None = None,
+        **named: Any,
+    ) -> None:
+        """Agree once a step, after the callbacks that may stop this process."""
+        if not logs or "loss" not in logs:
+            return
+        own = (control.should_training_stop, control.should_save, self._preemption.noticed.is_set())
+        stops, saves, notices = zip(*gather_object([own]), strict=True)
+        if any(notices):
+            self._preemption.notice()
+        control.should_training_stop = any(stops) or any(notices)
+        control.should_save = all(saves)
+
+
 class StepReporter(TrainerCallback):  # type: ignore[misc]
-    """Tells the parent about every step."""
+    """Callback that reports every step to the parent."""
 
     def __init__(self, channel: Channel, steps: int, price_per_hour: float = 0.0) -> None:
         """Report to a parent.
 
         Args:
-            channel: The way to it.
-            steps: Optimizer steps in all.
-            price_per_hour: Of the machine, in US dollars; where it is 0 no cost is reported.
+            channel: The connection to the parent.
+            steps: Total optimizer steps.
+            price_per_hour: Machine price in US dollars; 0 reports no cost.
         """
         self._channel = channel
         self._steps = steps
@@ -73,7 +105,7 @@ class StepReporter(TrainerCallback):  # type: ignore[misc]
         logs: dict[str, Any] | None = None,
         **named: Any,
     ) -> None:
-        """Report the step's metrics; what is no number, such as the mean of no row, is left out."""
+        """Report the step's metrics; non-numbers, such as the mean of no rows, are left out."""
         if not logs or "loss" not in logs:
             return
         values = {
@@ -81,7 +113,7 @@ class StepReporter(TrainerCallback):  # type: ignore[misc]
             for name, value in logs.items()
             if isinstance(value, int | float) and math.isfinite(value)
         }
-        # Of all steps, also of those before a resume: the Trainer's state has their log. Only GRPO logs the time.
+        # All steps count, also those before a resume: the Trainer's state keeps their log. Only GRPO logs the time.
         seconds = sum(entry.get("step_time") or 0.0 for entry in state.log_history)
         if self._price_per_hour and seconds:
             values["cost_usd"] = cost_usd(seconds, self._price_per_hour)

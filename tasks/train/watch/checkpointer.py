@@ -1,4 +1,4 @@
-"""After each step all state is copied in memory; how often it is written, and how often mirrored, is decided here."""
+"""Snapshot schedule: state is copied in memory after each step, written to disk when due, and mirrored less often."""
 
 import time
 from collections.abc import Mapping
@@ -8,49 +8,49 @@ from typing import Any, Protocol, runtime_checkable
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from tasks.checkpoints.keeper import Checkpoint, Keeper
-from tasks.train.adapter_files import adapter_config, adapter_parameters, copies
-from tasks.train.preemption import Preemption
-from tasks.train.resumable import OPTIMIZER, RANDOM, random_state
-from tasks.train.snapshot import Snapshot
-from tasks.train.stateful import Stateful, read_state
-from tasks.train.validation import Selection
+from tasks.train.resume.adapter_files import adapter_config, adapter_parameters, copies
+from tasks.train.resume.preemption import Preemption
+from tasks.train.resume.resumable import OPTIMIZER, RANDOM, random_state
+from tasks.train.resume.snapshot import Snapshot
+from tasks.train.resume.state_files import Stateful, read_state
+from tasks.train.watch.validation import Selection
 
 
 @runtime_checkable
 class InFiles(Protocol):
-    """A part that also keeps something in files that never change again."""
+    """Part of a training that also keeps immutable files."""
 
     def files(self) -> dict[str, Path]:
-        """Return them by their path in a checkpoint's folder."""
+        """Return the files by their path in a checkpoint's folder."""
 
     def load_files(self, checkpoint: Path) -> None:
-        """Go back to those that a checkpoint has."""
+        """Restore the files of a checkpoint."""
 
 
 class Checkpointer(TrainerCallback):  # type: ignore[misc]
-    """Has a snapshot of every finished step, and hands some of them to the keeper."""
+    """Callback that takes a snapshot of every finished step and passes some of them to the keeper."""
 
     def __init__(
         self,
         trainer: Any,
         parts: Mapping[str, Stateful],
         selection: Selection,
-        keeper: Keeper,
+        keeper: Keeper | None,
         preemption: Preemption,
         *,
         save_every: int,
         snapshot_share: float,
     ) -> None:
-        """Begin without any.
+        """Start without a snapshot.
 
         Args:
             trainer: A `ResumableTrainer`.
-            parts: What the trainer does not keep itself, by the names of their files.
-            selection: Says which step is the best so far; one of the parts.
-            keeper: Writes and mirrors.
-            preemption: Says when the training has to leave.
-            save_every: Steps between checkpoints that are mirrored.
-            snapshot_share: Share of the time that those on the local disk may cost.
+            parts: State that the trainer does not keep itself, by file name.
+            selection: Knows the best step so far; one of the parts.
+            keeper: Writes and mirrors; None in a process that leaves that to another.
+            preemption: Notice that the training must stop.
+            save_every: Steps between mirrored checkpoints.
+            snapshot_share: Share of the training time that snapshots on the local disk may cost.
         """
         self._trainer = trainer
         self._parts = parts
@@ -64,44 +64,47 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
         self._config = adapter_config(trainer.model)
         self._written_at = time.monotonic()
         self.seconds_stood_still = 0.0
-        """How long training waited for the last snapshot."""
+        """Seconds that training waited for the last snapshot."""
 
     def restore(self, checkpoint: Path) -> None:
-        """Let every part go on from a checkpoint; the trainer's own state is read by its `train`."""
+        """Restore every part from a checkpoint; the trainer's own state is read by its `train`."""
         for name, part in self._parts.items():
             part.load_state_dict(read_state(checkpoint, name))
         for part in self._in_files:
             part.load_files(checkpoint)
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
-        """Ask for `on_save`, which comes when the step is logged."""
+        """Request `on_save`, which is called when the step is logged."""
         control.should_save = True
         if self._preemption.noticed.is_set():
             control.should_training_stop = True
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
-        """Copy the state, and have it written where it is due, or where that costs little."""
+        """Copy the state, and write it where it is due or cheap enough."""
         started, step = time.monotonic(), state.global_step
-        checkpoint = Checkpoint(step, self._metrics(step), self._snapshot(step).write)
+        # A part may gather its state from all processes.
+        states = {name: part.state_dict() for name, part in self._parts.items()}
+        if self._keeper is None:
+            return
+        checkpoint = Checkpoint(step, self._metrics(step), self._snapshot(step, states).write)
         self._keeper.last = checkpoint
         best = self._selection.best is not None and self._selection.best.step == step
         due = best or control.should_training_stop or step % self._save_every == 0
         self.seconds_stood_still = time.monotonic() - started
-        if due or self._is_cheap():
+        if due or self._is_cheap(self._keeper):
             self._written_at = started
             self._keeper.keep(checkpoint, "best" if best else "newest" if due else "local")
 
-    def _is_cheap(self) -> bool:
-        cost = self.seconds_stood_still + self._keeper.seconds_to_write
+    def _is_cheap(self, keeper: Keeper) -> bool:
+        cost = self.seconds_stood_still + keeper.seconds_to_write
         return cost <= self._snapshot_share * (time.monotonic() - self._written_at)
 
     def _metrics(self, step: int) -> dict[str, float]:
-        """Return what was measured at a step: the validation reward, where it was validated."""
+        """Return the metrics of a step: the validation reward, if it was validated."""
         history = self._selection.history
         return {"reward": history[-1].mean_reward} if history and history[-1].step == step else {}
 
-    def _snapshot(self, step: int) -> Snapshot:
-        states = {name: part.state_dict() for name, part in self._parts.items()}
+    def _snapshot(self, step: int, states: Mapping[str, Mapping[str, Any]]) -> Snapshot:
         return Snapshot(
             step=step,
             adapter=copies(self._adapter),

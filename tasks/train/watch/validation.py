@@ -1,4 +1,4 @@
-"""Validation while training: chooses the checkpoint and says when to stop."""
+"""Validation during training: chooses the checkpoint and decides on early stopping."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,28 +10,28 @@ from pydantic import BaseModel, ConfigDict
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from schemas.documents import ScoredRollout
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, SpecName
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 from tasks.policy.generate import as_messages, generate
-from tasks.train.adapter_files import adapter_weights, write_adapter
+from tasks.train.resume.adapter_files import adapter_weights, write_adapter
 
 CHOSEN_FILE: Final = "chosen.json"
 
 
 class Validation(BaseModel):
-    """What the validation split said after one step."""
+    """Result of the validation split after one step."""
 
     model_config = ConfigDict(frozen=True)
 
     step: int
     mean_reward: float
-    """Mean over the tasks, each counting the same, in [0, 1]: what the checkpoint is chosen by."""
+    """Mean over the tasks, each counting the same, in [0, 1]; the checkpoint is chosen by it."""
     by_task: dict[str, float]
     """Mean reward of each task, in [0, 1]."""
     ground_truth: dict[str, dict[str, float]]
-    """Each task's metrics that are no reward, in [0, 1]; nothing is chosen by them."""
+    """Each task's metrics other than rewards, in [0, 1]; never used to choose."""
 
 
 Scorer = Callable[[int], Validation]
@@ -58,8 +58,8 @@ def validate(
         tokenizer: Its tokenizer, padding on the left.
         rows: The validation prompts; one or more.
         databases: Copies of the store that sql_qa's questions are about.
-        spec: Which reward.
-        step: Optimizer steps that are done.
+        spec: The reward specification.
+        step: Finished optimizer steps.
         temperature: Sampling temperature, above 0.
         max_tokens: Longest completion, in tokens.
         batch_size: Prompts answered at once.
@@ -92,18 +92,18 @@ def validate(
 
 
 class Selection(TrainerCallback):  # type: ignore[misc]
-    """Validates every so many steps, keeps the best adapter, and stops after too many validations without a better one.
+    """Callback that validates periodically, keeps the best adapter, and stops when patience runs out.
 
     Step 0 is validated for the learning curve but never chosen.
     """
 
     def __init__(self, score: Scorer, every: int, patience: int) -> None:
-        """Begin without any validation.
+        """Start without any validation.
 
         Args:
             score: Validates the policy.
             every: Steps between validations.
-            patience: Validations without a better one after which training stops.
+            patience: Validations without improvement after which training stops.
         """
         self._score = score
         self._every = every
@@ -115,11 +115,11 @@ class Selection(TrainerCallback):  # type: ignore[misc]
 
     @property
     def exhausted(self) -> bool:
-        """Whether patience has run out."""
+        """Return whether patience has run out."""
         return self._since_best >= self._patience
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what was validated, and the best adapter so far."""
+        """Return the validations, and the best adapter so far."""
         return {
             "history": [validation.model_dump() for validation in self.history],
             "best": self.best.model_dump() if self.best else None,
@@ -128,21 +128,21 @@ class Selection(TrainerCallback):  # type: ignore[misc]
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from where `state` was taken."""
+        """Restore `state`."""
         self.history = [Validation.model_validate(values) for values in state["history"]]
         self.best = Validation.model_validate(state["best"]) if state["best"] else None
         self._best_weights = dict(state["best_weights"])
         self._since_best = state["since_best"]
 
     def write_best(self, folder: Path, config: Mapping[str, Any]) -> None:
-        """Write the adapter that validated best, with the step and the scores that it was chosen by.
+        """Write the adapter with the best validation, its step and its scores.
 
         Args:
-            folder: Where it goes.
+            folder: The destination.
             config: Its PEFT configuration.
 
         Raises:
-            ValueError: None was validated.
+            ValueError: Nothing was validated.
         """
         if self.best is None:
             raise ValueError("no step was validated, so no adapter is the best")
@@ -157,9 +157,9 @@ class Selection(TrainerCallback):  # type: ignore[misc]
             self.history.append(self._score(0))
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
-        """Validate where the step asks for it; runs before the same step is saved."""
+        """Validate if the step is due; runs before the same step is saved."""
         step = state.global_step
-        # Weights that are no numbers cannot be sampled from; the alarm for them comes with the step's log.
+        # Non-finite weights cannot be sampled from; the alarm for them comes with the step's log.
         if (step % self._every == 0 or step == state.max_steps) and _are_numbers(named["model"]):
             validation = self._score(step)
             self.history.append(validation)

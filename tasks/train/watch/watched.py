@@ -1,17 +1,17 @@
-"""All that watches and keeps a training, in the order in which it must be called."""
+"""Installation of all training callbacks, in their required order."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.train_config import TrainConfig
+from schemas.config.train import TrainConfig
 from tasks.checkpoints.keeper import Keeper
 from tasks.policy.child import Channel
-from tasks.train.alarms import Alarms
-from tasks.train.callbacks import AlarmWatch, StepReporter
-from tasks.train.checkpointer import Checkpointer
-from tasks.train.preemption import Preemption
-from tasks.train.stateful import Stateful
-from tasks.train.validation import Selection
+from tasks.train.resume.preemption import Preemption
+from tasks.train.resume.state_files import Stateful
+from tasks.train.watch.alarms import Alarms
+from tasks.train.watch.callbacks import AlarmWatch, StepReporter, StopTogether
+from tasks.train.watch.checkpointer import Checkpointer
+from tasks.train.watch.validation import Selection
 
 
 def watch(
@@ -19,22 +19,22 @@ def watch(
     parts: Mapping[str, Stateful],
     selection: Selection,
     alarms: Alarms,
-    keeper: Keeper,
+    keeper: Keeper | None,
     preemption: Preemption,
     config: TrainConfig,
     channel: Channel,
 ) -> Checkpointer:
-    """Add to a trainer whatever watches it, and return what keeps its checkpoints.
+    """Add all callbacks to a trainer, and return the one that keeps its checkpoints.
 
     Args:
         trainer: A `ResumableTrainer`.
-        parts: What the algorithm keeps beside what any trainer has, by the names of their files.
+        parts: The algorithm's own state, by file name.
         selection: Chooses the checkpoint.
-        alarms: What is worth waking somebody up for.
-        keeper: Writes and mirrors.
-        preemption: Says when the training has to leave.
+        alarms: The alarm rules.
+        keeper: Writes and mirrors; None in a process that leaves that to another.
+        preemption: Notice that the training must stop.
         config: The recipe.
-        channel: Told about steps and alarms.
+        channel: Where steps and alarms are reported.
     """
     checkpointer = Checkpointer(
         trainer,
@@ -45,10 +45,11 @@ def watch(
         save_every=config.save_every,
         snapshot_share=config.preemption.snapshot_share,
     )
-    # A step is validated before it is judged, judged before it is kept, and kept before it is told.
+    # A step is validated before alarms judge it, judged before it is saved, and saved before it is reported.
     for callback in (
         selection,
         AlarmWatch(alarms, selection, channel),
+        *([StopTogether(preemption)] if config.processes > 1 else []),
         checkpointer,
         StepReporter(channel, config.max_steps, config.price_per_hour),
     ):

@@ -80,7 +80,7 @@ def test_a_better_model_is_promoted_and_the_report_written(tmp_path: Path) -> No
 def test_no_library_is_loaded_that_a_comparison_does_not_need(tmp_path: Path) -> None:
     files = write(tmp_path / "base.jsonl", rows()), write(tmp_path / "tuned.jsonl", rows(0.1))
     script = (
-        "import sys; from flows.cli import app; app(standalone_mode=False); "
+        "import sys; from flows.cli.tucano import app; app(standalone_mode=False); "
         "print(sorted({name.partition('.')[0] for name in sys.modules} & "
         "{'torch', 'prefect', 'mlflow', 'pandera', 'polars', 'httpx'}))"
     )

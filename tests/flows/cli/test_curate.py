@@ -16,7 +16,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from schemas.prompts import read_prompts
+from schemas.tables.prompts import read_prompts
 from tests.flows.command import Ended, in_a_process, in_this_process
 from tests.prompt_tables import prompt_table, write_prompts
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
@@ -286,7 +286,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
 def test_neither_prefect_nor_torch_is_loaded(tmp_path: Path) -> None:
     arguments = ["curate", str(_table(GOOD)(tmp_path)), "--out", str(tmp_path / "out"), *SMALL]
     program = (
-        f"import sys; from flows.cli import app; app({arguments!r}, standalone_mode=False);"
+        f"import sys; from flows.cli.tucano import app; app({arguments!r}, standalone_mode=False);"
         "print([name for name in ('prefect', 'torch', 'mlflow', 'transformers', 'distributed') if name in sys.modules])"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -9,11 +9,11 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from flows import doctor as examination
-from flows import doctor_machine
-from flows.cli_doctor import doctor
-from flows.doctor_finding import Outcome, Verdict, single
-from schemas.config import Config
+from flows.cli.doctor import doctor
+from flows.doctor import machine
+from flows.doctor import run as examination
+from flows.doctor.finding import Outcome, Verdict, single
+from schemas.config.config import Config
 from schemas.errors import InputError
 
 
@@ -73,7 +73,7 @@ def test_torch_is_loaded_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPa
         asked.append(config)
         return single("torch", "ok", "computes")
 
-    monkeypatch.setattr(doctor_machine, "check_torch", use_torch)
+    monkeypatch.setattr(machine, "check_torch", use_torch)
     assert run().exit_code == 0
     assert asked == []
     assert "torch" in run("--torch").stderr
@@ -89,7 +89,7 @@ def test_a_profile_that_does_not_exist_is_one_sentence() -> None:
 def test_the_doctor_loads_neither_torch_nor_prefect_nor_mlflow(tmp_path: Path) -> None:
     heavy = "{'torch', 'prefect', 'mlflow', 'transformers', 'polars'}"
     code = (
-        "import sys; from flows.doctor import examine; from schemas.profiles import load_config; "
+        "import sys; from flows.doctor.run import examine; from schemas.config.profiles import load_config; "
         f"examine(load_config('local', ['state.root={tmp_path / 'state'}'])); print({heavy} & set(sys.modules))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

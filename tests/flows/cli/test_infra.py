@@ -19,11 +19,12 @@ from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.events.schemas.automations import AutomationCore
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows import cli_infra, infra
-from flows.infra_files import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE
-from flows.prefect_connection import connected
+from flows.cli import infra as cli_infra
+from flows.deploy import apply
+from flows.deploy.files import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE
+from flows.runtime.prefect_client import connected
+from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from schemas.profiles import load_config
 from tests.flows.command import Ended, in_this_process
 from tests.flows.infra_folder import copied, replace
 
@@ -33,6 +34,7 @@ POOLS = ["cpu", "l4-spot"]
 DEPLOYMENTS = [
     "retrain/retrain",
     "training/train",
+    "inference/inference",
     "retrain/evaluate",
     "retrain/audit",
     "monitor/monitor",
@@ -284,10 +286,10 @@ def test_what_somebody_else_makes_or_deletes_between_the_plan_and_the_write_is_o
     team.applied()
     before(team.client)
     config = load_config("local", [f"state.root={team.folder / 'state'}"])
-    planned = infra.plan(team.client, team.folder, config)
+    planned = apply.plan(team.client, team.folder, config)
     meanwhile(team.client)
     with pytest.raises(InputError) as refused:
-        infra.apply(team.client, planned, team.server, lambda change: None)
+        apply.apply(team.client, planned, team.server, lambda change: None)
     told = str(refused.value)
     assert told.startswith(f"the {thing} was not written: the Prefect server at {team.server} was changed by somebody")
     assert f"meanwhile ({code}: " in told

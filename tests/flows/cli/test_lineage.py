@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
-from tasks.lineage.artifacts import ArtifactStore
-from tasks.lineage.page import render
+from tasks.lineage.graph.page import render
+from tasks.lineage.store.artifacts import ArtifactStore
 from tests.flows.command import Ended, in_this_process
 from tests.tasks.lineage.small_world import ANA, MODEL, PARAPHRASE, TRAINED, World, make_world
 
@@ -200,7 +200,7 @@ def test_verify_and_diff_never_ask_the_mirror(world: World, monkeypatch: pytest.
         asked.append(address)
         raise InputError("the mirror cannot be read")
 
-    monkeypatch.setattr("flows.mirrored_trainings.read_trainings", unreachable)
+    monkeypatch.setattr("flows.cli.mirrored_trainings.read_trainings", unreachable)
     for arguments in (
         ["1", "--verify"],
         ["rev1", "--verify"],
@@ -234,8 +234,9 @@ def test_nothing_is_written_by_looking(world: World) -> None:
 def test_a_query_loads_nothing_that_is_heavy(world: World) -> None:
     heavy = "{'google', 'torch', 'prefect', 'mlflow', 'pandera', 'scipy', 'matplotlib'}"
     code = (
-        "import sys; from schemas.profiles import load_config; from flows.lineage import open_walker; "
-        f"walker = open_walker(load_config('local', ['state.root={world.root.parent}'])); import flows.print_lineage; "
+        "import sys; from schemas.config.profiles import load_config; from flows.cli.lineage_store import open_walker; "
+        f"walker = open_walker(load_config('local', ['state.root={world.root.parent}'])); "
+        "import flows.cli.tables.lineage; "
         f"[walker.walk(walker.find(each)) for each in ('1', 'rev1')]; print({heavy} & set(sys.modules))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

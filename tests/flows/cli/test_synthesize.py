@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.prompts import read_prompts
-from schemas.store_files import read_store
+from schemas.store.files import read_store
+from schemas.tables.prompts import read_prompts
 from tests.flows.command import Ended, in_a_process, in_this_process
 from tests.schemas.olist_sample import SAMPLE, needs_sample
 
@@ -72,7 +72,7 @@ def test_the_same_command_gives_the_same_bytes(made: Path, tmp_path: Path) -> No
 
 def test_neither_prefect_nor_torch_is_loaded(tmp_path: Path) -> None:
     program = (
-        "import sys; from flows.cli import app;"
+        "import sys; from flows.cli.tucano import app;"
         f"arguments = ['synthesize', '--count', '5', '--orders', '60', '--out', {str(tmp_path / 'out')!r}];"
         "app(arguments, standalone_mode=False);"
         "print([name for name in ('prefect', 'torch', 'mlflow', 'httpx') if name in sys.modules])"

@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from flows import cli_train, console
-from flows.print_train import recipe_lines
+from flows.cli import train as cli_train
+from flows.cli.tables.train import recipe_lines
+from flows.runtime import console
+from schemas.artifact import Worker
+from schemas.config.profiles import load_config
+from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused
-from schemas.profiles import load_config
-from schemas.train_config import TrainConfig
-from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactStore
 from tests.flows import command
 
 COLUMNS = 100
@@ -87,26 +89,55 @@ def test_the_recipe_that_is_printed_is_the_whole_recipe(config: TrainConfig) -> 
 
 def test_a_dry_run_prints_recipe_and_estimate_within_the_columns() -> None:
     # Few enough steps for no warning, which is prose.
-    ended = dry_run("train.seeds=[1, 2]", "train.vllm.enabled=true", "train.max_steps=99", profile="l4")
+    ended = dry_run(
+        "train.seeds=[1, 2]", "train.vllm.enabled=true", "train.accumulation=16", "train.max_steps=99", profile="l4"
+    )
+    estimate_of(ended)
     assert ended.returncode == 0
     assert "\nmax_steps = " in ended.stderr
     assert "\n[train.lora]\nrank = 16\n" in ended.stderr
-    assert "extrapolated by tokens and parameters from the final report's V4.2" in ended.words
-    assert "vLLM samples faster" in ended.words
+    for told in ("train, seed 1", "train, seed 2", "audit sampling", "in all", "One training by who samples it, hours"):
+        assert told in ended.words
+    assert "published: a published sweep of vLLM" in ended.words
+    assert "all fit" in ended.words
     assert max(map(len, ended.stderr.splitlines())) <= COLUMNS
 
 
-def test_a_dry_run_tells_time_cost_and_memory_of_all_seeds() -> None:
-    settings = ("max_steps=1500", "prompts_per_step=2", "generations=16", "max_completion_tokens=512")
-    shared = [f"train.{setting}" for setting in (*settings, "adapter_per_task=false", "curriculum=[]")]
-    own = ["train.seeds=[42, 123, 456]", "train.price_per_hour=0.8", "train.dynamic_sampling.extra_groups=0"]
-    estimate = estimate_of(dry_run(*shared, *own, profile="l4"))
+def test_a_dry_run_has_time_cost_and_memory_of_all_stages() -> None:
+    estimate = estimate_of(dry_run("train.seeds=[42, 123, 456]", profile="l4"))
     assert estimate["trainings"] == 3
-    assert estimate["seconds"] == pytest.approx(3 * 22.6 * 3600)
-    assert estimate["cost_usd"] == pytest.approx(3 * 22.6 * 0.8)
+    trainings = [stage for stage in estimate["stages"] if stage["name"].startswith("train, seed")]
+    assert [stage["seconds"] for stage in trainings] == pytest.approx([22.6 * 3600] * 3)
+    assert [stage["mark"] for stage in trainings] == ["measured"] * 3
+    assert [(stage["cost_usd"], stage["spot_usd"]) for stage in trainings] == [
+        (pytest.approx(22.6 * 0.71), pytest.approx(22.6 * 0.28))
+    ] * 3
+    assert estimate["seconds"] == pytest.approx(sum(stage["seconds"] for stage in estimate["stages"]))
+    assert estimate["spot_usd"] < estimate["cost_usd"]
+    assert [one["sampler"] for one in estimate["by_sampler"]] == ["transformers", "unsloth", "vllm"]
     assert estimate["parameters"] == 490_799_104
-    memory = estimate["memory"]
-    assert memory["peak"] == memory["weights"] + memory["adapter"] + memory["activations"] + memory["logits"]
+    assert estimate["memory"]["card"] == max(estimate["memory"]["moments"].values())
+    assert estimate["fits"]
+    assert max(estimate["memory_by_stage"].values()) < estimate["memory_limit"] == 22.08e9
+
+
+def test_a_recipe_that_does_not_fit_its_card_ends_with_2_and_what_would_fit() -> None:
+    ended = dry_run("train.accumulation=1", profile="l4")
+    assert ended.returncode == 2
+    assert not json.loads(ended.stdout)["estimate"]["fits"]
+    assert "not all fit" in ended.words
+    assert ended.last.startswith(
+        "tucano: training would take 116.1 GB, and of train.device_memory_gb 24 it may take 22.1"
+    )
+    assert "set train.accumulation=8, or train.gradient_checkpointing='unsloth'" in ended.last
+
+
+def test_a_training_that_does_not_fit_is_refused_before_its_first_stage(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    ended = tucano("train", "--profile", "l4", "--set", "train.accumulation=1", "--set", f"state.root={state}")
+    assert ended.returncode == 2
+    assert ended.last.startswith("tucano: training would take ")
+    assert not (state / "artifacts").exists()
 
 
 def test_a_dry_run_touches_no_state_and_loads_nothing_heavy(tmp_path: Path) -> None:
@@ -115,7 +146,7 @@ def test_a_dry_run_touches_no_state_and_loads_nothing_heavy(tmp_path: Path) -> N
     arguments = ["tucano", "train", "--dry-run", "--set", f"state.root={state}"]
     code = f"""
 import sys
-from flows.cli import main
+from flows.cli.tucano import main
 sys.argv = {arguments!r}
 try:
     main()
@@ -133,7 +164,7 @@ def test_too_many_epochs_are_a_warning() -> None:
     assert not estimate_of(few)["too_many_epochs"]
     assert "warning" not in few.stderr
     assert estimate_of(many)["too_many_epochs"]
-    assert "epochs: on small data the final report's model was at its best after 1 to 1.5" in many.last
+    assert "epochs: on small data the V4.2 report's model was at its best after 1 to 1.5" in many.last
 
 
 def test_a_dry_run_of_dpo_tells_the_pairs_and_that_nobody_measured_its_time() -> None:
@@ -189,6 +220,14 @@ def test_a_dataset_that_is_there_says_how_many_prompts_there_are(tmp_path: Path)
             ["prompts_per_step=4", "generations=8", "accumulation=5"],
             "accumulation 5 does not divide the 32 completions",
         ),
+        (["processes=3", "prompts_per_step=4"], "processes 3 does not divide the 4 prompts of a step"),
+        (
+            ["processes=2", "prompts_per_step=2", "generations=3", "accumulation=2"],
+            "accumulation 2 does not divide the 3 completions of a step that each of 2 processes has",
+        ),
+        (["processes=2", 'algorithm="dpo"'], "algorithm 'dpo' trains in one process, and processes is 2"),
+        (["processes=2", 'backend="unsloth"'], "backend 'unsloth' trains in one process, and processes is 2"),
+        (["processes=2", "vllm.enabled=true"], "vllm.enabled trains in one process, and processes is 2"),
         (["preemption.snapshot_share=2"], "train.preemption.snapshot_share: Input should be less than or equal to 1"),
         (["epsilon_low=0.3", "epsilon_high=0.2"], "epsilon_high 0.2 is below epsilon_low 0.3"),
         (['baseline="median"', "generations=8"], "baseline 'median' needs an odd number of generations"),
@@ -254,7 +293,8 @@ def policy_of(folder: Path, seed: int, *, reused: bool = False, **summary: Any) 
     own = {"seed": seed, "steps": 20, "chosen_step": 10, "stopped_early": False, "validation": validation} | summary
     folder.mkdir()
     (folder / "training.json").write_text(json.dumps(own), encoding="utf-8")
-    return Policy(folder, 1_800.0, reused, SimpleNamespace(sha256="ab" * 32))
+    record = SimpleNamespace(sha256="ab" * 32, worker=Worker(machine="l4-0", device="NVIDIA L4", prefect_run_id=None))
+    return Policy(folder, 1_800.0, reused, record)
 
 
 @pytest.fixture
@@ -304,6 +344,20 @@ def test_train_tells_each_seed_and_what_was_made_now_cost(ran: dict[str, Any], t
     assert ["42", "20", "no", "30.0", "0.40", "abababababab"] in cells
     assert ["123", "20", "yes", "earlier", "earlier", "abababababab"] in cells
     assert ["42", "churn", "0.300", "0.700", "+0.400", "10"] in cells
+
+
+@pytest.mark.parametrize(("notice", "cost"), [(None, 0.355), ("http://127.0.0.1:9/preempted", 0.14)])
+def test_a_training_costs_what_an_hour_of_its_machine_costs(
+    ran: dict[str, Any], tmp_path: Path, notice: str | None, cost: float
+) -> None:
+    ran["policies"] = {42: policy_of(tmp_path / "a", 42)}
+    settings = ["train.price_per_hour=9", 'workers.prices={"NVIDIA L4" = {on_demand = 0.71, spot = 0.28}}']
+    settings += [f"train.preemption.notice_url={notice}"] if notice else []
+    ended = tucano("train", *(word for setting in settings for word in ("--set", setting)), "--json")
+    assert ended.returncode == 0, ended.stderr
+    (training,) = json.loads(ended.stdout)["trainings"]
+    assert training["cost_usd"] == pytest.approx(cost)
+    assert training["machine"] == {"machine": "l4-0", "device": "NVIDIA L4"}
 
 
 def test_adapters_of_their_own_each_have_their_own_step(ran: dict[str, Any], tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-SMALL = Path(__file__).parents[1] / "e2e" / "small.toml"
+SMALL = Path(__file__).parents[2] / "e2e" / "small.toml"
 
 
 def _tucano(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -93,7 +93,7 @@ def test_score_names_the_bad_line_and_writes_nothing(tmp_path: Path) -> None:
 
 def test_scoring_needs_neither_torch_nor_prefect_nor_mlflow() -> None:
     heavy = "{'torch', 'prefect', 'mlflow', 'transformers', 'datasets', 'pandera', 'polars'}"
-    code = f"import sys; import flows.cli; import tasks.commerce.score_file; print({heavy} & set(sys.modules))"
+    code = f"import sys; import flows.cli.tucano; import tasks.commerce.score_file; print({heavy} & set(sys.modules))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "set()"
 

@@ -13,9 +13,9 @@ from prefect.server.schemas.responses import FlowRunResponse
 from prefect.server.utilities.user_templates import render_user_template_sync
 from prefect.settings import PREFECT_UI_URL, temporary_settings
 
-from flows.infra_automations import wanted_automation
-from flows.infra_files import read_declared
-from schemas.config import REPOSITORY
+from flows.deploy.automations import wanted_automation
+from flows.deploy.files import read_declared
+from schemas.config.config import REPOSITORY
 from schemas.errors import InputError
 
 SHIPPED = {str(each["name"]): (path, each) for path, each in read_declared(REPOSITORY).automations}

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from prefect.workers.process import ProcessWorker
 
-from flows.absolute_config import absolute_config
-from flows.infra_deployments import wanted_deployment
-from flows.infra_files import Deployment, read_declared
-from schemas.config import REPOSITORY, Config
+from flows.deploy.deployments import wanted_deployment
+from flows.deploy.files import Deployment, read_declared
+from flows.runtime.absolute_config import absolute_config
+from schemas.config.config import REPOSITORY, Config
+from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from schemas.profiles import load_config
 
 wanted = partial(wanted_deployment, template=ProcessWorker.get_default_base_job_template())
 

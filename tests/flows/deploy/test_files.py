@@ -6,8 +6,8 @@ import pytest
 import yaml
 from prefect.cli.deploy._models import PrefectYamlModel
 
-from flows.infra_files import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE, read_declared
-from schemas.config import REPOSITORY
+from flows.deploy.files import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE, read_declared
+from schemas.config.config import REPOSITORY
 from schemas.errors import InputError
 from tests.flows.infra_folder import copied, replace
 
@@ -20,16 +20,17 @@ def folder(tmp_path: Path) -> Path:
 def test_the_repository_deploys_what_a_team_leaves_running() -> None:
     declared = read_declared(REPOSITORY)
     deployments = {deployment.name: deployment for deployment in declared.deployments}
-    assert list(deployments) == ["retrain", "train", "evaluate", "audit", "monitor", "prune"]
+    assert list(deployments) == ["retrain", "train", "inference", "evaluate", "audit", "monitor", "prune"]
     assert {name for name, each in deployments.items() if each.schedules} == {"retrain", "monitor", "prune"}
     assert {each.timezone for one in deployments.values() for each in one.schedules} == {"America/Sao_Paulo"}
     assert {name for name, each in deployments.items() if "retrain" in each.tags} == {
         "retrain",
         "train",
+        "inference",
         "evaluate",
         "audit",
     }
-    assert {name for name, each in deployments.items() if each.work_pool.name == "l4-spot"} == {"train"}
+    assert {name for name, each in deployments.items() if each.work_pool.name == "l4-spot"} == {"train", "inference"}
     for each in deployments.values():
         assert each.work_pool.job_variables == {
             "command": "prefect flow-run execute",

@@ -6,7 +6,7 @@ from uuid import uuid4
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.infra_plan import Found, Wanted, compare, differences
+from flows.deploy.plan import Found, Wanted, compare, differences
 
 VALUES = st.one_of(st.booleans(), st.integers(), st.text(max_size=3), st.lists(st.integers(), max_size=2))
 SECTIONS = st.dictionaries(st.sampled_from("abc"), VALUES, max_size=3)

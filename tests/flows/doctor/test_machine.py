@@ -2,17 +2,18 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from filelock import FileLock
 
-from flows import doctor_libraries, doctor_machine
-from flows.doctor_finding import Finding, Outcome
-from flows.doctor_libraries import check_libraries, check_python, check_trainer
-from flows.doctor_machine import check_disk, check_gpu, check_state, check_torch
-from flows.session import LOCK_FILE
-from schemas.config import Config
-from schemas.profiles import load_config
+from flows.doctor import libraries, machine
+from flows.doctor.finding import Finding, Outcome
+from flows.doctor.libraries import check_libraries, check_python, check_trainer
+from flows.doctor.machine import check_disk, check_gpu, check_state, check_torch
+from flows.runtime.session import LOCK_FILE
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
 
 HANDED = [
     "workers.training=training/train",
@@ -49,6 +50,19 @@ def test_cards_are_named_with_memory_and_driver(tmp_path: Path, monkeypatch: pyt
     assert only(check_gpu(local)).found == "NVIDIA L4, 22.5 GiB, driver 580.82.07; A, B, memory unknown, driver 570"
 
 
+def test_fewer_cards_than_processes_are_a_fault_where_the_training_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_nvidia_smi(tmp_path, monkeypatch, "echo 'NVIDIA L4, 23034, 580.82.07'")
+    two = ["train.backend=transformers", "train.processes=2"]
+    found = only(check_gpu(load_config("l4", two)))
+    assert (found.verdict, found.remedy) == (
+        "fault",
+        "set train.processes=1, or train where there are as many GPUs",
+    )
+    assert only(check_gpu(load_config("l4", [*two, *HANDED]))).verdict == "ok"
+
+
 def test_a_driver_that_fails_is_told_by_its_own_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Config, l4: Config
 ) -> None:
@@ -68,22 +82,31 @@ def test_no_gpu_is_fine_for_the_stand_in_and_not_for_unsloth(
 
 
 def test_a_torch_that_cannot_compute_is_told(monkeypatch: pytest.MonkeyPatch, local: Config) -> None:
-    monkeypatch.setattr(doctor_machine, "_USE_TORCH", "assert False, 'torch 2 finds no GPU that it can use'")
+    monkeypatch.setattr(machine, "_USE_TORCH", "assert False, 'torch 2 finds no GPU that it can use'")
     assert only(check_torch(local)).found == "torch 2 finds no GPU that it can use"
     assert only(check_torch(local)).verdict == "warning"
-    monkeypatch.setattr(doctor_machine, "_USE_TORCH", "print('torch 2 computes on NVIDIA L4')")
+    monkeypatch.setattr(machine, "_USE_TORCH", "print('torch 2 computes on NVIDIA L4')")
     assert only(check_torch(local)) == Finding("torch", "ok", "torch 2 computes on NVIDIA L4")
 
 
 def test_a_disk_is_held_against_what_a_run_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Config, l4: Config
 ) -> None:
-    monkeypatch.setattr(doctor_machine, "BYTES_NEEDED", 0)
-    monkeypatch.setattr(doctor_machine, "BYTES_FOR_A_MODEL", 10**18)
+    monkeypatch.setattr(machine, "BYTES_NEEDED", 0)
+    monkeypatch.setattr(machine, "BYTES_FOR_A_MODEL", 10**18)
     assert (only(check_disk(local)).verdict, only(check_disk(l4)).verdict) == ("ok", "warning")
-    monkeypatch.setattr(doctor_machine, "BYTES_NEEDED", 10**18)
+    monkeypatch.setattr(machine, "BYTES_NEEDED", 10**18)
     assert only(check_disk(local)).verdict == "fault"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_larger_model_needs_more_of_the_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=20e9))
+    root = f"state.root={tmp_path}"
+    assert only(check_disk(load_config("l4", [root]))).verdict == "ok"
+    larger = only(check_disk(load_config("l4-3.7b", [root])))
+    assert larger.verdict == "warning"
+    assert "takes some 38" in larger.found
 
 
 def test_a_state_folder_that_another_run_holds_is_told(local: Config) -> None:
@@ -117,7 +140,7 @@ def test_this_python_and_its_libraries_are_as_needed(local: Config) -> None:
 def test_what_differs_from_the_constraints_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Config
 ) -> None:
-    monkeypatch.setattr(doctor_libraries, "LAPTOP", tmp_path / "laptop.txt")
+    monkeypatch.setattr(libraries, "LAPTOP", tmp_path / "laptop.txt")
     (tmp_path / "laptop.txt").write_text("# pinned\nrich==0.1\nnever-heard-of==1.0\n", encoding="utf-8")
     finding = only(check_libraries(local))
     assert finding.verdict == "warning"
@@ -129,7 +152,7 @@ def test_what_differs_from_the_constraints_is_named(
 
 def test_what_the_project_needs_and_has_not_is_a_fault(monkeypatch: pytest.MonkeyPatch, local: Config) -> None:
     needed = {"requires-python": ">=99", "dependencies": ["never-heard-of>=1", "rich>=99", "x>1; python_version<'3'"]}
-    monkeypatch.setattr(doctor_libraries, "_project", lambda: needed)
+    monkeypatch.setattr(libraries, "_project", lambda: needed)
     finding = only(check_libraries(local))
     assert finding.verdict == "fault"
     assert finding.found.startswith("never-heard-of is not installed; rich is ")
@@ -158,6 +181,6 @@ def test_a_machine_that_hands_training_over_needs_nothing_to_train(monkeypatch: 
 
 
 def test_the_build_of_torch_for_a_gpu_is_asked_for(l4: Config) -> None:
-    lacking = doctor_libraries._gpu_packages(l4, {"torch": "2.13.0+cpu", "unsloth": "1"})
+    lacking = libraries._gpu_packages(l4, {"torch": "2.13.0+cpu", "unsloth": "1"})
     assert [finding.found for finding in lacking] == ["torch 2.13.0+cpu is the build without GPU"]
-    assert doctor_libraries._gpu_packages(l4, {"torch": "2.13.0+cu128", "unsloth": "1"}) == []
+    assert libraries._gpu_packages(l4, {"torch": "2.13.0+cu128", "unsloth": "1"}) == []

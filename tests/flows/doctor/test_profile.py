@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from flows.doctor import judge_clock
-from flows.doctor_finding import Outcome
-from flows.doctor_model import check_model
-from flows.doctor_needs import check_endpoints, check_files, check_notice
-from flows.doctor_stores import check_artifacts, check_mirror
-from schemas.config import Config
-from schemas.profiles import load_config
+from flows.doctor.finding import Outcome
+from flows.doctor.model import check_model
+from flows.doctor.profile import check_endpoints, check_files, check_notice
+from flows.doctor.run import judge_clock
+from flows.doctor.stores import check_artifacts, check_mirror
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
 from tests.answering_server import answering
 from tests.storage_server import StorageServer, storage_server
 
@@ -146,11 +146,13 @@ def test_files_that_are_not_there_are_named_with_their_setting(tmp_path: Path) -
 @pytest.mark.parametrize(("status", "said"), [(200, "ok"), (404, "ok"), (401, "fault"), (403, "fault"), (503, "fault")])
 def test_an_endpoint_is_asked_with_its_key(monkeypatch: pytest.MonkeyPatch, status: int, said: str) -> None:
     with answering({"/v1/models": (status, json.dumps({"data": []}))}) as server:
-        rival = (f"evaluate.rival.url={server.url}/v1", "evaluate.rival.model=m", "evaluate.rival.key_variable=RIVAL")
+        fields = f'name = "large", url = "{server.url}/v1", model = "m", key_variable = "RIVAL"'
+        rival = (f"evaluate.rivals=[{{ {fields} }}]",)
         monkeypatch.delenv("RIVAL", raising=False)
         unset = check_endpoints(local(*rival))
         assert verdict(unset) == "fault"
         assert unset.findings[0].remedy == "export RIVAL=KEY"
+        assert unset.findings[0].check == "evaluate.rivals.large"
         assert server.asked == {}
         monkeypatch.setenv("RIVAL", KEY)
         assert verdict(check_endpoints(local(*rival))) == said

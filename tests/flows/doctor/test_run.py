@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows import doctor
-from flows.doctor import SECONDS_ASTRAY, SECONDS_REFUSED, examine, judge_clock
-from flows.doctor_finding import ClockReading, Finding, Outcome, refused, single
-from schemas.config import Config
+from flows.doctor import run
+from flows.doctor.finding import ClockReading, Finding, Outcome, refused, single
+from flows.doctor.run import SECONDS_ASTRAY, SECONDS_REFUSED, examine, judge_clock
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from schemas.profiles import load_config
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
 def test_the_laptop_profile_can_run_here_and_nothing_is_made(config: Config, tmp_path: Path) -> None:
     findings = examine(config)
     assert [finding for finding in findings if finding.verdict == "fault"] == []
-    assert {finding.check for finding in findings} >= {*doctor.CHECKS, "clock"} - {"GPU libraries"}
+    assert {finding.check for finding in findings} >= {*run.CHECKS, "clock"} - {"GPU libraries"}
     assert list(tmp_path.iterdir()) == []
 
 
@@ -39,7 +39,7 @@ def test_one_check_that_fails_hides_no_other(config: Config, monkeypatch: pytest
         raise PermissionError(13, "Permission denied", "/root/sheet.csv")
 
     checks = {"a": slips, "b": refuses, "c": lambda _: single("c", "ok", "fine"), "d": forbidden}
-    monkeypatch.setattr(doctor, "CHECKS", checks)
+    monkeypatch.setattr(run, "CHECKS", checks)
     found = {finding.check: finding for finding in examine(config)}
     assert found["a"].verdict == "fault"
     assert "ZeroDivisionError: by nought" in found["a"].found
@@ -57,8 +57,8 @@ def test_a_check_without_an_answer_is_a_fault_and_is_not_waited_for(
         released.wait()
         return single("a", "ok", "late")
 
-    monkeypatch.setattr(doctor, "CHECKS", {"a": hangs, "b": lambda _: single("b", "ok", "fine")})
-    monkeypatch.setattr(doctor, "SECONDS_FOR_ALL", 1.0)
+    monkeypatch.setattr(run, "CHECKS", {"a": hangs, "b": lambda _: single("b", "ok", "fine")})
+    monkeypatch.setattr(run, "SECONDS_FOR_ALL", 1.0)
     first, second, _ = examine(config)
     released.set()
     assert first.verdict == "fault"

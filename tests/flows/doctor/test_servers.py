@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from flows.doctor_finding import Outcome
-from flows.doctor_servers import check_mlflow, check_prefect
-from schemas.config import Config
-from schemas.profiles import load_config
+from flows.doctor.finding import Outcome
+from flows.doctor.servers import check_mlflow, check_prefect
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
 from tests.answering_server import answering
 
 NOBODY = "http://127.0.0.1:9"
@@ -117,16 +117,20 @@ def test_a_pool_that_nobody_works_for_and_a_missing_deployment_are_told(
         "/deployments/filter": (200, json.dumps(deployments)),
         "/work_pools/filter": (200, json.dumps(pools)),
         "/deployments/name/training/train": (200, "{}"),
+        "/deployments/name/inference/inference": (200, "{}"),
     }
     handing = f"state.artifacts={tmp_path}"
     with answering(answers) as server:
         monkeypatch.setenv("PREFECT_API_URL", server.url)
         outcome = check_prefect(config(tmp_path, "workers.training=training/train", handing))
         missing = check_prefect(config(tmp_path, "workers.training=training/gone", handing))
+        alone = check_prefect(config(tmp_path, "workers.inference=inference/gone", handing))
     found = [finding.found for finding in outcome.findings if finding.check == "work pool"]
     assert found == ["l4-spot has no worker online", "shut is paused"]
     assert verdicts(outcome)["training"] == "ok"
+    assert verdicts(outcome)["inference"] == "ok"
     assert verdicts(missing)["training"] == "fault"
+    assert verdicts(alone)["inference"] == "fault"
 
 
 @pytest.mark.parametrize("answer", [(403, ""), (200, "{}"), (200, "no JSON")])

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.absolute_config import absolute_config
-from schemas.profiles import load_config
+from flows.runtime.absolute_config import absolute_config
+from schemas.config.profiles import load_config
 
 
 def test_no_path_of_the_configuration_depends_on_where_a_worker_stands(

@@ -29,9 +29,9 @@ from prefect.settings import (
 )
 from prefect.states import AwaitingRetry
 
-from flows.human_gate import SHEET_ARTIFACT, ScoresDone, wait_for_scores
-from flows.server import reachable
-from schemas.config import REPOSITORY, StateConfig
+from flows.runtime.human_gate import SHEET_ARTIFACT, ScoresDone, wait_for_scores
+from flows.runtime.prefect_server import reachable
+from schemas.config.config import REPOSITORY, StateConfig
 from schemas.documents import Rollout
 from schemas.errors import Interrupted
 from tasks.audit.rubrics import RUBRICS_FOLDER

@@ -23,10 +23,10 @@ from prefect.flow_engine import run_flow
 from prefect.runtime import flow_run
 from prefect.states import AwaitingRetry, Cancelling
 
-from flows import rescheduling
-from flows.infra_files import read_declared
-from flows.rescheduling import INTERRUPTIONS_ALIKE, rescheduled
-from schemas.config import REPOSITORY
+from flows.deploy.files import read_declared
+from flows.runtime import reschedule
+from flows.runtime.reschedule import INTERRUPTIONS_ALIKE, rescheduled
+from schemas.config.config import REPOSITORY
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from tests.flows.prefect_state import prefect_state
 
@@ -96,7 +96,7 @@ def server(prefect_server: str, tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture
 def unsupervised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run work in this process, whose stdin is the terminal's or a pipe of whoever runs the tests."""
-    monkeypatch.setattr(rescheduling, "_ended_with_supervisor", nullcontext)
+    monkeypatch.setattr(reschedule, "_ended_with_supervisor", nullcontext)
 
 
 @pytest.mark.integration

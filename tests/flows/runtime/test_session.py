@@ -13,11 +13,11 @@ import psutil
 import pytest
 from filelock import FileLock
 
-from flows.server import reachable, session_server
-from flows.session import LOCK_FILE, session
-from schemas.config import Config
+from flows.runtime.prefect_server import reachable, session_server
+from flows.runtime.session import LOCK_FILE, session
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from schemas.profiles import load_config
 from tests.answering_server import answering
 
 
@@ -92,7 +92,7 @@ def test_the_session_server_ends_with_a_parent_that_was_killed(tmp_path: Path) -
     program = (
         "import time\n"
         "from pathlib import Path\n"
-        "from flows.server import session_server\n"
+        "from flows.runtime.prefect_server import session_server\n"
         f"with session_server(Path({str(tmp_path / 'log')!r})) as address:\n"
         f"    Path({str(tmp_path / 'address')!r}).write_text(address)\n"
         "    time.sleep(600)\n"

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,16 +10,17 @@ from typing import Any
 
 import pytest
 
-from flows import answers
-from flows.answers import Answering, answer, answer_rival
-from flows.stage import StageResult, open_recorder, open_store
+from flows.stages import stage_child
+from flows.stages.answers import Answering, answer, answer_rival
+from flows.stages.runner import StageResult, open_recorder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
-from schemas.config import Config, PolicyConfig
+from schemas.config.config import Config
+from schemas.config.evaluate import RivalConfig
+from schemas.config.policy import PolicyConfig
+from schemas.config.profiles import load_config
 from schemas.errors import Interrupted
-from schemas.evaluate_config import RivalConfig
-from schemas.profiles import load_config
-from tasks.evaluate.answer import AnswerRequest, main
-from tasks.evaluate.answers_file import FINISHED_FILE, ROLLOUTS_FILE
+from tasks.evaluate.answers.answer import AnswerRequest, main
+from tasks.evaluate.answers.files import FINISHED_FILE, ROLLOUTS_FILE
 from tasks.policy.child import Channel
 from tests.chat_server import in_turn, says, serve
 from tests.flows.prefect_state import prefect_state
@@ -57,7 +59,7 @@ class _Children:
     """Batches that each child found finished."""
 
     def run(self, module: str, request: AnswerRequest, folder: Path, **_: Any) -> None:
-        assert module == "tasks.evaluate.answer"
+        assert module == "tasks.evaluate.answers.answer"
         self.requests.append(request)
         folder.mkdir(parents=True, exist_ok=True)
         finished = request.work / FINISHED_FILE
@@ -135,7 +137,7 @@ def _result(config: Config, kind: ArtifactKind, fill: Any) -> StageResult:
 @pytest.fixture
 def children(monkeypatch: pytest.MonkeyPatch) -> _Children:
     children = _Children()
-    monkeypatch.setattr(answers, "run_child", children.run)
+    monkeypatch.setattr(stage_child, "run_child", children.run)
     return children
 
 
@@ -203,6 +205,30 @@ def test_a_model_answers_a_test_split_once_with_one_decoding(world: World, child
     assert left_behind(world.root) == []
 
 
+def test_a_merged_policy_answers_alone_and_is_known_by_its_policy(world: World, children: _Children) -> None:
+    store = open_store(world.config())
+    source = store.path(world.base.sha256)
+
+    def fill(folder: Path) -> None:
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+        (folder / "merge.json").write_text("{}", encoding="utf-8")
+
+    merged = _result(world.config(), "merged", fill).record
+    served = ask(world, who=Answering("tuned", world.base, world.policy, merged))
+    assert served.record.inputs == {
+        "merged": merged.sha256,
+        "policy": world.policy.sha256,
+        "dataset": world.dataset.record.sha256,
+        "plan": world.plan.record.sha256,
+    }
+    alone = children.requests[-1]
+    assert (alone.base, alone.policy) == (store.path(merged.sha256), None)
+    beside = ask(world, who=Answering("tuned-nf4", world.base, world.policy, load_in_4bit=True))
+    assert not beside.reused
+    assert children.requests[-1].policy == store.path(world.policy.sha256)
+    assert children.requests[-1].load_in_4bit
+
+
 def test_an_interrupted_drawing_goes_on_and_another_decoding_does_not(world: World, children: _Children) -> None:
     base = Answering("base", world.base, None, load_in_4bit=False)
     warm = ("seed=11", "evaluate.temperature=0.9")
@@ -225,13 +251,21 @@ def test_an_interrupted_drawing_goes_on_and_another_decoding_does_not(world: Wor
 
 def test_a_rival_is_asked_once_whatever_it_costs_and_however_it_is_reached(world: World) -> None:
     with serve(in_turn([says("Compre.", "stop", (20, 4))])) as server:
-        rival = RivalConfig(url=server.url, model="large")
+        rival = RivalConfig(name="large", url=server.url, model="large")
         first = ask(world, who=rival)
         assert len(server.requests) == len(TEST) + 1
-        for changed in ({"price_input": 2.0}, {"concurrency": 1}, {"timeout_seconds": 9.0}, {"max_attempts": 1}):
+        for changed in (
+            {"price_input": 2.0},
+            {"concurrency": 1},
+            {"timeout_seconds": 9.0},
+            {"max_attempts": 1},
+            {"name": "other"},
+        ):
             again = ask(world, who=rival.model_copy(update=changed), dataset=world.retrained)
             assert (again.reused, again.record.sha256) == (True, first.record.sha256)
         assert not ask(world, who=rival.model_copy(update={"model": "larger"})).reused
         assert not ask(world, "evaluate.temperature=0.7", who=rival).reused
-        assert len(server.requests) == 3 * (len(TEST) + 1)
+        assert not ask(world, who=rival.model_copy(update={"body": {"reasoning_effort": "low"}})).reused
+        assert not ask(world, who=rival.model_copy(update={"max_tokens": 99})).reused
+        assert len(server.requests) == 5 * (len(TEST) + 1)
     assert left_behind(world.root) == []

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from pydantic import BaseModel
 
-from flows.trainings import Trainings
+from flows.stages.child_pool import Trainings
 from schemas.errors import InputError, Interrupted
 from schemas.progress import silent
 

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from flows.curate import _figures, _what_decides
-from schemas.config import CurateConfig, PolicyConfig
-from schemas.profiles import load_config
+from flows.stages.curate import _figures, _what_decides
+from schemas.config.config import CurateConfig
+from schemas.config.policy import PolicyConfig
+from schemas.config.profiles import load_config
 from schemas.progress import silent
 from tasks.curate import stage
 from tasks.curate.processes import in_processes

@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
-from flows import promote as flow
-from flows.session import EXPERIMENT, mlflow_store
-from flows.stage import StageResult
+from flows.runtime.session import EXPERIMENT, mlflow_store
+from flows.stages import promote as flow
+from flows.stages import stage_child
+from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactRecord
-from schemas.config import StateConfig
+from schemas.config.config import StateConfig
 from schemas.errors import GateRefused, Interrupted
 from tasks.evaluate.compare import read_report
-from tasks.evaluate.report_metrics import metrics_of_report
-from tasks.lineage.recorder import Recorder
-from tasks.lineage.registry import Registry
+from tasks.evaluate.report.metrics import metrics_of_report
+from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.registry import Registry
 from tasks.policy.child import Channel
 from tasks.policy.merge_child import MergeRequest, main
 from tests.flows.prefect_state import prefect_state
@@ -45,7 +46,7 @@ class Children:
         if self.error is not None:
             raise self.error
         folder.mkdir(parents=True, exist_ok=True)
-        file = folder / "promotion.request.json"
+        file = folder / "merge.request.json"
         file.write_text(request.model_dump_json(), encoding="utf-8")
         main(file, Channel(io.StringIO()))
 
@@ -53,7 +54,7 @@ class Children:
 @pytest.fixture(autouse=True)
 def children(monkeypatch: pytest.MonkeyPatch) -> Children:
     made = Children()
-    monkeypatch.setattr(flow, "run_child", made.run_child)
+    monkeypatch.setattr(stage_child, "run_child", made.run_child)
     return made
 
 
@@ -118,14 +119,19 @@ def test_on_the_gates_word_the_model_is_written_described_and_made_champion(
     assert policy.sha256 in card
     version = model.client.get_model_version(model.name, "1")
     assert version.tags["promotion_sha256"] == result.record.sha256
-    assert set(result.record.inputs) == {"policy", "evaluation", "base", "dataset"}
+    assert set(result.record.inputs) == {"policy", "evaluation", "base", "dataset", "merged"}
+    merged = store_of(world.root).path(result.record.inputs["merged"])
+    assert (result.path / "merged/model.safetensors").read_bytes() == (merged / "model.safetensors").read_bytes()
+    assert not (result.path / "merged/merge.json").exists()
+    assert "These very weights answered" not in card
     shown = {file.path for file in model.client.list_artifacts(result.record.mlflow_run_id)}
     assert {"decision.json", "README.md"} <= shown
 
 
 def test_a_held_version_is_registered_and_described_and_no_alias_moves(
-    world: Promotable, model: Model, policy: ArtifactRecord, children: Children
+    world: Promotable, model: Model, children: Children
 ) -> None:
+    policy = world.policy(11)
     model.promote(policy, world.evaluation("promote"))
     result = model.promote(policy, world.evaluation("hold"))
     assert flow.read_decision(result.path)["reasons"] == [WHY_HELD]
@@ -136,10 +142,8 @@ def test_a_held_version_is_registered_and_described_and_no_alias_moves(
     assert world.registry.version(model.name, "2").verdict == "hold"
 
 
-def test_run_again_it_is_skipped_and_nothing_moves(
-    world: Promotable, model: Model, policy: ArtifactRecord, newer: ArtifactRecord, children: Children
-) -> None:
-    evaluation = world.evaluation("promote")
+def test_run_again_it_is_skipped_and_nothing_moves(world: Promotable, model: Model, children: Children) -> None:
+    policy, newer, evaluation = world.policy(12), world.policy(13), world.evaluation("promote")
     model.promote(policy, evaluation)
     model.promote(newer, evaluation)
     before = world.registry.holder(model.name, "champion")
@@ -274,9 +278,9 @@ def test_a_registry_that_was_emptied_is_filled_again(
 
 
 def test_a_kill_before_the_alias_moves_leaves_the_champion_and_the_same_command_finishes(
-    world: Promotable, model: Model, policy: ArtifactRecord, newer: ArtifactRecord, children: Children
+    world: Promotable, model: Model, children: Children
 ) -> None:
-    evaluation = world.evaluation("promote")
+    policy, newer, evaluation = world.policy(14), world.policy(15), world.evaluation("promote")
     model.promote(policy, evaluation)
 
     def killed(*arguments: object, **named: object) -> None:
@@ -291,16 +295,13 @@ def test_a_kill_before_the_alias_moves_leaves_the_champion_and_the_same_command_
     assert children.runs == 2
 
 
-@pytest.mark.parametrize("error", [Interrupted("killed"), GateRefused("it answers with other words")])
+@pytest.mark.parametrize(
+    ("seed", "error"), [(16, Interrupted("killed")), (17, GateRefused("it answers with other words"))]
+)
 def test_a_model_that_was_not_merged_is_no_champion(
-    world: Promotable,
-    model: Model,
-    policy: ArtifactRecord,
-    newer: ArtifactRecord,
-    children: Children,
-    error: Exception,
+    world: Promotable, model: Model, policy: ArtifactRecord, children: Children, seed: int, error: Exception
 ) -> None:
-    evaluation = world.evaluation("promote")
+    newer, evaluation = world.policy(seed), world.evaluation("promote")
     model.promote(policy, evaluation)
     children.error = error
     with pytest.raises(type(error)):
@@ -327,6 +328,17 @@ def test_a_forced_promotion_keeps_its_reason_on_the_version_the_run_and_the_card
     # The run that held it says the same as before, and takes nothing back.
     model.promote(policy, evaluation)
     assert model.aliases == {"champion": "1"}
+
+
+def test_a_model_whose_merged_weights_answered_the_test_is_served_as_those(
+    world: Promotable, model: Model, policy: ArtifactRecord, children: Children
+) -> None:
+    merged = model.promote(policy, world.evaluation("promote")).record.inputs["merged"]
+    tested = world.evaluation("promote", tested=merged)
+    runs = children.runs
+    result = model.promote(policy, tested)
+    assert (children.runs, result.record.inputs["merged"]) == (runs, merged)
+    assert "These very weights answered" in (result.path / "README.md").read_text(encoding="utf-8")
 
 
 def test_adapters_of_their_own_are_not_merged(world: Promotable, model: Model, children: Children) -> None:

@@ -17,33 +17,27 @@ from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelled, Cancelling, Completed, Crashed, Failed, Running
 
-from flows import handed_training
-from flows.handed_training import (
-    DECIDING,
-    Given,
-    _has_ended,
-    _wait_for,
-    answer_for,
-    fetch,
-    open_shared,
-    train_elsewhere,
-)
-from flows.session import EXPERIMENT, mlflow_store
-from flows.stage import StageResult, open_recorder, open_store
-from flows.train import SOURCES, training_key
-from flows.train import _what_decides as decided_by
+from flows.runtime.session import EXPERIMENT, mlflow_store
+from flows.stages import remote_run
+from flows.stages.remote_run import RemoteRun, fetch, has_ended, open_shared, wait_for
+from flows.stages.remote_training import DECIDING, Given, answer_for, train_elsewhere
+from flows.stages.runner import StageResult, open_recorder, open_store
+from flows.stages.train import _what_decides as decided_by
+from flows.stages.train import entry_modules, training_key
 from flows.training import training
 from schemas.artifact import ArtifactKind, ArtifactRecord
-from schemas.config import Config
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
+from schemas.config.workers import WorkersConfig
 from schemas.errors import InputError, Interrupted
-from schemas.profiles import load_config
-from schemas.workers_config import WorkersConfig
-from tasks.lineage.pipeline_runs import artifacts_of_run
-from tasks.lineage.source import source_digest
+from schemas.source import source_digest
+from tasks.lineage.mlflow.pipeline_runs import artifacts_of_run
 from tests.answering_server import answering
 from tests.small_pipeline import PROFILE
 
 pytestmark = pytest.mark.integration
+
+TRAINING = RemoteRun("training", "train", "training/nowhere", "0" * 64, "training resumes from its newest checkpoint")
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +98,7 @@ def trained_here(config: Config, given: dict[str, StageResult], text: str) -> Ar
             draft,
             kind="policy",
             stage="train",
-            code_version=source_digest(*SOURCES),
+            code_version=source_digest(*entry_modules(config)),
             config_digest=decided_by(config, config.seed),
             inputs={role: given[role].record.sha256 for role in DECIDING},
         )
@@ -183,7 +177,7 @@ def test_a_run_of_the_deployment_by_hand_is_told_what_to_start(config: Config) -
 def test_a_crashed_training_has_ended_once_nobody_brought_it_back() -> None:
     def ended(state: State[None], minutes_ago: float) -> bool:
         when = datetime.now(UTC) - timedelta(minutes=minutes_ago)
-        return _has_ended(FlowRun(flow_id=uuid4(), state=state.model_copy(update={"timestamp": when})))
+        return has_ended(FlowRun(flow_id=uuid4(), state=state.model_copy(update={"timestamp": when})))
 
     assert ended(Completed(), 0)
     assert ended(Failed(), 0)
@@ -200,21 +194,21 @@ def test_a_server_that_is_away_is_waited_for_and_then_told(monkeypatch: pytest.M
     def rest(_: float) -> None:
         looks.append(None)
         if len(looks) == 3:
-            monkeypatch.setattr(handed_training, "SECONDS_OF_SILENCE", -1.0)
+            monkeypatch.setattr(remote_run, "SECONDS_OF_SILENCE", -1.0)
 
-    monkeypatch.setattr("flows.handed_training.time.sleep", rest)
+    monkeypatch.setattr("flows.stages.remote_run.time.sleep", rest)
     with (
         answering({f"/api/flow_runs/{run}": (500, "")}) as server,
         temporary_settings({PREFECT_API_URL: f"{server.url}/api"}),
         pytest.raises(Interrupted, match="the training is attached to"),
     ):
-        _wait_for(run)
+        wait_for(run, TRAINING)
     assert len(looks) == 3
 
 
 def test_a_training_whose_run_was_deleted_is_one_sentence() -> None:
     with pytest.raises(InputError, match="was deleted on Prefect's server; run the same command again"):
-        _wait_for(uuid4())
+        wait_for(uuid4(), TRAINING)
 
 
 @pytest.mark.parametrize("cancelled", [True, False])
@@ -224,14 +218,14 @@ def test_who_cancels_a_retraining_cancels_its_training_and_an_interruption_does_
     def end(_: float) -> None:
         raise TerminationSignal(signal.SIGTERM)
 
-    monkeypatch.setattr("flows.handed_training.time.sleep", end)
+    monkeypatch.setattr("flows.stages.remote_run.time.sleep", end)
     with get_client(sync_client=True) as client:
         waiting, trains = (client.create_flow_run(empty, state=Running()).id for _ in range(2))
         if cancelled:
             client.set_flow_run_state(waiting, Cancelling(), force=True)
         monkeypatch.setenv("PREFECT__FLOW_RUN_ID", str(waiting))
         with pytest.raises(TerminationSignal):
-            _wait_for(trains)
+            wait_for(trains, TRAINING)
         state = client.read_flow_run(trains).state
     assert state is not None
     assert state.is_cancelling() == cancelled

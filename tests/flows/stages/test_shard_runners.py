@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from flows import shard_runners
-from flows.session import _drain_prefect
-from flows.shard_runners import map_shards
-from schemas.config import CurateConfig
+from flows.runtime.session import _drain_prefect
+from flows.stages import shard_runners
+from flows.stages.shard_runners import map_shards
+from schemas.config.config import CurateConfig
 from schemas.errors import InputError, Interrupted
 
 NO_DASHBOARD = "127.0.0.1:0"

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from flows.synthesize import _figures, _what_decides
-from schemas.config import SynthesizeConfig
+from flows.stages.synthesize import _figures, _what_decides
+from schemas.config.config import SynthesizeConfig
 
 ENDPOINT = {"url": "http://127.0.0.1:8000/v1", "model": "tucano"}
 

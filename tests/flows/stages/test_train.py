@@ -7,20 +7,21 @@ from typing import Any
 
 import pytest
 
-from flows.stage import Stage, StageResult, stage_key
-from flows.train import (
+from flows.stages.runner import Stage, StageResult, stage_key
+from flows.stages.train import (
     DECIDES_NOTHING,
     STAGE,
     _remove_all_but_checkpoints,
     _shares,
     _what_decides,
     best_seed,
+    leaves_checkpoints,
     stage_name,
     training_seeds,
 )
 from schemas.artifact import ArtifactRecord
-from schemas.profiles import load_config
-from schemas.train_config import TrainConfig
+from schemas.config.profiles import load_config
+from schemas.config.train import TrainConfig
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_what_decides_nothing_makes_no_new_policy(override: str) -> None:
 
 @pytest.mark.parametrize(
     "override",
-    ["train.max_steps=41", "train.adapter_per_task=true", "train.export_merged=true", "evaluate.temperature=0.2"],
+    ["train.max_steps=41", "train.adapter_per_task=true", "evaluate.temperature=0.2"],
 )
 def test_what_decides_something_makes_a_new_one(override: str) -> None:
     assert _what_decides(load_config("local", [override]), 42) != _what_decides(load_config("local"), 42)
@@ -55,6 +56,24 @@ def test_what_decides_something_makes_a_new_one(override: str) -> None:
 def test_what_is_left_out_of_the_key_is_in_the_recipe() -> None:
     """A name that is in no recipe would leave nothing out, and nobody would be told."""
     assert set(TrainConfig.model_fields) >= DECIDES_NOTHING
+
+
+@pytest.mark.parametrize(
+    "remedy", ["train.accumulation=2", "train.gradient_checkpointing=torch", "train.vllm.memory_share=0.2"]
+)
+def test_a_remedy_of_full_memory_leaves_the_checkpoints_and_makes_a_new_policy(remedy: str) -> None:
+    before, after = load_config("local"), load_config("local", [remedy])
+    assert _what_decides(before, 42) != _what_decides(after, 42)
+    left = leaves_checkpoints(before)
+    assert _what_decides(before, 42, but=left) == _what_decides(after, 42, but=left)
+
+
+def test_checkpoints_of_another_sampler_are_left_alone() -> None:
+    """Between two updates of a batch they hold vLLM's probabilities, or hold none: a KeyError after the change."""
+    config, without = load_config("l4-next"), load_config("l4-next", ["train.vllm.enabled=false"])
+    left = leaves_checkpoints(config)
+    assert config.train.vllm.enabled
+    assert _what_decides(config, 42, but=left) != _what_decides(without, 42, but=left)
 
 
 def _stage(name: str, identity: str | None) -> Stage:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from flows import training_page
-from flows.training_page import TrainingPage
+from flows.stages import train_page
+from flows.stages.train_page import TrainingPage
 from schemas.errors import InputError
 from schemas.progress import silent
 from tasks.policy.child import run_child
@@ -48,7 +48,7 @@ class Recording:
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     lines: list[str] = []
-    monkeypatch.setattr(training_page, "say", lines.append)
+    monkeypatch.setattr(train_page, "say", lines.append)
     yield lines
 
 
@@ -138,8 +138,8 @@ def test_an_alarm_is_said_logged_and_shown_with_those_before_it(
         def warning(self, text: str) -> None:
             logged.append(text)
 
-    monkeypatch.setattr(training_page, "get_run_logger", Logger)
-    monkeypatch.setattr(training_page, "create_markdown_artifact", lambda **named: shown.append(named))
+    monkeypatch.setattr(train_page, "get_run_logger", Logger)
+    monkeypatch.setattr(train_page, "create_markdown_artifact", lambda **named: shown.append(named))
     with _page(Recording(), NEVER) as page:
         page.alarm("ceiling", 12, "too long; allow more")
         page.alarm("zero_variance", 20, "nothing is learnt")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.config import Config, SynthesizeConfig
+from schemas.config.config import Config, SynthesizeConfig
+from schemas.config.profiles import PROFILES_FOLDER, load_config, synthesize_config
+from schemas.config.section import Section
 from schemas.errors import InputError
-from schemas.profiles import PROFILES_FOLDER, load_config, synthesize_config
-from schemas.section import Section
 
 
 @pytest.mark.parametrize("profile", sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml")))
@@ -22,7 +22,7 @@ def test_every_profile_loads(profile: str) -> None:
 
 def test_importing_the_configuration_pulls_in_no_heavy_library() -> None:
     program = (
-        "import sys, schemas.config, flows.cli;"
+        "import sys, schemas.config.config, flows.cli.tucano;"
         "heavy = ('torch', 'trl', 'transformers', 'mlflow', 'prefect', 'polars');"
         "print([name for name in heavy if name in sys.modules])"
     )
@@ -68,6 +68,12 @@ def test_every_field_says_what_it_is_for() -> None:
         ("promote.alias=latest", "'latest' is what MLflow calls versions by themselves"),
         ("promote.previous_alias=v1", "'v1' is what MLflow calls versions by themselves"),
         ("promote.alias=previous", "so that nothing could be rolled back"),
+        ("train.gradient_checkpointing=unsloth", "set gradient_checkpointing='torch'"),
+        ("policy.revision=main", "revision is of a model by name"),
+        ("policy.chat_template=chatml", "chat_template is of a model by name"),
+        ("policy.chat_template_kwargs.messages=x", "chat_template_kwargs.messages is no variable"),
+        ("warm_start.accumulation=5", "accumulation 5 does not divide batch_size 16"),
+        ("warm_start.load_in_4bit=true", "the stand-in learns with all its weights"),
     ],
 )
 def test_a_wrong_override_is_refused_in_one_sentence_that_names_it(override: str, said: str) -> None:
@@ -92,11 +98,41 @@ def test_training_elsewhere_is_refused_where_the_other_machine_would_lose_or_mis
         load_config("local", ["workers.training=training/train", *settings])
 
 
+def test_what_needs_weights_goes_where_training_goes_and_elsewhere_only_where_it_is_named() -> None:
+    handing = "state.artifacts=/place"
+    for settings, deployment in (
+        ([], None),
+        (["workers.training=training/train"], "inference/inference"),
+        (["workers.training=training/train", "workers.inference=inference/l4"], "inference/l4"),
+        (["workers.inference=inference/l4"], "inference/l4"),
+    ):
+        assert load_config("local", [handing, *settings]).workers.for_inference == deployment
+    with pytest.raises(InputError, match=r"workers\.inference is 'inference/l4', and state\.artifacts does not say"):
+        load_config("local", ["workers.inference=inference/l4"])
+
+
 @pytest.mark.parametrize("address", ["http://ana:segredo@host:5000", "ftp://host", "segredo"])
 def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str) -> None:
     with pytest.raises(InputError) as caught:
         load_config("local", [f"state.mlflow={address}"])
     assert "segredo" not in str(caught.value)
+
+
+def test_training_goes_on_with_an_adapter_of_its_own_size_only() -> None:
+    settings = ["warm_start.steps=10", "warm_start.result=adapter", "warm_start.lora.rank=8"]
+    with pytest.raises(InputError, match="rank 8 and alpha 32"):
+        load_config("l4", settings)
+    assert load_config("l4", [*settings, "train.lora.rank=8"]).warm_start.result == "adapter"
+    assert load_config("l4", [*settings, "warm_start.result=merged"]).warm_start.lora.rank == 8
+    with pytest.raises(InputError, match=r"set warm_start\.result='merged'"):
+        load_config("l4", [*settings, "train.lora.rank=8", "train.beta=0.04"])
+
+
+def test_a_chat_template_is_named_or_a_file() -> None:
+    assert load_config("l4", ["policy.chat_template=chatml"]).policy.chat_template == "chatml"
+    assert load_config("l4", ["policy.chat_template=own.jinja"]).policy.chat_template == Path("own.jinja")
+    kwargs = load_config("l4", ["policy.chat_template_kwargs.enable_thinking=false"]).policy.chat_template_kwargs
+    assert kwargs == {"enable_thinking": False}
 
 
 ENDPOINT = ["synthesize.paraphrase.url=http://127.0.0.1:8000/v1/", "synthesize.paraphrase.model=tucano"]
@@ -196,3 +232,62 @@ def test_digests_follow_values() -> None:
     same, other = load_config("local"), load_config("local", ["train.max_steps=7"])
     assert load_config("local").train.digest() == same.train.digest()
     assert same.train.digest() != other.train.digest()
+
+
+def _write(folder: Path, **profiles: str) -> str:
+    """Write profiles by name, and return the path of the first."""
+    for name, text in profiles.items():
+        (folder / f"{name}.toml").write_text(text.replace("FOLDER", str(folder)), encoding="utf-8")
+    return str(folder / f"{next(iter(profiles))}.toml")
+
+
+def test_a_profile_extends_another_by_key(tmp_path: Path) -> None:
+    profile = _write(
+        tmp_path,
+        mine='extends = "FOLDER/ours.toml"\n[train]\nseeds = [1]\nlora = { rank = 8 }\n[curate]\ntest_per_task = 30',
+        ours='extends = "l4"\nseed = 3\n[train]\nseeds = [1, 2]\nlora = { alpha = 64 }',
+    )
+    config, extended = load_config(profile), load_config("l4")
+    assert (config.seed, config.train.seeds, config.train.lora.rank, config.train.lora.alpha) == (3, (1,), 8, 64)
+    assert config.curate.test_per_task == 30
+    assert config.train.model_dump(exclude={"seeds", "lora"}) == extended.train.model_dump(exclude={"seeds", "lora"})
+    assert (config.policy, config.workers) == (extended.policy, extended.workers)
+
+
+@pytest.mark.parametrize(
+    ("parent", "complaint"),
+    [
+        ('"FOLDER/mine.toml"', r"profile '.*mine\.toml' extends itself, by .*mine\.toml -> .*mine\.toml; remove one"),
+        ('"l5"', "there is no profile 'l5'; use one of: l4"),
+        ('["l4", "local"]', r"mine\.toml': extends is \['l4', 'local'\]; give the name of one profile, or its path"),
+    ],
+)
+def test_a_parent_that_is_none_is_refused(parent: str, complaint: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=complaint):
+        load_config(_write(tmp_path, mine=f"extends = {parent}"))
+
+
+SAID_ALL_THE_SAME = {
+    "seed = 42",
+    'name = "Polygl0t/Tucano2-qwen-0.5B-Instruct"',
+    "require_human = true",
+    "load_in_4bit = true",
+}
+"""Defaults that a reader of a profile looks for."""
+
+
+@pytest.mark.parametrize("profile", sorted(PROFILES_FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_a_shipped_profile_sets_what_differs(profile: Path, tmp_path: Path) -> None:
+    """The few values that make a profile cannot be seen among those that hold without it, but for explained ones."""
+    lines = profile.read_text(encoding="utf-8").splitlines()
+    idle = []
+    for number, line in enumerate(lines):
+        if " = " not in line or line.startswith(("#", "extends")) or lines[number - 1].startswith("#"):
+            continue
+        without = _write(tmp_path, without="\n".join(lines[:number] + lines[number + 1 :]))
+        try:
+            same = load_config(without) == load_config(profile.stem)
+        except InputError:
+            continue
+        idle += [line] if same else []
+    assert set(idle) <= SAID_ALL_THE_SAME

@@ -6,16 +6,18 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from schemas.config import REPOSITORY
-from schemas.config_schema import SCHEMA_FILE, config_schema, write_schema
-from schemas.profiles import PROFILES_FOLDER
+from schemas.config.config import REPOSITORY
+from schemas.config.json_schema import SCHEMA_FILE, config_schema, write_schema
+from schemas.config.profiles import PROFILES_FOLDER
 
 PROFILES = sorted(PROFILES_FOLDER.glob("*.toml"))
 
 
 def test_the_file_is_what_the_configuration_says(tmp_path: Path) -> None:
     write_schema(tmp_path / "schema.json")
-    assert SCHEMA_FILE.read_bytes() == (tmp_path / "schema.json").read_bytes(), "run python -m schemas.config_schema"
+    assert SCHEMA_FILE.read_bytes() == (tmp_path / "schema.json").read_bytes(), (
+        "run python -m schemas.config.json_schema"
+    )
 
 
 def test_no_folder_of_a_machine_is_in_it() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from schemas.profiles import load_config
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from schemas.store_files import FILE_NAMES, read_table
-from schemas.store_tables import TOLERATED_WITHOUT_DATE
+from schemas.store.files import FILE_NAMES, read_table
+from schemas.store.tables import TOLERATED_WITHOUT_DATE
 from tasks.synthesize.simulated import simulate_store
 
 PURCHASE = pl.col("order_purchase_timestamp")

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from schemas.faults import first_fault
-from schemas.instructions import Instruction
+from schemas.tables.instructions import Instruction
 
 QUESTION = {"role": "user", "content": "Quem é você?"}
 ANSWER = {"role": "assistant", "content": "Sou um modelo."}

@@ -4,7 +4,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from schemas.parquet import ROWS_PER_GROUP, open_parquet
+from schemas.tables.parquet import ROWS_PER_GROUP, open_parquet
 
 COLUMNS = {"name": pl.String, "row": pl.UInt32}
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from schemas.prompt_checks import MOST_NESTED, ids_that_fit, reference_fits, references_that_fit
-from schemas.prompts import COLUMNS, canonical_json, content_id
 from schemas.references import check_reference
+from schemas.tables.prompt_checks import MOST_NESTED, ids_that_fit, reference_fits, references_that_fit
+from schemas.tables.prompts import COLUMNS, canonical_json, content_id
 from schemas.tasks import TASK_NAMES
 
 TEXTS = st.text() | st.text(alphabet='"\\/\b\f\n\r\t\x00\x1f\x7f\u2028{}é', max_size=6)

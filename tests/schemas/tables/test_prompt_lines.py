@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from schemas.faults import first_fault
-from schemas.prompt_lines import PromptLine
+from schemas.tables.prompt_lines import PromptLine
 from schemas.tasks import TASK_NAMES
 
 LINE = {"task": "churn", "prompt": "Vai voltar?", "reference": {"churn": True}}

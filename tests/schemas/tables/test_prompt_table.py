@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 from pandera.errors import SchemaErrors
 
-from schemas.prompt_table import Dataset, Prompts
-from schemas.prompts import COLUMNS, content_id
+from schemas.tables.prompt_table import Dataset, Prompts
+from schemas.tables.prompts import COLUMNS, content_id
 
 
 def table_of(*prompts: str, **values: Any) -> pl.DataFrame:

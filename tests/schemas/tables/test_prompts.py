@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.parquet import ROWS_PER_GROUP
-from schemas.prompts import (
+from schemas.tables.parquet import ROWS_PER_GROUP
+from schemas.tables.prompts import (
     COLUMNS,
     PromptRow,
     canonical_json,

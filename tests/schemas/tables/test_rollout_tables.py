@@ -4,11 +4,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from schemas.config import AUDIT_FOLDER
+from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.errors import InputError
-from schemas.rollout_tables import PairedScores, ScoredRollouts, read_rollouts
-from schemas.table_check import as_table, validate_table
+from schemas.tables.rollout_tables import PairedScores, ScoredRollouts, read_rollouts
+from schemas.tables.table_check import as_table, validate_table
 
 
 def rollout(**values: Any) -> Rollout:
@@ -84,6 +84,11 @@ def test_what_a_reward_made_is_a_table_of_scored_rollouts() -> None:
 )
 def test_a_reward_that_cannot_be_is_named(changes: dict[str, Any], words: str) -> None:
     assert words in faults(scored(), scored(**changes))
+
+
+def test_each_task_has_a_reward_version_of_its_own() -> None:
+    other = scored(prompt_id="q", task="churn", reference=None, reward_version="of churn")
+    assert validate_table(as_table([scored(), other], ScoredRollouts), ScoredRollouts, "scored").height == 2
 
 
 def test_text_in_place_of_components_is_a_fault_and_no_crash() -> None:

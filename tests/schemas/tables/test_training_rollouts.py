@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from schemas.table_check import validate_table
-from schemas.training_rollouts import TrainingRollouts
+from schemas.tables.table_check import validate_table
+from schemas.tables.training_rollouts import TrainingRollouts
 
 ROW: dict[str, Any] = {
     "prompt_id": "a" * 64,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from schemas.audit_record import AuditedTask, AuditRecord
-from schemas.config import AuditConfig
+from schemas.config.config import AuditConfig
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.audit import figures

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from schemas.config import AuditConfig
+from schemas.config.config import AuditConfig
 from schemas.documents import RaterKind
 from tasks.audit.gate import AuditVerdict, Objection, TaskAudit, decide, judge
 from tasks.audit.probes import Probe

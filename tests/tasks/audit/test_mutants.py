@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.config import AuditConfig
+from schemas.config.config import AuditConfig
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES
 from tasks.audit import statistics

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.config import AUDIT_FOLDER
+from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import Rollout, SheetItem
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from schemas.documents import Rollout, ScoredRollout
 from schemas.references import REFERENCES
-from schemas.store import Store
+from schemas.store.store import Store
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.mutants import MUTANTS
 from tasks.audit.probes import CEILING, FLOOR, Probe, run_probes
 from tasks.audit.reward import RewardFunction
-from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.registry import score_rollout
 from tasks.commerce.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
 
@@ -109,9 +110,9 @@ def prompts_of(store: Store) -> Prompts:
     return {
         name: [
             rollout(name, example.prompt, example.reference)
-            for example in task.examples(store, random.Random(2), 3 * PROMPTS if name == "sql_qa" else PROMPTS)
+            for example in maker(store, random.Random(2), 3 * PROMPTS if name == "sql_qa" else PROMPTS)
         ]
-        for name, task in TASKS.items()
+        for name, maker in EXAMPLE_MAKERS.items()
     }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from schemas.audit_record import AuditedTask, AuditRecord
-from schemas.config import AuditConfig
+from schemas.config.config import AuditConfig
 from schemas.documents import RaterKind, Rollout, ScoredRollout
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.disagreements import Judged, worst_disagreements

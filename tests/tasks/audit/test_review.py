@@ -14,7 +14,7 @@ from tasks.audit import review
 from tasks.audit.review import OPTIONS, Collected, Published, collect, publish
 from tasks.audit.scoring import Rows, with_score
 from tasks.audit.sheet import as_row, read_rows, write_rows
-from tasks.lineage.review_queue import INSTRUCTION_CHARACTERS
+from tasks.lineage.mlflow.review_queue import INSTRUCTION_CHARACTERS
 
 pytestmark = pytest.mark.integration
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from schemas.audit_record import read_audit_record
-from schemas.config import AuditConfig
+from schemas.config.config import AuditConfig
 from schemas.documents import Rollout, ScoredRollout
 from schemas.errors import InputError, Interrupted
 from schemas.tasks import TASK_NAMES
@@ -103,7 +103,8 @@ def test_output_holds_the_sheet_and_what_was_audited(result: Audit, output: Path
     assert {path.name for path in output.iterdir()} == FILES
     assert (output / "sheet.csv").read_bytes() == shipped_files().sheet.read_bytes()
     record = read_audit_record(output)
-    assert record.reward_version == registry.reward_version()
+    assert record.reward_version == registry.joint_version()
+    assert record.reward_versions == registry.reward_versions(record.tasks)
     assert record.verdict == "passed"
     assert record.reasons == result.gate.reasons
     assert record.raters == {"model-1": "model", "rubric-1": "rubric"}

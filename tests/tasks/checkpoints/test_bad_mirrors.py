@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from schemas.train_config import TrainConfig
 from tasks.checkpoints import local
 from tasks.checkpoints.address import open_mirror, open_store
 from tasks.checkpoints.keeper import Checkpoint
@@ -21,9 +21,9 @@ from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import read_sealed
 from tasks.checkpoints.mirror import nothing
 from tasks.policy.child import Channel
-from tasks.train.held_training import CHECKPOINTS_FOLDER, held_training
-from tasks.train.preemption import Preemption
 from tasks.train.request import TrainRequest
+from tasks.train.resume.lease import CHECKPOINTS_FOLDER, held_training
+from tasks.train.resume.preemption import Preemption
 from tests.storage_server import StorageServer
 from tests.tasks.checkpoints.checkpoint_folders import BASE, filling
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from schemas.artifact import ArtifactRecord
 from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
-from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactStore
 
 names = st.sampled_from(["a.bin", "b.json", "sub/a.bin", "sub/deeper/ção.pt"])
 contents = st.dictionaries(names, st.binary(max_size=32), min_size=1)

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from schemas.store import Store
+from schemas.store.store import Store
 from schemas.tasks import TaskName
 from tasks.commerce.example import Example
-from tasks.commerce.registry import TASKS
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.sandbox import Databases
 
 ORDERS = 120
@@ -78,7 +78,7 @@ def databases(store: Store) -> Databases:
 @pytest.fixture(scope="session")
 def examples(store: Store) -> Mapping[TaskName, list[Example]]:
     """A few examples of each task."""
-    return {name: list(task.examples(store, random.Random(1), COUNT)) for name, task in TASKS.items()}
+    return {name: list(make(store, random.Random(1), COUNT)) for name, make in EXAMPLE_MAKERS.items()}
 
 
 def _order(number: int, generator: random.Random) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-from schemas.store import Store
+from schemas.store.store import Store
 from tasks.commerce.campaigns import OFFERS, products_of, segments_of
 
 

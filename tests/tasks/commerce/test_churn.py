@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.store import Store
+from schemas.store.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
+from tasks.commerce import churn_prompts
 from tasks.commerce.churn import TASK, WORDING
 from tests.tasks.commerce.scoring import completions, score
 
@@ -154,7 +155,7 @@ def test_the_auc_is_that_of_scikit_learn(answers: list[tuple[bool, float | None]
 
 
 def test_a_profile_says_what_the_orders_say(store: Store) -> None:
-    examples = {example.customer_id: example for example in TASK.examples(store, random.Random(1), 40)}
+    examples = {example.customer_id: example for example in churn_prompts.examples(store, random.Random(1), 40)}
     assert len(examples) == 40
     example = examples["person39"]
     assert example.reference == {"churn": True}
@@ -170,10 +171,10 @@ def test_a_profile_says_what_the_orders_say(store: Store) -> None:
 
 
 def test_every_shopper_is_asked_about_in_every_wording(store: Store) -> None:
-    made = list(TASK.examples(store, random.Random(1), 10**6))
+    made = list(churn_prompts.examples(store, random.Random(1), 10**6))
     assert len({example.prompt for example in made}) == len(made) == 40 * len(WORDING.instructions)
     assert not [example for example in made if example.customer_id and example.customer_id in example.prompt]
 
 
 def test_a_real_store_knows_no_fates(real_store: Store) -> None:
-    assert list(TASK.examples(real_store, random.Random(1), 10)) == []
+    assert list(churn_prompts.examples(real_store, random.Random(1), 10)) == []

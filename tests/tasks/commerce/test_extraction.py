@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.store import Store
+from schemas.store.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
+from tasks.commerce import extraction_prompts
 from tasks.commerce.extraction import CONTRADICTIONS, TASK
+from tasks.commerce.json_fields import CAUSE_FIELDS
 from tasks.commerce.registry import TASKS
-from tasks.commerce.review_cases import CAUSE_FIELDS
 from tests.tasks.commerce.scoring import completions, score
 
 FIELDS: dict[str, Any] = {
@@ -154,7 +155,7 @@ def test_what_the_reference_says_too_is_no_contradiction() -> None:
 
 
 def test_contradictions_hold_for_no_true_review(store: Store) -> None:
-    for example in TASK.examples(store, random.Random(1), 100):
+    for example in extraction_prompts.examples(store, random.Random(1), 100):
         fields = example.reference["fields"]
         if fields["complaint_category"] != "none":
             assert not [rule for rule in CONTRADICTIONS if rule.holds(fields[rule.first], fields[rule.second])]
@@ -191,7 +192,7 @@ def test_a_truncated_answer_earns_less_the_more_is_missing() -> None:
 
 
 def test_one_fixed_object_earns_little_more_than_what_it_gets_right(store: Store) -> None:
-    examples = list(TASK.examples(store, random.Random(1), 100))
+    examples = list(extraction_prompts.examples(store, random.Random(1), 100))
     answers = {TASK.answer(example.reference) for example in examples}
     means = [
         sum(score("extraction", answer, example.reference).reward for example in examples) / len(examples)
@@ -274,7 +275,7 @@ def test_the_metric_by_hand() -> None:
 
 
 def test_prompts_tell_rating_and_delivery_and_nobodys_identity(store: Store) -> None:
-    for example in TASK.examples(store, random.Random(1), 50):
+    for example in extraction_prompts.examples(store, random.Random(1), 50):
         assert f"Nota: {example.reference['rating']}\n" in example.prompt
         assert "Entrega: " in example.prompt
         for identity in (example.customer_id, example.order_id, example.review_id):

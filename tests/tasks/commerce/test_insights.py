@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.documents import Rollout, ScoredRollout
-from schemas.store import Store
+from schemas.store.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
+from tasks.commerce import insights_prompts
 from tasks.commerce.insights import TASK, WORDING
 from tasks.commerce.registry import score_rollout
 
@@ -239,7 +240,7 @@ def test_what_is_not_known_is_not_scored() -> None:
 
 
 def test_prompts_are_all_different_and_their_answers_full(store: Store) -> None:
-    made = list(TASK.examples(store, random.Random(4), 2_000))
+    made = list(insights_prompts.examples(store, random.Random(4), 2_000))
     assert len({example.prompt for example in made}) == 2_000
     for example in made[:300]:
         rollout = Rollout(

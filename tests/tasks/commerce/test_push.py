@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.documents import Rollout, ScoredRollout
-from schemas.store import Store
+from schemas.store.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
+from tasks.commerce import push_prompts
 from tasks.commerce.campaigns import OFFERS
 from tasks.commerce.push import FAR_TOO_LONG, TASK, WORDING, graphemes
 from tasks.commerce.registry import score_rollout
@@ -323,12 +324,12 @@ def test_what_is_not_known_is_not_scored() -> None:
 
 def test_a_hundred_thousand_prompts_are_all_different(store: Store) -> None:
     count = 100_000
-    prompts = {example.prompt for example in TASK.examples(store, random.Random(1), count)}
+    prompts = {example.prompt for example in push_prompts.examples(store, random.Random(1), count)}
     assert len(prompts) == count
 
 
 def test_every_reference_answer_of_a_campaign_is_a_full_push(store: Store) -> None:
-    for example in TASK.examples(store, random.Random(2), 500):
+    for example in push_prompts.examples(store, random.Random(2), 500):
         rollout = Rollout(
             prompt_id="p",
             task="push",

@@ -7,11 +7,20 @@ from pathlib import Path
 import pytest
 
 from schemas.documents import Rollout
-from schemas.store import Store
-from schemas.store_files import read_store
+from schemas.source import source_files
+from schemas.store.files import read_store
+from schemas.store.store import Store
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
-from tasks.commerce.registry import TASKS, component_rewards, reward_version, score_rollout
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.registry import (
+    TASKS,
+    component_rewards,
+    joint_version,
+    reward_version,
+    reward_versions,
+    score_rollout,
+)
 from tasks.commerce.sandbox import Databases
 from tests.tasks.commerce.scoring import reward
 
@@ -22,7 +31,7 @@ NEXT_TO_NOTHING = 0.15
 
 
 def test_the_registry_has_every_task_and_its_weights_sum_to_one() -> None:
-    assert tuple(TASKS) == TASK_NAMES
+    assert tuple(TASKS) == TASK_NAMES == tuple(EXAMPLE_MAKERS)
     assert all(name == task.name for name, task in TASKS.items())
     for task in TASKS.values():
         for specified in task.rewards.values():
@@ -31,18 +40,18 @@ def test_the_registry_has_every_task_and_its_weights_sum_to_one() -> None:
 
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_examples_are_as_many_as_asked_different_and_repeatable(name: TaskName, store: Store) -> None:
-    made = list(TASKS[name].examples(store, random.Random(3), 30))
+    made = list(EXAMPLE_MAKERS[name](store, random.Random(3), 30))
     assert len(made) == 30
     assert len({example.prompt for example in made}) == 30
-    assert made == list(TASKS[name].examples(store, random.Random(3), 30))
-    assert made != list(TASKS[name].examples(store, random.Random(4), 30))
+    assert made == list(EXAMPLE_MAKERS[name](store, random.Random(3), 30))
+    assert made != list(EXAMPLE_MAKERS[name](store, random.Random(4), 30))
     assert {(example.task, example.system) for example in made} == {(name, TASKS[name].system)}
-    assert list(TASKS[name].examples(store, random.Random(3), 0)) == []
+    assert list(EXAMPLE_MAKERS[name](store, random.Random(3), 0)) == []
 
 
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_prompts_are_short_and_worded_in_several_ways(name: TaskName, store: Store) -> None:
-    made = list(TASKS[name].examples(store, random.Random(5), 30))
+    made = list(EXAMPLE_MAKERS[name](store, random.Random(5), 30))
     longest = 900 if name in ("sql_qa", "insights") else 700
     assert all(len(example.system) + len(example.prompt) < longest for example in made)
     assert len({example.prompt.split()[0] for example in made}) >= 3
@@ -63,7 +72,7 @@ def test_a_scored_rollout_keeps_what_it_came_with_and_can_be_scored_again() -> N
     scored = score_rollout(rollout, None)
     assert scored.model_dump()["latency"] == 3
     assert scored.spec == "grounded"
-    assert scored.reward_version == reward_version()
+    assert scored.reward_version == reward_version(scored.task)
     assert score_rollout(scored, None) == scored
 
 
@@ -75,8 +84,22 @@ def test_components_come_in_a_fixed_order_and_cover_every_task() -> None:
     ]
 
 
-def test_the_reward_version_is_a_sha256() -> None:
-    assert len(bytes.fromhex(reward_version())) == 32
+def test_each_reward_has_a_version_of_its_own() -> None:
+    versions = reward_versions()
+    assert tuple(versions) == TASK_NAMES
+    assert len(set(versions.values())) == len(TASK_NAMES)
+    assert all(len(bytes.fromhex(version)) == 32 for version in (*versions.values(), joint_version()))
+
+
+@pytest.mark.parametrize("name", TASK_NAMES)
+def test_a_reward_version_is_of_one_scorer_and_its_lists_and_of_no_prompts(name: TaskName) -> None:
+    parts = set(source_files(f"tasks.commerce.{name}"))
+    others = set(TASK_NAMES) - {name}
+    assert f"data/wordings/{name}.toml" in parts
+    assert not parts & {f"tasks.commerce.{other}" for other in others}
+    assert not parts & {f"data/wordings/{other}.toml" for other in others}
+    assert not [part for part in parts if part.endswith("_prompts") or part.startswith("data/questions")]
+    assert ("tasks.commerce.sandbox" in parts) == (name == "sql_qa")
 
 
 @pytest.mark.skipif(not OLIST.is_dir(), reason="needs the real sample in ../shared/olist")
@@ -84,6 +107,6 @@ def test_real_reviews_become_prompts_whose_answers_earn_nearly_all() -> None:
     store = read_store(OLIST)
     databases = Databases.from_store(store)
     for name in TASK_NAMES:
-        made = list(TASKS[name].examples(store, random.Random(1), COUNT))
+        made = list(EXAMPLE_MAKERS[name](store, random.Random(1), COUNT))
         assert len(made) == (0 if name == "churn" else COUNT)
         assert all(reward(example, TASKS[name].answer(example.reference), databases) > 0.95 for example in made)

@@ -4,8 +4,9 @@ from datetime import datetime
 import polars as pl
 import pytest
 
-from schemas.store import Store
-from tasks.commerce.review_cases import CAUSE_FIELDS, review_cases, sentiment_of
+from schemas.store.store import Store
+from tasks.commerce.json_fields import CAUSE_FIELDS, sentiment_of
+from tasks.commerce.review_cases import review_cases
 
 
 def test_of_a_simulated_review_everything_is_known(store: Store) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from schemas.config import AUDIT_FOLDER
+from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import ScoredRollout
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
@@ -45,7 +45,7 @@ def test_each_rollout_is_written_with_its_score_and_all_that_it_had(tmp_path: Pa
     for rollout, found in zip((SENTIMENT, wrong), scored, strict=True):
         expected = score("sentiment", rollout["completion"], SENTIMENT["reference"], SENTIMENT["prompt"])  # type: ignore[arg-type]
         assert found.model_dump() == expected.model_dump() | rollout
-        assert (found.spec, found.reward_version) == ("grounded", reward_version())
+        assert (found.spec, found.reward_version) == ("grounded", reward_version(found.task))
     assert [file.name for file in output.parent.iterdir()] == ["scored.jsonl"]
     figures = summary["tasks"]["sentiment"]
     assert summary["rollouts"] == figures["n"] == 2

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.store import Store
+from schemas.store.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
+from tasks.commerce import sentiment_prompts
 from tasks.commerce.sentiment import TASK, WORDING
 from tests.tasks.commerce.scoring import completions, score
 
@@ -81,7 +82,7 @@ def test_what_the_form_costs(completion: str, least: float, most: float) -> None
 
 
 def test_one_fixed_object_stays_under_its_ceiling(store: Store) -> None:
-    examples = list(TASK.examples(store, random.Random(1), 100))
+    examples = list(sentiment_prompts.examples(store, random.Random(1), 100))
     for polarity in ("negative", "neutral", "positive"):
         for stars in range(1, 6):
             fixed = json.dumps({"polarity": polarity, "score": stars})
@@ -155,7 +156,7 @@ def test_an_answer_follows_from_what_is_known(reference: dict[str, object], answ
 
 
 def test_a_review_is_asked_about_in_every_wording_before_nothing_is_left(store: Store) -> None:
-    made = list(TASK.examples(store, random.Random(1), 10**6))
+    made = list(sentiment_prompts.examples(store, random.Random(1), 10**6))
     texts = {example.prompt.partition("\n")[2] for example in made}
     assert len(made) == len(texts) * len(WORDING.instructions)
     assert not [example for example in made if "Nota:" in example.prompt]

@@ -10,11 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.store import Store
+from schemas.store.store import Store
+from tasks.commerce import sql_qa_prompts
 from tasks.commerce.example import Example
 from tasks.commerce.lexicons import read_lexicon
 from tasks.commerce.sandbox import Databases
-from tasks.commerce.sql_qa import TASK, WORDING, proves_something
+from tasks.commerce.sql_qa import TASK, WORDING
+from tasks.commerce.sql_qa_prompts import proves_something
 from tasks.commerce.sql_questions import read_families
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.scoring import score
@@ -48,7 +50,7 @@ def copies(simulated: Store) -> Databases:
 
 @pytest.fixture(scope="module")
 def examples(simulated: Store) -> Sequence[Example]:
-    return list(TASK.examples(simulated, random.Random(4), 200))
+    return list(sql_qa_prompts.examples(simulated, random.Random(4), 200))
 
 
 def reward(completion: str, databases: Databases, reference: dict[str, str] = REFERENCE) -> float:
@@ -233,7 +235,7 @@ def test_a_score_is_the_same_on_every_run(examples: Sequence[Example], copies: D
 
 
 def test_examples_prove_something_and_differ(store: Store, databases: Databases) -> None:
-    made = list(TASK.examples(store, random.Random(2), 3_000))
+    made = list(sql_qa_prompts.examples(store, random.Random(2), 3_000))
     assert len(made) == len({example.prompt for example in made}) == 3_000
     assert all(proves_something(sql, databases) for sql in {example.reference["sql"] for example in made[:200]})
 
@@ -250,8 +252,8 @@ def test_examples_end_where_every_question_is_asked_in_every_wording(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = tuple(family for family in read_families() if family.name in ("orders_by_month", "reviews_by_stars"))
-    monkeypatch.setattr("tasks.commerce.sql_qa.read_families", lambda: few)
-    made = [example.prompt for example in TASK.examples(store, random.Random(1), 10**9)]
+    monkeypatch.setattr("tasks.commerce.sql_qa_prompts.read_families", lambda: few)
+    made = [example.prompt for example in sql_qa_prompts.examples(store, random.Random(1), 10**9)]
     ways = 2 * len(WORDING.instructions)
     assert len(made) == len(set(made)) > 5 * ways
     assert len(made) % ways == 0

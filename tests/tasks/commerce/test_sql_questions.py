@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.store import Store
+from schemas.store.store import Store
 from tasks.commerce.sandbox import Databases
-from tasks.commerce.sql_qa import WORDING, proves_something
+from tasks.commerce.sql_qa import WORDING
+from tasks.commerce.sql_qa_prompts import proves_something
 from tasks.commerce.sql_questions import LEVELS, Family, read_families, shuffled, values_of
 from tasks.synthesize.simulated import simulate_store
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import polars as pl
 import pytest
 
-from schemas.store import Store
+from schemas.store.store import Store
 from tasks.commerce import store_copies
 from tasks.commerce.sql_questions import read_families
 from tasks.commerce.store_copies import LIMIT_DAYS, LIMITS, OTHER, TIED, Filling, cut, refill

@@ -1,7 +1,7 @@
 import random
 from itertools import islice
 
-from schemas.store import Store
+from schemas.store.store import Store
 from tasks.commerce.portuguese_numbers import numbers_in
 from tasks.commerce.store_facts import FactTable, fact_tables
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from schemas.prompts import PromptRow, content_id
+from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.curate.fingerprint import fingerprint, words_of
 from tasks.curate.minhash import bands

@@ -4,7 +4,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from tasks.curate.duplicates import KEPT, find_copies
 from tests.tasks.curate.prompt_rows import indexed, prompt_row
 

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from schemas.config import PolicyConfig
-from schemas.prompts import COLUMNS, SPLITS, PromptRow, read_prompt_table
+from schemas.config.policy import PolicyConfig
+from schemas.tables.prompts import COLUMNS, SPLITS, PromptRow, read_prompt_table
 from tasks.curate.files import Counts, split_file, write_splits
 from tasks.curate.quarantine import HELD_OUT, SCHEMA, quarantined
 from tasks.curate.shards import Shard

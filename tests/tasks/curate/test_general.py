@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schemas.config import GeneralConfig, PolicyConfig
+from schemas.config.config import GeneralConfig
+from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
-from schemas.instructions import COLUMNS
+from schemas.tables.instructions import COLUMNS
 from tasks.curate.general import GeneralCounts, take_general, write_general
 from tasks.policy.length import PromptLengths
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from schemas.prompts import content_id, read_prompts
+from schemas.tables.prompts import content_id, read_prompts
 from tasks.commerce.registry import TASKS
 from tasks.curate.incoming import open_prompts
 from tests.prompt_tables import damage, write_prompts

@@ -5,7 +5,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from tasks.curate.kinship import SOURCES, with_kin
 from tests.tasks.curate.prompt_rows import independent_rows, indexed, prompt_row
 

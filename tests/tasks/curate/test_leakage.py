@@ -4,7 +4,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from tasks.curate.fingerprint import fingerprint, words_of
 from tasks.curate.leakage import LeakageError, find_leaks, near, prove_apart
 from tests.prompt_tables import prompt_table

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from tasks.curate import near_duplicates as module
 from tasks.curate.minhash import rows_per_band
 from tasks.curate.near_duplicates import near_duplicates

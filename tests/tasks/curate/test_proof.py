@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from schemas.prompts import PromptRow, open_prompt_table, read_prompts
+from schemas.tables.prompts import PromptRow, open_prompt_table, read_prompts
 from tasks.curate.files import split_file
 from tasks.curate.leakage import LeakageError
 from tasks.curate.processes import in_processes

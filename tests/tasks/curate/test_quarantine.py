@@ -3,7 +3,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from schemas.config import PolicyConfig
+from schemas.config.policy import PolicyConfig
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import drop_personal_ids, drop_schema_failures, find_too_long
 from tasks.policy.length import PromptLengths

@@ -10,8 +10,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.prompt_checks import id_fits
-from schemas.prompts import COLUMNS, PromptRow, canonical_json, content_id
+from schemas.tables.prompt_checks import id_fits
+from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, content_id
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import SCHEMA, quarantined
 from tasks.curate.scrub import scrub

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.config import CurateConfig
+from schemas.config.config import CurateConfig
 from schemas.errors import InputError
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES
 from tasks.curate.kinship import with_kin
 from tasks.curate.split import assign

@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 from datasets import load_dataset
 
-from schemas.config import CurateConfig, PolicyConfig
+from schemas.config.config import CurateConfig
+from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from schemas.progress import silent
-from schemas.prompts import COLUMNS, PromptRow, read_prompts
+from schemas.tables.prompts import COLUMNS, PromptRow, read_prompts
 from tasks.curate import stage
 from tasks.curate.processes import in_processes
 from tests.prompt_tables import write_prompts

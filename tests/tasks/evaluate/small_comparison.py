@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from schemas.documents import PairedScore
 from schemas.tasks import TaskName
-from tasks.evaluate.background import AnsweredPrompt, Background, LearningCurve, Looks
+from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
+from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.compare import Comparison, compare
-from tasks.evaluate.cost import Serving
-from tasks.evaluate.judge import JudgeReport
+from tasks.evaluate.judge.insights import JudgeReport
+from tasks.evaluate.report.background import Background, LearningCurve, Looks, OtherModel
 
 PROMPTS = 12
 HOSTILE = (
@@ -89,10 +90,9 @@ def background(text: str = HOSTILE) -> Background:
         identities={"reward version": "ab" * 32, text: text},
         champion=against,
         champion_name=text,
-        rival=against,
-        rival_name=text,
+        others=[OtherModel(text, text, against)],
         serving=[
-            Serving("base", 12, 180.4, 0.031, 1.4, 3.8, 0.00031, 1920.0),
+            Serving("base", 12, 180.4, 0.031, 1.4, 3.8, 0.00031, 1920.0, "NVIDIA L4", 0.71),
             Serving(text, 12, 260.1, 0.0, 2.0, 4.0, 0.0098, None),
         ],
         judge=JudgeReport(text, 40, 22, 8, 10, 6, 1, 25, 0.72, 0.52, 0.86, "human"),

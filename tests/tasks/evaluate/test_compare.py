@@ -10,7 +10,7 @@ from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, EdgeShares, compare, write_report
-from tasks.evaluate.statistics import Block
+from tasks.evaluate.stats.statistics import Block
 
 
 def scores(

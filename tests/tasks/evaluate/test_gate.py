@@ -4,7 +4,7 @@ import pytest
 
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_worse
-from tasks.evaluate.statistics import Block, Blocks
+from tasks.evaluate.stats.statistics import Block, Blocks
 
 BETTER = Block(
     n_prompts=40,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from schemas.config import AUDIT_FOLDER
+from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import Rollout
-from schemas.rollout_tables import read_rollouts
-from schemas.store_files import read_store
+from schemas.store.files import read_store
+from schemas.tables.rollout_tables import read_rollouts
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.sandbox import Databases
 from tasks.evaluate.ground_truth import OF_ONE_ANSWER, metrics_of, truth_of

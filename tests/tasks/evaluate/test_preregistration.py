@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
-from schemas.prompts import TEST_FILE
+from schemas.tables.prompts import TEST_FILE
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, read_plan, write_plan
-from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactStore
 
 PLAN = EvaluationPlan(
     margin=0.05,

@@ -1,21 +1,24 @@
-"""The evaluation of several training seeds, a champion and a rival: who is compared with whom, and what is written."""
+"""The evaluation of several training seeds, a champion and rivals: who is compared with whom, and what is written."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from schemas.config import AUDIT_FOLDER
-from schemas.evaluate_config import EvaluateConfig, RivalConfig
-from schemas.prompts import PromptRow
+from schemas.config.config import AUDIT_FOLDER
+from schemas.config.evaluate import EvaluateConfig, RivalConfig
+from schemas.tables.prompts import PromptRow
 from tasks.evaluate import stage
-from tasks.evaluate.answers_file import Answer, Batch, write_answers
-from tasks.evaluate.background import AnsweredPrompt, Background, LearningCurve, Looks
+from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
+from tasks.evaluate.answers.files import Answer, Batch, write_answers
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.judge import JudgeReport
+from tasks.evaluate.judge.insights import JudgeReport
+from tasks.evaluate.report.background import Background, LearningCurve, Looks
 from tasks.policy.generate import StopReason
+from tests.source_records import executed_modules, outside_key
 from tests.tasks.curate.prompt_rows import prompt_row
 
 RIGHT = '{"polarity": "positive", "score": 5}'
@@ -23,7 +26,10 @@ WRONG = "gostei"
 ROWS: tuple[PromptRow, ...] = tuple(prompt_row("sentiment", f"Avaliação {name}") for name in "abcdefghijkl")
 
 
-def write(folder: Path, right: int, samples: int = 1) -> Path:
+RIVAL = RivalConfig(name="rival-70b", url="http://127.0.0.1:1/v1", model="large", body={"reasoning_effort": "low"})
+
+
+def write(folder: Path, right: int, samples: int = 1, max_tokens: int = 64) -> Path:
     """Write a model's answers to twelve prompts, of which the first ones are right."""
     folder.mkdir(parents=True)
     texts = [RIGHT if index < right else WRONG for index in range(len(ROWS))]
@@ -39,7 +45,7 @@ def write(folder: Path, right: int, samples: int = 1) -> Path:
         )
         for sample in range(samples)
     ]
-    write_answers(folder, ROWS, batches, "temperature 0.1, at most 64 tokens", ours=True)
+    write_answers(folder, ROWS, batches, f"temperature 0.1, at most {max_tokens} tokens", ours=True)
     return folder
 
 
@@ -50,31 +56,36 @@ def run(
     chosen: int,
     base: int = 1,
     champion: int | None = None,
-    rival: int | None = None,
+    rivals: Mapping[str, int] = MappingProxyType({}),
     samples: int = 1,
     judge: stage.Judge | None = None,
 ) -> Comparison:
     output = folder / "evaluation"
     output.mkdir()
-    rival_config = RivalConfig(url="http://127.0.0.1:1/v1", model="rival-70b") if rival is not None else None
     return stage.run(
-        EvaluateConfig(resamples=1000, rival=rival_config),
+        EvaluateConfig(resamples=1000),
         "grounded",
         99,
         store=AUDIT_FOLDER / "store",
         base=write(folder / "base", base, samples),
         tuned={seed: write(folder / f"tuned-{seed}", right, samples) for seed, right in tuned.items()},
-        others={
-            name: write(folder / name, right, samples)
-            for name, right in (("champion", champion), ("rival", rival))
-            if right is not None
-        },
+        champion=write(folder / "champion", champion, samples) if champion is not None else None,
+        others=[
+            stage.Shown(
+                name,
+                write(folder / name, right, samples, max_tokens=4096),
+                "large at an endpoint",
+                RIVAL.model_copy(update={"name": name}),
+            )
+            for name, right in rivals.items()
+        ],
         chosen_seed=chosen,
         known=Background(
             learning_curves=dict.fromkeys(tuned, LearningCurve(((0, 0.25), (10, 0.75)), 10)),
             identities={"dataset": "d" * 64},
             looks=Looks(1, "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00", None),
         ),
+        prices={},
         judge=judge,
         output=output,
     )
@@ -159,12 +170,20 @@ def test_a_damaged_challenger_is_held_for_its_harm(tmp_path: Path) -> None:
     assert any("worse" in reason for reason in gate.reasons)
 
 
-def test_a_rival_is_shown_and_decides_nothing(tmp_path: Path) -> None:
-    gate = run(tmp_path, {1: 9}, chosen=1, rival=12).gate
+def test_rivals_are_shown_with_a_budget_of_their_own_and_decide_nothing(tmp_path: Path) -> None:
+    gate = run(tmp_path, {1: 9}, chosen=1, rivals={"rival-70b": 12, "rival-8b": 3}).gate
     assert gate.verdict == "promote"
-    assert report(tmp_path)["rival"]["overall"]["mean_difference"] < 0
-    assert [each["model"] for each in report(tmp_path)["serving"]] == ["base", "tuned", "rival-70b"]
-    assert not any("rival-70b" in reason for reason in gate.reasons)
+    others = report(tmp_path)["others"]
+    assert others["rival-70b"]["overall"]["mean_difference"] < 0 < others["rival-8b"]["overall"]["mean_difference"]
+    assert others["rival-70b"]["description"] == (
+        'large at an endpoint (temperature 0.1, at most 4096 tokens, with {"reasoning_effort": "low"} in each request)'
+    )
+    assert {each["decoding"] for each in scores(tmp_path, "rival-8b")} == {"temperature 0.1, at most 4096 tokens"}
+    assert [each["model"] for each in report(tmp_path)["serving"]] == ["base", "tuned", "rival-70b", "rival-8b"]
+    assert not any("rival" in reason for reason in gate.reasons)
+    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
+    assert "## Against rival-70b (decides nothing)" in text
+    assert "## Against rival-8b (decides nothing)" in text
 
 
 def test_the_judge_reads_each_prompts_first_answers_side_by_side(tmp_path: Path) -> None:
@@ -188,3 +207,10 @@ def test_every_document_is_written_and_the_same_answers_give_the_same_bytes(tmp_
     assert {"report.json", "report.html", "report.md", "base.scores.jsonl"} <= {path.name for path in files}
     for path, file in files.items():
         assert file.read_bytes() == (tmp_path / "second" / path).read_bytes(), path
+
+
+def test_an_evaluation_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> None:
+    with executed_modules() as ran:
+        run(tmp_path, {42: 6, 123: 12}, chosen=123, champion=5)
+    assert "tasks.evaluate.stats.statistics" in ran
+    assert outside_key(ran, "flows.stages.evaluate") == []

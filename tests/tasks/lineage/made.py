@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
-from tasks.lineage.artifacts import ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactStore
 
 Content = bytes | str | pl.DataFrame
 

@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 
 from schemas.artifact import ArtifactKind, ArtifactRecord, TrainingStretch
-from schemas.prompts import PromptRow
-from tasks.lineage.artifacts import ArtifactStore
-from tasks.lineage.inventory import Inventory, read_inventory
-from tasks.lineage.models import read_versions
-from tasks.lineage.references import Registered
-from tasks.lineage.trainings import MirroredTraining, TrainingCheckpoint
-from tasks.lineage.walk import Lineage, Walker
+from schemas.tables.prompts import PromptRow
+from tasks.lineage.graph.models import read_versions
+from tasks.lineage.graph.references import Registered
+from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint
+from tasks.lineage.graph.walk import Lineage, Walker
+from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.lineage.store.inventory import Inventory, read_inventory
 from tests.prompt_tables import prompt_table, write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
 

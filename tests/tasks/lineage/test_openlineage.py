@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from schemas.artifact import ArtifactRecord
+from schemas.config.workers import LineageConfig
 from schemas.errors import GateRefused, InputError, Interrupted
-from schemas.workers_config import LineageConfig
-from tasks.lineage.artifacts import ArtifactStore
 from tasks.lineage.openlineage import Emitter, LineageRun, open_emitter
+from tasks.lineage.store.artifacts import ArtifactStore
 from tests.tasks.lineage.made import commit
 
 RUN, PIPELINE = "0123456789abcdef0123456789abcdef", "f" * 32

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from schemas.monitor_config import MonitorConfig
+from schemas.config.monitor import MonitorConfig
 from tasks.monitor.drift import ALL, Drift, DriftSeries, below_floor, find_drift
 from tasks.monitor.reward_counts import RewardCounts, count_rewards
 from tests.tasks.monitor.reward_days import baseline, counts, day, scored

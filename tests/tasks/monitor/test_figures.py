@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 
 import polars as pl
 
-from schemas.monitor_config import MonitorConfig
+from schemas.config.monitor import MonitorConfig
 from tasks.monitor.baseline import Baseline
 from tasks.monitor.daily import daily_figures
 from tasks.monitor.drift import find_drift

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from schemas.log_table import read_production_logs
-from schemas.monitor_config import MonitorConfig
+from schemas.tables.log_table import read_production_logs
 from tasks.monitor.logs import (
     EARLIER,
     HALF_WRITTEN,

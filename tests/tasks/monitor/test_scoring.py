@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from schemas.documents import Rollout
-from schemas.store_files import read_store
+from schemas.store.files import read_store
 from schemas.tasks import SPEC_NAMES
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sandbox import Databases

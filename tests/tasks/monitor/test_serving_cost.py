@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from schemas.evaluate_config import CostConfig
+from schemas.config.evaluate import CostConfig
 from tasks.monitor.serving_cost import serving_cost
 from tests.tasks.monitor.reward_days import day
 

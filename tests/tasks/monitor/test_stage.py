@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 from flows.monitor import _scrubbed
+from schemas.config.evaluate import CostConfig
+from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from schemas.evaluate_config import CostConfig
-from schemas.monitor_config import MonitorConfig
-from tasks.commerce.registry import reward_version
+from schemas.tasks import TaskName
+from tasks.commerce.registry import joint_version, reward_versions
 from tasks.monitor.logs import EARLIER, OF_OTHERS, log_files
 from tasks.monitor.stage import (
     ANSWERS_FILE,
@@ -26,6 +27,7 @@ from tasks.monitor.stage import (
     read_monitoring,
     run,
 )
+from tests.source_records import executed_modules, outside_key
 from tests.tasks.monitor.logged import NOW, PUSH, PUSH_PROMPT, answer, write_log
 
 CPF = "529.982.247-25"
@@ -72,7 +74,8 @@ def champion(folder: Path) -> Champion:
         version="3",
         alias="champion",
         spec="grounded",
-        reward_version=reward_version(),
+        reward_version=joint_version(),
+        reward_versions=reward_versions(),
         answers=rollouts,
         store=None,
         promoted_at=NOW - timedelta(days=200),
@@ -253,12 +256,21 @@ def test_the_page_shows_hostile_names_as_text_and_no_answer(tmp_path: Path) -> N
     assert not re.search(r"(?:src|href)=.(?!#)", page)
 
 
-def test_other_rewards_than_the_champions_are_said_and_spoil_nothing(tmp_path: Path) -> None:
-    changed = replace(champion(tmp_path), reward_version="of-another-day")
+@pytest.mark.parametrize("versions", [{}, reward_versions() | {"push": "of-another-day"}])
+def test_other_rewards_than_the_champions_are_said_and_spoil_nothing(
+    tmp_path: Path, versions: dict[TaskName, str]
+) -> None:
+    changed = replace(champion(tmp_path), reward_version="of-another-day", reward_versions=versions)
     looked = look(tmp_path, days_of(6), changed)
-    assert any("the rewards have changed since version 3" in note for note in looked.found["notes"])
+    assert any("the rewards of push have changed since version 3" in note for note in looked.found["notes"])
     assert looked.found["rewards"]["evaluated_with"] == "of-another-day"
     assert not looked.monitoring.drift.found
+
+
+def test_other_rewards_of_a_task_that_nobody_asked_for_are_not_worth_a_word(tmp_path: Path) -> None:
+    versions = reward_versions() | {"churn": "of-another-day"}
+    changed = replace(champion(tmp_path), reward_version="of-another-day", reward_versions=versions)
+    assert not any("rewards" in note for note in look(tmp_path, days_of(6), changed).found["notes"])
 
 
 def test_a_champions_predecessor_is_not_held_against_it(tmp_path: Path) -> None:
@@ -332,3 +344,10 @@ def test_a_task_that_was_never_evaluated_has_figures_and_the_floor(tmp_path: Pat
     text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
     verdicts = re.findall(r"^\| (all|push|sentiment) \|.*\| ([^|]+) \|$", text, re.MULTILINE)
     assert verdicts == [("all", "–"), ("push", "as promised"), ("sentiment", "floor")]
+
+
+def test_monitoring_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> None:
+    with executed_modules() as ran:
+        look(tmp_path, days_of(3))
+    assert "tasks.monitor.drift" in ran
+    assert outside_key(ran, "flows.monitor") == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.monitor_config import MonitorConfig
+from schemas.config.monitor import MonitorConfig
 from tasks.monitor.drift import find_drift
 from tasks.monitor.told import Told, alarms_of
 from tests.tasks.monitor.reward_days import baseline, counts

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.config import PolicyConfig
+from schemas.config.policy import PolicyConfig
 
 SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=64, layers=1, heads=2, feed_forward_size=64)
 

@@ -4,28 +4,34 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from schemas.errors import GateRefused, InputError
 from tasks.policy.child import Channel, serve
 
+ERRORS: dict[str, Callable[[], object]] = {"bug": lambda: 1 / 0, "memory": lambda: bytearray(2**62)}
+
 
 def main(request_file: Path, channel: Channel) -> None:
-    do = json.loads(request_file.read_text(encoding="utf-8"))["do"]
+    act(json.loads(request_file.read_text(encoding="utf-8"))["do"], request_file.parent, channel)
+
+
+def act(do: str, folder: Path, channel: Channel) -> None:
     if do == "work":
         print("a library's chatter")
         channel.progress(1, 2, "half")
         channel.metrics(1, {"loss": 0.5})
         channel.alarm("ceiling", 1, "too long")
         channel.progress(2, 2, "whole")
-    elif do == "threads":
-        channel.progress(0, 1, " ".join(os.environ[f"{name}_NUM_THREADS"] for name in ("OMP", "MKL")))
+    elif do.startswith("environment "):
+        channel.progress(0, 1, " ".join(os.environ[name] for name in do.split()[1:]))
     elif do == "input":
         raise InputError("the input is bad")
     elif do == "gate":
         raise GateRefused("the gate says no")
-    elif do == "bug":
-        _ = 1 / 0
+    elif do in ERRORS:
+        ERRORS[do]()
     elif do == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     elif do == "steps":
@@ -33,9 +39,9 @@ def main(request_file: Path, channel: Channel) -> None:
         for step in range(100):
             channel.metrics(step, {f"rewards/task.component_{number}/mean": step / 7 for number in range(100)})
         seconds = time.perf_counter() - started
-        (request_file.parent / "seconds").write_text(str(seconds), encoding="utf-8")
+        (folder / "seconds").write_text(str(seconds), encoding="utf-8")
     elif do == "wait":
-        pid_file = request_file.parent / "pid"
+        pid_file = folder / "pid"
         pid_file.with_suffix(".draft").write_text(str(os.getpid()), encoding="utf-8")
         pid_file.with_suffix(".draft").replace(pid_file)
         channel.progress(0, 1, "waiting")

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from schemas.endpoint_section import EndpointSection
+from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError
 from tasks.policy import endpoint as endpoint_module
 from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply

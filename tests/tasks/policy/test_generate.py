@@ -32,6 +32,40 @@ def test_near_zero_temperature_is_greedy_and_independent_of_batching_and_order(p
     assert one_by_one == together
 
 
+def test_a_batch_is_split_where_memory_is_too_small_and_every_prompt_is_answered(
+    policy: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tasks.policy import generate as module
+
+    parts: list[int] = []
+    together = _answer(policy, 1, temperature=1e-4, batch_size=4)
+    monkeypatch.setattr(module, "sequences_at_once", lambda *_: 3)
+    split = _answer(policy, 1, temperature=1e-4, batch_size=4, progress=lambda done, *_: parts.append(done))
+    assert split == together
+    # Of each batch that was asked for, as many as fit: 3 and 1, and the last 1.
+    assert parts == [3, 4, 5]
+
+
+def test_prompts_are_padded_on_the_left_whichever_side_the_tokenizer_pads_on(
+    policy: tuple[Any, Any], base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unsloth's trainer sets it to the right after it was loaded."""
+    import torch
+
+    model, tokenizer = policy[0], load_tokenizer(base)
+    tokenizer.padding_side = "right"
+    masks = []
+
+    def answer(input_ids: Any, attention_mask: Any, **_: Any) -> Any:
+        masks.append(attention_mask)
+        return torch.cat([input_ids, input_ids[:, -1:]], dim=1)
+
+    monkeypatch.setattr(model, "generate", answer)
+    _answer((model, tokenizer), 1, batch_size=5)
+    assert not masks[0].all()
+    assert masks[0][:, -1].all()
+
+
 def test_the_stop_reason_is_known(policy: tuple[Any, Any]) -> None:
     limited = [answer for answer in _answer(policy, 3) if answer.stop_reason is StopReason.TOKEN_LIMIT]
     assert limited

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from schemas.config import PolicyConfig
+from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from tasks.policy.generate import as_messages
 from tasks.policy.length import PromptLengths
@@ -54,7 +54,7 @@ def _saved(
     wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
     wrapped.chat_template = template
     wrapped.save_pretrained(folder)
-    return PromptLengths(str(folder))
+    return PromptLengths.of(PolicyConfig(name=str(folder)))
 
 
 def test_a_prompt_of_the_stand_in_is_as_long_as_its_bytes_and_the_template() -> None:
@@ -98,7 +98,7 @@ def test_the_budget_itself_is_allowed_and_one_token_more_is_not(base: Path) -> N
     table = _table(("Seja breve.", prompt), ("Seja breve.", "oi"), ("Seja breve.", prompt + "!"))
     tokens = _true_tokens(load_tokenizer(base), "Seja breve.", prompt)
     assert tokens < len(prompt.encode())
-    lengths = PromptLengths(str(base))
+    lengths = PromptLengths.of(PolicyConfig(name=str(base)))
     assert lengths.too_long(table, tokens).to_list() == [False, False, True]
     assert lengths.too_long(table, tokens - 1).to_list() == [True, False, True]
 
@@ -106,7 +106,7 @@ def test_the_budget_itself_is_allowed_and_one_token_more_is_not(base: Path) -> N
 def test_short_prompts_are_not_tokenized(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from transformers import PreTrainedTokenizerFast
 
-    lengths = PromptLengths(str(base))
+    lengths = PromptLengths.of(PolicyConfig(name=str(base)))
     table = _table(("Seja breve.", "oi"))
     lengths.too_long(table, 1024)
     monkeypatch.setattr(PreTrainedTokenizerFast, "__call__", None)
@@ -147,7 +147,7 @@ def test_a_template_that_repeats_a_text_is_not_trusted_to_bytes(tmp_path: Path) 
 
 
 def test_no_rows_are_no_lengths(base: Path) -> None:
-    for lengths in (STAND_IN, PromptLengths(str(base))):
+    for lengths in (STAND_IN, PromptLengths.of(PolicyConfig(name=str(base)))):
         assert lengths.too_long(_table(), 50).dtype == pl.Boolean
         assert lengths.tokens(_table()).dtype == pl.UInt32
 
@@ -159,9 +159,13 @@ def test_lengths_travel_without_their_tokenizer() -> None:
 
 def test_what_cannot_measure_says_so(tmp_path: Path) -> None:
     table = _table(("Seja breve.", "oi"))
-    with pytest.raises(InputError, match=r"no tokenizer can be read from policy\.name '.*missing'; give the folder"):
-        PromptLengths(str(tmp_path / "missing")).too_long(table, 50)
-    with pytest.raises(InputError, match="has no chat template; use an Instruct model"):
+    with pytest.raises(InputError, match=r"no tokenizer can be read from policy\.name '.*missing' "):
+        PromptLengths.of(PolicyConfig(name=str(tmp_path / "missing"))).too_long(table, 50)
+    with pytest.raises(
+        InputError, match=r"has no chat template, as Base models have none; set policy\.chat_template='chatml'"
+    ):
         _saved(tmp_path / "silent", template=None).tokens(table)
-    with pytest.raises(InputError, match="cannot render a system text and a prompt; use a model"):
+    with pytest.raises(
+        InputError, match=r"cannot render a system text and a prompt \(TemplateError\); set policy\.chat_template"
+    ):
         _saved(tmp_path / "strict", template="{{ raise_exception('no system role') }}").tokens(table)

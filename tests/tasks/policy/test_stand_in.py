@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.config import PolicyConfig
-from schemas.profiles import load_config
+from schemas.config.policy import PolicyConfig
+from schemas.config.profiles import load_config
 from tasks.policy.generate import as_messages
 from tasks.policy.stand_in import build_model, build_tokenizer
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.store_tables import STATES as CODES
+from schemas.store.tables import STATES as CODES
 from tasks.synthesize.delivery import draw_delivery
 from tasks.synthesize.market import STATES, State
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from schemas.config import ParaphraseConfig
+from schemas.config.config import ParaphraseConfig
 from schemas.errors import InputError
-from schemas.prompts import PromptRow, content_id
+from schemas.tables.prompts import PromptRow, content_id
 from tasks.commerce.wordings import read_wording
 from tasks.curate.quarantine import drop_schema_failures
 from tasks.policy import endpoint

@@ -10,11 +10,11 @@ from collections import defaultdict
 
 import pytest
 
-from schemas.config import AUDIT_FOLDER
-from schemas.prompts import PromptRow, content_id
-from schemas.store_files import read_store
+from schemas.config.config import AUDIT_FOLDER
+from schemas.store.files import read_store
+from schemas.tables.prompts import PromptRow, content_id
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.portuguese_numbers import numbers_in
-from tasks.commerce.registry import TASKS
 from tasks.synthesize.paraphrase import find_sentence
 from tasks.synthesize.paraphrase_check import Sentence, find_fault
 
@@ -26,7 +26,7 @@ MOST_PAIRS_OF_ONE = 8
 def questions() -> dict[Sentence, str]:
     """Each question with its query."""
     found = {}
-    for example in TASKS["sql_qa"].examples(read_store(AUDIT_FOLDER / "store"), random.Random(1), QUESTIONS):
+    for example in EXAMPLE_MAKERS["sql_qa"](read_store(AUDIT_FOLDER / "store"), random.Random(1), QUESTIONS):
         content = (example.task, example.system, example.prompt, example.reference)
         place = find_sentence(PromptRow(content_id(*content), *content, "simulated", None, None, None))
         assert place is not None

@@ -12,9 +12,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from schemas.store import Store
-from schemas.store_files import FILE_NAMES, read_store, write_store
-from schemas.store_tables import TABLES
+from schemas.store.files import FILE_NAMES, read_store, write_store
+from schemas.store.store import Store
+from schemas.store.tables import TABLES
 from tasks.synthesize import batches
 from tasks.synthesize.shopping import CLOSING
 from tasks.synthesize.simulated import simulate_store
@@ -241,7 +241,7 @@ def test_churn_shows_in_the_history_but_not_wholly(large: Store) -> None:
 
 def test_the_same_seed_gives_the_same_bytes_in_every_process(tmp_path: Path) -> None:
     program = (
-        "import random, sys; from pathlib import Path; from schemas.store_files import write_store; "
+        "import random, sys; from pathlib import Path; from schemas.store.files import write_store; "
         "from tasks.synthesize.simulated import simulate_store; "
         "write_store(simulate_store(60, random.Random('4:store')), Path(sys.argv[1]))"
     )

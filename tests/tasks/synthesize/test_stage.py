@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from schemas.config import SynthesizeConfig
+from schemas.config.config import SynthesizeConfig
 from schemas.errors import InputError
 from schemas.progress import silent
-from schemas.prompts import content_id, read_prompt_table, read_prompts
-from schemas.store_files import read_store, write_store
+from schemas.store.files import read_store, write_store
+from schemas.tables.prompts import content_id, read_prompt_table, read_prompts
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import drop_schema_failures
 from tasks.synthesize import stage

@@ -8,18 +8,19 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from schemas.train_config import AlarmsSection, TrainConfig
+from schemas.config.train import TrainConfig
+from schemas.config.train_sections import AlarmsSection
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.keeper import Checkpoint, Kind
 from tasks.policy.child import Channel
-from tasks.train.adapter_files import adapter_config
-from tasks.train.alarms import Alarms
-from tasks.train.checkpointer import Checkpointer
-from tasks.train.held_training import CHECKPOINTS_FOLDER, held_training
-from tasks.train.preemption import Preemption
-from tasks.train.rollout_log import ROLLOUTS_FOLDER, RolloutLog
-from tasks.train.validation import Selection, Validation
-from tasks.train.watched import watch
+from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
+from tasks.train.resume.adapter_files import adapter_config
+from tasks.train.resume.lease import CHECKPOINTS_FOLDER, held_training
+from tasks.train.resume.preemption import Preemption
+from tasks.train.watch.alarms import Alarms
+from tasks.train.watch.checkpointer import Checkpointer
+from tasks.train.watch.validation import Selection, Validation
+from tasks.train.watch.watched import watch
 from tests.tasks.train.small_request import TRAINING, request_of
 from tests.tasks.train.small_training import RECIPE, small_preference_trainer, small_trainer
 

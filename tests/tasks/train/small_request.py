@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from schemas.train_config import TrainConfig
+from schemas.config.train import TrainConfig
 from tasks.train.request import TrainRequest
 
 BASE = "b" * 64

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from schemas.config import PolicyConfig
-from schemas.prompts import PromptRow, content_id
+from schemas.config.policy import PolicyConfig
+from schemas.config.train import TrainConfig
+from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TaskName
-from schemas.train_config import TrainConfig
 from tasks.commerce.sandbox import Databases
-from tasks.train.preferences import Pair
-from tasks.train.rewards import ComponentRewards
+from tasks.train.dpo.preferences import Pair
+from tasks.train.grpo.rewards import ComponentRewards
 
 SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=64)
 RECIPE: dict[str, Any] = {
@@ -65,35 +65,57 @@ def tiny_policy(seed: int = 3) -> tuple[Any, Any]:
     return build_model(SMALL.model_copy(update={"vocabulary_size": len(tokenizer)}), tokenizer, seed), tokenizer
 
 
+def quantized_policy(folder: Path) -> tuple[Any, Any]:
+    """Return the tiny policy as the child reads it from its folder: in NF4."""
+    from tasks.policy.load import load_base
+
+    model, tokenizer = tiny_policy()
+    model.save_pretrained(folder / "base")
+    tokenizer.save_pretrained(folder / "base")
+    return load_base(folder / "base", four_bit=True), tokenizer
+
+
 def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: Any) -> Any:
-    """Return a `PolicyTrainer`; extra settings are those of `TrainConfig`, or `on_rollouts` and `callbacks`."""
-    from peft import LoraConfig
+    """Return a `PolicyTrainer`; extra settings are those of `TrainConfig`, or `on_rollouts`, `callbacks` and `taught`.
+
+    What was taught has its adapter already, as supervised fine-tuning may leave it.
+    """
+    from peft import LoraConfig, get_peft_model
     from trl import GRPOConfig
 
-    from tasks.train.recipe import grpo_arguments
-    from tasks.train.trainer import PolicyTrainer
+    from tasks.train.grpo.recipe import grpo_arguments
+    from tasks.train.grpo.trainer import PolicyTrainer
 
     named = {name: recipe.pop(name) for name in ("on_rollouts", "callbacks") if name in recipe}
-    seed = recipe.pop("seed", 5)
+    seed, taught = recipe.pop("seed", 5), recipe.pop("taught", False)
     config = TrainConfig.model_validate({**RECIPE, **recipe})
     rows = rows or prompt_rows()
     rewards = ComponentRewards(Databases(()), "grounded", config.content_threshold)
-    model, tokenizer = tiny_policy()
-    arguments = grpo_arguments(config, weights=rewards.weights, prompts=len(rows), seed=seed, work=folder, on_gpu=False)
+    model, tokenizer = quantized_policy(folder) if config.load_in_4bit else tiny_policy()
+    arguments = grpo_arguments(
+        config,
+        weights=rewards.weights,
+        prompts=len(rows),
+        max_prompt_tokens=200,
+        seed=seed,
+        work=folder,
+        on_gpu=False,
+    )
+    lora = LoraConfig(
+        r=config.lora.rank,
+        lora_alpha=config.lora.alpha,
+        lora_dropout=0.0,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
     return PolicyTrainer(
         config,
         rows,
         rewards,
-        model=model,
+        model=get_peft_model(model, lora) if taught else model,
         args=GRPOConfig(**arguments),
         processing_class=tokenizer,
-        peft_config=LoraConfig(
-            r=config.lora.rank,
-            lora_alpha=config.lora.alpha,
-            lora_dropout=0.0,
-            target_modules="all-linear",
-            task_type="CAUSAL_LM",
-        ),
+        peft_config=None if taught else lora,
         **named,
     )
 
@@ -103,9 +125,9 @@ def small_preference_trainer(folder: Path, **recipe: Any) -> Any:
     from peft import LoraConfig
     from trl import DPOConfig
 
-    from tasks.train.dpo import as_training_set
-    from tasks.train.dpo_recipe import dpo_arguments
-    from tasks.train.preference_trainer import PreferenceTrainer
+    from tasks.train.children.dpo import as_training_set
+    from tasks.train.dpo.recipe import dpo_arguments
+    from tasks.train.dpo.trainer import PreferenceTrainer
 
     config = TrainConfig.model_validate({**RECIPE, **recipe})
     model, tokenizer = tiny_policy()

@@ -7,12 +7,13 @@ import pytest
 
 from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.errors import GateRefused, InputError
-from tasks.commerce.registry import reward_version
+from tasks.commerce.registry import joint_version, reward_versions
 from tasks.train.audited import audit_faults, require_audit
 
 RECORD = AuditRecord(
     spec="grounded",
-    reward_version=reward_version(),
+    reward_version=joint_version(),
+    reward_versions=reward_versions(),
     sheet_sha256="0" * 64,
     rollouts_sha256="1" * 64,
     raters={"ana": "human"},
@@ -36,7 +37,11 @@ def test_an_audit_that_passed_lets_these_rewards_train(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"reward_version": "f" * 64}, "is of the rewards grounded ffffffffffff, and these are grounded"),
+        (
+            {"reward_version": "f" * 64, "reward_versions": {}},
+            "is of the rewards grounded f{12}, and these are grounded",
+        ),
+        ({"reward_versions": RECORD.reward_versions | {"push": "f" * 64}}, "the rewards of push are others than those"),
         ({"spec": "v4.2"}, r"is of the rewards v4\.2 .* these are grounded"),
         ({"verdict": "refused", "reasons": ("push: rho is 0.20, 0.7 is needed",)}, "it refused: push: rho"),
     ],
@@ -44,6 +49,15 @@ def test_an_audit_that_passed_lets_these_rewards_train(tmp_path: Path) -> None:
 def test_other_rewards_or_a_refusal_stop_it(tmp_path: Path, changes: dict[str, Any], complaint: str) -> None:
     with pytest.raises(GateRefused, match=complaint):
         require_audit(audited(tmp_path, **changes), "grounded", ["push"])
+
+
+def test_an_audit_stands_for_the_tasks_whose_rewards_are_the_same(tmp_path: Path) -> None:
+    changed = RECORD.reward_versions | {"churn": "f" * 64}
+    record = RECORD.model_copy(
+        update={"tasks": RECORD.tasks | {"churn": RECORD.tasks["push"]}, "reward_versions": changed}
+    )
+    assert audit_faults(record, "grounded", ["push"]) == []
+    assert audit_faults(record, "grounded", ["churn"]) == ["the rewards of churn are others than those that it audited"]
 
 
 @pytest.mark.parametrize("content", [None, "", "{}", '{"verdict": "passed"}', "\x00"])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.train.prompt_source import PromptSource
 

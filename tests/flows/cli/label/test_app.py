@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.label import label
+from flows.cli.label.app import label
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from tasks.audit.sheet import Row, as_row, read_rows, write_rows
@@ -20,7 +20,7 @@ from tests.flows.terminal import Terminal, terminal
 COMMAND = """
 import sys
 from pathlib import Path
-from flows.label import label
+from flows.cli.label.app import label
 from schemas.errors import TucanoError
 
 try:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from flows.keys import Key, keys_of
+from flows.cli.label.keys import Key, keys_of
 
 LONG = 30.0
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from flows.label_screen import KEYS, SCALE, LabelScreen, minutes
-from flows.typed_line import TypedLine
+from flows.cli.label.screen import KEYS, SCALE, LabelScreen, minutes
+from flows.cli.label.typed_line import TypedLine
 from schemas.documents import Rollout
 from schemas.tasks import TASK_NAMES
 from tasks.audit.labelling import Labelling, Shown

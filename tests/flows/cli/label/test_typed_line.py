@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.keys import Key, Name
-from flows.typed_line import TypedLine
+from flows.cli.label.keys import Key, Name
+from flows.cli.label.typed_line import TypedLine
 
 MOVES: tuple[Name, ...] = ("left", "right", "home", "end", "backspace", "delete", "clear", "up", "nothing")
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from schemas.config import PolicyConfig
+from schemas.config.policy import PolicyConfig
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.evaluate import answer as answer_module
-from tasks.evaluate.answer import AnswerRequest, batch_seed, main
-from tasks.evaluate.answers_file import FINISHED_FILE, ROLLOUTS_FILE, FinishedBatches, read_answers, read_timing
+from tasks.evaluate.answers import answer as answer_module
+from tasks.evaluate.answers.answer import AnswerRequest, batch_seed, main
+from tasks.evaluate.answers.files import FINISHED_FILE, ROLLOUTS_FILE, FinishedBatches, read_answers, read_timing
 from tasks.policy.child import REPOSITORY, Channel
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
@@ -124,8 +124,8 @@ def test_a_policy_without_an_adapter_for_a_test_prompt_is_refused(world: Path, t
 
 DIES_IN_ITS_FOURTH_BATCH = """
 import os, signal
-from tasks.evaluate.answer import main
-from tasks.evaluate.answers_file import FinishedBatches
+from tasks.evaluate.answers.answer import main
+from tasks.evaluate.answers.files import FinishedBatches
 from tasks.policy.child import serve
 
 add = FinishedBatches.add
@@ -203,6 +203,34 @@ def test_the_machine_was_busy_for_as_long_as_its_batches_took(world: Path, tmp_p
     took = {(batch.sample, given.index): batch.seconds for batch in batches for given in batch.answers}
     assert [each.seconds for each in timing.answers] == [took[place] for place in sorted(took)]
     assert min(took.values()) > 0
+
+
+def test_a_batch_that_memory_is_too_small_for_is_split_and_the_record_says_so(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tasks.policy import generate
+
+    whole = answer(world, tmp_path / "whole", batch_size=5)
+    assert read_timing(tmp_path / "whole" / "output").parts == 1
+    monkeypatch.setattr(generate, "sequences_at_once", lambda *_: 2)
+    split = answer(world, tmp_path / "split", batch_size=5)
+    assert [each.prompt_id for each in split] == [each.prompt_id for each in whole]
+    assert read_timing(tmp_path / "split" / "output").parts == 3
+
+
+def test_the_record_of_the_answers_names_the_machine_of_each_batch(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(world, tmp_path, samples=2)
+    file = tmp_path / "work" / FINISHED_FILE
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:4]))
+    monkeypatch.setattr(answer_module, "machine_device", lambda: "NVIDIA L4")
+    answer(world, tmp_path, samples=2)
+    batches = FinishedBatches(tmp_path / "work").batches
+    timing = read_timing(tmp_path / "output")
+    assert set(timing.devices) == {"cpu", "NVIDIA L4"}
+    for device, seconds in timing.devices.items():
+        assert seconds == pytest.approx(sum(batch.seconds for batch in batches if batch.device == device))
 
 
 def test_prompts_of_like_length_are_answered_together(world: Path, tmp_path: Path) -> None:

@@ -7,14 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.evaluate_config import CostConfig, RivalConfig
-from tasks.evaluate.answers_file import Answer, Batch, write_answers
-from tasks.evaluate.cost import Serving, serving
+from schemas.config.evaluate import CostConfig, RivalConfig
+from schemas.config.workers import MachinePrice
+from tasks.evaluate.answers.cost import Serving, serving
+from tasks.evaluate.answers.files import Answer, Batch, write_answers
 from tasks.policy.generate import StopReason
 from tests.tasks.curate.prompt_rows import prompt_row
 
 ROWS = [prompt_row("push", f"Pedido {number}") for number in range(4)]
-RIVAL = RivalConfig(url="http://127.0.0.1:9/v1", model="large", price_input=2.5, price_output=10.0)
+PRICES = {"NVIDIA L4": MachinePrice(on_demand=0.71, spot=0.28), "cpu": MachinePrice(on_demand=0.067)}
+RIVAL = RivalConfig(name="large", url="http://127.0.0.1:9/v1", model="large", price_input=2.5, price_output=10.0)
 
 
 def given_answer(index: int, **values: Any) -> Answer:
@@ -22,15 +24,20 @@ def given_answer(index: int, **values: Any) -> Answer:
     return Answer.model_validate({**known, **values})
 
 
-def machine(folder: Path, seconds: tuple[float, float] = (2.0, 6.0), **cost: float) -> Serving:
+def machine(
+    folder: Path,
+    seconds: tuple[float, float] = (2.0, 6.0),
+    devices: tuple[str | None, str | None] = (None, None),
+    **cost: float,
+) -> Serving:
     """Two batches of two answers, of which the very last was cut off."""
     last = given_answer(3, tokens=50, stop_reason=StopReason.TOKEN_LIMIT)
     batches = [
-        Batch(sample=0, number=0, seconds=seconds[0], answers=(given_answer(0), given_answer(2))),
-        Batch(sample=0, number=1, seconds=seconds[1], answers=(given_answer(1), last)),
+        Batch(sample=0, number=0, seconds=seconds[0], answers=(given_answer(0), given_answer(2)), device=devices[0]),
+        Batch(sample=0, number=1, seconds=seconds[1], answers=(given_answer(1), last), device=devices[1]),
     ]
     write_answers(folder, ROWS, batches, "temperature 0.1", ours=True)
-    return serving("tuned", folder, CostConfig.model_validate(cost))
+    return serving("tuned", folder, CostConfig.model_validate(cost), prices=PRICES)
 
 
 def endpoint(folder: Path, *counts: tuple[int | None, int | None]) -> Serving:
@@ -44,7 +51,7 @@ def endpoint(folder: Path, *counts: tuple[int | None, int | None]) -> Serving:
         for index, (read, written) in enumerate(counts)
     ]
     write_answers(folder, ROWS, batches, "temperature 0.1", ours=False)
-    return serving("large", folder, CostConfig(), RIVAL)
+    return serving("large", folder, CostConfig(), RIVAL, prices=PRICES)
 
 
 def test_an_answer_is_there_when_its_batch_is_and_a_machine_is_paid_by_its_hours(tmp_path: Path) -> None:
@@ -54,6 +61,21 @@ def test_an_answer_is_there_when_its_batch_is_and_a_machine_is_paid_by_its_hours
     assert 5.9 < told.latency_p95 <= 6.0
     # 8 seconds, and not the 16 that the four answers waited.
     assert told.cost_per_analysis == pytest.approx(0.9 * 8 / 3600 / 4)
+
+
+@pytest.mark.parametrize(("device", "price"), [("NVIDIA L4", 0.71), ("cpu", 0.067), ("NVIDIA A100", 0.9)])
+def test_an_hour_costs_what_the_machine_that_answered_costs(tmp_path: Path, device: str, price: float) -> None:
+    told = machine(tmp_path, devices=(device, device), price_per_hour=0.9)
+    assert told.device == device
+    assert told.price_per_hour == pytest.approx(price)
+    assert told.cost_per_analysis == pytest.approx(price * 8 / 3600 / 4)
+    assert told.break_even == pytest.approx(24 * price / 0.01)
+
+
+def test_of_two_machines_each_second_has_its_own_price(tmp_path: Path) -> None:
+    told = machine(tmp_path, devices=("cpu", "NVIDIA L4"))
+    assert told.device == "NVIDIA L4 and cpu"
+    assert told.cost_per_analysis == pytest.approx((0.067 * 2 + 0.71 * 6) / 3600 / 4)
 
 
 def test_an_endpoint_is_paid_by_its_tokens(tmp_path: Path) -> None:

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
+from schemas.config.evaluate import RivalConfig
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from schemas.evaluate_config import RivalConfig
 from schemas.progress import silent
 from schemas.tasks import TaskName
-from tasks.evaluate.answer_rival import answer_by_rival
-from tasks.evaluate.answers_file import ROLLOUTS_FILE, read_answers, read_timing
+from tasks.evaluate.answers.files import ROLLOUTS_FILE, read_answers, read_timing
+from tasks.evaluate.answers.rival import answer_by_rival
 from tasks.policy import endpoint
+from tasks.policy.endpoint import EndpointError
 from tests.chat_server import ChatServer, Reply, in_turn, says, serve
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
@@ -38,7 +39,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answer(server: ChatServer, dataset: Path, folder: Path, **values: Any) -> tuple[Rollout, ...]:
     samples = values.pop("samples", 1)
     (folder / "output").mkdir(parents=True, exist_ok=True)
-    rival = {"url": server.url, "model": "large", "max_attempts": 2, "concurrency": 2, **values}
+    rival = {"name": "large", "url": server.url, "model": "large", "max_attempts": 2, "concurrency": 2, **values}
     answer_by_rival(
         RivalConfig.model_validate(rival),
         dataset,
@@ -100,8 +101,8 @@ def test_what_was_answered_before_it_failed_is_not_asked_again(dataset: Path, tm
         with pytest.raises(InputError) as caught:
             answer(server, dataset, tmp_path / "failed", samples=2, concurrency=1)
         assert str(caught.value) == (
-            f"the rival's endpoint {server.url} answered 500 in each of 2 attempts; see that it serves the model "
-            "there, or take evaluate.rival out of the configuration to compare without it"
+            f"the rival large's endpoint {server.url} answered 500 in each of 2 attempts; see that it serves the model "
+            "there, or take large out of evaluate.rivals to compare without it"
         )
     assert not (tmp_path / "failed" / "output" / ROLLOUTS_FILE).exists()
     with serve(in_turn([says("Compre.", "stop", (20, 4))])) as server:
@@ -110,6 +111,72 @@ def test_what_was_answered_before_it_failed_is_not_asked_again(dataset: Path, tm
         assert answer(server, dataset, tmp_path / "failed", samples=2) == resumed
         assert len(server.requests) == 2
         assert answer(server, dataset, tmp_path / "whole", samples=2) == resumed
+
+
+def test_its_own_fields_and_budget_are_in_every_request(dataset: Path, tmp_path: Path) -> None:
+    body = {"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}}
+    with serve(in_turn([says("Compre.", "stop")])) as server:
+        rollouts = answer(server, dataset, tmp_path, body=body, max_tokens=4096)
+    for request in server.requests:
+        assert request["reasoning_effort"] == "low"
+        assert request["chat_template_kwargs"] == {"enable_thinking": False}
+        assert (request["model"], request["max_tokens"], request["temperature"]) == ("large", 4096, 0.25)
+    assert (rollouts[0].model_extra or {})["decoding"] == "temperature 0.25, at most 4096 tokens"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("<think>\nCompre? Sim.\n</think>\n\nCompre.", "Compre."),
+        # The template opened the thought itself.
+        ("Compre? Sim.</think>Compre.", "Compre."),
+        ("<think>Compre? Sim.", ""),
+        ("Compre <b>já</b>.", "Compre <b>já</b>."),
+    ],
+)
+def test_the_answer_is_what_follows_the_thought(dataset: Path, tmp_path: Path, text: str, kept: str) -> None:
+    with serve(lambda prompt, _: says("Compre.") if prompt == ROWS[0].prompt else says(text, "stop")) as server:
+        rollouts = answer(server, dataset, tmp_path)
+    assert [rollout.completion for rollout in rollouts] == ["Compre.", kept, kept]
+
+
+def _reasons(text: str) -> Reply:
+    """Return a thought that an endpoint set apart, which used up the budget."""
+    message = {"role": "assistant", "content": None, "reasoning_content": text}
+    return Reply(json.dumps({"choices": [{"message": message, "finish_reason": "length"}]}).encode())
+
+
+@pytest.mark.parametrize("thought", [_reasons("Compre? Sim."), says("<think>Compre? Sim.", "length"), says("", "stop")])
+def test_an_endpoint_that_gives_only_thoughts_is_not_paid_for_the_rest(
+    dataset: Path, tmp_path: Path, thought: Reply
+) -> None:
+    with serve(in_turn([thought])) as server:
+        with pytest.raises(EndpointError) as caught:
+            answer(server, dataset, tmp_path, samples=20)
+        assert len(server.requests) == 3
+    assert str(caught.value) == (
+        f"the rival large's endpoint {server.url} gave only thoughts, or nothing, for each of the first 3 prompts "
+        "within 77 tokens; raise evaluate.rivals.large.max_tokens, or switch its thinking off with "
+        "body = { chat_template_kwargs = { enable_thinking = false } }"
+    )
+    # Once it answers, no thought is left over from before.
+    with serve(in_turn([says("Compre.", "stop")])) as server:
+        rollouts = answer(server, dataset, tmp_path, samples=20)
+    assert {rollout.completion for rollout in rollouts} == {"Compre."}
+
+
+@pytest.mark.parametrize("nonsense", [b"<!doctype html>", b'{"answer": "Compre."}', b'{"choices": []}'])
+def test_an_endpoint_that_answers_nonsense_is_not_asked_for_the_rest(
+    dataset: Path, tmp_path: Path, nonsense: bytes
+) -> None:
+    with serve(in_turn([Reply(nonsense)])) as server:
+        with pytest.raises(EndpointError) as caught:
+            answer(server, dataset, tmp_path, samples=20, concurrency=1)
+        assert len(server.requests) == 2
+    assert str(caught.value) == (
+        f"the rival large's endpoint {server.url} gave no chat completion of OpenAI's form in each of 2 attempts; see "
+        "that it serves the model there, or take large out of evaluate.rivals to compare without it"
+    )
 
 
 def test_the_key_is_in_no_file(dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from tasks.audit.sheet import as_row, write_rows
-from tasks.evaluate.judge_agreement import SHEET_FILE, read_scored_pairs
+from tasks.evaluate.judge.agreement import SHEET_FILE, read_scored_pairs
 
 SHIPPED = Path("data/audit")
 

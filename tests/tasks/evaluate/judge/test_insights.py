@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from schemas.config.evaluate import JudgeConfig
 from schemas.errors import InputError
-from schemas.evaluate_config import JudgeConfig
-from tasks.evaluate.background import AnsweredPrompt
-from tasks.evaluate.judge import REPLIES_FILE, JudgeReport, _wilson, judge_insights
-from tasks.evaluate.judge_agreement import read_scored_pairs
-from tasks.lineage.judging import PREFERENCE, Judgement
+from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
+from tasks.evaluate.judge.agreement import read_scored_pairs
+from tasks.evaluate.judge.insights import REPLIES_FILE, JudgeReport, _wilson, judge_insights
+from tasks.lineage.mlflow.judging import PREFERENCE, Judgement
 from tasks.policy.endpoint import EndpointError
 from tests.chat_server import ChatServer, Reply, says, serve
 

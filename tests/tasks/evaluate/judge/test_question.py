@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.evaluate.judge_question import (
+from tasks.evaluate.judge.question import (
     INSTRUCTION,
     MOST_CHARACTERS,
     Pair,
@@ -62,7 +62,7 @@ def test_an_answer_that_repeats_the_marks_of_a_question_about_it_only_gets_other
 
 def test_a_code_that_is_in_a_text_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     digests = iter(["a" * 64, "b" * 64, "c" * 64])
-    monkeypatch.setattr("tasks.evaluate.judge_question._digest", lambda _: next(digests))
+    monkeypatch.setattr("tasks.evaluate.judge.question._digest", lambda _: next(digests))
     question = as_question(Pair("p", "pedido", "um texto com aaaaaaaaaaaa dentro", "outra"), "judge")
     assert code_of(question) == "b" * 12
 

@@ -5,8 +5,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tasks.evaluate.background import Background
-from tasks.evaluate.figures import draw, write_figures
+from tasks.evaluate.report.background import Background
+from tasks.evaluate.report.figures import draw, write_figures
 from tests.tasks.evaluate.small_comparison import background, comparison
 
 
@@ -54,7 +54,7 @@ def test_many_prompts_do_not_make_a_large_figure() -> None:
 def test_figures_are_the_same_in_another_process() -> None:
     code = (
         "import hashlib\n"
-        "from tasks.evaluate.figures import draw\n"
+        "from tasks.evaluate.report.figures import draw\n"
         "from tests.tasks.evaluate.small_comparison import background, comparison\n"
         "drawn = draw(comparison(seeds=(7, 8)), background())\n"
         "print(hashlib.sha256(repr(drawn).encode()).hexdigest())\n"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tasks.evaluate.markdown import bullets, escaped, table
+from tasks.evaluate.report.markdown import bullets, escaped, table
 
 MARKS = st.text(st.sampled_from("aé1_*`[]()<>|~#&$\\! \n\u202e\x1b"), max_size=30)
 

@@ -1,6 +1,6 @@
 """MLflow gets the same numbers of an evaluation and of a version, and none that is not known."""
 
-from tasks.evaluate.report_metrics import metrics_of_report
+from tasks.evaluate.report.metrics import metrics_of_report
 from tests.tasks.evaluate.small_comparison import comparison
 
 FIGURES = {"mean_base", "mean_tuned", "mean_difference", "ci_low", "ci_high", "p_signflip", "p_holm", "p_harm"}
@@ -13,6 +13,14 @@ def test_each_scope_has_its_numbers_and_the_ground_truth_its_difference() -> Non
     assert metrics.pop("ground_truth.mean_difference") == compared.ground_truth.overall.mean_difference
     assert metrics["overall.ci_low"] == compared.overall.ci_low
     assert set(metrics) == {f"{scope}.{figure}" for scope in ("overall", *compared.tasks) for figure in FIGURES}
+
+
+def test_another_model_has_its_numbers_under_its_name() -> None:
+    other = comparison(0.1)
+    metrics = metrics_of_report({**comparison().report(), "others": {"large": other.report()}})
+    assert {name.removeprefix("against.large.") for name in metrics if name.startswith("against.")} == FIGURES
+    assert metrics["against.large.mean_difference"] == other.overall.mean_difference
+    assert metrics["overall.mean_difference"] == comparison().overall.mean_difference
 
 
 def test_what_is_not_known_is_left_out() -> None:

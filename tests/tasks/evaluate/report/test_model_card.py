@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tasks.evaluate.background import Background
-from tasks.evaluate.model_card import CardFacts, model_card
-from tasks.evaluate.report_text import markdown
+from tasks.evaluate.report.background import Background
+from tasks.evaluate.report.model_card import CardFacts, model_card
+from tasks.evaluate.report.text import markdown
 from tasks.policy.merge import MergeCheck
 from tests.tasks.evaluate.small_comparison import comparison
 
@@ -68,10 +68,19 @@ FACTS = CardFacts(
     dataset={"train": 119, "validation": 12, "test": 24, "scrubbed": {"CPF": 3, "EMAIL": 0}},
     data_card=DATA_CARD,
     base_model="Polygl0t/Tucano2-qwen-0.5B-Instruct",
+    base_commit=None,
     load_in_4bit=False,
     merged=CHECK,
+    served_is_tested=True,
     identities={"policy": "3" * 64, "evaluation": "4" * 64, "base": "2" * 64, "dataset": "1" * 64},
 )
+
+
+def test_a_base_of_a_hub_is_linked_at_the_commit_that_was_trained_from() -> None:
+    page = "https://huggingface.co/Polygl0t/Tucano2-qwen-0.5B-Instruct"
+    assert f"]({page})" in model_card(FACTS)
+    card = model_card(replace(FACTS, base_commit="c0ffee" * 6))
+    assert f"]({page}/tree/{'c0ffee' * 6}) at `c0ffeec0ffee`" in card
 
 
 def front_matter(text: str) -> dict[str, Any]:
@@ -171,6 +180,7 @@ def test_the_merged_model_is_said_to_be_checked_as_it_was() -> None:
     assert "all 480 greedy tokens are the same in float32" in text
     assert "478 of 480 are the same" in text
     assert "bfloat16" in text
+    assert "These very weights answered the test" in text
 
 
 def test_adapters_of_their_own_are_served_beside_the_base() -> None:
@@ -182,13 +192,20 @@ def test_adapters_of_their_own_are_served_beside_the_base() -> None:
 
 
 @pytest.mark.parametrize(
-    ("four_bit", "merged", "named"), [(True, CHECK, True), (False, CHECK, False), (True, None, False)]
+    ("tested", "merged", "named"), [(False, CHECK, True), (True, CHECK, False), (False, None, False)]
 )
-def test_merged_weights_are_not_said_to_be_what_was_evaluated_in_4_bits(
-    four_bit: bool, merged: MergeCheck | None, named: bool
+def test_merged_weights_are_not_said_to_be_what_was_evaluated_where_base_and_adapter_answered(
+    tested: bool, merged: MergeCheck | None, named: bool
 ) -> None:
-    text = section(model_card(replace(FACTS, load_in_4bit=four_bit, merged=merged)), "Limits")
-    assert ("4-bit weights" in text) == named
+    text = model_card(replace(FACTS, served_is_tested=tested, merged=merged))
+    assert ("the merged weights did not" in section(text, "Limits")) == named
+    assert ("These very weights" in section(text, "How to serve it")) == tested
+
+
+@pytest.mark.parametrize("four_bit", [False, True])
+def test_the_base_that_it_was_trained_beside_is_said(four_bit: bool) -> None:
+    text = section(model_card(replace(FACTS, load_in_4bit=four_bit)), "Training")
+    assert ("beside a base of 4-bit weights" in text) == four_bit
 
 
 @pytest.mark.parametrize(("kind", "named"), [("model", True), ("rubric", True), ("human", False)])

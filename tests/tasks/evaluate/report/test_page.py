@@ -7,10 +7,10 @@ from typing import Final
 import pytest
 
 from schemas.documents import PairedScore
-from tasks.evaluate.background import Background, Looks
 from tasks.evaluate.compare import Comparison, compare
-from tasks.evaluate.figures import draw
-from tasks.evaluate.report import REPORT_PAGE, render, write_page
+from tasks.evaluate.report.background import Background, Looks, OtherModel
+from tasks.evaluate.report.figures import draw
+from tasks.evaluate.report.page import REPORT_PAGE, render, write_page
 from tests.tasks.evaluate.small_comparison import answers, background, comparison, undecided
 
 CLOSED_BY_NOBODY: Final = {"meta", "br"}
@@ -139,15 +139,20 @@ def test_what_is_unknown_is_left_out() -> None:
     assert "is not known here" in plain
 
 
-def test_champion_and_rival_are_compared_with_the_chosen_seed_and_the_rival_has_one_name() -> None:
+def test_champion_and_others_are_compared_with_the_chosen_seed_and_each_other_model_has_one_name() -> None:
+    against = comparison(0.1)
     around = replace(
         background("nada"),
-        rival_name="rival-70b",
+        others=[
+            OtherModel("rival-70b", "large at an endpoint", against),
+            OtherModel("rival-8b", "small at an endpoint", against),
+        ],
         ground_truth={"push": {"constraint_rate": {"base": 0.25, "rival-70b": 0.5, "champion": 0.4, "tuned": 0.75}}},
     )
     page = page_of(comparison(seeds=(7, 8)), around)
-    assert page.count("The challenger, which is the policy of training seed 7 only, against") == 2
-    assert "<h2>Against rival-70b</h2>" in page
+    assert page.count("The challenger, which is the policy of training seed 7 only,") == 3
+    assert page.index("<h2>Against rival-70b</h2>") < page.index("<h2>Against rival-8b</h2>")
+    assert page.index("against large at an endpoint") < page.index("against small at an endpoint")
     columns = [re.findall(r'<th scope="col"[^>]*>([^<]+)</th>', head) for head in page.split("<thead>")[1:]]
     assert any(names[2:4] == ["rival-70b", "challenger"] for names in columns)
     assert any(names[2:6] == ["base", "tuned", "champion", "rival-70b"] for names in columns)

@@ -1,19 +1,8 @@
 from dataclasses import replace
 
-from tasks.evaluate.background import Looks
-from tasks.evaluate.wording import headline, models_in, p_value, signed, warnings_of, when_margin_was_set
+from tasks.evaluate.report.background import Looks
+from tasks.evaluate.report.sentences import headline, models_in, warnings_of, when_margin_was_set
 from tests.tasks.evaluate.small_comparison import comparison
-
-
-def test_numbers_are_written_with_signs_and_floors() -> None:
-    assert [signed(value) for value in (0.1234, -0.1, 0.0, -0.0001, None)] == [
-        "+0.123",
-        "−0.100",
-        "0.000",
-        "0.000",
-        "unknown",
-    ]
-    assert [p_value(value) for value in (0.0001, 0.001, 0.5)] == ["< 0.001", "0.001", "0.500"]
 
 
 def test_headline_follows_the_verdicts() -> None:

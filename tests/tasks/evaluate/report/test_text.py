@@ -2,9 +2,9 @@ import re
 
 import pytest
 
-from tasks.evaluate.background import Background, Looks
-from tasks.evaluate.report_text import markdown
-from tasks.evaluate.wording import headline
+from tasks.evaluate.report.background import Background, Looks
+from tasks.evaluate.report.sentences import headline
+from tasks.evaluate.report.text import markdown
 from tests.tasks.evaluate.small_comparison import HOSTILE, background, comparison, undecided
 
 
@@ -43,6 +43,7 @@ def test_markdown_tells_ground_truth_champion_looks_and_identities(text: str) ->
         "## Ground truth, apart from the rewards",
         "constraint rate",
         "## Against the champion",
+        "(decides nothing)",
         "Look number 1",
         "recorded on 2026-11-20 10:00:00 UTC, before its answers to this split were first drawn on 2026-11-20 10:05:00",
         "The challenger is the policy of training seed 7 only.",

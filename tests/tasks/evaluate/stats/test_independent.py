@@ -14,9 +14,9 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import NormalIndPower
 
 from schemas.tasks import TASK_NAMES
-from tasks.evaluate.resampling import mean_interval, sign_flip, widened
-from tasks.evaluate.statistics import holm, measure, prompts_for_margin
-from tasks.evaluate.variance import Numbers, mean_squares
+from tasks.evaluate.stats.resampling import mean_interval, sign_flip, widened
+from tasks.evaluate.stats.statistics import holm, measure, prompts_for_margin
+from tasks.evaluate.stats.variance import Numbers, mean_squares
 
 # Darwin (1876), heights of crossed less self-fertilised maize, in eighths of an inch; R's HistData::ZeaMays.
 MAIZE = np.array([49.0, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]) / 100

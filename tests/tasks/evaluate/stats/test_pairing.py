@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.evaluate.pairing import Answer, Pair, pair, read_scores
+from tasks.evaluate.stats.pairing import Answer, Pair, pair, read_scores
 
 
 def score(

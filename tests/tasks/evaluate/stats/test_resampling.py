@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tasks.evaluate.resampling import mean_interval, sign_flip, student_distance, widened
-from tasks.evaluate.statistics import rank_with_sign
-from tasks.evaluate.variance import Numbers
+from tasks.evaluate.stats.resampling import mean_interval, sign_flip, student_distance, widened
+from tasks.evaluate.stats.statistics import rank_with_sign
+from tasks.evaluate.stats.variance import Numbers
 
 
 def generator(seed: int = 0) -> np.random.Generator:

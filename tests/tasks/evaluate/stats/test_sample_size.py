@@ -7,7 +7,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.evaluate.compare import REPORT_FILE, write_report
-from tasks.evaluate.sample_size import (
+from tasks.evaluate.stats.sample_size import (
     EarlierComparison,
     Need,
     detectable_effect,
@@ -15,7 +15,7 @@ from tasks.evaluate.sample_size import (
     prompts_needed,
     read_comparison,
 )
-from tasks.evaluate.variance import Components, MeanVariance
+from tasks.evaluate.stats.variance import Components, MeanVariance
 from tests.tasks.evaluate.small_comparison import comparison
 
 THIRTY = Components(prompt=0.09, seed=0.0, interaction=0.0, sample=0.0, base_sample=0.0)

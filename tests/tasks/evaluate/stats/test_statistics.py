@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.tasks import TASK_NAMES
-from tasks.evaluate.statistics import (
+from tasks.evaluate.stats.statistics import (
     Block,
     correct,
     hodges_lehmann,
     holm,
     measure,
 )
-from tasks.evaluate.variance import Numbers
+from tasks.evaluate.stats.variance import Numbers
 
 
 def generator(seed: int = 0) -> np.random.Generator:

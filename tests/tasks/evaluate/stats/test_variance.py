@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.evaluate.variance import Components, Numbers, components, error_of_the_mean, mean_variance
+from tasks.evaluate.stats.variance import Components, Numbers, components, error_of_the_mean, mean_variance
 
 NO_SAMPLES = np.full((1, 1), np.nan)
 NO_BASE = np.zeros(1)

@@ -9,11 +9,11 @@ import pytest
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
-from tasks.lineage.difference import Change, CodeChange, RowCounts, differences
+from tasks.lineage.graph.difference import Change, CodeChange, RowCounts, differences
+from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tests.tasks.lineage.made import commit
 
-CODE = {"tasks/train/grpo.py": "1", "schemas/config.py": "2"}
+CODE = {"tasks/train/children/grpo.py": "1", "schemas/config/config.py": "2"}
 CONFIG: dict[str, Any] = {"seed": 1, "train": {"steps": 8, "seeds": [1]}, "promote": {"alias": "champion"}}
 AUDIT = {"spec": "grounded", "reward_version": "v", "raters": {"person-1": "human"}, "sheet_sha256": "s"}
 ROWS = {"train": {"extraction": ["a", "b"], "churn": ["c"]}, "validation": {"extraction": ["d"]}, "test": {}}
@@ -100,12 +100,12 @@ def test_no_other_data_stands_for_that_which_is_gone(store: ArtifactStore, score
 
 
 def test_a_file_that_several_artifacts_were_made_by_is_told_once(store: ArtifactStore) -> None:
-    other = train(store, code={"schemas/config.py": "changed", "tasks/train/dpo.py": "new"})
+    other = train(store, code={"schemas/config/config.py": "changed", "tasks/train/children/dpo.py": "new"})
     found = differences(store, train(store, rows=ROWS | {"test": {"churn": ["x"]}}), other)
     assert {(change.file, change.one, change.other) for change in found.code} == {
-        ("schemas/config.py", "2", "changed"),
-        ("tasks/train/dpo.py", None, "new"),
-        ("tasks/train/grpo.py", "1", None),
+        ("schemas/config/config.py", "2", "changed"),
+        ("tasks/train/children/dpo.py", None, "new"),
+        ("tasks/train/children/grpo.py", "1", None),
     }
     # The audit is one artifact of both.
     assert {change.made for change in found.code} == {("dataset", "policy")}
@@ -154,7 +154,7 @@ def test_only_policies_are_compared(store: ArtifactStore) -> None:
 
 
 def test_the_document_is_plain_json(store: ArtifactStore) -> None:
-    found = differences(store, train(store), train(store, code={"schemas/config.py": "new"}))
+    found = differences(store, train(store), train(store, code={"schemas/config/config.py": "new"}))
     document = json.loads(json.dumps(found.document()))
     assert document["code"][0].keys() == set(CodeChange.__dataclass_fields__)
     assert document["data"][0]["same"] == 2

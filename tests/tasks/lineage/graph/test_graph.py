@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.lineage.graph import Edge, Graph, Node
+from tasks.lineage.graph.graph import Edge, Graph, Node
 
 keys = st.sampled_from("abcdefgh")
 edges = st.lists(st.builds(Edge, keys, keys, st.sampled_from(["made", "read"])), max_size=20)

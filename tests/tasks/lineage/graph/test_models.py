@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tasks.lineage.models import local_aliases, read_versions, version_graph
-from tasks.lineage.pipeline_runs import artifacts_of_run
-from tasks.lineage.recorder import Recorder
-from tasks.lineage.registry import Registry
+from tasks.lineage.graph.models import local_aliases, read_versions, version_graph
+from tasks.lineage.mlflow.pipeline_runs import artifacts_of_run
+from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.registry import Registry
 from tests.tasks.lineage.small_world import DECISION, MODEL, World, commit, documents, make_world
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tasks.lineage.graph import Edge, Graph, Node
-from tasks.lineage.page import BOX, MOST_IN_A_COLUMN, render, write_page
-from tasks.lineage.walk import Lineage
+from tasks.lineage.graph.graph import Edge, Graph, Node
+from tasks.lineage.graph.page import BOX, MOST_IN_A_COLUMN, render, write_page
+from tasks.lineage.graph.walk import Lineage
 from tests.tasks.lineage.small_world import World, make_world
 
 HOSTILE = "<script>alert(1)</script>\"'&"

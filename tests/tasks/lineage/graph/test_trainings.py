@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.lineage.trainings import MirroredTraining, TrainingCheckpoint, training_graph, trainings_of
+from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint, training_graph, trainings_of
 from tests.tasks.lineage.small_world import NOON, World, make_world
 
 

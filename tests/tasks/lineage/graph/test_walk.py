@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from schemas.prompts import SPLITS, PromptRow
-from tasks.lineage.walk import Lineage
+from schemas.tables.prompts import SPLITS, PromptRow
+from tasks.lineage.graph.walk import Lineage
 from tests.prompt_tables import prompt_table, write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.lineage.small_world import (

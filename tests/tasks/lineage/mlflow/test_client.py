@@ -11,14 +11,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from schemas.errors import InputError
-from tasks.lineage.mlflow_client import open_client, shown_address
-from tasks.lineage.recorder import Recorder
+from tasks.lineage.mlflow.client import open_client, shown_address
+from tasks.lineage.mlflow.recorder import Recorder
 
 pytestmark = pytest.mark.integration
 
 ENDS_A_RUN_ON_A_SERVER = """
 from types import SimpleNamespace
-import tasks.lineage.mlflow_client
+import tasks.lineage.mlflow.client
 from mlflow import MlflowClient
 client = MlflowClient("http://127.0.0.1:9")
 store = client._tracking_client.store
@@ -132,7 +132,7 @@ def test_a_server_that_stumbles_is_asked_again() -> None:
 
 
 def test_nothing_that_answers_is_told_without_the_password_of_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.lineage.mlflow_client.RETRIES", 0)
+    monkeypatch.setattr("tasks.lineage.mlflow.client.RETRIES", 0)
     with pytest.raises(
         InputError, match=r"no MLflow server answers at http://127\.0\.0\.1:9; .* state\.mlflow"
     ) as told:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from schemas.errors import InputError
-from tasks.lineage.judging import PREFERENCE, Judgement, record_judgements
-from tasks.lineage.recorder import Recorder
+from tasks.lineage.mlflow.judging import PREFERENCE, Judgement, record_judgements
+from tasks.lineage.mlflow.recorder import Recorder
 
 NAMES = ("tuned", "base", "tie", "unread")
 

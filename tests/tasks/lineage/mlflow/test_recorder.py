@@ -12,7 +12,7 @@ import pytest
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import GateRefused, InputError, Interrupted
-from tasks.lineage.recorder import Recorder
+from tasks.lineage.mlflow.recorder import Recorder
 
 pytestmark = pytest.mark.integration
 
@@ -288,7 +288,7 @@ def test_a_store_whose_making_was_killed_is_made_anew(tmp_path: Path, monkeypatc
 QUIET = """
 import logging, sys
 from pathlib import Path
-from tasks.lineage.recorder import Recorder
+from tasks.lineage.mlflow.recorder import Recorder
 assert "mlflow" not in sys.modules
 folder = Path(sys.argv[1])
 with Recorder(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts", "e").pipeline("p", {}):

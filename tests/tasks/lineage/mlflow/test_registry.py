@@ -9,8 +9,8 @@ import pytest
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.recorder import Recorder
-from tasks.lineage.registry import LONGEST_REASON, Registry, checked_reason
+from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.registry import LONGEST_REASON, Registry, checked_reason
 
 pytestmark = pytest.mark.integration
 

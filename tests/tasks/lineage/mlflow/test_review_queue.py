@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 
 from schemas.errors import InputError
 from schemas.progress import silent
-from tasks.lineage import review_queue
-from tasks.lineage.review_queue import (
+from tasks.lineage.mlflow import review_queue
+from tasks.lineage.mlflow.review_queue import (
     CUT_OFF,
     EMPTY,
     PREVIEW_CHARACTERS,

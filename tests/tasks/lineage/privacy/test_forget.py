@@ -11,9 +11,9 @@ import pytest
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.artifacts import RECORD_FILE, ArtifactStore
-from tasks.lineage.forget import Reached, reached
-from tasks.lineage.inventory import Inventory, read_inventory
+from tasks.lineage.privacy.forget import Reached, reached
+from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactStore
+from tasks.lineage.store.inventory import Inventory, read_inventory
 from tests.tasks.lineage.made import commit
 
 COLUMNS = ("prompt_id", "customer_id", "order_id", "review_id", "parent_id")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 
 FILES = {"data/train.csv": b"rows", "summary.json": b"{}"}
 

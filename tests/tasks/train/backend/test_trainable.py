@@ -1,6 +1,9 @@
 """What each backend is told, and what it is refused. No GPU and no Unsloth is needed to know that."""
 
 import ast
+import importlib
+import os
+import re
 import sys
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
@@ -11,12 +14,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas.config import REPOSITORY, PolicyConfig
+from schemas.config.config import REPOSITORY
+from schemas.config.policy import PolicyConfig
+from schemas.config.profiles import load_config
+from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from schemas.profiles import load_config
-from schemas.train_config import TrainConfig
-from tasks.train import backend
-from tasks.train.backend import (
+from tasks.train.backend import pins, trainable
+from tasks.train.backend.trainable import (
     load_trainable,
     lora_config,
     refuse_shared_padding,
@@ -24,6 +28,7 @@ from tasks.train.backend import (
     unsloth_load_arguments,
     without_drift,
 )
+from tests.tasks.train.installed import install
 
 SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=64)
 
@@ -47,7 +52,7 @@ def test_plain_transformers_leaves_the_adapter_to_trl(base: Path) -> None:
     from peft import get_peft_model
     from torch import nn
 
-    found = load_trainable(base, _recipe(), seed=1, max_prompt_tokens=64)
+    found = load_trainable(base, _recipe(), seed=1, max_prompt_tokens=64, work=base)
     assert found.lora is not None
     assert found.tokenizer.padding_side == "left"
     linear = {
@@ -58,11 +63,11 @@ def test_plain_transformers_leaves_the_adapter_to_trl(base: Path) -> None:
     adapted = get_peft_model(found.model, found.lora)
     trained = {name for name, parameter in adapted.named_parameters() if parameter.requires_grad}
     assert {name.split(".lora_")[0].removeprefix("base_model.model.") for name in trained} == linear
-    assert {layer.rsplit(".", 1)[1] for layer in linear} == set(backend.LINEAR_LAYERS)
+    assert {layer.rsplit(".", 1)[1] for layer in linear} == set(trainable.LINEAR_LAYERS)
 
 
 def test_the_adapter_is_the_recipes() -> None:
-    lora = lora_config(_recipe(lora={"rank": 3, "alpha": 9}))
+    lora = lora_config(_recipe(lora={"rank": 3, "alpha": 9}).lora)
     assert (lora.r, lora.lora_alpha, lora.lora_dropout, lora.bias) == (3, 9, 0.0, "none")
 
 
@@ -84,7 +89,7 @@ def test_unsloth_shares_the_card_with_vllm_where_the_recipe_has_it(tmp_path: Pat
 
 def test_unsloths_adapter_is_that_of_peft() -> None:
     recipe = load_config("l4").train
-    arguments, lora = unsloth_adapter_arguments(recipe, seed=7), lora_config(recipe)
+    arguments, lora = unsloth_adapter_arguments(recipe, seed=7), lora_config(recipe.lora)
     assert (arguments["r"], arguments["lora_alpha"], arguments["lora_dropout"], arguments["bias"]) == (
         lora.r, lora.lora_alpha, lora.lora_dropout, lora.bias,
     )  # fmt: skip
@@ -98,6 +103,7 @@ def test_unsloths_adapter_is_that_of_peft() -> None:
         ({"entropy": {"adaptive": True}}, r"entropy\.adaptive"),
         ({"entropy_advantages": True}, "entropy_advantages"),
         ({"block_advantages": True}, "block_advantages"),
+        ({"scale_rewards": "group"}, r"scale_rewards 'group' with loss 'dr_grpo'"),
         ({"algorithm": "dpo"}, "algorithm 'dpo'"),
     ],
 )
@@ -120,7 +126,7 @@ def test_unsloth_without_a_gpu_is_one_sentence(base: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(InputError, match=r"needs a GPU, and there is none; .* train\.backend='transformers'"):
-        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64)
+        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
 
 
 @pytest.fixture
@@ -128,30 +134,53 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.delitem(sys.modules, "tasks.train.trainer", raising=False)
-    for name in backend.UNSLOTH_SETTINGS:
-        monkeypatch.setenv(name, "1")
+    monkeypatch.delitem(sys.modules, "tasks.train.grpo.trainer", raising=False)
+    monkeypatch.setattr(pins, "version", lambda _: "2026.10.7")
+    for name in (*trainable.UNSLOTH_SETTINGS, "UNSLOTH_COMPILE_LOCATION"):
+        # Set and unset, so that what the backend sets is taken back.
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
 
 
 @pytest.mark.usefixtures("gpu")
 def test_a_missing_unsloth_is_one_sentence(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "unsloth", None)
     with pytest.raises(InputError, match=r"train\.interpreter to a Python with constraints/trainer-linux-cuda\.txt"):
-        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64)
+        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(
+    ("installed", "said"),
+    [
+        ({"unsloth": "2026.11.1", "unsloth-zoo": "2026.10.7"}, "unsloth==2026.10.7 (installed: 2026.11.1) in "),
+        ({"unsloth": "2026.10.7", "unsloth-zoo": "2026.11.2"}, "unsloth-zoo==2026.10.7 (installed: 2026.11.2) in "),
+        ({}, "unsloth==2026.10.7 (installed: none) and unsloth-zoo==2026.10.7 (installed: none) in "),
+    ],
+)
+def test_another_unsloth_than_the_pinned_is_one_sentence_before_it_is_imported(
+    base: Path, monkeypatch: pytest.MonkeyPatch, installed: dict[str, str], said: str
+) -> None:
+    install(monkeypatch, installed)
+    monkeypatch.setattr(importlib, "import_module", lambda name: pytest.fail(f"{name} was imported"))
+    with pytest.raises(
+        InputError, match=rf"needs {re.escape(said)}.*; set train\.interpreter .*backend='transformers'"
+    ):
+        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
 
 
 @pytest.mark.usefixtures("gpu")
 def test_unsloth_comes_before_the_trainer_that_it_changes(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tasks.train.trainer", ModuleType("tasks.train.trainer"))
+    monkeypatch.setitem(sys.modules, "tasks.train.grpo.trainer", ModuleType("tasks.train.grpo.trainer"))
     with pytest.raises(AssertionError, match="imported before unsloth"):
-        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64)
+        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
 
 
 @pytest.mark.usefixtures("gpu")
 def test_unsloths_model_keeps_no_temperature_and_has_its_adapter_on(
-    base: Path, monkeypatch: pytest.MonkeyPatch
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a stand-in for Unsloth: what is done with the model that it gives."""
+    """With a stand-in for Unsloth: what is done with the model that it gives, and where it writes what it generates."""
     from transformers import AutoModelForCausalLM, GenerationConfig
 
     model = AutoModelForCausalLM.from_pretrained(base)
@@ -165,7 +194,8 @@ def test_unsloths_model_keeps_no_temperature_and_has_its_adapter_on(
     unsloth: Any = ModuleType("unsloth")
     unsloth.FastLanguageModel = SimpleNamespace(from_pretrained=lambda **named: (model, None), get_peft_model=put_on)
     monkeypatch.setitem(sys.modules, "unsloth", unsloth)
-    found = load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64)
+    found = load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=tmp_path)
+    assert os.environ["UNSLOTH_COMPILE_LOCATION"] == str(tmp_path / "unsloth-compiled")
     assert (found.model, found.lora) == ("adapted", None)
     assert found.tokenizer.padding_side == "left"
     assert asked.pop("temperature") != 0.1
@@ -187,7 +217,7 @@ def _bfloat16_policy(base: Path) -> Any:
 
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16)
-    return get_peft_model(model, lora_config(_recipe()))
+    return get_peft_model(model, lora_config(_recipe().lora))
 
 
 def _base_weights(model: Any) -> dict[str, Any]:
@@ -221,10 +251,10 @@ def test_merging_for_vllm_moves_the_base_unless_it_is_put_back(base: Path, *, pu
 
 def _modules() -> Iterator[str]:
     """Yield all modules of the house that a child in the trainer's environment can come to import."""
-    files = [file for folder in ("tasks/train", "tasks/policy") for file in (REPOSITORY / folder).glob("*.py")]
+    files = [file for folder in ("tasks/train", "tasks/policy") for file in (REPOSITORY / folder).rglob("*.py")]
     # Endpoints are asked by whoever starts a child, never by the child.
     files.remove(REPOSITORY / "tasks" / "policy" / "endpoint.py")
-    files.append(REPOSITORY / "tasks" / "evaluate" / "answer.py")
+    files.append(REPOSITORY / "tasks" / "evaluate" / "answers" / "answer.py")
     todo = [".".join(file.relative_to(REPOSITORY).with_suffix("").parts) for file in files]
     seen: set[str] = set()
     while todo:

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
+from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused
-from schemas.train_config import TrainConfig
 from tasks.commerce import registry
-from tasks.commerce.registry import reward_version
+from tasks.commerce.registry import joint_version, reward_versions
 from tasks.commerce.sandbox import Databases
 from tasks.policy.child import Channel
-from tasks.train import dpo
-from tasks.train.dpo import require_pairs
-from tasks.train.dpo_recipe import dpo_arguments, pairs_per_pass
+from tasks.train.children import dpo
+from tasks.train.children.dpo import require_pairs
+from tasks.train.dpo.recipe import dpo_arguments, pairs_per_pass
 from tasks.train.request import TrainRequest
 from tests.tasks.train.small_training import (
     RECIPE,
@@ -173,7 +173,8 @@ class _Training:
         tokenizer.save_pretrained(folder / "base")
         record = AuditRecord(
             spec="grounded",
-            reward_version=reward_version(),
+            reward_version=joint_version(),
+            reward_versions=reward_versions(),
             sheet_sha256="0" * 64,
             rollouts_sha256="1" * 64,
             raters={},
@@ -185,10 +186,10 @@ class _Training:
         (folder / "audit").mkdir()
         (folder / "audit" / AUDIT_RECORD_FILE).write_text(record.model_dump_json(), encoding="utf-8")
         # No prompt here asks for SQL.
-        monkeypatch.setattr("tasks.train.training.read_store", lambda folder: None)
+        monkeypatch.setattr("tasks.train.stage.read_store", lambda folder: None)
         monkeypatch.setattr(Databases, "from_store", lambda store: Databases(()))
         # What it checks has tests of its own.
-        monkeypatch.setattr("tasks.train.training._check", lambda *_: None)
+        monkeypatch.setattr("tasks.train.stage._check", lambda *_: None)
 
     def run(self, name: str, channel: Channel | None = None, mirror: str | None = None, **recipe: Any) -> Path:
         """Train in a folder of its own, and return where the result is."""

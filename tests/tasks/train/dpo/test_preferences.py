@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.train.preferences import PAIRS_FILE, Answer, Pair, Preferences, pairs
-from tasks.train.stateful import read_state, write_state
+from tasks.train.dpo.preferences import PAIRS_FILE, Answer, Pair, Preferences, pairs
+from tasks.train.resume.state_files import read_state, write_state
 from tests.tasks.curate.prompt_rows import prompt_row
 
 ROW = prompt_row("push", "Pedido 1: livro.")

@@ -11,7 +11,7 @@ import pytest
 import torch
 from trl import GRPOConfig, GRPOTrainer
 
-from tasks.train.portable import PortableTrainer
+from tasks.train.backend.cpu import PortableTrainer
 
 VOCABULARY = 32
 END, PAD = 1, 0

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pytest
 
 from schemas.documents import ScoredRollout
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from tasks.commerce.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason
-from tasks.train.rewards import ComponentRewards
+from tasks.train.grpo.rewards import ComponentRewards
 from tests.tasks.train.small_training import prompt_rows
 
 ROWS = prompt_rows("push", "sentiment", each=1)

@@ -9,11 +9,11 @@ import torch
 
 from schemas.documents import ScoredRollout
 from schemas.errors import InputError
-from schemas.prompts import PromptRow
-from tasks.train import rollout_log
-from tasks.train.rollout_log import ROLLOUTS_FOLDER, RolloutLog
-from tasks.train.rollouts import Rollouts
-from tasks.train.stateful import read_state, write_state
+from schemas.tables.prompts import PromptRow
+from tasks.train.grpo import rollout_log
+from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
+from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.resume.state_files import read_state, write_state
 
 
 def _id(prompt: str) -> str:

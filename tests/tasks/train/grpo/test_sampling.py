@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import torch
 
+from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
-from schemas.prompts import PromptRow
-from schemas.train_config import TrainConfig
-from tasks.train.rollouts import Rollouts
-from tasks.train.sampling import RolloutSampler
+from schemas.tables.prompts import PromptRow
+from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.grpo.sampling import RolloutSampler
 from tests.tasks.train.small_training import RECIPE, prompt_rows
 
 GENERATIONS = 4

@@ -5,9 +5,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from trl import GRPOTrainer
 
-from tasks.train.portable import PortableTrainer
-from tasks.train.rollouts import Rollouts
+from tasks.train.backend.cpu import PortableTrainer
+from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.grpo.trainer import PolicyTrainer
 from tests.tasks.train.small_training import adapter_weights, small_trainer
 
 
@@ -73,6 +75,40 @@ def test_completions_of_one_forward_pass_or_of_eight_move_the_adapter_alike(tmp_
         assert torch.allclose(weights, adapter_weights(parts)[name], atol=1e-5), name
 
 
+def test_gradient_checkpointing_computes_layers_again_and_decides_no_gradient(tmp_path: Path) -> None:
+    """Bit for bit: loss, gradient norm and adapter; and already in the step that the preflight rehearses."""
+    import torch
+
+    from tasks.train.preflight.rehearsal import rehearse
+
+    ends, forwards = [], []
+    for checkpointing in ("none", "torch"):
+        trainer = small_trainer(
+            tmp_path / checkpointing,
+            max_steps=2,
+            gradient_checkpointing=checkpointing,
+            guided_correction={"share": 1.0},
+            max_completion_tokens=96,
+        )
+        calls: list[bool] = []
+        layer = trainer.model.get_base_model().model.layers[0]
+        hook = layer.mlp.register_forward_pre_hook(
+            lambda *_, calls=calls: calls.append(True) if torch.is_grad_enabled() else None
+        )
+        rehearsal = rehearse(trainer, 1e-2)
+        forwards.append(len(calls))
+        hook.remove()
+        trainer.train()
+        (first, second) = [entry for entry in trainer.state.log_history if "grad_norm" in entry]
+        assert first["grad_norm"] > 0
+        figures = [(entry["loss"], entry["grad_norm"]) for entry in (first, second)]
+        ends.append((rehearsal.gradient_norm, figures, adapter_weights(trainer)))
+    assert forwards == [1, 2]
+    (norm, figures, weights), (norm_again, figures_again, weights_again) = ends
+    assert (norm, figures) == (norm_again, figures_again)
+    assert all(torch.equal(values, weights_again[name]) for name, values in weights.items())
+
+
 def test_the_divisor_of_dr_grpo_stays_while_the_curriculum_shortens_completions(tmp_path: Path) -> None:
     stages = [{"until_step": 1, "max_completion_tokens": 16}]
     trainer, seen = _train(tmp_path, curriculum=stages, max_completion_tokens=24, max_steps=2)
@@ -95,7 +131,7 @@ def test_a_right_answer_given_to_the_policy_is_trained_on_and_not_reported_as_ea
 
 
 def test_task_weights_scale_the_advantages_of_their_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tasks.train.sampling import RolloutSampler
+    from tasks.train.grpo.sampling import RolloutSampler
 
     _, (plain,) = _train(tmp_path / "plain", max_steps=1, guided_correction={"share": 1.0}, max_completion_tokens=96)
     monkeypatch.setattr(RolloutSampler, "loss_weights", lambda _: {"push": 1.5, "sentiment": 0.5})
@@ -130,9 +166,72 @@ def test_how_far_the_policy_has_moved_is_told_without_a_penalty_for_it(tmp_path:
     assert len(divergences) == 4
 
 
+def test_the_tokenizer_pads_on_the_left_whatever_the_constructor_made_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unsloth's turns it to the right, and the preflight and each validation generate with it."""
+    prepare = GRPOTrainer.__init__
+
+    def prepare_and_turn(trainer: Any, *arguments: Any, **named: Any) -> None:
+        prepare(trainer, *arguments, **named)
+        trainer.processing_class.padding_side = "right"
+
+    monkeypatch.setattr(GRPOTrainer, "__init__", prepare_and_turn)
+    assert small_trainer(tmp_path).processing_class.padding_side == "left"
+
+
+def test_a_divergence_that_nobody_measured_is_not_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unsloth logs 0 for it where there is no reference policy."""
+    compute_loss = GRPOTrainer.compute_loss
+
+    def compute_and_log(trainer: Any, *arguments: Any, **named: Any) -> Any:
+        trainer._metrics["train"]["kl"].append(0.0)
+        return compute_loss(trainer, *arguments, **named)
+
+    monkeypatch.setattr(GRPOTrainer, "compute_loss", compute_and_log)
+    monkeypatch.setattr(PolicyTrainer, "_estimate_divergence", lambda _: None)
+    trainer, _ = _train(tmp_path, max_steps=1)
+    assert not [entry for entry in trainer.state.log_history if "kl" in entry]
+
+
+def test_an_adapter_that_was_taught_before_goes_on_and_has_no_base_to_be_far_from(tmp_path: Path) -> None:
+    """Switched off, it would leave the base without what it was taught, from which training did not start."""
+    trainer = small_trainer(tmp_path, taught=True, max_steps=2, guided_correction={"share": 1.0})
+    before = adapter_weights(trainer)
+    trainer.train()
+    entries = [entry for entry in trainer.state.log_history if "grad_norm" in entry]
+    assert len(entries) == 2
+    assert all("kl" not in entry for entry in entries)
+    assert before.keys() == adapter_weights(trainer).keys()
+    assert any(not values.equal(before[name]) for name, values in adapter_weights(trainer).items())
+
+
 def test_the_time_of_a_step_is_told_by_what_it_was_spent_on(tmp_path: Path) -> None:
     trainer, _ = _train(tmp_path, max_steps=2)
     for entry in (entry for entry in trainer.state.log_history if "step_time" in entry):
         parts = [entry[f"seconds/{part}"] for part in ("generation", "reward", "update")]
         assert sum(parts) == pytest.approx(entry["step_time"])
         assert min(parts) > 0
+
+
+def test_the_seed_decides_what_is_sampled_beside_a_vllm_that_sets_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """vLLM's worker calls `set_random_seed(0)` in the trainer's process: three seeds would sample alike."""
+    import torch
+    from accelerate.utils import set_seed
+    from trl.trainer import grpo_trainer
+
+    class SeedingVLLM:
+        def __init__(self, **_: Any) -> None:
+            set_seed(0)
+
+        def sync_weights(self) -> None:
+            """Hand nothing over."""
+
+    monkeypatch.setattr(grpo_trainer, "VLLMGeneration", SeedingVLLM)
+    draws = []
+    for seed in (5, 6, 5):
+        small_trainer(tmp_path, vllm={"enabled": True}, seed=seed)
+        draws.append(torch.rand(4).tolist())
+    assert draws[0] == draws[2] != draws[1]

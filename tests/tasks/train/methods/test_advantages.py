@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.train.advantages import (
+from tasks.train.methods.advantages import (
     ENTROPY_SCALES,
     LARGEST,
     blockwise_advantages,
@@ -15,7 +15,7 @@ from tasks.train.advantages import (
     median_advantages,
     zero_variance,
 )
-from tasks.train.blocks import Block
+from tasks.train.methods.blockwise import Block
 
 rewards_of_groups = st.integers(1, 4).flatmap(
     lambda groups: st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]), min_size=5 * groups, max_size=5 * groups)

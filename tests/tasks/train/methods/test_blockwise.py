@@ -13,7 +13,7 @@ from schemas.documents import Rollout, ScoredRollout
 from schemas.errors import InputError
 from schemas.tasks import SpecName
 from tasks.commerce.registry import score_rollout
-from tasks.train.blocks import Block, blocks_by_token, blocks_of
+from tasks.train.methods.blockwise import Block, blocks_by_token, blocks_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import TASKS
-from tasks.train.conditional import PARTS, gate_components
+from tasks.train.methods.conditional import PARTS, gate_components
 
 EXTRACTION = {"json": 1.0, "schema": 0.9, "types": 0.8, "values": 0.6}
 

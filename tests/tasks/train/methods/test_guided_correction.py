@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.prompts import PromptRow, content_id
+from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
-from tasks.train.guided_correction import choose_corrections, reference_answer
+from tasks.train.methods.guided_correction import choose_corrections, reference_answer
 from tests.tasks.commerce.scoring import score
 
 GROUPS = st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=6), max_size=12)
@@ -77,7 +78,7 @@ def test_the_reference_answers_of_a_known_store_earn_nearly_all() -> None:
     store = simulate_store(150, random.Random(4))
     databases = Databases.from_store(store)
     for task in TASK_NAMES:
-        made = list(TASKS[task].examples(store, random.Random(1), 4))
+        made = list(EXAMPLE_MAKERS[task](store, random.Random(1), 4))
         assert len(made) == 4
         for example in made:
             answer = reference_answer(_row(task, example.reference))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.train.task_weights import TaskWeights
+from tasks.train.methods.task_weights import TaskWeights
 
 TWO: tuple[TaskName, ...] = ("push", "churn")
 FRACTIONS = st.floats(0, 1)

@@ -1,17 +1,18 @@
 """What a policy answers is checked first: that it varies, does not think aloud, ends, and earns different rewards."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.train_config import TrainConfig
+from schemas.config.train import TrainConfig
 from tasks.commerce.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason
+from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight.answers import Answers, answer, check_answers, check_generation_settings
 from tasks.train.preflight.check import Check
-from tasks.train.rehearsal import unchanged
-from tasks.train.rewards import ComponentRewards
-from tests.tasks.train.small_training import RECIPE, prompt_rows, small_trainer, tiny_policy
+from tasks.train.preflight.rehearsal import unchanged
+from tests.tasks.train.small_training import RECIPE, prompt_rows, small_preference_trainer, small_trainer, tiny_policy
 
 ROWS = prompt_rows()
 SAME = ["a"] * 8
@@ -55,6 +56,19 @@ def _asked(trainer: Any, recipe: TrainConfig) -> dict[str, Check]:
     tokenizer = trainer.processing_class
     with unchanged(trainer):
         return _checks(answer(trainer, tokenizer, ROWS[:2], recipe, 1), tokenizer, recipe)
+
+
+def test_dpo_answers_alike_where_gradients_are_checkpointed(tmp_path: Path) -> None:
+    """Layers that checkpoint use no cache while they train: each token would be answered from the last one alone."""
+    answered = []
+    for checkpointing in ("none", "torch"):
+        trainer = small_preference_trainer(
+            tmp_path / checkpointing, algorithm="dpo", gradient_checkpointing=checkpointing
+        )
+        trainer.model.train()
+        found = answer(trainer, trainer.processing_class, ROWS[:1], _recipe(), 1)
+        answered.append([completion.text for completion in found.completions])
+    assert answered[0] == answered[1]
 
 
 def _answers(texts: list[str]) -> Answers:
@@ -170,7 +184,7 @@ def test_a_trainer_that_samples_nothing_itself_is_asked_all_the_same(trainer: An
     """DPO's: the completions are the model's at the recipe's temperature, and the random state outside stays."""
     from types import SimpleNamespace
 
-    other = SimpleNamespace(model=trainer.model)
+    other = SimpleNamespace(model=trainer.model, args=trainer.args)
     recipe = _recipe()
     answers = answer(other, trainer.processing_class, ROWS[:2], recipe, 1)
     assert len(answers.completions) == 16

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from schemas.audit_record import AuditedTask, AuditRecord
+from schemas.config.train import TrainConfig
+from schemas.config.train_sections import PreflightSection
 from schemas.errors import GateRefused
-from schemas.train_config import PreflightSection, TrainConfig
-from tasks.commerce.registry import reward_version
+from tasks.commerce.registry import joint_version, reward_versions
 from tasks.train.preflight.check import Check, as_table, refuse_if_failed
 from tasks.train.preflight.inputs import (
     cannot_render,
@@ -38,7 +39,8 @@ def audit_record(**changes: Any) -> AuditRecord:
     task = AuditedTask(n=30, rho=0.8, rho_low=0.6, verdict="passed")
     record = AuditRecord(
         spec="grounded",
-        reward_version=reward_version(),
+        reward_version=joint_version(),
+        reward_versions=reward_versions(),
         sheet_sha256="a",
         rollouts_sha256="b",
         raters={"r1": "rubric"},
@@ -64,7 +66,7 @@ def test_an_audit_that_refused_stops_a_training() -> None:
 
 
 def test_an_audit_of_other_rewards_or_of_too_few_tasks_stops_a_training() -> None:
-    other = check_audit(audit_record(reward_version="0" * 64), "grounded", prompt_rows())
+    other = check_audit(audit_record(reward_version="0" * 64, reward_versions={}), "grounded", prompt_rows())
     assert not other.passed
     assert "000000000000" in other.measured
     fewer = check_audit(audit_record(tasks={"push": audit_record().tasks["push"]}), "grounded", prompt_rows())

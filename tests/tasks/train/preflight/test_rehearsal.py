@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import as_messages
-from tasks.train.rehearsal import Rehearsal, rehearse, unchanged
+from tasks.train.preflight.rehearsal import Rehearsal, rehearse, unchanged
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer, tiny_policy
 
 CLOCKS = ("seconds", "step_time", "per_second", "runtime")
@@ -176,7 +176,7 @@ def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """vLLM ends where it ends; TRL refuses tokens and probabilities of other lengths."""
-    from tasks.train import rehearsal
+    from tasks.train.preflight import rehearsal
 
     trainer = small_trainer(tmp_path)
     real = trainer._sample
@@ -203,7 +203,7 @@ def test_a_step_of_dpo_is_rehearsed_too(tmp_path: Path) -> None:
     from peft import LoraConfig
     from trl import DPOConfig
 
-    from tasks.train.preference_trainer import PreferenceTrainer
+    from tasks.train.dpo.trainer import PreferenceTrainer
 
     model, tokenizer = tiny_policy()
     pair = {

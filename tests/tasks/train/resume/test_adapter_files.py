@@ -8,7 +8,7 @@ import pytest
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 
-from tasks.train.adapter_files import (
+from tasks.train.resume.adapter_files import (
     CONFIG_FILE,
     adapter_config,
     adapter_weights,

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused, InputError, Interrupted
-from schemas.train_config import TrainConfig
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.keeper import Checkpoint
 from tasks.checkpoints.stretches import read_stretches
 from tasks.policy.child import Channel
-from tasks.train.held_training import CHECKPOINTS_FOLDER, STRETCHES_FILE, HeldTraining, held_training
-from tasks.train.preemption import Preemption
+from tasks.train.resume.lease import CHECKPOINTS_FOLDER, STRETCHES_FILE, HeldTraining, held_training
+from tasks.train.resume.preemption import Preemption
 from tests.tasks.train.small_request import TRAINING, request_of
 
 CONFIG = TrainConfig.model_validate({"preemption": {"lease_seconds": 2}, "keep_checkpoints": 9})
@@ -173,10 +173,10 @@ CHILD = """
 import io, sys
 from pathlib import Path
 from tasks.policy.child import Channel
-from tasks.train.held_training import held_training
-from tasks.train.preemption import Preemption
+from tasks.train.resume.lease import held_training
+from tasks.train.resume.preemption import Preemption
 from tests.tasks.train.small_request import request_of
-from tests.tasks.train.test_held_training import CONFIG, keep
+from tests.tasks.train.resume.test_lease import CONFIG, keep
 
 folder, mirror = map(Path, sys.argv[1:])
 with held_training(request_of(CONFIG, folder, mirror), folder, Channel(io.StringIO()), Preemption(25)) as held:

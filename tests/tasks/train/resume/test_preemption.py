@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.train import preemption
-from tasks.train.preemption import Preemption
+from tasks.train.resume import preemption
+from tasks.train.resume.preemption import Preemption
 from tests.tasks.train.metadata_server import PATH, MetadataServer, metadata_server
 
 LONG = 60
@@ -154,7 +154,7 @@ def test_the_first_notice_starts_the_clock(calls: list[float]) -> None:
 
 CHILD = """
 import signal, sys, time
-from tasks.train.preemption import Preemption
+from tasks.train.resume.preemption import Preemption
 
 noticed = Preemption(25)
 noticed.watch()

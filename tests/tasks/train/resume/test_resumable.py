@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from transformers import TrainerState, get_scheduler
 
-from tasks.train.resumable import (
+from tasks.train.resume.resumable import (
     OPTIMIZER,
     ResumableTrainer,
     copied_to_cpu,
     random_state,
     set_random_state,
 )
-from tasks.train.snapshot import TRAINER_STATE_FILE
-from tasks.train.stateful import read_state, write_state
+from tasks.train.resume.snapshot import TRAINER_STATE_FILE
+from tasks.train.resume.state_files import read_state, write_state
 
 
 def _draw() -> list[Any]:

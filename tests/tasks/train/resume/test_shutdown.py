@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from schemas.config.train import TrainConfig
 from schemas.errors import Interrupted
-from schemas.train_config import TrainConfig
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.keeper import Checkpoint
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.stretches import read_stretches
 from tasks.policy.child import Channel
-from tasks.train.departure import Departure
-from tasks.train.held_training import held_training
-from tasks.train.preemption import Preemption
+from tasks.train.resume.lease import held_training
+from tasks.train.resume.preemption import Preemption
+from tasks.train.resume.shutdown import Departure
 from tests.tasks.train.small_request import TRAINING, request_of
 
 LONG = 120
@@ -137,13 +137,13 @@ def test_a_step_of_the_stretch_before_that_is_on_this_disk_only_is_mirrored_befo
 CHILD = """
 import sys, threading
 from pathlib import Path
-from schemas.train_config import TrainConfig
+from schemas.config.train import TrainConfig
 from tasks.checkpoints.folder_store import FolderStore
 from tasks.policy.child import Channel
-from tasks.train.departure import Departure
-from tasks.train.held_training import held_training
-from tasks.train.preemption import Preemption
-from tests.tasks.train import test_departure
+from tasks.train.resume.shutdown import Departure
+from tasks.train.resume.lease import held_training
+from tasks.train.resume.preemption import Preemption
+from tests.tasks.train.resume import test_shutdown
 from tests.tasks.train.small_request import request_of
 
 folder, seconds, trouble = Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
@@ -168,7 +168,7 @@ departure = Departure(preemption, channel)
 with held_training(request_of(TrainConfig(), folder, folder / "mirror"), folder, channel, preemption) as held:
     departure.with_training(held)
     if trouble != "loading":
-        held.keeper.last = test_departure.checkpoint_of(7)
+        held.keeper.last = test_shutdown.checkpoint_of(7)
     print("{}", flush=True)
     # A step that is never over; a signal's handler cannot end it, nor an exception of a thread.
     while True:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 
 from schemas.errors import InputError
-from tasks.train.stateful import TENSOR, read_state, write_state
+from tasks.train.resume.state_files import TENSOR, read_state, write_state
 
 TYPES = [
     torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,

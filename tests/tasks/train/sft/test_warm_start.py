@@ -1,6 +1,5 @@
 """The warm start: what is shown, general instructions at their share, and a model by name that learns and is merged."""
 
-import io
 import json
 import random
 from collections import Counter
@@ -12,24 +11,18 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import save_file
 
-from schemas.config import PolicyConfig, WarmStartConfig
+from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.errors import InputError
-from schemas.instructions import COLUMNS, GENERAL_FILE
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import TASKS
-from tasks.policy.child import Channel
 from tasks.policy.demonstrations import demonstrate
 from tasks.policy.generate import as_messages
 from tasks.policy.load import load_tokenizer
-from tasks.train import warm_start
-from tasks.train.warm_start import WarmStartRequest
-from tests.prompt_tables import prompt_table
-from tests.tasks.curate.prompt_rows import prompt_row
+from tasks.train.sft import warm_start
 from tests.tasks.train.small_training import tiny_policy
-
-ROWS = [prompt_row("sentiment", f"Avaliação {number}") for number in range(9)]
-GENERAL = [{"system": "", "prompt": f"Geral {number}", "completion": f"paralelepípedo {number}"} for number in range(3)]
+from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, publish, weights_of, write_dataset
 
 
 def _shown(general: list[dict[str, str]], steps: int, batch_size: int, seed: int = 1) -> list[dict[str, Any]]:
@@ -100,26 +93,11 @@ def test_the_seed_decides_the_general_ones_too() -> None:
     assert any(order != orders[0] for order in orders)
 
 
-def _write_dataset(folder: Path, rows: list[PromptRow], general: list[dict[str, str]]) -> None:
-    (folder / "data").mkdir()
-    prompt_table(rows).write_parquet(folder / "data" / "train.parquet")
-    if general:
-        pl.DataFrame(general, COLUMNS).write_parquet(folder / GENERAL_FILE)
-
-
-def _run(folder: Path, policy: PolicyConfig, config: WarmStartConfig) -> Path:
-    """Make the base of the dataset in the folder, and return where it is."""
-    request = WarmStartRequest(policy=policy, warm_start=config, seed=1, dataset=folder, output=folder / "output")
-    (folder / "request.json").write_text(request.model_dump_json(), encoding="utf-8")
-    warm_start.main(folder / "request.json", Channel(io.StringIO()))
-    return request.output
-
-
 @pytest.mark.integration
 def test_the_stand_in_learns_from_both_in_every_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tasks.train.warm_start_trainer import WarmStartTrainer
+    from tasks.train.sft.trainer import WarmStartTrainer
 
-    _write_dataset(tmp_path, ROWS, GENERAL)
+    write_dataset(tmp_path, ROWS, GENERAL)
     batches = []
     compute_loss = WarmStartTrainer.compute_loss
 
@@ -129,7 +107,7 @@ def test_the_stand_in_learns_from_both_in_every_batch(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(WarmStartTrainer, "compute_loss", recorded)
     policy = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=32)
-    _run(tmp_path, policy, WarmStartConfig(steps=3, batch_size=4))
+    make_base(tmp_path, policy, WarmStartConfig(steps=3, batch_size=4))
     tokenizer = load_tokenizer(tmp_path / "output")
     assert [sum("Geral" in tokenizer.decode(row) for row in batch) for batch in batches] == [1, 1, 1]
     assert [len(batch) for batch in batches] == [4, 4, 4]
@@ -141,7 +119,7 @@ def test_the_stand_in_learns_from_both_in_every_batch(tmp_path: Path, monkeypatc
 def test_the_stand_in_learns_the_completion_tokens_only() -> None:
     import torch
 
-    from tasks.train.warm_start_trainer import WarmStartTrainer
+    from tasks.train.sft.trainer import WarmStartTrainer
 
     model, _ = tiny_policy()
     ids = torch.randint(0, 200, (3, 9), generator=torch.Generator().manual_seed(0))
@@ -158,18 +136,7 @@ def test_the_stand_in_learns_the_completion_tokens_only() -> None:
 
 @pytest.fixture
 def published(tmp_path: Path) -> Path:
-    """A model by name: a folder as `save_pretrained` writes it."""
-    model, tokenizer = tiny_policy()
-    folder = tmp_path / "published"
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
-
-
-def _weights(folder: Path) -> dict[str, Any]:
-    from safetensors.torch import load_file
-
-    return dict(load_file(folder / "model.safetensors"))
+    return publish(tmp_path / "published")
 
 
 def test_without_steps_a_model_by_name_is_kept_as_it_is(published: Path, tmp_path: Path) -> None:
@@ -177,9 +144,9 @@ def test_without_steps_a_model_by_name_is_kept_as_it_is(published: Path, tmp_pat
     file = published / "generation_config.json"
     leaky = json.loads(file.read_text(encoding="utf-8")) | {"temperature": 0.1}
     file.write_text(json.dumps(leaky), encoding="utf-8")
-    _write_dataset(tmp_path, ROWS, [])
-    output = _run(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
-    before, after = _weights(published), _weights(output)
+    write_dataset(tmp_path, ROWS, [])
+    output = make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
+    before, after = weights_of(published), weights_of(output)
     assert before.keys() == after.keys()
     assert all(before[name].equal(after[name]) for name in before)
     assert "temperature" not in json.loads((output / "generation_config.json").read_text(encoding="utf-8"))
@@ -203,13 +170,13 @@ def test_a_model_by_name_learns_the_reference_answers_and_is_merged(
         return shown(system, prompt, completion)
 
     monkeypatch.setattr(warm_start, "_shown", noted)
-    _write_dataset(tmp_path, ROWS, GENERAL)
+    write_dataset(tmp_path, ROWS, GENERAL)
     config = WarmStartConfig.model_validate(
         {"steps": 12, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}
     )
-    output = _run(tmp_path, PolicyConfig(name=str(published)), config)
+    output = make_base(tmp_path, PolicyConfig(name=str(published)), config)
     assert seen == texts
-    before, after = _weights(published), _weights(output)
+    before, after = weights_of(published), weights_of(output)
     assert before.keys() == after.keys()
     for name in before:
         change = after[name] - before[name]
@@ -235,13 +202,30 @@ def test_a_model_by_name_learns_the_reference_answers_and_is_merged(
     assert likelihoods[1] > likelihoods[0] + 0.05
 
 
+def test_a_stand_in_is_taught_the_same_in_parts(tmp_path: Path) -> None:
+    """Each part's mean would be added up as a whole step's, and its gradient cut to length by the largest norm."""
+    import torch
+
+    policy = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=32)
+    outputs = []
+    for accumulation in (1, 2):
+        folder = tmp_path / str(accumulation)
+        folder.mkdir()
+        write_dataset(folder, ROWS, GENERAL)
+        outputs.append(make_base(folder, policy, WarmStartConfig(steps=2, batch_size=4, accumulation=accumulation)))
+    losses = [json.loads((output / warm_start.SUMMARY_FILE).read_text())["log"][0]["loss"] for output in outputs]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+    whole, parts = (weights_of(output) for output in outputs)
+    assert all(torch.allclose(whole[name], parts[name], atol=1e-4) for name in whole)
+
+
 @pytest.mark.parametrize("steps", [0, 3])
 @pytest.mark.parametrize(
     ("removed", "complaint"),
     [
-        (("config.json", "model.safetensors"), "cannot be loaded"),
-        (("model.safetensors",), "cannot be loaded"),
-        (("chat_template.jinja",), "has no chat template; give an Instruct model"),
+        (("config.json", "model.safetensors"), "no model can be read from policy.name"),
+        (("model.safetensors",), "no model can be read from policy.name"),
+        (("chat_template.jinja",), "has no chat template, as Base models have none; set policy.chat_template='chatml'"),
         (("tokenizer.json", "tokenizer_config.json"), "has no tokenizer; add its files"),
     ],
 )
@@ -250,9 +234,9 @@ def test_a_model_that_is_not_whole_is_refused_in_one_line(
 ) -> None:
     for name in removed:
         (published / name).unlink()
-    _write_dataset(tmp_path, ROWS, [])
+    write_dataset(tmp_path, ROWS, [])
     with pytest.raises(InputError, match=complaint) as refused:
-        _run(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=steps))
+        make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=steps))
     assert str(published) in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -260,26 +244,21 @@ def test_a_model_that_is_not_whole_is_refused_in_one_line(
 def test_damaged_weights_are_refused(published: Path, tmp_path: Path) -> None:
     file = published / "model.safetensors"
     file.write_bytes(file.read_bytes()[:500])
-    _write_dataset(tmp_path, ROWS, [])
-    with pytest.raises(InputError, match=r"cannot be loaded .*; give a hub name or a folder"):
-        _run(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
+    write_dataset(tmp_path, ROWS, [])
+    with pytest.raises(
+        InputError, match=r"no model can be read from .*; give a hub name or the folder of a whole model"
+    ):
+        make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
 
 
-def test_a_name_that_is_no_model_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library's own message has several lines, of its documentation and of tokens to log in with."""
-    import transformers
-
-    def missing(name: str) -> None:
-        raise OSError(f"{name} is not a local folder and is not a valid model identifier.\nIf this is private, log in.")
-
-    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", missing)
-    _write_dataset(tmp_path, ROWS, [])
-    with pytest.raises(InputError) as refused:
-        _run(tmp_path, PolicyConfig(name="nobody/none"), WarmStartConfig(steps=0))
-    assert str(refused.value) == (
-        "policy.name 'nobody/none' cannot be loaded (nobody/none is not a local folder and is not a valid model "
-        "identifier); give a hub name or a folder"
-    )
+def test_weights_that_lack_some_are_refused(published: Path, tmp_path: Path) -> None:
+    file = published / "model.safetensors"
+    weights = weights_of(published)
+    del weights["model.norm.weight"]
+    save_file(weights, file, {"format": "pt"})
+    write_dataset(tmp_path, ROWS, [])
+    with pytest.raises(InputError, match=r"lacks 1 of its tensors, such as model\.norm\.weight; give a whole model"):
+        make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
 
 
 def test_too_little_memory_names_what_to_lower(
@@ -292,12 +271,12 @@ def test_too_little_memory_names_what_to_lower(
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
 
     monkeypatch.setattr(trl.SFTTrainer, "train", exhausted)
-    _write_dataset(tmp_path, ROWS, [])
-    with pytest.raises(InputError, match=r"too small for warm_start\.batch_size 4; lower it"):
-        _run(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=1, batch_size=4))
+    write_dataset(tmp_path, ROWS, [])
+    with pytest.raises(InputError, match=r"raise warm_start\.accumulation, or set train\.gradient_checkpointing"):
+        make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=1, batch_size=4))
 
 
 def test_an_empty_training_split_is_refused(published: Path, tmp_path: Path) -> None:
-    _write_dataset(tmp_path, [], [])
+    write_dataset(tmp_path, [], [])
     with pytest.raises(InputError, match="has no training prompts"):
-        _run(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=1))
+        make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=1))

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.config.train_sections import AlarmsSection
 from schemas.errors import GateRefused
-from schemas.train_config import AlarmsSection
-from tasks.train.alarms import Alarms
-from tasks.train.stateful import read_state, write_state
-from tasks.train.validation import Validation
+from tasks.train.resume.state_files import read_state, write_state
+from tasks.train.watch.alarms import Alarms
+from tasks.train.watch.validation import Validation
 
 FINE: dict[str, Any] = {
     "loss": 0.1,

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from schemas.config.train_sections import AlarmsSection
 from schemas.errors import GateRefused
-from schemas.train_config import AlarmsSection
 from tasks.policy.child import Channel
-from tasks.train.alarms import Alarms
-from tasks.train.callbacks import StepReporter
-from tasks.train.held_training import CHECKPOINTS_FOLDER
-from tasks.train.stateful import read_state
-from tasks.train.validation import Validation
+from tasks.train.resume.lease import CHECKPOINTS_FOLDER
+from tasks.train.resume.state_files import read_state
+from tasks.train.watch.alarms import Alarms
+from tasks.train.watch.callbacks import StepReporter
+from tasks.train.watch.validation import Validation
 from tests.tasks.train.kept_training import KeptTraining
 
 

@@ -12,8 +12,8 @@ from transformers import TrainerCallback
 
 from schemas.errors import InputError
 from tasks.checkpoints.folder_store import FolderStore
-from tasks.train import rollout_log
-from tasks.train.stateful import write_state
+from tasks.train.grpo import rollout_log
+from tasks.train.resume.state_files import write_state
 from tests.tasks.train.kept_training import Collecting, DieAfter, Died, KeptTraining
 from tests.tasks.train.small_training import prompt_rows
 
@@ -29,6 +29,12 @@ RECIPES: dict[str, dict[str, Any]] = {
         "max_completion_tokens": 32,
     },
     "two steps on the same completions": {"iterations": 2, "accumulation": 2, "guided_correction": {"share": 1.0}},
+    # A state has 8 bits where a tensor has 4,096 numbers or more: rank 128 x width 32.
+    "NF4 and AdamW in 8 bits": {
+        "load_in_4bit": True,
+        "optimizer": {"name": "adamw_8bit"},
+        "lora": {"rank": 128, "alpha": 8},
+    },
     "DPO": {"algorithm": "dpo", "prompts_per_step": 1, "generations": 4},
 }
 
@@ -159,7 +165,7 @@ def test_a_full_disk_ends_the_training_with_one_sentence_and_leaves_no_half_chec
         if name == "optimizer" and training.trainer.state.global_step > 1:
             Path("/dev/full").write_bytes(b"weights")
 
-    monkeypatch.setattr("tasks.train.snapshot.write_state", fill_the_disk)
+    monkeypatch.setattr("tasks.train.resume.snapshot.write_state", fill_the_disk)
     with pytest.raises(InputError) as ended:
         training.train(WaitForMirror(training))
     assert re.fullmatch(

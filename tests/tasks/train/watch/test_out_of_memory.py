@@ -1,13 +1,14 @@
 """Out of memory, in the words of each library: one sentence, with settings that can be changed as they stand."""
 
 import re
+from typing import Any
 
 import pytest
 
+from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from schemas.train_config import TrainConfig
-from tasks.train.dpo_recipe import pairs_per_pass
-from tasks.train.out_of_memory import memory_errors_told, out_of_memory_sentence
+from tasks.train.dpo.recipe import pairs_per_pass
+from tasks.train.watch.out_of_memory import memory_errors_told, out_of_memory_sentence
 
 RECIPE = TrainConfig(prompts_per_step=3, generations=4, accumulation=2, max_completion_tokens=64)
 
@@ -30,6 +31,24 @@ def test_each_librarys_words_are_understood(error: Exception) -> None:
     assert "lower train.max_completion_tokens 64" in said
     assert "the checkpoints are kept" in said
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("backend", "checkpointing", "advised"),
+    [
+        ("transformers", "none", "torch"),
+        ("unsloth", "none", "unsloth"),
+        ("transformers", "torch", None),
+        ("unsloth", "unsloth", None),
+    ],
+)
+def test_gradient_checkpointing_is_advised_where_it_is_off(
+    backend: Any, checkpointing: Any, advised: str | None
+) -> None:
+    recipe = RECIPE.model_copy(update={"backend": backend, "gradient_checkpointing": checkpointing})
+    said = str(out_of_memory_sentence(MemoryError(), recipe))
+    assert (f"set train.gradient_checkpointing='{advised}'" in said) is (advised is not None)
+    assert ("gradient_checkpointing" in said) is (advised is not None)
 
 
 def test_torchs_own_errors_are_understood() -> None:

@@ -11,14 +11,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from schemas.prompts import PromptRow
+from schemas.tables.prompts import PromptRow
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason
-from tasks.train import validation
-from tasks.train.adapter_files import CONFIG_FILE, WEIGHTS_FILE
-from tasks.train.stateful import read_state, write_state
-from tasks.train.validation import CHOSEN_FILE, Selection, Validation, validate
+from tasks.train.resume.adapter_files import CONFIG_FILE, WEIGHTS_FILE
+from tasks.train.resume.state_files import read_state, write_state
+from tasks.train.watch import validation
+from tasks.train.watch.validation import CHOSEN_FILE, Selection, Validation, validate
 from tests.tasks.train.small_training import prompt_rows, tiny_policy
 
 

@@ -1,0 +1,144 @@
+"""Command of the GPU check: measure each group within its time, print the table, and write the figures to a file.
+
+Exit code 1 where a limit is missed or a group fails, 2 without a GPU.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.gpu_check.catalog import GROUPS, Group
+from benchmarks.gpu_check.group import rows_file
+from benchmarks.gpu_check.row import Row, read_rows
+from benchmarks.gpu_check.scale import Scale
+
+REPOSITORY: Final = Path(__file__).resolve().parents[2]
+SECONDS: Final = 600
+LEAST_SECONDS: Final = 10
+"""Least remaining time with which a group is started."""
+WIDTH: Final = 100
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the GPU, print the table, and return the exit code."""
+    parser = argparse.ArgumentParser(prog="gpu_check", description=__doc__)
+    parser.add_argument("--shape", choices=("l4", "tiny"), default="l4", help="size of models and batches")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--gigabytes", type=float, default=24.0, help="most memory of the card that is taken")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="most time in all")
+    parser.add_argument("--only", nargs="+", choices=[group.module for group in GROUPS], help="groups to measure")
+    parser.add_argument("--out", type=Path, help="file for the rows and their figures, as JSON")
+    options = parser.parse_args(arguments)
+    card, total = ("CPU", 0) if options.device == "cpu" else _card()
+    if options.device == "cuda" and not total:
+        Console(stderr=True).print(f"nothing was checked: {card}; run it on the machine that trains")
+        return 2
+    share = min(1.0, options.gigabytes * 1e9 / total) if total else 1.0
+    scale = Scale(options.shape, options.device, options.gigabytes, share)
+    groups = [group for group in GROUPS if not options.only or group.module in options.only]
+    with TemporaryDirectory() as work:
+        rows = measure_all(groups, scale, Path(work), options.seconds)
+    print_table(rows, card)
+    if options.out:
+        document = {"card": card, "card_bytes": total, "python": platform.python_version(), "scale": asdict(scale)}
+        text = json.dumps({**document, "rows": [asdict(row) for row in rows]}, indent=1, ensure_ascii=False)
+        options.out.write_text(text, encoding="utf-8")
+    return 1 if any(row.verdict == "MISSED" for row in rows) else 0
+
+
+def _card() -> tuple[str, int]:
+    """Return the name of the GPU and its bytes; or why there is none, and 0. No memory of it is taken."""
+    try:
+        import torch
+    except ImportError as error:
+        return f"torch cannot be imported ({error})", 0
+    if not torch.cuda.is_available():
+        return "there is no GPU here", 0
+    properties = torch.cuda.get_device_properties(0)
+    return properties.name, properties.total_memory
+
+
+def measure_all(groups: Sequence[Group], scale: Scale, work: Path, seconds: float) -> list[Row]:
+    """Measure groups one after another.
+
+    Args:
+        groups: The groups.
+        scale: Size and device.
+        work: An empty folder.
+        seconds: Total time; groups for which none is left are missed.
+    """
+    deadline = time.monotonic() + seconds
+    rows = []
+    for group in groups:
+        Console(stderr=True).print(f"{group.title} ...")
+        rows += _measure(group, scale, work, deadline, seconds)
+    return rows
+
+
+def _measure(group: Group, scale: Scale, work: Path, deadline: float, seconds: float) -> list[Row]:
+    if missing := [name for name in group.needs if importlib.util.find_spec(name) is None]:
+        return [Row(group.title, f"needs {', '.join(missing)}", "", "not here")]
+    if group.needs_gpu and not scale.on_gpu:
+        return [Row(group.title, "needs a GPU", "", "not here")]
+    # A CPU's time depends on what else it does.
+    left = min(group.seconds if scale.on_gpu else seconds, deadline - time.monotonic())
+    if left < LEAST_SECONDS:
+        return [Row(group.title, f"not begun: the {seconds:.0f} s were over", "is measured", "MISSED")]
+    failure = _run(group, scale, work, left)
+    rows = read_rows(rows_file(work, group.module))
+    return rows if failure is None else [*rows, Row(group.title, failure, "ends", "MISSED")]
+
+
+def _run(group: Group, scale: Scale, work: Path, seconds: float) -> str | None:
+    """Run a group's process; return a description of its failure, or None."""
+    log = work / f"{group.module}.log"
+    command = [sys.executable, "-m", "benchmarks.gpu_check.group", group.module, str(work), scale.as_json()]
+    paths = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    with log.open("wb") as said:
+        # A session of its own: its child processes end with it.
+        process = subprocess.Popen(
+            command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, env=environment, start_new_session=True
+        )
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return f"killed after {seconds:.0f} s"
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    if process.returncode == 0:
+        return None
+    text = log.read_text(encoding="utf-8", errors="replace")
+    Console(stderr=True).print(text[-4000:], markup=False, highlight=False)
+    last = next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "nothing was said")
+    return f"exit code {process.returncode}: {last[:200]}"
+
+
+def print_table(rows: Sequence[Row], card: str) -> None:
+    """Print the rows, at most 100 columns wide."""
+    table = Table(title=f"gpu-check on {card}", title_justify="left")
+    for name in ("check", "measured", "limit", "verdict"):
+        table.add_column(name, no_wrap=name == "verdict", overflow="fold")
+    for row in rows:
+        table.add_row(row.name, row.measured, row.limit, row.verdict)
+    Console(width=WIDTH, markup=False, highlight=False).print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+"""Inputs of the train stage's child: a base of random weights, prompts of the real tasks, a store and an audit."""
+
+import json
+import random
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.gpu_check.scale import SEED, Scale
+from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
+from schemas.config.profiles import load_config
+from schemas.config.train import TrainConfig
+from schemas.store.files import write_store
+from schemas.tables.prompts import SPLITS, PromptRow, content_id, open_prompt_table
+from schemas.tasks import TaskName
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.registry import TASKS, joint_version, reward_versions
+from tasks.synthesize.simulated import simulate_store
+from tasks.train.request import TrainRequest
+from tasks.train.sizing.decoder_shape import DecoderShape
+
+CHECKED_TASKS: Final[tuple[TaskName, ...]] = ("push", "sentiment")
+"""Tasks whose reference answers are short: a policy of random weights learns from these."""
+LEARNT_TOKENS: Final = 1024
+"""Entries of the vocabulary that are learnt from the prompts; the others are made up."""
+STEPS: Final = 3
+DIGEST: Final = "0" * 64
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Folders of the artifacts that a training reads."""
+
+    base: Path
+    dataset: Path
+    store: Path
+    audit: Path
+
+
+def inputs_of(scale: Scale, work: Path) -> Inputs:
+    """Return the inputs, written on the first call of any group."""
+    found = Inputs(*(work / "inputs" / name for name in ("base", "dataset", "store", "audit")))
+    whole = work / "inputs" / "whole"
+    if not whole.exists():
+        _write(found, scale)
+        whole.touch()
+    return found
+
+
+def _write(inputs: Inputs, scale: Scale) -> None:
+    store = simulate_store(300, random.Random(SEED))
+    write_store(store, inputs.store)
+    counts = {"train": 32, "validation": 22, "test": 10} if not scale.is_tiny else dict.fromkeys(SPLITS, 6)
+    rows: dict[TaskName, list[PromptRow]] = {}
+    for task in CHECKED_TASKS:
+        examples = EXAMPLE_MAKERS[task](store, random.Random(SEED), sum(counts.values()))
+        rows[task] = [
+            PromptRow(content_id(*content), *content, "simulated", example.customer_id, None, None)
+            for example in examples
+            for content in [(example.task, example.system, example.prompt, example.reference)]
+        ]
+    texts = [
+        text
+        for task, of_task in rows.items()
+        for row in of_task
+        for text in (row.system, row.prompt, TASKS[task].answer(row.reference))
+    ]
+    write_base(scale.policy, inputs.base, texts)
+    (inputs.dataset / "data").mkdir(parents=True, exist_ok=True)
+    for split, count in counts.items():
+        with open_prompt_table(inputs.dataset / "data" / f"{split}.parquet") as table:
+            for of_task in rows.values():
+                taken, of_task[:] = of_task[:count], of_task[count:]
+                for row in taken:
+                    table.add(row)
+    inputs.audit.mkdir(parents=True, exist_ok=True)
+    (inputs.audit / AUDIT_RECORD_FILE).write_text(_audit().model_dump_json(), encoding="utf-8")
+
+
+def write_base(shape: DecoderShape, folder: Path, texts: list[str]) -> None:
+    """Write a model of this shape with random weights in bfloat16, and a tokenizer of as many entries.
+
+    Args:
+        shape: The decoder.
+        folder: Output folder.
+        texts: Training texts of the tokenizer.
+    """
+    import torch
+
+    from benchmarks.gpu_check.shape_models import build
+    from tasks.policy.stand_in import build_tokenizer
+
+    tokenizer = build_tokenizer(texts, min(LEARNT_TOKENS, shape.vocabulary))
+    special = {"pad_token_id": tokenizer.pad_token_id, "eos_token_id": tokenizer.eos_token_id}
+    build(shape, "cpu", torch.bfloat16, **special).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    file = folder / "tokenizer.json"
+    values = json.loads(file.read_text(encoding="utf-8"))
+    vocabulary = values["model"]["vocab"]
+    # A random model samples from all of its entries: each must be a word of its own, or answers could not be compared.
+    vocabulary.update({f"Ġ{number}": number for number in range(len(vocabulary), shape.vocabulary)})
+    file.write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
+
+
+def _audit() -> AuditRecord:
+    audited = AuditedTask(n=40, rho=0.9, rho_low=0.8, verdict="agrees")
+    return AuditRecord(
+        spec="grounded",
+        reward_version=joint_version(),
+        reward_versions=reward_versions(),
+        sheet_sha256=DIGEST,
+        rollouts_sha256=DIGEST,
+        raters={"rater": "human"},
+        verdict="passed",
+        reasons=(),
+        thresholds={},
+        tasks=dict.fromkeys(CHECKED_TASKS, audited),
+    )
+
+
+def recipe_of(scale: Scale, profile: str, **changes: Any) -> TrainConfig:
+    """Return a profile's recipe for a few steps of an untrained policy, with a right answer shown to every group.
+
+    The limits of the preflight that such a policy cannot keep are lifted, and no others.
+
+    Args:
+        scale: Size and device.
+        profile: Name of the profile.
+        **changes: Other settings.
+    """
+    own = load_config(profile).train.model_dump()
+    settings: dict[str, Any] = {
+        "interpreter": None,
+        "seeds": (),
+        "load_in_4bit": own["load_in_4bit"] and find_spec("bitsandbytes") is not None,
+        "max_steps": STEPS,
+        # So that a few steps change answers by more than bfloat16's rounding.
+        "learning_rate": 1e-3,
+        "learning_rate_at_scale": None,
+        "warmup_share": 0.0,
+        "guided_correction": {"share": 1.0, "threshold": 1.0},
+        "max_completion_tokens": 48 if scale.is_tiny else 64,
+        "evaluate_every": 1,
+        "save_every": 1,
+        "keep_checkpoints": STEPS,
+        "patience": 100,
+        "alarms": {**own["alarms"], "stop_on": ("non_finite",)},
+        "preflight": {
+            **own["preflight"], "prompts": 2, "max_ceiling_share": 1.0, "min_spread": 0.0, "max_zero_variance": 1.0,
+            "min_prompts_per_task": 4,
+        },
+        # Nothing announces the end of this machine, and a killed process's successor starts at once.
+        "preemption": {**own["preemption"], "notice_url": None, "snapshot_share": 0.0, "lease_seconds": 2.0},
+    }  # fmt: skip
+    if find_spec("bitsandbytes") is None:
+        settings["optimizer"] = {**own["optimizer"], "name": "adamw_torch"}
+    if scale.is_tiny:
+        settings |= {"generations": 4, "accumulation": 2, "prompts_per_step": 2}
+        # On so small a model, time does not show whether a cache saves work.
+        settings["preflight"] |= {"max_cache_ratio": 100.0}
+    return TrainConfig.model_validate({**own, **settings, **changes})
+
+
+def request_of(scale: Scale, work: Path, training: str, recipe: TrainConfig) -> TrainRequest:
+    """Return the train stage's request to its child.
+
+    Args:
+        scale: Size and device.
+        work: Folder that all groups share.
+        training: Its name, also of its output folder.
+        recipe: The recipe.
+    """
+    inputs = inputs_of(scale, work)
+    config = load_config("l4")
+    return TrainRequest(
+        config=recipe,
+        spec="grounded",
+        validation_temperature=config.evaluate.temperature,
+        validation_batch_size=config.evaluate.batch_size,
+        max_prompt_tokens=config.curate.max_prompt_tokens,
+        seed=SEED,
+        base=inputs.base,
+        base_sha256=DIGEST,
+        dataset=inputs.dataset,
+        store=inputs.store,
+        audit=inputs.audit,
+        mirror=str(work / "mirror"),
+        training=training,
+        output=work / training / "output",
+    )

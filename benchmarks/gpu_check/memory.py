@@ -1,0 +1,187 @@
+"""Peak memory of a training step by shape, next to the estimate that `tucano train --dry-run` prints.
+
+A forward and a backward pass of the decoder under bfloat16 autocast and AdamW's step, with the recipe's adapter where
+PEFT is installed. The head is left out: TRL computes it in tiles, which the estimate counts separately.
+"""
+
+import gc
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.gpu_check.row import Row, row_of
+from benchmarks.gpu_check.scale import POLICY, SEED, TINY, Scale
+from benchmarks.gpu_check.shape_models import build
+from tasks.train.sizing.decoder_shape import BFLOAT16_BYTES, KNOWN_SHAPES, DecoderShape
+
+RANK, ALPHA = 16, 32
+LARGEST: Final = "Polygl0t/Tucano2-qwen-3.7B-Instruct"
+MOST_APART: Final = 0.2
+"""Largest difference of a peak from its estimate, as a share of the estimate."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A step whose memory is measured."""
+
+    name: str
+    shape: DecoderShape
+    sequences: int
+    """Sequences of a forward pass."""
+    prompt_tokens: int
+    completion_tokens: int
+    checkpointing: bool
+    """Whether the backward pass recomputes activations instead of keeping them."""
+
+    @property
+    def title(self) -> str:
+        """The case in words."""
+        tokens = self.prompt_tokens + self.completion_tokens
+        how = "with" if self.checkpointing else "without"
+        return f"{self.name}, {self.sequences} x {tokens} tokens, {how} checkpointing"
+
+
+def cases(scale: Scale) -> list[Case]:
+    """Return the cases: the recipe's own step, and one sequence a pass of the largest model."""
+    if scale.is_tiny:
+        return [Case("tiny", TINY, 1, 16, 16, checkpointing) for checkpointing in (False, True)]
+    return [
+        Case("0.5B", KNOWN_SHAPES[POLICY], 4, 1024, 512, False),
+        Case("0.5B", KNOWN_SHAPES[POLICY], 4, 1024, 512, True),
+        Case("3.7B", KNOWN_SHAPES[LARGEST], 1, 1024, 512, False),
+        Case("3.7B", KNOWN_SHAPES[LARGEST], 1, 1024, 512, True),
+        Case("3.7B", KNOWN_SHAPES[LARGEST], 1, 1024, 2048, True),
+    ]
+
+
+def measure(scale: Scale, _work: Path) -> Iterator[Row]:
+    """Yield the peak of each case."""
+    import torch
+
+    scale.cap_memory()
+    for case in cases(scale):
+        yield _row(case, scale)
+        gc.collect()
+        if scale.on_gpu:
+            torch.cuda.empty_cache()
+
+
+def _row(case: Case, scale: Scale) -> Row:
+    import torch
+
+    in_4bit, has_adapter = find_spec("bitsandbytes") is not None, find_spec("peft") is not None
+    estimated = _estimate(case, in_4bit=in_4bit) if has_adapter else None
+    limit = f"{scale.gigabytes:g} GB" + (f"; estimate {estimated / 1e9:.2f} GB" if estimated else "")
+    how = ("NF4" if in_4bit else "bfloat16") + (", LoRA" if has_adapter else ", no adapter: PEFT is not here")
+    try:
+        seconds, peak = _step(case, scale, in_4bit=in_4bit, has_adapter=has_adapter)
+    except torch.OutOfMemoryError:
+        # The estimate may have predicted it.
+        told = estimated is not None and estimated > scale.gigabytes * 1e9
+        return row_of(
+            case.title, f"more than {scale.gigabytes:g} GB, {how}", limit, {"estimate": estimated}, within=told
+        )
+    figures = {"peak_bytes": peak, "estimated_bytes": estimated, "seconds": seconds, "weights": how}
+    if not scale.on_gpu:
+        return Row(case.title, f"{seconds:.2f} s, {how}; a CPU counts no peak", limit, "not here", figures)
+    apart = None if estimated is None else peak / estimated - 1
+    share = "" if apart is None else f" ({apart:+.0%} of the estimate)"
+    fits = peak <= scale.gigabytes * 1e9 and (apart is None or abs(apart) <= MOST_APART)
+    return row_of(case.title, f"{peak / 1e9:.2f} GB{share}, {seconds:.2f} s, {how}", limit, figures, within=fits)
+
+
+def _step(case: Case, scale: Scale, *, in_4bit: bool, has_adapter: bool) -> tuple[float, int]:
+    """Run a step, and return its seconds and the peak of the GPU's memory in bytes; 0 on a CPU."""
+    import torch
+
+    model = build(case.shape, scale.device, torch.bfloat16)
+    if in_4bit:
+        _quantize(model)
+    if case.checkpointing:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        model.enable_input_require_grads()
+    trained = _adapt(model) if has_adapter else _first_activations(model)
+    model.train()
+    ids = torch.randint(0, case.shape.vocabulary, (case.sequences, case.prompt_tokens + case.completion_tokens))
+    mask = torch.ones_like(ids)
+    # Prompts of a step are padded: attention keeps a mask.
+    mask[0, 0] = 0
+    optimizer = torch.optim.AdamW(trained, lr=1e-6)
+    if scale.on_gpu:
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+    started = time.perf_counter()
+    with torch.autocast(scale.device, dtype=torch.bfloat16):
+        hidden = model.get_decoder()(
+            ids.to(scale.device), attention_mask=mask.to(scale.device), use_cache=False
+        ).last_hidden_state
+        loss = hidden.float().pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    if not scale.on_gpu:
+        return time.perf_counter() - started, 0
+    torch.cuda.synchronize()
+    return time.perf_counter() - started, torch.cuda.max_memory_allocated()
+
+
+def _adapt(model: Any) -> list[Any]:
+    """Put the recipe's adapter on a model, in float32, and return its parameters."""
+    import torch
+    from peft import LoraConfig, inject_adapter_in_model
+
+    torch.manual_seed(SEED)
+    for parameter in model.parameters():
+        parameter.requires_grad = False
+    inject_adapter_in_model(LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules="all-linear"), model)
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    for parameter in trained:
+        parameter.data = parameter.data.float()
+    return trained
+
+
+def _first_activations(model: Any) -> list[Any]:
+    """Freeze a model but its last norm, and let its first layer's input need a gradient, so that all is kept."""
+    for parameter in model.parameters():
+        parameter.requires_grad = False
+    model.enable_input_require_grads()
+    norm = model.get_decoder().norm.weight
+    norm.requires_grad = True
+    return [norm]
+
+
+def _quantize(model: Any) -> None:
+    """Replace a model's linear layers by NF4 ones, one after another."""
+    import torch
+    from bitsandbytes.nn import Linear4bit, Params4bit
+
+    for name, module in list(model.named_modules()):
+        if isinstance(module, torch.nn.Linear) and "layers" in name:
+            packed = Linear4bit(
+                module.in_features, module.out_features, bias=False, compute_dtype=torch.bfloat16, quant_type="nf4",
+                device="meta",
+            )  # fmt: skip
+            packed.weight = Params4bit(module.weight.detach().cpu(), requires_grad=False, quant_type="nf4")
+            owner, _, own_name = name.rpartition(".")
+            # Moving it quantizes it.
+            setattr(model.get_submodule(owner), own_name, packed.to(module.weight.device))
+    # Attributes that PEFT reads.
+    model.is_loaded_in_4bit = True
+
+
+def _estimate(case: Case, *, in_4bit: bool) -> float | None:
+    """Return the estimated bytes of the step without its head; None where the project's dependencies are missing."""
+    try:
+        from tasks.train.sizing.memory import adapter_bytes, kept_bytes, weight_bytes
+    except ImportError:
+        return None
+    tokens = case.prompt_tokens + case.completion_tokens
+    return (
+        weight_bytes(case.shape, BFLOAT16_BYTES, four_bit=in_4bit)
+        + adapter_bytes(case.shape.adapter_parameters(RANK), "adamw_torch", on_gpu=True)
+        + kept_bytes(
+            case.shape, RANK, case.sequences, tokens, BFLOAT16_BYTES, "torch" if case.checkpointing else "none"
+        )
+    )

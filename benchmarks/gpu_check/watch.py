@@ -1,0 +1,204 @@
+"""Observations of a training from inside its process, written next to its request as they are made."""
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from safetensors.torch import load_file
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from benchmarks.gpu_check.child import BEGINS
+from benchmarks.gpu_check.scale import SEED
+from schemas.disk import write_whole
+from schemas.tables.prompts import VALIDATION_FILE, read_prompts
+from tasks.policy.generate import as_messages, generate
+from tasks.train.preflight.rehearsal import unchanged
+from tasks.train.resume.adapter_files import WEIGHTS_FILE, adapter_weights
+from tasks.train.resume.resumable import OPTIMIZER
+from tasks.train.resume.state_files import read_state
+from tasks.train.stage import TrainingInputs
+
+PROMPTS: Final = 8
+ANSWER_TOKENS: Final = 16
+GREEDY: Final = 1e-3
+"""A temperature at which only the most likely token is drawn."""
+
+
+class Watch(TrainerCallback):  # type: ignore[misc]
+    """Observer of the policy before the first step and at the end, and of memory after each part of a step."""
+
+    def __init__(self, trainer: Any, inputs: TrainingInputs, file: Path) -> None:
+        """Begin with nothing observed.
+
+        Args:
+            trainer: The training's trainer.
+            inputs: The training's inputs.
+            file: Output file of the observations.
+        """
+        self._trainer = trainer
+        self._model = trainer.model
+        self._inputs = inputs
+        self._file = file
+        self._observed: dict[str, Any] = {"peaks": {}}
+        self._first: dict[str, torch.Tensor] = {}
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any
+    ) -> None:
+        """Record what the preflight or the resume has left."""
+        self._note_peak("preflight")
+        beside, scales = quantization_scales(self._model)
+        adapter = [values.dtype for values in self._model.parameters() if values.requires_grad]
+        self._note(
+            padding=self._inputs.trainable.tokenizer.padding_side,
+            scales=scales,
+            scales_beside_weights=beside,
+            adapter_types=sorted({str(dtype).removeprefix("torch.") for dtype in adapter}),
+        )
+        if self._inputs.checkpoint is not None:
+            self._note(restored=restored(self._trainer, self._inputs.checkpoint))
+        else:
+            self._note(**single_and_batched(self._trainer, self._inputs), fixed_loss=fixed_loss(self._trainer))
+        self._first = {name: values.detach().clone() for name, values in self._first_factors().items()}
+        self._note_base("base_before")
+
+    def on_step_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any
+    ) -> None:
+        """Record which step begins; what came since the last one was a validation and a checkpoint."""
+        self._note_peak("validation")
+        self._inputs.channel.progress(state.global_step, state.max_steps, f"{BEGINS}{state.global_step + 1}")
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
+        """Record the step's peak."""
+        self._note_peak("step")
+
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
+        """Record what has moved, and the GPU memory that is held."""
+        self._note_peak("validation")
+        now = self._first_factors()
+        moved = sum(int((values != now[name]).sum()) for name, values in self._first.items())
+        self._note(moved_share=moved / sum(values.numel() for values in self._first.values()))
+        self._note_base("base_after")
+        if torch.cuda.is_available():
+            free, total = torch.cuda.mem_get_info()
+            self._note(held_bytes=total - free)
+
+    def _first_factors(self) -> dict[str, Any]:
+        return {name: values for name, values in self._model.named_parameters() if "lora_A" in name}
+
+    def _note_base(self, name: str) -> None:
+        # Quantized weights are never written to; those that vLLM receives are merged and restored each step.
+        if self._inputs.request.config.vllm.enabled:
+            self._note(**{name: base_digest(self._model)})
+
+    def _note_peak(self, part: str) -> None:
+        if torch.cuda.is_available():
+            peaks = self._observed["peaks"]
+            self._note(peaks={**peaks, part: max(torch.cuda.max_memory_allocated(), peaks.get(part, 0))})
+            torch.cuda.reset_peak_memory_stats()
+
+    def _note(self, **values: Any) -> None:
+        self._observed.update(values)
+        write_whole(self._file, json.dumps(self._observed))
+
+
+def quantization_scales(model: Any) -> tuple[int, int]:
+    """Return how many quantized weights have all of their scales on their own device, and how many there are."""
+    beside = found = 0
+    for weights in model.parameters():
+        state = getattr(weights, "quant_state", None)
+        if state is None:
+            continue
+        tensors = [state.absmax, state.code]
+        if state.nested:
+            tensors += [state.offset, state.state2.absmax, state.state2.code]
+        found += 1
+        beside += all(tensor.device == weights.device for tensor in tensors)
+    return beside, found
+
+
+def single_and_batched(trainer: Any, inputs: Any) -> dict[str, Any]:
+    """Answer prompts greedily, all at once and one by one, as validation does; count the equal answers."""
+    rows = read_prompts(inputs.request.dataset / VALIDATION_FILE)
+    asked = [as_messages(row.system, row.prompt) for row in (*rows[: PROMPTS // 2], *rows[-PROMPTS // 2 :])]
+
+    def answers(batch_size: int, tokens: int) -> list[str]:
+        completions = generate(
+            trainer.model,
+            inputs.trainable.tokenizer,
+            asked,
+            temperature=GREEDY,
+            max_tokens=tokens,
+            batch_size=batch_size,
+            seed=0,
+        )
+        return [completion.text for completion in completions]
+
+    with unchanged(trainer):
+        trainer.model.eval()
+        same = {
+            tokens: sum(
+                batched == alone for batched, alone in zip(answers(PROMPTS, tokens), answers(1, tokens), strict=True)
+            )
+            for tokens in (1, ANSWER_TOKENS)
+        }
+    return {"asked": len(asked), "same_first_token": same[1], "same_answer": same[ANSWER_TOKENS]}
+
+
+def restored(trainer: Any, checkpoint: Path) -> dict[str, bool]:
+    """Return whether optimizer and adapter are, bit for bit, those of the checkpoint that is resumed."""
+    kept = read_state(checkpoint, OPTIMIZER)["optimizer"]["state"]
+    now = trainer.optimizer_state()["optimizer"]["state"]
+    same = {str(number) for number in now} == set(kept) and all(
+        torch.equal(values[name], kept[str(number)][name])
+        for number, values in now.items()
+        for name in values
+        if isinstance(values[name], torch.Tensor)
+    )
+    weights, file = adapter_weights(trainer.model), load_file(checkpoint / WEIGHTS_FILE)
+    adapter = weights.keys() == file.keys() and all(torch.equal(weights[name], file[name]) for name in file)
+    return {"optimizer": same, "adapter": adapter}
+
+
+def base_digest(model: Any) -> str:
+    """Return the sha256 of all frozen weights, as on the device."""
+    digest = hashlib.sha256()
+    for weights in model.parameters():
+        if not weights.requires_grad:
+            digest.update(weights.detach().contiguous().view(torch.uint8).cpu().numpy())
+    return digest.hexdigest()
+
+
+def fixed_loss(trainer: Any) -> float:
+    """Return the loss of a batch that depends on nothing but the vocabulary.
+
+    The sampling policy is pretended to be uniform: with a policy's own probabilities all ratios are 1, and the loss
+    would not depend on the model.
+    """
+    sequences, prompt, completion = 4, 48, 32
+    vocabulary = trainer.model.config.vocab_size
+    # The first three tokens are those of the chat template, padding among them.
+    generator = torch.Generator().manual_seed(SEED)
+    ids = torch.randint(3, vocabulary, (sequences, prompt + completion), generator=generator)
+    uniform = torch.full((sequences, completion), -math.log(vocabulary))
+    batch = {
+        "prompt_ids": ids[:, :prompt],
+        "prompt_mask": torch.ones(sequences, prompt, dtype=torch.long),
+        "completion_ids": ids[:, prompt:],
+        "completion_mask": torch.ones(sequences, completion, dtype=torch.long),
+        "advantages": torch.linspace(1.0, -0.5, sequences),
+        "old_per_token_logps": uniform,
+        # vLLM would add these: the same probabilities, and so no correction.
+        "sampling_per_token_logps": uniform,
+        "importance_sampling_ratio": torch.ones(sequences, completion),
+        "num_items_in_batch": torch.tensor(float(sequences * completion)),
+    }
+    on_device = {name: values.to(trainer.accelerator.device) for name, values in batch.items()}
+    with unchanged(trainer), trainer.compute_loss_context_manager():
+        trainer.current_gradient_accumulation_steps = 1
+        trainer.model.train()
+        return float(trainer.compute_loss(trainer.model, on_device).detach())

@@ -1,0 +1,5 @@
+"""The `tucano` command."""
+
+from flows.cli.tucano import main
+
+__all__ = ["main"]

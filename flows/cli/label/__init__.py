@@ -1,0 +1,1 @@
+"""Scoring of an audit sheet in the terminal: `tucano audit label`."""

@@ -1,0 +1,73 @@
+"""Command `tucano synthesize`: a store and prompts from it."""
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli.options import Json
+from schemas.errors import InputError
+
+REPORT_MIX = "extraction=40,sql_qa=40,insights=10,push=10"
+OPTIONS_OF_THEIR_OWN = {
+    "source": "--source",
+    "olist_dir": "--olist-dir",
+    "orders": "--orders",
+    "counts": "--count and --mix",
+}
+"""Settings that `tucano synthesize` takes as options only, so that its output is what its options say."""
+
+
+def synthesize(
+    count: Annotated[int, typer.Option(help="Prompts to make, split by the mix.")],
+    out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
+    source: Annotated[str, typer.Option(help="simulated, or olist.")] = "simulated",
+    olist_dir: Annotated[Path | None, typer.Option(help="The folder of Olist's CSV files, as Kaggle ships it.")] = None,
+    seed: Annotated[int, typer.Option(help="Where all randomness comes from.")] = 42,
+    mix: Annotated[str, typer.Option(help="Weights of the tasks.")] = REPORT_MIX,
+    orders: Annotated[
+        int | None, typer.Option(help="Orders in a simulated store; one a prompt, 1,500 to 100,000, where not given.")
+    ] = None,
+    overrides: Annotated[
+        list[str], typer.Option("--set", help="Override one value: synthesize.a=b. May be given several times.")
+    ] = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: Annotated[Path, typer.Option(help="The state folder: it keeps a paraphrasing model's answers.")] = Path(
+        ".tucano"
+    ),
+    as_json: Json = False,
+) -> None:
+    """Make a store, simulated or Olist's, and prompts with references from it."""
+    from flows.cli.output_folder import new_folder
+    from flows.cli.tables.prompts import print_synthesis
+    from flows.runtime.console import say, stage_progress
+    from schemas.config.profiles import synthesize_config
+    from tasks.synthesize.mix import read_mix, split_count
+
+    if count < 1 or seed < 0:
+        raise InputError(f"--count {count} --seed {seed}: give a count of 1 or more and a seed of 0 or more")
+    if (source == "olist") != (olist_dir is not None):
+        raise InputError("--source olist and --olist-dir FOLDER go together; give both or neither")
+    if source == "olist" and orders is not None:
+        raise InputError("--orders is for a simulated store; Olist's is as large as it is")
+    for assignment in overrides:
+        named = assignment.partition("=")[0].strip().removeprefix("synthesize.").partition(".")[0].strip()
+        if named in OPTIONS_OF_THEIR_OWN:
+            raise InputError(f"--set synthesize.{named} has an option of its own; use {OPTIONS_OF_THEIR_OWN[named]}")
+    counts = split_count(count, read_mix(mix))
+    section = {"source": source, "olist_dir": olist_dir, "orders": orders, "counts": counts}
+    config = synthesize_config(section, overrides)
+    store = f"a store of {config.orders_to_simulate} simulated orders" if source == "simulated" else str(olist_dir)
+    say(f"making {count} prompts from {store}, seed {seed}")
+    started = time.monotonic()
+    with new_folder(out) as draft:
+        from tasks.synthesize import stage
+
+        with stage_progress("synthesize") as progress:
+            summary = stage.run(config, seed, draft, progress, state)
+    seconds = time.monotonic() - started
+    print_synthesis(summary)
+    say(f"prompts and store in {out}, in {seconds:.1f} s")
+    if as_json:
+        typer.echo(json.dumps({**summary, "out": str(out), "seconds": round(seconds, 3)}, ensure_ascii=False))

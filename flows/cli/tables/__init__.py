@@ -1,0 +1,1 @@
+"""Tables and lists that the commands print."""

@@ -1,0 +1,167 @@
+"""Tables of `tucano train --dry-run`: steps and memory of a recipe, hours and dollars of the whole retraining."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from flows.runtime.console import print_table, say
+from tasks.train.sizing.fit import memory_limit
+from tasks.train.sizing.memory import GIGABYTE
+
+if TYPE_CHECKING:
+    from schemas.config.config import Config
+    from tasks.train.sizing.estimate import Estimate, PricedStage
+    from tasks.train.sizing.memory import Memory
+
+NAMES = {"transformers": "transformers", "unsloth": "Unsloth", "vllm": "vLLM"}
+"""Samplers' names, as their projects write them."""
+
+
+def print_estimate(config: "Config", estimate: "Estimate", source: str) -> None:
+    """Print the estimate of a recipe.
+
+    Args:
+        config: The run's configuration.
+        estimate: The estimate.
+        source: Source of the number of training prompts.
+    """
+    print_table("Estimate", ("what", "how much", "from"), list(_estimate_rows(config, estimate, source)), ("from",))
+    if estimate.stages is not None:
+        _print_stages(estimate)
+    if estimate.by_sampler:
+        print_table(
+            "One training by who samples it, hours",
+            ("sampler", "answers as long as allowed", "of 100 tokens at most", "speed from"),
+            [
+                (NAMES[one.sampler], f"{one.longest / 3600:.1f}", f"{one.short / 3600:.1f}", one.source)
+                for one in estimate.by_sampler
+            ],
+            ("sampler", "speed from"),
+        )
+    if estimate.too_many_epochs:
+        say(
+            f"warning: {estimate.epochs:.2f} epochs: on small data the V4.2 report's model was at its best after 1 to "
+            "1.5, and its entropy collapsed afterwards; lower train.max_steps or make more prompts"
+        )
+
+
+def estimate_document(config: "Config", estimate: "Estimate", source: str) -> dict[str, Any]:
+    """Return an estimate as a JSON document: seconds, US dollars and bytes; unknown values are null."""
+    memory = estimate.memory
+    return {
+        "prompts": dict(estimate.prompts),
+        "prompts_from": source,
+        "trainings": estimate.trainings,
+        "steps": config.train.max_steps,
+        "pairs": estimate.pairs,
+        "steps_per_epoch": estimate.steps_per_epoch,
+        "epochs": estimate.epochs,
+        "too_many_epochs": estimate.too_many_epochs,
+        "learning_rate": estimate.learning_rate,
+        "completions": estimate.completions,
+        "tokens": estimate.tokens,
+        "parameters": None if estimate.shape is None else estimate.shape.parameters,
+        "stages": None if estimate.stages is None else [_stage_document(stage) for stage in estimate.stages],
+        "by_sampler": [vars(one) for one in estimate.by_sampler],
+        "seconds": estimate.seconds,
+        "cost_usd": estimate.on_demand,
+        "spot_usd": estimate.spot,
+        "memory": None
+        if memory is None
+        else {**vars(memory), "moments": dict(memory.moments), "peak": memory.peak, "card": memory.card},
+        "memory_by_stage": None if estimate.stage_memory is None else dict(estimate.stage_memory),
+        "memory_limit": memory_limit(config) or None,
+        "fits": estimate.fits,
+    }
+
+
+def _stage_document(stage: "PricedStage") -> dict[str, Any]:
+    return {**vars(stage.time), "cost_usd": stage.on_demand, "spot_usd": stage.spot}
+
+
+def _print_stages(estimate: "Estimate") -> None:
+    rows = [
+        (stage.time.name, stage.time.machine.upper(), _duration(stage.time.seconds), _price(stage.on_demand),
+         _price(stage.spot), f"{stage.time.mark}: {stage.time.source}")
+        for stage in estimate.stages or ()
+    ]  # fmt: skip
+    rows.append(
+        (
+            "in all",
+            "",
+            _duration(estimate.seconds),
+            _price(estimate.on_demand),
+            _price(estimate.spot),
+            "one after another",
+        )
+    )
+    print_table(
+        "The whole retraining, answers as long as allowed",
+        ("stage", "on", "time", "$", "$ Spot", "known from"),
+        rows,
+        ("stage", "on", "known from"),
+    )
+
+
+def _estimate_rows(config: "Config", estimate: "Estimate", source: str) -> Iterator[tuple[str, str, str]]:
+    by_task = "  ".join(f"{task} {count}" for task, count in estimate.prompts.items())
+    yield "training prompts", f"{sum(estimate.prompts.values()):,}", f"{source}: {by_task}"
+    of_smallest = ", of the task with fewest prompts" if config.train.adapter_per_task else ""
+    when, most, least = "of one training, at most", "", ""
+    if estimate.pairs is not None:
+        when, most, least = "of one training, all before its first step", ", at most", ", at least"
+        yield "pairs", f"{estimate.pairs:,}", f"at most, were every prompt that is answered to make one{of_smallest}"
+    yield "steps an epoch", f"{estimate.steps_per_epoch:,.1f}", f"TRL's rule{most}{of_smallest}"
+    yield "epochs", f"{estimate.epochs:.2f}", f"{config.train.max_steps:,} steps, which win over epochs{least}"
+    yield "learning rate", f"{estimate.learning_rate:.2g}", f"by the number of prompts{of_smallest}"
+    yield "completions", f"{estimate.completions:,}", when
+    yield "completion tokens", f"{estimate.tokens:,}", "were every completion as long as is allowed"
+    if estimate.shape is None or estimate.memory is None or estimate.stage_memory is None:
+        unknown = f"nothing here says how large {config.policy.name} is; it is known once the model was fetched"
+        yield "time", "unknown", unknown
+        yield "memory", "unknown", unknown
+        return
+    yield "weights", f"{estimate.shape.parameters:,}", f"of {_model(config)}"
+    yield "memory of training", _size(estimate.memory.card), _memory_parts(config, estimate.memory)
+    for stage, size in estimate.stage_memory.items():
+        if stage != "training":
+            yield f"memory of {stage}", _size(size), "weights, what is kept and cached, CUDA, 5 % fragmentation"
+    if config.train.device_memory_gb is not None:
+        verdict = "all fit" if estimate.fits else "not all fit"
+        share = f"{config.train.preflight.max_memory_share:.0%} of train.device_memory_gb"
+        yield "memory there is", _size(memory_limit(config)), f"{share} {config.train.device_memory_gb:g}: {verdict}"
+
+
+def _model(config: "Config") -> str:
+    return "the stand-in" if config.policy.stand_in else config.policy.name
+
+
+def _memory_parts(config: "Config", memory: "Memory") -> str:
+    parts = {
+        "weights": memory.weights,
+        "adapter and optimizer": memory.adapter,
+        "activations": memory.activations,
+        "logits": memory.logits,
+        "or sampling's cache": memory.cache,
+        "validation's": memory.validation_cache,
+        "preflight's two layers": memory.preflight_base,
+        "CUDA": memory.context,
+    }
+    listed = "  ".join(f"{name} {_size(size)}" for name, size in parts.items() if size)
+    while_sampling = " while it samples" if memory.vllm_sleeps else ""
+    share = f"; vLLM's share {memory.vllm_share:.0%}{while_sampling}" if memory.vllm_share else ""
+    sequence = f"{config.curate.max_prompt_tokens} + {config.train.max_completion_tokens} tokens"
+    return f"computed, sequences of {sequence}, most at {memory.moment}: {listed}{share}"
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "unknown"
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.1f} min"
+
+
+def _price(dollars: float | None) -> str:
+    return "-" if dollars is None else f"{dollars:.2f}"
+
+
+def _size(size: float) -> str:
+    return f"{size / GIGABYTE:.1f} GB" if size >= GIGABYTE else f"{size / 1e6:.0f} MB"

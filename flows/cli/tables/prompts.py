@@ -1,0 +1,65 @@
+"""Tables of `tucano synthesize`, `tucano curate` and `tucano score`: prompts and rewards by task."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flows.runtime.console import print_table, say
+from schemas.tables.prompts import SPLITS
+
+
+def print_synthesis(summary: Mapping[str, Any]) -> None:
+    """Print how many prompts each task has, and what is to be known of it."""
+    added = (summary["paraphrases"] or {"made": {}})["made"]
+    print_table(
+        f"Prompts by task, from {summary['store']['orders']} {summary['source']} orders",
+        ("task", "asked", "made", "paraphrases"),
+        [
+            (task, str(asked), str(summary["made"][task]), str(added.get(task, 0)))
+            for task, asked in summary["asked"].items()
+            if asked
+        ],
+    )
+    for warning in summary["warnings"]:
+        say(f"warning: {warning}")
+
+
+def print_curation(summary: Mapping[str, Any]) -> None:
+    """Print the splits by task, what was replaced, and why rows were dropped."""
+    print_table(
+        f"{sum(summary[split] for split in SPLITS)} prompts kept, {summary['quarantined']} in quarantine",
+        ("task", *SPLITS),
+        [
+            (task, *(str(sizes[split]) for split in SPLITS))
+            for task, sizes in summary["tasks"].items()
+            if any(sizes.values())
+        ],
+    )
+    dropped = [
+        (reason, str(sum(tasks.values())), "  ".join(f"{task} {count}" for task, count in tasks.items()))
+        for reason, tasks in summary["reasons"].items()
+        if tasks
+    ]
+    if dropped:
+        print_table("Quarantine", ("reason", "rows", "by task"), dropped, texts=("by task",))
+    replaced = [(f"[{kind}]", str(count)) for kind, count in summary["scrubbed"].items() if count]
+    if replaced:
+        print_table("Personal data replaced", ("placeholder", "times"), replaced)
+
+
+def print_scores(result: Mapping[str, Any]) -> None:
+    """Print what the rollouts of each task came to, and the ground truth where it was measured."""
+    components = {task: _figures(scores["components"]) for task, scores in result["tasks"].items()}
+    print_table(
+        f"{result['rollouts']} rollouts, spec {result['spec']}, reward version {result['reward_version'][:12]}",
+        ("task", "rollouts", "reward", "components"),
+        [(task, str(s["n"]), f"{s['reward']:.3f}", components[task]) for task, s in result["tasks"].items()],
+        texts=("components",),
+    )
+    measured = {task: scores["metrics"] for task, scores in result["tasks"].items() if scores.get("metrics")}
+    if measured:
+        rows = [(task, _figures(metrics)) for task, metrics in measured.items()]
+        print_table("Ground truth (no reward)", ("task", "metrics"), rows, texts=("metrics",))
+
+
+def _figures(values: Mapping[str, float]) -> str:
+    return "  ".join(f"{name} {value:.3f}" for name, value in values.items())

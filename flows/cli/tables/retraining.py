@@ -1,0 +1,24 @@
+"""Tables of `tucano retrain`: time by stage, what the evaluation found, and what was decided."""
+
+from flows.cli.tables.compare import print_report
+from flows.retrain import Retraining
+from flows.runtime.console import print_table, say
+from tasks.evaluate.report.page import REPORT_PAGE
+
+
+def print_retraining(result: Retraining) -> None:
+    """Print where the time went, what the evaluation found and what was decided."""
+    print_table(
+        "Seconds by stage",
+        ("stage", "seconds", "artifact", "made"),
+        [
+            (name, f"{stage.seconds:.1f}", stage.record.sha256[:12], "earlier" if stage.reused else "now")
+            for name, stage in result.stages.items()
+        ]
+        + [("in all", f"{result.seconds:.1f}", "", "")],
+    )
+    print_report(result.report)
+    decision = result.decision
+    say(f"{decision['verdict']}: version {decision['version']} of {decision['model']}")
+    say(f"`{decision['alias']}` is " + (f"version {result.champion}" if result.champion else "no version yet"))
+    say(f"report: {result.stages['evaluate'].path / REPORT_PAGE}")

@@ -1,0 +1,45 @@
+"""Command `tucano`."""
+
+import errno
+import sys
+
+import typer
+
+from flows.cli.commands import LazyCommands
+from schemas.errors import InputError, TucanoError
+
+app = typer.Typer(
+    cls=LazyCommands,
+    name="tucano",
+    help="Retrain a compact Portuguese model for Brazilian e-commerce, and prove that it got better.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+DISK_ERRORS = {errno.ENOSPC, errno.EACCES, errno.EPERM, errno.EROFS, errno.EDQUOT}
+
+
+@app.callback()
+def root() -> None:
+    """Group the commands; Typer makes no group of an application without any."""
+
+
+def main() -> None:
+    """Run the command; a failure that the user can fix becomes one sentence and an exit code."""
+    try:
+        app()
+    except TucanoError as error:
+        _end(error)
+    except OSError as error:
+        if error.errno not in DISK_ERRORS:
+            raise
+        place = error.filename or "a file"
+        _end(InputError(f"{place} cannot be written: {error.strerror}; mend that, and run the same command again"))
+
+
+def _end(error: TucanoError) -> None:
+    from flows.runtime.console import say
+
+    say(f"tucano: {error}")
+    sys.exit(error.exit_code)

@@ -1,0 +1,1 @@
+"""Work pools, deployments and automations of a team's Prefect server: `tucano infra`."""

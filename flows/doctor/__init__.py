@@ -1,0 +1,1 @@
+"""Checks of what this machine can run: `tucano doctor`."""

@@ -1,0 +1,92 @@
+"""Terminal output: progress with an estimate on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from schemas.progress import Progress as Report
+
+SECONDS_BEFORE_LINES = 2.0
+SECONDS_BETWEEN_LINES = 10.0
+
+console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 100)
+
+
+def say(text: str) -> None:
+    """Print one line to the terminal."""
+    console.print(text, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def stage_progress(stage: str) -> Iterator[Report]:
+    """Show the progress of one stage while the block runs."""
+    if console.is_terminal:
+        with _bar(stage) as report:
+            yield report
+    else:
+        yield _lines(stage)
+
+
+@contextmanager
+def _bar(stage: str) -> Iterator[Report]:
+    columns = (
+        TextColumn("{task.fields[stage]:<10}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=None, stage=stage)
+
+        def report(done: int, total: int, text: str) -> None:
+            progress.update(task, completed=done, total=total, description=text)
+
+        yield report
+
+
+def _lines(stage: str) -> Report:
+    due = time.monotonic() + SECONDS_BEFORE_LINES
+    first: tuple[float, int] | None = None
+
+    def report(done: int, total: int, text: str) -> None:
+        nonlocal due, first
+        now = time.monotonic()
+        if done and first is None:
+            # Time before the first unit, such as loading libraries, says nothing about the units.
+            first = now, done
+        if now < due:
+            return
+        due = now + SECONDS_BETWEEN_LINES
+        estimate = ""
+        if first is not None and done > first[1]:
+            estimate = f", about {(now - first[0]) / (done - first[1]) * (total - done):.0f} s to go"
+        say(f"{stage}: {done}/{total} {text}{estimate}")
+
+    return report
+
+
+def print_table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = (), *, lines: bool = False
+) -> None:
+    """Print a table within 100 columns; the first column and those named in `texts` are left-aligned.
+
+    Args:
+        title: Title of the table.
+        header: Names of the columns.
+        rows: Cells of each row, shown literally: markup is not interpreted.
+        texts: Columns of words.
+        lines: Draw a line between rows, for cells of several lines.
+    """
+    table = Table(title=title, title_justify="left", show_lines=lines)
+    for index, name in enumerate(header):
+        table.add_column(name, justify="left" if index == 0 or name in texts else "right")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)

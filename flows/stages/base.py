@@ -1,0 +1,106 @@
+"""Flow `base`: the model that training starts from."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+
+from flows.runtime.console import say
+from flows.runtime.session import work_folder
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.stage_child import run_stage_child
+from schemas.artifact import Origin
+from schemas.config.config import Config
+from schemas.config.policy import PolicyConfig, WarmStartConfig
+from schemas.progress import Progress
+from schemas.tables.instructions import GENERAL_FILE
+from tasks.lineage.mlflow.recorder import StageRun
+from tasks.policy.published import given_template
+from tasks.train.sft.warm_start import PUBLISHED_FILE, SUMMARY_FILE, WarmStartRequest
+
+
+@flow(name="base", flow_run_name="base-seed{config.seed}", validate_parameters=False)
+def base(config: Config, pipeline_run: str, dataset: StageResult, *, fresh: bool = False) -> StageResult:
+    """Build the stand-in, or fetch the named model, and give it its warm start."""
+    return _make("base", config, pipeline_run, dataset, fresh=fresh)
+
+
+def published(
+    config: Config, pipeline_run: str, dataset: StageResult, base: StageResult, *, fresh: bool = False
+) -> StageResult | None:
+    """Fetch the named model as it was before its warm start; None without a warm start, and for the stand-in.
+
+    Nothing is trained on it. It answers the test split, so that the effects of warm start and training can be told
+    apart. It is of the commit that the base was made of, even if the hub's branch has moved since.
+    """
+    if config.policy.stand_in or not config.warm_start.steps:
+        return None
+    commit = json.loads((base.path / PUBLISHED_FILE).read_text(encoding="utf-8"))["commit"]
+    policy = config.policy.model_copy(update={"revision": commit}) if commit else config.policy
+    without = config.model_copy(update={"policy": policy, "warm_start": WarmStartConfig(steps=0)})
+    return _make("published", without, pipeline_run, dataset, fresh=fresh)
+
+
+def _make(name: str, config: Config, pipeline_run: str, dataset: StageResult, *, fresh: bool) -> StageResult:
+    def work(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
+        if name == "base" and not config.warm_start.steps and (dataset.path / GENERAL_FILE).exists():
+            say("base: warning: warm_start.steps is 0, so the general instructions are not used")
+        request = WarmStartRequest(
+            policy=config.policy,
+            chat_template=given_template(config.policy),
+            warm_start=config.warm_start,
+            recipe=config.train,
+            gradient_checkpointing=config.train.gradient_checkpointing != "none",
+            seed=config.seed,
+            dataset=dataset.path,
+            output=output,
+        )
+        return run_stage_child(
+            config,
+            stage,
+            "tasks.train.sft.warm_start",
+            request,
+            work_folder(config, name),
+            reads=[dataset.record],
+            output=output,
+            progress=progress,
+            metrics=mlflow_run.log_step,
+            fresh=fresh,
+        )
+
+    stage = Stage(
+        name=name,
+        # The same model in either role.
+        identity="base",
+        kind="base",
+        sources=("tasks.train.sft.warm_start",),
+        config_digest=config_digest(
+            config.seed, policy_values(config.policy), config.warm_start.model_dump(mode="json")
+        ),
+        inputs={"dataset": dataset.record},
+        work=work,
+        summary=_figures,
+    )
+    return run_stage(stage, config, pipeline_run, fresh=fresh)
+
+
+def policy_values(policy: PolicyConfig) -> dict[str, Any]:
+    """Return the settings that decide a policy; a chat template counts by its content, not by its file."""
+    return policy.model_dump(mode="json") | {"chat_template": given_template(policy)}
+
+
+def _figures(folder: Path) -> Mapping[str, Any]:
+    file = folder / SUMMARY_FILE
+    if not file.exists():
+        return {"model": "fetched by name"}
+    summary = json.loads(file.read_text(encoding="utf-8"))
+    losses = [entry["loss"] for entry in summary["log"]]
+    return {
+        "parameters": summary["parameters"],
+        "demonstrations": summary["demonstrations"],
+        "general": summary["general"],
+        "first loss": losses[0],
+        "last loss": losses[-1],
+    }

@@ -1,0 +1,58 @@
+"""Child process of a stage that needs weights: run here, or by the deployment that the configuration names."""
+
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+from prefect.runtime import flow_run
+from pydantic import BaseModel
+
+from flows.stages.runner import Stage
+from schemas.artifact import ArtifactRecord, Origin, Worker
+from schemas.config.config import Config
+from schemas.progress import Progress
+from tasks.policy.child import Metrics, run_child
+
+
+def run_stage_child(
+    config: Config,
+    stage: Stage,
+    module: str,
+    request: BaseModel,
+    folder: Path,
+    *,
+    reads: Sequence[ArtifactRecord],
+    output: Path,
+    progress: Progress,
+    metrics: Metrics | None = None,
+    fresh: bool = False,
+) -> Origin:
+    """Run a stage's child process, and return its worker.
+
+    Args:
+        config: The run's configuration.
+        stage: The stage.
+        module: As of `run_child`.
+        request: As of `run_child`. Its paths lead into what the child reads, the output and the folder.
+        folder: As of `run_child`. What an interrupted child left there is used only on the machine that has it.
+        reads: The artifacts that the child reads.
+        output: Where the child writes what the stage keeps.
+        progress: As of `run_child`.
+        metrics: As of `run_child`; another machine's arrive when it has ended.
+        fresh: Do not reuse another machine's result of the same request.
+
+    Raises:
+        TucanoError: The child failed, with its own sentence and exit code, or was killed; or no machine could run it.
+    """
+    deployment = config.workers.for_inference
+    if deployment is not None:
+        # Prefect's client of deployments takes a second to import, and only this needs it.
+        from flows.stages.remote_child import run_child_remotely
+
+        return run_child_remotely(
+            config, deployment, stage, module, request, folder, reads, output, metrics=metrics, fresh=fresh
+        )
+    device = run_child(
+        module, request, folder, interpreter=config.train.interpreter, progress=progress, metrics=metrics
+    )
+    return Origin(worker=Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id()))

@@ -1,0 +1,1 @@
+"""Configuration of a run, section by section, and its profiles."""

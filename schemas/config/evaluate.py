@@ -1,0 +1,150 @@
+"""Configuration of evaluation and promotion: models, statistics and prices."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, Self
+
+from pydantic import Field, JsonValue, field_validator, model_validator
+
+from schemas.config.endpoint import EndpointSection
+from schemas.config.section import Section
+
+OUR_MODELS: Final = frozenset({"base", "tuned", "tuned-nf4", "published", "champion", "challenger"})
+"""Names of our own models in the report, which no rival may have."""
+IN_EVERY_REQUEST: Final = frozenset(
+    {"model", "messages", "temperature", "max_tokens", "max_completion_tokens", "seed", "stream", "n"}
+)
+"""Fields of a request that select the model, the prompt and the sampling; `body` sets none of them."""
+
+
+class RivalConfig(EndpointSection):
+    """A model at an endpoint that answers the test split too, such as a large general one.
+
+    The test prompts, scrubbed of personal data, are sent to it; where they must not leave the company, use an endpoint
+    of its own.
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=40)
+    """Its name in stages, reports and metrics."""
+    body: dict[str, JsonValue] = Field(default_factory=dict)
+    """Further fields of each request, such as `reasoning_effort` or `chat_template_kwargs`."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Longest completion in its own tokens, reasoning included; `train.max_completion_tokens` where not set. A
+    reasoning model needs more of them, and a longer `timeout_seconds`."""
+    price_input: float = Field(default=0.0, ge=0)
+    """Price in US dollars of a million input tokens."""
+    price_output: float = Field(default=0.0, ge=0)
+    """Price in US dollars of a million output tokens, reasoning included."""
+
+    @field_validator("name")
+    @classmethod
+    def _is_no_model_of_ours(cls, name: str) -> str:
+        if name in OUR_MODELS:
+            raise ValueError(f"{name!r} is the report's name of a model of ours; choose another")
+        return name
+
+    @field_validator("body")
+    @classmethod
+    def _sets_nothing_that_every_request_has(cls, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if taken := sorted(IN_EVERY_REQUEST & body.keys()):
+            raise ValueError(
+                f"body sets {', '.join(taken)}, which every request has already; leave it out, and set model or "
+                "max_tokens beside the body"
+            )
+        return body
+
+
+class JudgeConfig(EndpointSection):
+    """A model at an endpoint that says which of two insights is better; it decides nothing."""
+
+    prompts: int = Field(default=40, ge=2)
+    """Test prompts, drawn at random where there are more, whose answers it compares in both orders."""
+    checked_pairs: int = Field(default=40, ge=2)
+    """Pairs of the audit's completions with different scores, on which its agreement with people is measured."""
+
+
+class CostConfig(Section):
+    """Prices of an analysis."""
+
+    price_per_hour: float = Field(default=0.8, ge=0)
+    """Price in US dollars of an hour of the serving machine, where `workers.prices` does not name its device."""
+    api_price_per_analysis: float = Field(default=0.01, ge=0)
+    """Price in US dollars of an analysis by an API, for the break-even; the V4.2 report's figure."""
+
+    @property
+    def price_per_day(self) -> float:
+        """Price in US dollars of a day of the machine, whether it works or idles."""
+        return self.price_per_hour * 24
+
+    @property
+    def break_even(self) -> float | None:
+        """Analyses a day at which the API costs as much as the machine; None where the API costs nothing.
+
+        The source project's 100 a day does not follow from the same prices of an analysis: a GPU at 0.50 dollars an
+        hour breaks even at 1,200. Whether the machine can answer so many is for the caller to say.
+        """
+        return self.price_per_day / self.api_price_per_analysis if self.api_price_per_analysis else None
+
+
+class EvaluateConfig(Section):
+    """Base, champion and challenger on the test split."""
+
+    temperature: float = Field(default=0.1, gt=0)
+    """Sampling temperature of the answers, the same for every model."""
+    samples: int = Field(default=1, ge=1, le=64)
+    """Answers of each model to each prompt."""
+    batch_size: int = Field(default=48, ge=1)
+    """Prompts answered at once, in a batch."""
+    margin: float = Field(default=0.05, ge=1e-4, lt=1)
+    """Non-inferiority margin, in reward."""
+    resamples: int = Field(default=10_000, ge=1000, le=1_000_000)
+    """Bootstrap and permutation resamples."""
+    against_champion: bool = True
+    """Compare with the registry's champion too, where there is one: a challenger that is worse is held."""
+    rivals: tuple[RivalConfig, ...] = ()
+    """Models at endpoints that are compared too, without effect on the gate."""
+    judge: JudgeConfig | None = None
+    """Model that judges insights in addition to the rewards; none where not set."""
+    cost: CostConfig = CostConfig()
+    """Prices, from which the report computes the cost of an analysis."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rivals_are_a_list(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and "rival" in values:
+            raise ValueError(
+                "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields"
+            )
+        return values
+
+    @field_validator("rivals")
+    @classmethod
+    def _names_are_unique(cls, rivals: tuple[RivalConfig, ...]) -> tuple[RivalConfig, ...]:
+        names = [rival.name for rival in rivals]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two rivals are named {', '.join(twice)}; give each a name of its own")
+        return rivals
+
+
+class PromoteConfig(Section):
+    """The registered model."""
+
+    model_name: str = Field(default="tucano2-commerce", pattern=r"^[\w.-]+$")
+    """Name in MLflow's registry."""
+    alias: str = Field(default="champion", pattern=r"^[\w.-]+$")
+    """The alias that moves if the gate allows it."""
+    previous_alias: str = Field(default="previous", pattern=r"^[\w.-]+$")
+    """The alias of the previous holder, to which a rollback returns the first alias."""
+
+    @field_validator("alias", "previous_alias")
+    @classmethod
+    def _alias_is_no_version(cls, alias: str) -> str:
+        if alias.lower() == "latest" or re.fullmatch(r"[vV]\d+", alias):
+            raise ValueError(f"{alias!r} is what MLflow calls versions by themselves; choose another alias")
+        return alias
+
+    @model_validator(mode="after")
+    def _aliases_differ(self) -> Self:
+        if self.alias == self.previous_alias:
+            raise ValueError(f"alias and previous_alias are both {self.alias!r}, so that nothing could be rolled back")
+        return self

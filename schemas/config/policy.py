@@ -1,0 +1,97 @@
+"""Configuration of the base model and of its supervised warm start."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from schemas.config.section import Section
+from schemas.config.train_sections import LoraSection
+
+WRITTEN_BY_THE_RENDERER = {"messages", "add_generation_prompt", "tools", "documents"}
+"""Variables of a chat template that are the conversation itself."""
+
+
+class PolicyConfig(Section):
+    """The model that is trained."""
+
+    stand_in: bool = False
+    """Build the laptop's small stand-in instead of loading `name`."""
+    name: str = "Polygl0t/Tucano2-qwen-0.5B-Instruct"
+    """The base model, by hub name or folder."""
+    revision: str | None = Field(default=None, min_length=1)
+    """Commit, tag or branch of the hub's repository; its newest where not set. A commit alone gives the same model
+    every time."""
+    chat_template: Literal["chatml"] | Path | None = None
+    """Chat template for a model that has none, or instead of its own: a Jinja file, or `chatml`, the shipped one of
+    Qwen's family without reasoning. It is saved with the base model, where every later stage reads it."""
+    chat_template_kwargs: dict[str, bool | int | float | str] = Field(default_factory=dict)
+    """Fixed variables of the chat template, such as `{ enable_thinking = false }` for Qwen3."""
+    vocabulary_size: int = Field(default=4096, ge=512)
+    """Tokens of the stand-in's own byte-level BPE."""
+    hidden_size: int = Field(default=192, ge=32)
+    """Width of the stand-in."""
+    layers: int = Field(default=4, ge=1)
+    """Decoder layers of the stand-in."""
+    heads: int = Field(default=4, ge=1)
+    """Attention heads of the stand-in."""
+    feed_forward_size: int = Field(default=512, ge=32)
+    """Width of the stand-in's feed-forward layers."""
+
+    @model_validator(mode="after")
+    def _heads_divide_the_width(self) -> "PolicyConfig":
+        if self.hidden_size % (2 * self.heads):
+            raise ValueError(f"hidden_size {self.hidden_size} is not a multiple of twice the {self.heads} heads")
+        return self
+
+    @model_validator(mode="after")
+    def _the_stand_in_is_made_here(self) -> "PolicyConfig":
+        of_a_name = ("revision", "chat_template", "chat_template_kwargs")
+        given = next((name for name in of_a_name if getattr(self, name)), None)
+        if self.stand_in and given:
+            raise ValueError(
+                f"{given} is of a model by name, and the stand-in is made here with a chat template of its own; leave "
+                "it out, or set stand_in=false"
+            )
+        return self
+
+    @field_validator("chat_template_kwargs")
+    @classmethod
+    def _are_variables(cls, variables: dict[str, bool | int | float | str]) -> dict[str, bool | int | float | str]:
+        for name in variables:
+            if not name.isidentifier() or name in WRITTEN_BY_THE_RENDERER:
+                raise ValueError(f"chat_template_kwargs.{name} is no variable that a template can be given; remove it")
+        return variables
+
+
+class WarmStartConfig(Section):
+    """Supervised fine-tuning on demonstrations, before GRPO.
+
+    The stand-in learns all it knows here, from nearly right answers. A named model learns the reference answers, with
+    an adapter that is merged into it, or kept next to it (`result`).
+    """
+
+    steps: int = Field(default=300, ge=0)
+    """Optimizer steps; 0 leaves a named model as published; the stand-in needs at least one."""
+    batch_size: int = Field(default=32, ge=1)
+    """Demonstrations a step."""
+    accumulation: int = Field(default=1, ge=1)
+    """Forward passes per step, among which its demonstrations are divided to save memory."""
+    learning_rate: float = Field(default=2e-3, gt=0)
+    """Peak learning rate; a named model needs about a tenth of the stand-in's."""
+    lora: LoraSection = LoraSection()
+    """Size of a named model's adapter; the stand-in trains all its weights."""
+    load_in_4bit: bool = False
+    """Quantize a named model to NF4 while its adapter learns (QLoRA, 2305.14314); the adapter is merged into the
+    published weights."""
+    result: Literal["merged", "adapter"] = "merged"
+    """Result for a named model: one model, the adapter merged into its published weights in their own precision; or
+    those weights and a separate adapter, which training continues from."""
+
+    @model_validator(mode="after")
+    def _parts_are_whole(self) -> "WarmStartConfig":
+        if self.batch_size % self.accumulation:
+            raise ValueError(
+                f"accumulation {self.accumulation} does not divide batch_size {self.batch_size}; set one that does"
+            )
+        return self

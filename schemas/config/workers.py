@@ -1,0 +1,82 @@
+"""Configuration of remote work, machine prices and lineage events."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator
+
+from schemas.config.section import Section
+
+INFERENCE_DEPLOYMENT: Final = "inference/inference"
+"""The deployment of prefect.yaml that runs inference for runs whose training is remote."""
+_HOST: Final = re.compile(r"([\w.-]+|\[[\da-fA-F:.]+\])(:\d*)?")
+_WRONG: Final = "openlineage is neither a file nor http(s)://HOST; correct the address"
+
+
+class MachinePrice(Section):
+    """Prices of an hour of one machine, in US dollars."""
+
+    on_demand: float = Field(ge=0)
+    """Price of an hour without preemption."""
+    spot: float | None = Field(default=None, ge=0)
+    """Price of an hour of a machine that may be preempted; where not set, the price on demand."""
+
+    def per_hour(self, *, spot: bool) -> float:
+        """Return the price of an hour of a Spot machine, or of one on demand."""
+        return self.spot if spot and self.spot is not None else self.on_demand
+
+
+def price_per_hour(prices: Mapping[str, MachinePrice], device: str | None, *, spot: bool, otherwise: float) -> float:
+    """Return the hourly price in US dollars of the machine with a device; `otherwise` where it has no price."""
+    price = prices.get(device) if device is not None else None
+    return otherwise if price is None else price.per_hour(spot=spot)
+
+
+class WorkersConfig(Section):
+    """Deployments that run work on other machines."""
+
+    training: str | None = Field(default=None, pattern=r"^[^/]+/[^/]+$")
+    """The Prefect deployment that trains, as FLOW/DEPLOYMENT, such as `training/train`; where not set, the run trains
+    by itself. Its machine reads and writes artifacts in `state.artifacts`."""
+    inference: str | None = Field(default=None, pattern=r"^[^/]+/[^/]+$")
+    """The Prefect deployment that runs the other work with weights, as FLOW/DEPLOYMENT: warm start, completions for
+    people to score, answers and merge. Where not set, `inference/inference` if training is remote, so that the same
+    pool of GPU machines does it, and otherwise the run itself."""
+    prices: dict[str, MachinePrice] = Field(default_factory=dict)
+    """Prices of the machines, by device as torch calls it, such as `NVIDIA L4`, or `cpu`."""
+
+    @property
+    def for_inference(self) -> str | None:
+        """The deployment that runs work with weights other than training; None: the run itself does."""
+        return self.inference or (INFERENCE_DEPLOYMENT if self.training else None)
+
+
+class LineageConfig(Section):
+    """Destination of lineage events, in addition to MLflow and the artifacts' own records."""
+
+    openlineage: str | None = None
+    """Destination of OpenLineage events: a file, or the address of an endpoint, such as
+    `http://localhost:5000/api/v1/lineage`; none where not set. An endpoint's key is read from OPENLINEAGE_API_KEY."""
+    namespace: str = Field(default="tucano2-commerce", pattern=r"^[\w./:-]+$")
+    """The namespace of the events' jobs and datasets."""
+
+    @field_validator("openlineage")
+    @classmethod
+    def _is_a_file_or_an_endpoint_without_a_password(cls, address: str | None) -> str | None:
+        if address is None:
+            return None
+        try:
+            parts = urlsplit(address)
+            port = parts.port
+        except ValueError:
+            raise ValueError(_WRONG) from None
+        if parts.scheme in {"http", "https"}:
+            if "@" in parts.netloc:
+                raise ValueError("openlineage holds a password; leave it out, and set OPENLINEAGE_API_KEY instead")
+            if not _HOST.fullmatch(parts.netloc) or port == 0:
+                raise ValueError(_WRONG)
+        elif not parts.path or ("://" in address and parts.scheme != "file"):
+            raise ValueError(_WRONG)
+        return address

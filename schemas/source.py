@@ -1,0 +1,249 @@
+"""Digest of the code that decides an artifact: an import closure without comments and docstrings, and its data files.
+
+A key must change with all that decides what a stage makes and with nothing else: a comment retrains no model. So a
+stage names its entry modules, and what they import is read from the source. A module that reads files of the repository
+declares them in a constant of literals, by their paths from the repository's root; of a folder every file counts:
+
+    DATA_FILES: Final = ("data/lexicons/refusals.txt", "data/reviews")
+"""
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from schemas.digests import file_sha256
+
+REPOSITORY: Final = Path(__file__).resolve().parents[1]
+PACKAGES: Final = frozenset({"flows", "tasks", "schemas"})
+"""The packages whose modules count; of what is installed, the stages that it decides declare the pinned versions."""
+NOT_IN_KEY: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "flows": "it runs, records and shows what a stage makes; a flow that writes into it is named as an entry",
+        "schemas.errors": "exceptions and exit codes: what fails leaves no artifact",
+        "schemas.progress": "the signature of a report to whoever waits",
+        "schemas.source": "the digest itself, which decides no artifact",
+        "tasks.lineage": "it keeps what a stage made, and records it; a module that decides something is an entry",
+        "tasks.train.sizing.estimate": "what a run is expected to take and to cost, which is shown and decides nothing",
+    }
+)
+"""Modules and packages that no closure follows into, each with the reason why; named as an entry, a module counts."""
+
+_DECLARATION: Final = "DATA_FILES"
+_SIMPLE: Final = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return, ast.Import, ast.ImportFrom)
+_BLOCKS: Final = ("body", "handlers", "cases", "orelse", "finalbody")
+# As `tokenize` finds them, whose version in Python takes twenty times as long: a run waits for its keys. The syntax is
+# that of Python 3.11, where no f-string holds its own quotes.
+_STRING_OR_COMMENT: Final = re.compile(
+    r"""(?sx) [rRbBuUfF]{0,2}
+    (?: \"{3}(?:[^\\]|\\.)*?\"{3} | '{3}(?:[^\\]|\\.)*?'{3} | "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' )
+    | (?P<comment> \#[^\n]* )"""
+)
+
+
+def source_digest(*entry_modules: str) -> str:
+    """Return the digest of all code and data that the modules depend on, in whatever order they are named.
+
+    Args:
+        entry_modules: Dotted names, such as `tasks.curate.stage`.
+
+    Raises:
+        ValueError: A module or a data file is missing, or a module cannot be read.
+    """
+    digest = hashlib.sha256()
+    for name, sha256 in source_files(*entry_modules).items():
+        digest.update(f"{sha256}  {name}\n".encode())
+    return digest.hexdigest()
+
+
+def source_files(*entry_modules: str) -> dict[str, str]:
+    """Return the sha256 of each module and data file that the modules depend on, sorted by their names.
+
+    A module goes by its dotted name, and its digest is of its code alone; a data file by its path in the repository.
+
+    Raises:
+        ValueError: A module or a data file is missing, or a module cannot be read.
+    """
+    return dict(_closure(REPOSITORY, tuple(sorted(set(entry_modules)))))
+
+
+def code_of(text: str) -> bytes:
+    """Return a module's source without comments, string statements, blank lines and blanks at the ends of lines.
+
+    All is cut by position, so that every supported version of Python returns the same bytes.
+
+    Raises:
+        SyntaxError: It is no Python.
+    """
+    return _code(text, [statement for statement, _ in _statements(ast.parse(text))])
+
+
+@dataclass(frozen=True)
+class _Module:
+    """One module, as its closure sees it."""
+
+    sha256: str
+    imports: tuple[str, ...]
+    """Modules of the repository by their dotted names."""
+    data_files: tuple[str, ...]
+
+
+# A process runs the code that it has read, whatever becomes of the files.
+@cache
+def _closure(repository: Path, entries: tuple[str, ...]) -> Mapping[str, str]:
+    packages = PACKAGES | {name.partition(".")[0] for name in entries}
+    found: dict[str, str] = {}
+    waiting = [(name, True) for name in entries]
+    seen: set[str] = set()
+    while waiting:
+        name, is_entry = waiting.pop()
+        if name in seen or name.partition(".")[0] not in packages or (not is_entry and _is_left_out(name)):
+            continue
+        seen.add(name)
+        module = _module(repository, name)
+        found[name] = module.sha256
+        for path in module.data_files:
+            found |= _data_files(repository, name, path)
+        waiting += [(imported, imported in entries) for imported in (*module.imports, *_ancestors(name))]
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def _is_left_out(name: str) -> bool:
+    return name in NOT_IN_KEY or any(ancestor in NOT_IN_KEY for ancestor in _ancestors(name))
+
+
+def _ancestors(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts))]
+
+
+@cache
+def _module(repository: Path, name: str) -> _Module:
+    file = _file_of(repository, name)
+    if file is None:
+        raise ValueError(f"module {name} is not below {repository}; correct who names or imports it")
+    try:
+        text = file.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        statements = list(_statements(tree))
+        code = _code(text, [statement for statement, _ in statements])
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise ValueError(f"module {name} is no Python that can be read ({error}); correct {file}") from None
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    running = (statement for statement, runs in statements if runs)
+    imports = dict.fromkeys(_imports(repository, running, package))
+    return _Module(hashlib.sha256(code).hexdigest(), tuple(imports), _declared(tree, name))
+
+
+@cache
+def _file_of(repository: Path, name: str) -> Path | None:
+    path = repository.joinpath(*name.split("."))
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+@cache
+def _is_folder(repository: Path, name: str) -> bool:
+    return repository.joinpath(*name.split(".")).is_dir()
+
+
+def _statements(tree: ast.Module) -> Iterator[tuple[ast.stmt, bool]]:
+    """Yield every statement, those inside of others too, and whether it runs, or is there for type checkers alone."""
+    waiting = [(statement, True) for statement in tree.body]
+    while waiting:
+        statement, runs = waiting.pop()
+        yield statement, runs
+        if isinstance(statement, _SIMPLE):
+            continue
+        for name in _BLOCKS:
+            inner = runs and not (name == "body" and isinstance(statement, ast.If) and _is_for_types(statement.test))
+            for part in getattr(statement, name, ()):
+                waiting += [(each, inner) for each in ([part] if isinstance(part, ast.stmt) else part.body)]
+
+
+def _is_for_types(test: ast.expr) -> bool:
+    return "TYPE_CHECKING" in (getattr(test, "id", None), getattr(test, "attr", None))
+
+
+def _imports(repository: Path, statements: Iterable[ast.stmt], package: str) -> Iterator[str]:
+    """Yield the modules that statements import; of what is not the repository's, only the name that is written."""
+    for statement in statements:
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            above = package.split(".")[: -statement.level + 1 or None] if statement.level else []
+            module = ".".join([*above, *([statement.module] if statement.module else [])])
+            yield module
+            if _is_folder(repository, module):
+                names = (f"{module}.{alias.name}" for alias in statement.names)
+                yield from (name for name in names if _file_of(repository, name) is not None)
+
+
+def _declared(tree: ast.Module, name: str) -> tuple[str, ...]:
+    for statement in tree.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if not any(isinstance(target, ast.Name) and target.id == _DECLARATION for target in targets):
+            continue
+        try:
+            declared = ast.literal_eval(statement.value)  # type: ignore[attr-defined]
+        except ValueError:
+            declared = None
+        if not isinstance(declared, tuple) or not all(isinstance(path, str) for path in declared):
+            raise ValueError(f"{_DECLARATION} of module {name} is no tuple of literal paths; write them out")
+        return declared
+    return ()
+
+
+@cache
+def _data_files(repository: Path, module: str, declared: str) -> Mapping[str, str]:
+    path = repository / declared
+    files = [path] if path.is_file() else sorted(_files_below(path))
+    if not files:
+        raise ValueError(
+            f"{_DECLARATION} of module {module} names {declared!r}, which is no file, and no folder with files in it, "
+            f"below {repository}"
+        )
+    return {file.relative_to(repository).as_posix(): file_sha256(file) for file in files}
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and "__pycache__" not in parts and not any(part.startswith(".") for part in parts):
+            yield path
+
+
+def _code(text: str, statements: Iterable[ast.stmt]) -> bytes:
+    words = _string_statements(text, statements)
+    kept: list[str] = []
+    end = cut = 0
+    for token in _STRING_OR_COMMENT.finditer(text):
+        kept.append(text[end : token.start()])
+        end = token.end()
+        cut = words.get(token.start(), cut)
+        if not token["comment"] and token.start() >= cut:
+            # No line of a string is a line of code that may be blank; and no source holds a null.
+            kept.append(token[0].replace("\n", "\0"))
+    lines = (line.rstrip() for line in "".join([*kept, text[end:]]).split("\n"))
+    return "\n".join(line for line in lines if line).encode()
+
+
+def _string_statements(text: str, statements: Iterable[ast.stmt]) -> dict[int, int]:
+    """Return where docstrings end, by where they begin: those of modules, classes, functions and attributes."""
+    # A syntax tree counts lines by "\n", and columns by bytes.
+    lines = text.split("\n")
+    begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
+
+    def place(line: int, column: int) -> int:
+        return begins[line - 1] + len(lines[line - 1].encode()[:column].decode())
+
+    return {
+        place(found.lineno, found.col_offset): place(found.end_lineno or 0, found.end_col_offset or 0)
+        for found in statements
+        if isinstance(found, ast.Expr) and isinstance(found.value, ast.Constant) and isinstance(found.value.value, str)
+    }

@@ -1,0 +1,1 @@
+"""Store that prompts are made from: Olist's tables, their files and their checks."""

@@ -1,0 +1,1 @@
+"""Tables that cross a stage: prompts, rollouts, sheets, logs."""

@@ -1,0 +1,1 @@
+"""Answers of each model to the test split, and what they cost."""

@@ -1,0 +1,1 @@
+"""Evaluation report as page, Markdown and model card."""

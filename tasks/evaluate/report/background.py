@@ -1,0 +1,85 @@
+"""Report context beside the comparison. All of it is optional; missing parts are left out of the page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from schemas.tasks import TaskName
+from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
+from tasks.evaluate.compare import Comparison
+
+if TYPE_CHECKING:
+    # A comparison of two files does without these imports, which take a second.
+    from tasks.evaluate.answers.cost import Serving
+    from tasks.evaluate.judge.insights import JudgeReport
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Learning curve of one training."""
+
+    points: tuple[tuple[int, float], ...]
+    """Mean validation reward, by training step."""
+    chosen_step: int | None
+    """The step whose checkpoint was evaluated; None if unknown."""
+
+
+@dataclass(frozen=True)
+class OtherModel:
+    """A model compared with the challenger for orientation only, without effect on the gate."""
+
+    name: str
+    """Its name in tables, figures and metrics."""
+    description: str
+    """Its kind and how it answered, as shown in the report."""
+    comparison: Comparison
+    """The challenger against it; it takes the place of the base."""
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Number of looks at the test split, and the time of the preregistration."""
+
+    number: int
+    """Number of this challenger's look at this test split, from 1."""
+    margin_recorded_at: str
+    """Time when the margin was recorded, in ISO 8601."""
+    first_read_at: str
+    """Time when this challenger's answers to this test split were first drawn, in ISO 8601."""
+    margin_before: float | None
+    """The margin of the previous look, if it differed."""
+
+
+@dataclass(frozen=True)
+class Background:
+    """Context of a comparison apart from its scores."""
+
+    answers: Sequence[AnsweredPrompt] = ()
+    """The answers behind the scores."""
+    learning_curves: Mapping[int, LearningCurve] = field(default_factory=dict)
+    """Learning curve of each training, by seed."""
+    chosen_seed: int | None = None
+    """Seed of the challenger, the training whose policy may be promoted: its answers and ground truth are shown."""
+    ground_truth: Mapping[TaskName, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    """Metrics other than rewards, by task, metric and model: `base`, `tuned`, `champion` or another model's name."""
+    identities: Mapping[str, str] = field(default_factory=dict)
+    """Digests of model, data, reward, code and audit, by what they identify."""
+    champion: Comparison | None = None
+    """The challenger against the registry's champion, which takes the place of the base."""
+    champion_name: str = ""
+    """Name of the champion."""
+    others: Sequence[OtherModel] = ()
+    """The challenger against other models."""
+    serving: Sequence["Serving"] = ()
+    """Latency of each model, and the cost of an analysis by it."""
+    weights: str = ""
+    """Sentence on the weights with which base, tuned and champion answered; empty if unknown."""
+    judge: "JudgeReport | None" = None
+    """Preferences of a language model."""
+    looks: Looks | None = None
+    """Looks of this challenger at this test split."""
+
+
+def reward_identity(task: TaskName) -> str:
+    """Name the version of a task's reward among the identities of a report."""
+    return f"rewards of {task}"

@@ -1,0 +1,1 @@
+"""Paired statistics: pairs, effects, intervals, tests, sample sizes."""

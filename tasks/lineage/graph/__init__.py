@@ -1,0 +1,1 @@
+"""Lineage graph: artifacts, rows, trainings and models, and the walks along them."""

@@ -1,0 +1,1 @@
+"""MLflow's record of runs, models, judgements and reviews."""

@@ -1,0 +1,76 @@
+"""Number of sequences for which a machine has memory to generate at once.
+
+Computed from the machine's total memory and not from what is free, so that machines of one kind always split a batch
+the same way, and sample the same tokens.
+"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tasks.policy.asleep import asleep_bytes
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+GPU_SHARE: Final = 0.9
+"""Usable share of a GPU's memory: the rest is for CUDA's context and fragmentation."""
+HOST_SHARE: Final = 0.5
+"""Usable share of a host's memory: it also runs the flow, its worker and perhaps servers."""
+LOGIT_BYTES: Final = 12
+"""Bytes of a logit while a token is sampled: in float32, scaled by the temperature, and as a probability."""
+MEMORY_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
+"""Control group file with a container's limit in bytes, or `max`."""
+
+
+def sequences_at_once(model: "PreTrainedModel", prompt_tokens: int, new_tokens: int, most: int) -> int:
+    """Return the number of sequences to generate at once: as many as memory allows, at least 1.
+
+    Args:
+        model: The policy, on the device where it generates.
+        prompt_tokens: Tokens of the longest prompt.
+        new_tokens: Tokens of the longest completion.
+        most: The requested number, 1 or more.
+    """
+    each = sequence_bytes(model, prompt_tokens, new_tokens)
+    return max(1, min(most, int(_memory_left(model) // each)))
+
+
+def sequence_bytes(model: "PreTrainedModel", prompt_tokens: int, new_tokens: int) -> int:
+    """Return the bytes that one sequence takes during generation.
+
+    They are its keys and values in every layer, one layer's computation of the prompt (the feed-forward's gate and
+    product, and the attention's four maps), and the logits of one token.
+    """
+    config: Any = model.config
+    number = next(weight.element_size() for weight in model.parameters() if weight.is_floating_point())
+    heads = config.num_attention_heads
+    head_size = getattr(config, "head_dim", None) or config.hidden_size // heads
+    key_width = (getattr(config, "num_key_value_heads", None) or heads) * head_size
+    feed_forward = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
+    cache = (prompt_tokens + new_tokens) * config.num_hidden_layers * 2 * key_width * number
+    prefill = prompt_tokens * (2 * feed_forward + 4 * config.hidden_size) * number
+    return int(cache + prefill + LOGIT_BYTES * config.vocab_size)
+
+
+def _memory_left(model: "PreTrainedModel") -> float:
+    """Return the bytes of the machine's memory left for sequences."""
+    import torch
+
+    device = next(model.parameters()).device
+    if device.type != "cuda":
+        weights: int = sum(weight.nbytes for weight in model.parameters())
+        return HOST_SHARE * host_memory() - weights
+    _, total = torch.cuda.mem_get_info(device)
+    allowed = total * min(GPU_SHARE, torch.cuda.get_per_process_memory_fraction(device))
+    return float(allowed - torch.cuda.memory_allocated(device) + asleep_bytes())
+
+
+def host_memory() -> int:
+    """Return the bytes of this host's memory, or of its container's limit."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        return min(memory, int(MEMORY_LIMIT.read_text(encoding="ascii")))
+    except (OSError, ValueError):
+        # No such file, or `max`: there is no limit.
+        return memory

@@ -1,0 +1,215 @@
+"""Published model of a hub or a folder: its weights, and its tokenizer with its own or another chat template."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from schemas.config.policy import PolicyConfig
+from schemas.errors import InputError
+from tasks.policy.generate import Message, as_messages
+from tasks.policy.thoughts import opens_a_thought
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+CHATML_FILE: Final = Path(__file__).with_name("chat_template.jinja")
+"""The shipped chat template of Qwen's family, without thoughts."""
+ANSWER: Final = "ANSWER-TEXT"
+QUESTION: Final = as_messages("SYSTEM-TEXT", "PROMPT-TEXT")
+TURN: Final[list[Message]] = [*QUESTION, {"role": "assistant", "content": ANSWER}]
+
+
+def chatml() -> str:
+    """Return the shipped chat template."""
+    return CHATML_FILE.read_text(encoding="utf-8").strip()
+
+
+def given_template(policy: PolicyConfig) -> str | None:
+    """Return the text of a policy's configured chat template; None if it keeps its own.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    if policy.chat_template is None:
+        return None
+    if policy.chat_template == "chatml":
+        return chatml()
+    try:
+        return Path(policy.chat_template).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise InputError(
+            f"policy.chat_template {str(policy.chat_template)!r} cannot be read ({reason}); give a Jinja file, or "
+            "'chatml'"
+        ) from error
+
+
+def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTrainedTokenizerBase":
+    """Load the tokenizer of a named model, with its own or the configured chat template.
+
+    The template's variables are set in its first line, so that a saved copy renders the same everywhere.
+
+    Args:
+        policy: The model.
+        template: Text of the configured chat template, from `given_template`: only the machine with the configuration
+            has the file.
+
+    Raises:
+        InputError: There is none, or no chat can be rendered with it.
+    """
+    from transformers import AutoTokenizer
+
+    if policy.revision is not None and Path(policy.name).is_dir():
+        raise InputError(
+            f"policy.revision {policy.revision!r} is of a hub's repository, and policy.name {policy.name!r} is a "
+            "folder; leave it out"
+        )
+    try:
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(policy.name, revision=_revision(policy))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise unavailable(policy, "tokenizer", error) from error
+    # For a folder without tokenizer files, transformers invents one without any tokens.
+    if not tokenizer.encode("a", add_special_tokens=False):
+        raise InputError(f"policy.name {policy.name!r} has no tokenizer; add its files, or give another model")
+    if template is None and tokenizer.chat_template is None:
+        raise InputError(
+            f"policy.name {policy.name!r} has no chat template, as Base models have none; set "
+            "policy.chat_template='chatml', or give an Instruct model"
+        )
+    tokenizer.chat_template = _with_variables(template or tokenizer.get_chat_template(), policy)
+    _require_answers_without_thoughts(tokenizer, policy)
+    return tokenizer
+
+
+def read_weights(policy: PolicyConfig, **loading: Any) -> "PreTrainedModel":
+    """Load the weights of a named model, with a neutral generation configuration.
+
+    Args:
+        policy: The model.
+        **loading: Arguments of `from_pretrained`: type, device, quantization.
+
+    Raises:
+        InputError: There is none, or it is damaged.
+    """
+    import torch
+    from safetensors import SafetensorError
+    from transformers import AutoModelForCausalLM
+
+    from tasks.policy.load import reset_generation_config
+
+    try:
+        model: PreTrainedModel
+        model, report = AutoModelForCausalLM.from_pretrained(
+            policy.name, revision=_revision(policy), output_loading_info=True, **loading
+        )
+    except (torch.OutOfMemoryError, MemoryError):
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        raise unavailable(policy, "model", error) from error
+    if report["missing_keys"]:
+        # Missing weights would be drawn at random, with only a warning.
+        raise InputError(
+            f"policy.name {policy.name!r} lacks {len(report['missing_keys'])} of its tensors, such as "
+            f"{min(report['missing_keys'])}; give a whole model"
+        )
+    # Some published ones cannot be saved again: a temperature beside greedy decoding is refused.
+    reset_generation_config(model)
+    return model
+
+
+def end_turns_with_eos(tokenizer: "PreTrainedTokenizerBase", policy: PolicyConfig) -> None:
+    """Make the chat template's end-of-turn token the tokenizer's EOS token; a Base model's EOS ends documents.
+
+    Raises:
+        InputError: The template ends a turn with no token of the vocabulary.
+    """
+    after = _rendered(tokenizer, policy, TURN, to_answer=False).rpartition(ANSWER)[2]
+    ids = tokenizer.encode(after, add_special_tokens=False)
+    ending = ids[0] if ids else None
+    # Outside the added tokens, any text may start with the same token.
+    if ending != tokenizer.eos_token_id and ending not in tokenizer.added_tokens_decoder:
+        raise InputError(
+            f"the chat template of policy.name {policy.name!r} ends a turn with {after.strip()!r}, which is no token "
+            "of its vocabulary, so that no answer would end; set policy.chat_template to a Jinja file that ends turns "
+            f"with its EOS token {tokenizer.eos_token!r}"
+        )
+    if tokenizer.pad_token is None:
+        # The previous EOS token pads: the end of a turn must not be masked like padding.
+        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.eos_token = tokenizer.convert_ids_to_tokens(ending)
+
+
+def unavailable(policy: PolicyConfig, what: str, error: Exception) -> InputError:
+    """Return one sentence on why a named model cannot be loaded, with the remedy."""
+    from huggingface_hub import errors
+
+    name = f"policy.name {policy.name!r}"
+    causes = _causes(error)
+    # The library raises gated repositories as a subclass of not found.
+    if any(isinstance(cause, errors.GatedRepoError) for cause in causes):
+        return InputError(
+            f"{name} is gated on the model hub; accept its terms there, and set HF_TOKEN to a token that may read it"
+        )
+    if any(isinstance(cause, errors.RepositoryNotFoundError) for cause in causes):
+        return InputError(
+            f"{name} is not on the model hub, or is private; correct it, or set HF_TOKEN to a token that may read it"
+        )
+    if any(isinstance(cause, errors.RevisionNotFoundError) for cause in causes):
+        return InputError(
+            f"policy.revision {policy.revision!r} is no commit, tag or branch of {name}; correct it, or leave it out"
+        )
+    if any(isinstance(cause, errors.LocalEntryNotFoundError | errors.OfflineModeIsEnabled) for cause in causes):
+        return InputError(
+            f"the model hub cannot be reached, and {name} is not downloaded; reach it once, set HF_ENDPOINT to a "
+            "mirror of it, or set policy.name to the folder of a download"
+        )
+    reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    return InputError(f"no {what} can be read from {name} ({reason}); give a hub name or the folder of a whole model")
+
+
+def _revision(policy: PolicyConfig) -> str:
+    return policy.revision or "main"
+
+
+def _with_variables(template: str, policy: PolicyConfig) -> str:
+    """Return a chat template with its variables set in its first line."""
+    for name in policy.chat_template_kwargs:
+        if not re.search(rf"\b{name}\b", template):
+            raise InputError(
+                f"policy.chat_template_kwargs.{name} is no variable of the chat template of policy.name "
+                f"{policy.name!r}; remove it, or correct its name"
+            )
+    return "".join(f"{{%- set {name} = {value!r} %}}" for name, value in policy.chat_template_kwargs.items()) + template
+
+
+def _require_answers_without_thoughts(tokenizer: "PreTrainedTokenizerBase", policy: PolicyConfig) -> None:
+    asked = _rendered(tokenizer, policy, QUESTION, to_answer=True)
+    if opens_a_thought(asked[len(_rendered(tokenizer, policy, QUESTION, to_answer=False)) :]):
+        raise InputError(
+            f"the chat template of policy.name {policy.name!r} opens a thought in every answer, which would use up "
+            "the completion; set policy.chat_template_kwargs.enable_thinking=false if it knows that variable, or "
+            "policy.chat_template='chatml'"
+        )
+
+
+def _rendered(
+    tokenizer: "PreTrainedTokenizerBase", policy: PolicyConfig, messages: list[Message], *, to_answer: bool
+) -> str:
+    from jinja2 import TemplateError
+
+    try:
+        return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=to_answer))
+    except (TemplateError, TypeError, ValueError) as error:
+        raise InputError(
+            f"the chat template of policy.name {policy.name!r} cannot render a system text and a prompt "
+            f"({type(error).__name__}); set policy.chat_template to one that can"
+        ) from error
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in found:
+        found.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return found

@@ -1,0 +1,1 @@
+"""Base model and adapter as a trainer takes them, by backend, and the versions that this needs."""

@@ -1,0 +1,1 @@
+"""Child processes of the train stage, one an algorithm."""

@@ -1,0 +1,1 @@
+"""DPO on pairs of completions that the rewards order."""

@@ -1,0 +1,1 @@
+"""GRPO: sampling, rewards, trainer and the log of its rollouts."""

@@ -1,0 +1,1 @@
+"""Methods of the papers, one a file: advantages, rewards, sampling and weights."""

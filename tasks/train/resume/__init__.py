@@ -1,0 +1,1 @@
+"""State of a training between two steps: snapshot, files, lease, notice and shutdown."""

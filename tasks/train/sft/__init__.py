@@ -1,0 +1,1 @@
+"""Supervised fine-tuning: the warm start of the base stage."""

@@ -1,0 +1,1 @@
+"""Memory, time and cost of a run, computed before it starts."""

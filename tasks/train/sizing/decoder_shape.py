@@ -1,0 +1,82 @@
+"""Decoder shapes and the parameter counts that follow from them. Imports only the standard library."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Kind = Literal["llama", "qwen2", "qwen3"]
+BFLOAT16_BYTES: Final = 2
+"""Bytes of a weight as models are published and served."""
+
+
+@dataclass(frozen=True)
+class DecoderShape:
+    """Shape of a Llama-family decoder: gated feed-forward layers, rotary attention, RMS norms."""
+
+    kind: Kind
+    """Qwen2 has biases in attention, Qwen3 has norms of queries and keys, Llama has neither."""
+    layers: int
+    width: int
+    """Hidden size."""
+    heads: int
+    key_value_heads: int
+    head_size: int
+    feed_forward: int
+    vocabulary: int
+    tied: bool
+    """Whether the output head shares the input embeddings."""
+
+    @property
+    def query_width(self) -> int:
+        """Return the width of all queries of a token."""
+        return self.heads * self.head_size
+
+    @property
+    def key_width(self) -> int:
+        """Return the width of all keys, or of all values, of a token."""
+        return self.key_value_heads * self.head_size
+
+    @property
+    def linear_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Return (input, output) of a layer's linear maps: queries, keys, values, output; gate, up, down."""
+        width, query, key, inner = self.width, self.query_width, self.key_width, self.feed_forward
+        return (width, query), (width, key), (width, key), (query, width), *[(width, inner)] * 2, (inner, width)
+
+    @property
+    def linear_parameters(self) -> int:
+        """Return the parameters that NF4 quantizes and the adapter adapts."""
+        return self.layers * sum(taken * given for taken, given in self.linear_shapes)
+
+    @property
+    def other_parameters(self) -> int:
+        """Return all other parameters: embeddings, norms, biases."""
+        embeddings = self.vocabulary * self.width * (1 if self.tied else 2)
+        in_attention = {
+            "llama": 0,
+            "qwen2": self.query_width + 2 * self.key_width,
+            "qwen3": 2 * self.head_size,
+        }[self.kind]
+        return embeddings + self.layers * (2 * self.width + in_attention) + self.width
+
+    @property
+    def parameters(self) -> int:
+        """Return the total parameters."""
+        return self.linear_parameters + self.other_parameters
+
+    def adapter_parameters(self, rank: int) -> int:
+        """Return the parameters of LoRA on all linear maps (2106.09685): r x (in + out) each."""
+        return self.layers * sum(rank * (taken + given) for taken, given in self.linear_shapes)
+
+
+_VARIANTS: Final = ("Base", "Instruct", "Think")
+_TUCANO: Final = {
+    "0.5B": DecoderShape("qwen3", 28, 1024, 16, 8, 128, 3072, 49_152, tied=True),
+    "1.5B": DecoderShape("qwen3", 28, 2048, 16, 8, 128, 6144, 49_152, tied=True),
+    "3.7B": DecoderShape("qwen3", 36, 2560, 32, 8, 128, 9728, 49_152, tied=True),
+}
+"""Tucano2's sizes (2603.03543), each continually pretrained from a Qwen3 with a vocabulary of 49,152 in place of
+151,936: Qwen3-0.6B, 1.7B and 4B, whose published configurations these are. The parameter counts are 490,799,104, the
+number on the model card of 0.5B; 1,510,073,344; and 3,759,341,056, matching the names 1.5B and 3.7B."""
+KNOWN_SHAPES: Final = {
+    f"Polygl0t/Tucano2-qwen-{size}-{variant}": shape for size, shape in _TUCANO.items() for variant in _VARIANTS
+}
+"""Models whose shape is known without their files."""

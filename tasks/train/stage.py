@@ -1,0 +1,299 @@
+"""One training from request to adapter, for any algorithm: audit, preflight, resume, callbacks, result."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from schemas.audit_record import AuditRecord
+from schemas.config.train import TrainConfig
+from schemas.config.workers import price_per_hour
+from schemas.disk import write_whole
+from schemas.errors import InputError
+from schemas.store.files import read_store
+from schemas.tables.prompts import PromptRow, read_prompts
+from tasks.commerce.sandbox import Databases
+from tasks.policy.adapters import ADAPTER_FOLDER
+from tasks.policy.child import Channel, rank
+from tasks.policy.device import machine_device
+from tasks.train.audited import require_audit
+from tasks.train.preflight.check import PREFLIGHT_FILE, as_json, refuse_if_failed
+from tasks.train.ranks import ended_by_another, follow_out, from_first, meet
+from tasks.train.request import TrainRequest
+from tasks.train.resume.lease import HeldTraining, held_training
+from tasks.train.resume.preemption import Preemption
+from tasks.train.resume.shutdown import Departure
+from tasks.train.sizing.card import refuse_small_card
+from tasks.train.summaries import SUMMARY_FILE
+from tasks.train.watch.out_of_memory import memory_errors_told
+
+if TYPE_CHECKING:
+    from tasks.train.backend.trainable import Trainable
+    from tasks.train.grpo.rewards import ComponentRewards
+    from tasks.train.resume.state_files import Stateful
+    from tasks.train.watch.alarms import Alarms
+    from tasks.train.watch.validation import Selection
+
+WORK_FOLDER: Final = "work"
+TIMINGS: Final = frozenset({"step_time", "sampling/tokens_per_second"})
+"""Log entries that the inputs do not decide, beside all `seconds/`; kept in MLflow but not in the artifact."""
+
+
+@dataclass(frozen=True)
+class TrainingInputs:
+    """Inputs from which an algorithm builds its trainer."""
+
+    request: TrainRequest
+    rows: Sequence[PromptRow]
+    """The training prompts of the trained tasks."""
+    trainable: "Trainable"
+    rewards: "ComponentRewards"
+    work: Path
+    """Folder for the trainer's temporary files."""
+    on_gpu: bool
+    checkpoint: Path | None
+    """Folder to resume from; None if training starts."""
+    channel: Channel
+
+
+@dataclass(frozen=True)
+class StartedTraining:
+    """An algorithm's trainer with its extra state and outputs."""
+
+    trainer: Any
+    parts: "Mapping[str, Stateful]"
+    """State in each checkpoint beyond that of any Trainer, by file name."""
+    write: Callable[[Path], None]
+    """Writes the algorithm's records into the policy's folder: all rollouts, or the pairs."""
+    summary: Callable[[], Mapping[str, Any]] = dict
+    """Additions to the training's summary."""
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A training that may start."""
+
+    request: TrainRequest
+    rows: Sequence[PromptRow]
+    """The training prompts."""
+    audit: AuditRecord
+    folder: Path
+    """Folder of the request."""
+    channel: Channel
+    start: Callable[[TrainingInputs], StartedTraining]
+    """Builds the algorithm's trainer."""
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """A training that ended or had to stop."""
+
+    state: Any
+    """The Trainer's state."""
+    selection: "Selection"
+    alarms: "Alarms"
+    started: StartedTraining
+
+
+def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs], StartedTraining]) -> None:
+    """Train, resuming from the newest verified checkpoint, and write the chosen adapter.
+
+    Args:
+        request_file: A `TrainRequest` as JSON; temporary files go beside it.
+        channel: Where progress is reported.
+        start: Builds the algorithm's trainer.
+
+    Raises:
+        InputError: The request cannot be trained, does not fit into the memory, or was taken over.
+        GateRefused: There is no audit of these rewards, a preflight check failed, or an alarm stopped the training.
+        Interrupted: The machine is preempted; the work done is mirrored.
+    """
+    request = TrainRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
+    rows = _rows_of(request, "train")
+    audit = require_audit(request.audit, request.spec, {row.task for row in rows})
+    if len(rows) < request.config.prompts_per_step:
+        raise InputError(
+            f"train.prompts_per_step is {request.config.prompts_per_step}, and there are {len(rows)} training prompts; "
+            "lower it, or make more with synthesize.counts"
+        )
+    meet(request.config)
+    planned = _Planned(request, rows, audit, request_file.parent, channel, start)
+    (_lead if rank() == 0 else _follow)(planned)
+
+
+def _rows_of(request: TrainRequest, split: str) -> list[PromptRow]:
+    rows = read_prompts(request.dataset / "data" / f"{split}.parquet")
+    wanted = [row for row in rows if not request.tasks or row.task in request.tasks]
+    if not wanted:
+        tasks = f" of {', '.join(request.tasks)}" if request.tasks else ""
+        raise InputError(
+            f"the {split} split of the dataset in {request.dataset} has no prompts{tasks}; make more with "
+            "synthesize.counts"
+        )
+    return wanted
+
+
+def _lead(planned: _Planned) -> None:
+    """Train, alone or as the first of several processes."""
+    request, channel, config = planned.request, planned.channel, planned.request.config
+    preemption = Preemption(config.preemption.seconds, config.preemption.notice_url)
+    preemption.watch()
+    departure = Departure(preemption, channel)
+    channel.progress(0, config.max_steps, "loading torch and TRL")
+    with memory_errors_told(config), held_training(request, planned.folder, channel, preemption) as held:
+        departure.with_training(held)
+        with ended_by_another(preemption, departure.leave_if_asked):
+            trained = _train(planned, preemption, held)
+        departure.leave_if_asked()
+        held.keeper.flush()
+        trained.alarms.require_none_stopped(held.newest_step or None)
+        held.keeper.pin_newest("final")
+        _write_result(request, planned.audit, trained)
+
+
+def _follow(planned: _Planned) -> None:
+    """Train beside the first process, which writes the result; only a signal announces a preemption here."""
+    preemption = Preemption(planned.request.config.preemption.seconds)
+    preemption.watch()
+    with memory_errors_told(planned.request.config), ended_by_another(preemption, follow_out):
+        _train(planned, preemption, None)
+
+
+def _train(planned: _Planned, preemption: Preemption, held: HeldTraining | None) -> _Trained:
+    """Train to the end, or until it must stop.
+
+    Args:
+        planned: The training.
+        preemption: Notice that it must stop.
+        held: The training's checkpoints; None in a process that leaves them to the first.
+    """
+    from tasks.train.backend.trainable import load_trainable
+
+    request, rows, channel, config = planned.request, planned.rows, planned.channel, planned.request.config
+    refuse_small_card(config)
+    work = planned.folder / WORK_FOLDER
+    checkpoint, step = from_first(lambda: (held.checkpoint, held.step) if held else (None, 0))
+    # Before any other import of TRL: Unsloth, if it is the backend, must be first.
+    trainable = load_trainable(
+        request.base, config, seed=request.seed, max_prompt_tokens=request.max_prompt_tokens, work=work
+    )
+
+    import torch
+    import transformers
+
+    from tasks.train.grpo.rewards import ComponentRewards
+    from tasks.train.resume.snapshot import TRAINER_STATE_FILE
+    from tasks.train.watch.alarms import Alarms
+    from tasks.train.watch.validation import Selection, validate
+    from tasks.train.watch.watched import watch
+
+    transformers.utils.logging.disable_progress_bar()
+    # On a GPU it would also fill all fresh memory.
+    torch.use_deterministic_algorithms(not torch.cuda.is_available(), warn_only=True)
+    databases = Databases.from_store(read_store(request.store))
+    rewards = ComponentRewards(databases, request.spec, config.content_threshold)
+    if checkpoint is not None:
+        channel.progress(step, config.max_steps, f"resumed at step {step}")
+    on_gpu = torch.cuda.is_available()
+    started = planned.start(TrainingInputs(request, rows, trainable, rewards, work, on_gpu, checkpoint, channel))
+    trainer = started.trainer
+    validation_rows = _rows_of(request, "validation")
+    selection = Selection(
+        lambda step: from_first(
+            lambda: validate(
+                trainer.model,
+                trainable.tokenizer,
+                validation_rows,
+                databases,
+                request.spec,
+                step=step,
+                temperature=request.validation_temperature,
+                max_tokens=config.max_completion_tokens,
+                batch_size=request.validation_batch_size,
+                seed=request.seed,
+            )
+        ),
+        every=config.evaluate_every,
+        patience=config.patience,
+    )
+    alarms = Alarms(config.alarms, config.iterations)
+    priced = config.model_copy(update={"price_per_hour": _price_per_hour(request)})
+    keeper = held.keeper if held else None
+    checkpointer = watch(trainer, started.parts, selection, alarms, keeper, preemption, priced, channel)
+    if checkpoint is not None:
+        checkpointer.restore(checkpoint)
+        if held is not None and selection.best is not None:
+            held.owe_best(selection.best.step)
+    if checkpoint is not None and _is_over(step, config, selection, alarms):
+        # Nothing is left to train, and the Trainer would take one more step before it noticed.
+        state = transformers.TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE))
+        return _Trained(state, selection, alarms, started)
+    # A resumed training has passed it, with the same code, data and recipe; a Spot machine would pay for it each time.
+    if checkpoint is None:
+        _check(planned, trainable, rewards, trainer)
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    return _Trained(trainer.state, selection, alarms, started)
+
+
+def _price_per_hour(request: TrainRequest) -> float:
+    """Return this machine's price per hour: the Spot price if its end is announced."""
+    spot = request.config.preemption.notice_url is not None
+    return price_per_hour(request.prices, machine_device(), spot=spot, otherwise=request.config.price_per_hour)
+
+
+def _is_over(step: int, config: TrainConfig, selection: "Selection", alarms: "Alarms") -> bool:
+    return step >= config.max_steps or selection.exhausted or alarms.stopped_by is not None
+
+
+def _check(planned: _Planned, trainable: "Trainable", rewards: "ComponentRewards", trainer: Any) -> None:
+    """Run the preflight in all processes at once, and write its results even if it refuses."""
+    from tasks.train.preflight.run import PlannedTraining, preflight
+
+    request, rows = planned.request, planned.rows
+    training = PlannedTraining(
+        trainer=trainer,
+        audit=planned.audit,
+        spec=request.spec,
+        tokenizer=trainable.tokenizer,
+        base=request.base,
+        rows=rows,
+        rewards=rewards,
+        recipe=request.config,
+        max_prompt_tokens=request.max_prompt_tokens,
+        learning_rate=request.config.learning_rate_for(len(rows)),
+        seed=request.seed,
+    )
+    checks = preflight(training, planned.channel.progress)
+    if rank() == 0:
+        write_whole(planned.folder / PREFLIGHT_FILE, json.dumps(as_json(checks), indent=1, ensure_ascii=False))
+    refuse_if_failed(checks)
+
+
+def _write_result(request: TrainRequest, audit: AuditRecord, trained: _Trained) -> None:
+    from tasks.train.resume.adapter_files import adapter_config
+
+    selection, started = trained.selection, trained.started
+    if selection.best is None:
+        raise AssertionError("training ended without one evaluation, though its last step is always evaluated")
+    request.output.mkdir(parents=True, exist_ok=True)
+    selection.write_best(request.output / ADAPTER_FOLDER, adapter_config(started.trainer.model))
+    started.write(request.output)
+    summary = {
+        "seed": request.seed,
+        "algorithm": request.config.algorithm,
+        "audit": audit.model_dump(mode="json", include={"spec", "reward_version", "sheet_sha256", "raters"}),
+        "steps": trained.state.global_step,
+        "chosen_step": selection.best.step,
+        "stopped_early": selection.exhausted,
+        "validation": [validation.model_dump() for validation in selection.history],
+        "log": [_decided(entry) for entry in trained.state.log_history if "loss" in entry],
+        **started.summary(),
+    }
+    # A resumed run reads its earlier entries from JSON, in another order.
+    (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1, sort_keys=True), encoding="utf-8")
+
+
+def _decided(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a step's log that the inputs decide."""
+    return {name: value for name, value in entry.items() if name not in TIMINGS and not name.startswith("seconds/")}

@@ -1,0 +1,1 @@
+"""Callbacks of a training: validation, alarms, checkpoints, reports."""

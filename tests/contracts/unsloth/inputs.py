@@ -1,0 +1,71 @@
+"""Inputs of a training at a size for tests, and rewards that differ whatever a policy of random weights writes."""
+
+import random
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from schemas.audit_record import AUDIT_RECORD_FILE
+from schemas.config.train import TrainConfig
+from schemas.documents import ScoredRollout
+from schemas.store.files import write_store
+from schemas.tables.prompts import PromptRow, open_prompt_table
+from tasks.policy.generate import Completion
+from tasks.synthesize.simulated import simulate_store
+from tasks.train.grpo.rewards import ComponentRewards
+from tasks.train.request import TrainRequest
+from tests.tasks.train.preflight.test_inputs import audit_record
+from tests.tasks.train.small_request import request_of
+from tests.tasks.train.small_training import RECIPE, prompt_rows, tiny_policy
+
+LIMITS = {"prompts": 2, "max_ceiling_share": 1.0, "min_prompts_per_task": 6, "max_cache_ratio": 100.0}
+"""Of the preflight, for a policy that has learnt nothing: what it says is not judged, all else is."""
+
+
+def make_request(folder: Path, **recipe: Any) -> TrainRequest:
+    """Write a training's inputs to a folder, and return the request for it."""
+    request = request_of(
+        TrainConfig.model_validate({**RECIPE, "preflight": LIMITS, **recipe}), folder, folder / "mirror"
+    )
+    _write_base(request.base)
+    write_store(simulate_store(60, random.Random(1)), request.store)
+    (request.dataset / "data").mkdir(parents=True)
+    for split, rows in (("train", prompt_rows()), ("validation", prompt_rows(each=2))):
+        with open_prompt_table(request.dataset / "data" / f"{split}.parquet") as table:
+            for row in rows:
+                table.add(row)
+    request.audit.mkdir()
+    (request.audit / AUDIT_RECORD_FILE).write_text(audit_record().model_dump_json(), encoding="utf-8")
+    return request
+
+
+def _write_base(folder: Path) -> None:
+    """Write a tiny policy whose logits depend on what it reads: those of random weights of the usual size hardly do."""
+    import torch
+
+    model, tokenizer = tiny_policy()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 2:
+                parameter.mul_(6.0)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def vary_rewards() -> None:
+    """Let each component of a reward be a number in [0, 1] that the completion's text decides."""
+    score = ComponentRewards.score
+
+    def score_by_text(
+        self: ComponentRewards, rows: Sequence[PromptRow], completions: Sequence[Completion]
+    ) -> list[ScoredRollout]:
+        return [_varied(rollout) for rollout in score(self, rows, completions)]
+
+    ComponentRewards.score = score_by_text  # type: ignore[method-assign]
+
+
+def _varied(rollout: ScoredRollout) -> ScoredRollout:
+    components = {name: zlib.crc32(f"{name}: {rollout.completion}".encode()) % 101 / 100 for name in rollout.components}
+    reward = sum(components.values()) / len(components)
+    return rollout.model_copy(update={"components": components, "reward": reward})

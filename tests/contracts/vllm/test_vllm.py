@@ -1,0 +1,247 @@
+"""The pinned vLLM, on a CPU, in the place where `l4-next` has it on a card: three steps of its recipe, and a kill.
+
+`make test-vllm` makes the environment of vLLM's build for CPUs and runs this. The child is started in it as a card's is
+in the trainer's environment; everything before the training runs in this project's own.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from benchmarks.preemption_runs import make_request
+from schemas.config.profiles import load_config
+from schemas.config.train import TrainConfig
+from schemas.errors import InputError, Interrupted
+from tasks.policy.adapters import ADAPTER_FOLDER
+from tasks.policy.child import REPOSITORY, end_group, run_child
+from tasks.policy.load import load_tokenizer
+from tasks.train.backend import pins
+from tasks.train.backend.vllm_check import require_vllm
+from tasks.train.request import TrainRequest
+from tasks.train.summaries import SUMMARY_FILE
+from tests.contracts.vllm.child import FOUND_FILE
+from tests.small_pipeline import PROFILE
+
+pytestmark = [pytest.mark.vllm, pytest.mark.timeout(3600)]
+
+INTERPRETER = REPOSITORY / ".venv-vllm" / "bin" / "python"
+STEPS = 3
+# Enough of a warm start for some completions that end and earn something: those that are cut off are masked.
+BEFORE = ("synthesize.counts={extraction=32, push=32}", "warm_start.steps=150")
+SIZE: dict[str, Any] = {
+    "seeds": [],
+    "lora": {"rank": 4, "alpha": 8},
+    "max_steps": STEPS,
+    "prompts_per_step": 4,
+    "generations": 4,
+    "accumulation": 4,
+    "max_completion_tokens": 48,
+    # So that a policy which vLLM does not follow is seen at once.
+    "learning_rate": 1e-2,
+    "learning_rate_at_scale": None,
+    "warmup_share": 0.0,
+    "save_every": 1,
+    "evaluate_every": 1,
+    "preemption": {"notice_url": None},
+}
+MEAN_DIFFERENCE = "sampling/sampling_logp_difference/mean"
+MAX_DIFFERENCE = "sampling/sampling_logp_difference/max"
+TOKENS = 256
+# As the message of a refusal has it, and what a CPU needs to start at once.
+SERVED = (
+    *("--max-model-len", str(TOKENS), "--logprobs-mode", "processed_logprobs"),
+    *("--weight-transfer-config", '{"backend": "nccl"}', "--enforce-eager", "--dtype", "float32"),
+)
+LARGEST_DIFFERENCE = 1e-3
+"""Of a token's log-probability, in nats, by vLLM and by the trainer, both in float32."""
+
+
+@dataclass
+class Life:
+    """A child from its start to its end."""
+
+    metrics: dict[int, dict[str, float]] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Trained:
+    """A training that came to its end."""
+
+    life: Life
+    """Of its last child."""
+    output: Path
+
+    @property
+    def adapter(self) -> str:
+        return sha256((self.output / ADAPTER_FOLDER / "adapter_model.safetensors").read_bytes()).hexdigest()
+
+    def document(self, name: str) -> Any:
+        return json.loads((self.output / name).read_text(encoding="utf-8"))
+
+
+def recipe() -> TrainConfig:
+    """Return what `l4-next` trains by, at the stand-in's size and in the environment of vLLM for CPUs."""
+    published = load_config("l4-next").train.model_dump()
+    limits = load_config(str(PROFILE)).train.preflight.model_dump()
+    return TrainConfig.model_validate({**published, **SIZE, "interpreter": INTERPRETER, "preflight": limits})
+
+
+def live(request: TrainRequest, folder: Path, kill_after: int = STEPS) -> Life:
+    """Run the child on a request, and kill it when it has reported so many steps, unless they are all."""
+    life = Life()
+    children: list[subprocess.Popen[str]] = []
+
+    def metrics(step: int, values: dict[str, float]) -> None:
+        life.metrics.setdefault(step, {}).update(values)
+        if step == kill_after < STEPS and "loss" in values:
+            os.killpg(children[0].pid, signal.SIGKILL)
+
+    run_child(
+        "tests.contracts.vllm.child",
+        request,
+        folder,
+        interpreter=request.config.interpreter,
+        progress=lambda _done, _total, text: life.said.append(text),
+        metrics=metrics,
+        started=children.append,
+    )
+    return life
+
+
+@pytest.fixture(scope="module")
+def requested(tmp_path_factory: pytest.TempPathFactory) -> TrainRequest:
+    if not INTERPRETER.exists():
+        pytest.fail(f"{INTERPRETER} is not there; `make test-vllm` makes it")
+    root = tmp_path_factory.mktemp("vllm")
+    made = make_request(str(PROFILE), BEFORE, root / "state", str(root / "mirror"), "uninterrupted")
+    return made.model_copy(update={"config": recipe()})
+
+
+@pytest.fixture(scope="module")
+def environment() -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        # In GB, of a cache that its share of a card's memory would be on one.
+        patch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+        # The trainer computes in the same process.
+        patch.setenv("VLLM_CPU_OMP_THREADS_BIND", "nobind")
+        patch.setenv("VLLM_NO_USAGE_STATS", "1")
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        yield
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(requested: TrainRequest, environment: None, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    request = requested.model_copy(update={"output": folder / "policy"})
+    return Trained(live(request, folder), request.output)
+
+
+@pytest.fixture(scope="module")
+def killed(requested: TrainRequest, environment: None, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    folder = tmp_path_factory.mktemp("killed")
+    request = requested.model_copy(update={"output": folder / "policy", "training": "killed"})
+    with pytest.raises(Interrupted, match="SIGKILL"):
+        live(request, folder, kill_after=2)
+    return Trained(live(request, folder), request.output)
+
+
+def test_each_sampling_has_the_weights_of_its_step(uninterrupted: Trained) -> None:
+    """Measured on the sampled tokens: a vLLM that did not follow would differ as much as the policy from its base."""
+    metrics = uninterrupted.life.metrics
+    assert sorted(metrics) == list(range(1, STEPS + 1))
+    sampled = {step: values for step, values in metrics.items() if MEAN_DIFFERENCE in values}
+    print("\n|log p vLLM - log p trainer| of each token, in nats, beside the policy's divergence from its base:")
+    for step, values in sampled.items():
+        figures = f"mean {values[MEAN_DIFFERENCE]:.1e}, max {values[MAX_DIFFERENCE]:.1e}; kl {values['kl']:.3f}"
+        print(f"step {step}: {figures}")
+    assert max(values[MAX_DIFFERENCE] for values in sampled.values()) < LARGEST_DIFFERENCE
+    assert sampled[max(sampled)]["kl"] > 100 * LARGEST_DIFFERENCE, "the policy has not moved, so nothing is shown"
+
+
+def test_the_base_is_the_same_after_merging_for_each_sampling(uninterrupted: Trained) -> None:
+    found = uninterrupted.document(FOUND_FILE)
+    print(f"\nbase tensors changed: {found['base_tensors_changed']} of {found['base_tensors']}; calls {found['calls']}")
+    assert found["base_tensors"] > 10
+    assert found["base_tensors_changed"] == 0
+
+
+def test_vllm_sleeps_after_each_sampling_and_is_handed_every_weight_when_it_wakes(uninterrupted: Trained) -> None:
+    """What it forgot in its sleep and was not handed again would make each probability no number."""
+    found = uninterrupted.document(FOUND_FILE)
+    samplings, rest = divmod(found["calls"]["load_weights"], found["policy_tensors"])
+    assert rest == 0
+    # Once asleep before the first; each is woken twice, for the weights and for the cache.
+    assert found["calls"]["sleep"] == samplings + 1
+    assert found["calls"]["wake_up"] == 2 * samplings
+    assert samplings >= len([values for values in uninterrupted.life.metrics.values() if MEAN_DIFFERENCE in values])
+
+
+def test_the_seed_of_the_training_decides_what_vllm_samples(uninterrupted: Trained, requested: TrainRequest) -> None:
+    assert uninterrupted.document(FOUND_FILE)["seed"] == requested.seed
+
+
+def test_a_killed_training_goes_on_and_ends_with_the_same_adapter(killed: Trained, uninterrupted: Trained) -> None:
+    assert killed.document(SUMMARY_FILE)["steps"] == STEPS
+    (resumed,) = [text for text in killed.life.said if text.startswith("resumed at step")]
+    print(f"\nSIGKILL in step 2, {resumed}; adapter {killed.adapter[:12]}, uninterrupted {uninterrupted.adapter[:12]}")
+    assert killed.adapter == uninterrupted.adapter
+
+
+def test_the_real_server_is_what_the_check_wants(
+    requested: TrainRequest, environment: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be trained with here, for TRL sends it weights by NCCL; what it says of itself needs no card."""
+    # This project's own environment has no vLLM; the trainer's has.
+    monkeypatch.setattr(pins, "version", {"vllm": "0.31.0"}.__getitem__)
+    tokenizer = load_tokenizer(requested.base)
+    recipe = requested.config
+    with _server(requested.base, tmp_path / "server.log", *SERVED) as url:
+        asked = recipe.model_copy(update={"vllm": recipe.vllm.model_copy(update={"server_url": url})})
+        require_vllm(asked, tokenizer, tokens=TOKENS)
+        with pytest.raises(InputError, match=f"serves sequences of {TOKENS} tokens, needed {TOKENS + 1}"):
+            require_vllm(asked, tokenizer, tokens=TOKENS + 1)
+
+
+@contextmanager
+def _server(base: Path, log: Path, *flags: str) -> Iterator[str]:
+    """Run `vllm serve` until the block ends, and give its address when it answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [str(INTERPRETER), "-m", "vllm.entrypoints.openai.api_server", "--model", str(base), *flags]
+    with log.open("wb") as said:
+        server = subprocess.Popen(
+            [*command, "--host", "127.0.0.1", "--port", str(port)],
+            stdout=said,
+            stderr=said,
+            env={**os.environ, "VLLM_SERVER_DEV_MODE": "1"},
+            start_new_session=True,
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        while not _answers(url):
+            assert server.poll() is None, log.read_text(encoding="utf-8")[-4000:]
+            time.sleep(1)
+        yield url
+    finally:
+        end_group(server, 30)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/health", trust_env=False).status_code == httpx.codes.OK
+    except httpx.TransportError:
+        return False

@@ -1,0 +1,57 @@
+"""Every command of the quickstart, in its order, in a folder that looks like a fresh clone."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from schemas.config.config import REPOSITORY
+from tests.small_pipeline import command
+
+DOCS = REPOSITORY / "docs"
+CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+TARGET = re.compile(r"^([a-z-]+):.*## ", re.MULTILINE)
+CLONED = ("data", "infra", "constraints", "pyproject.toml")
+WHOLE_JOB = "tucano retrain --profile local"
+"""It takes minutes: tests/e2e/test_retrain.py runs it, with a smaller profile."""
+MADE = ("prompts/prompts.parquet", "dataset/data/train.parquet", "scored.jsonl", "audit-report/report.html")
+
+
+def commands(page: Path) -> list[str]:
+    blocks = CONSOLE.findall(page.read_text(encoding="utf-8"))
+    return [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+
+
+@pytest.mark.integration
+def test_every_command_of_the_quickstart_does_what_the_page_says(tmp_path: Path) -> None:
+    for name in CLONED:
+        (tmp_path / name).symlink_to(REPOSITORY / name)
+    activate = tmp_path / ".venv" / "bin" / "activate"
+    activate.parent.mkdir(parents=True)
+    activate.write_text(f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH\n", encoding="utf-8")
+    lines = [line for line in commands(DOCS / "quickstart.md") if line != WHOLE_JOB and not line.startswith("make ")]
+    script = "\n".join(["set -e", *(part for line in lines for part in (f"echo + {shlex.quote(line)} >&2", line))])
+    ended = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-4000:]
+    assert [name for name in MADE if not (tmp_path / name).is_file()] == []
+
+
+def test_the_whole_job_is_what_the_pipelines_test_runs() -> None:
+    assert WHOLE_JOB in commands(DOCS / "quickstart.md")
+    assert command(Path("state"))[3:5] == shlex.split(WHOLE_JOB)[1:3]
+
+
+def test_every_target_that_a_page_names_is_there() -> None:
+    targets = {*TARGET.findall((REPOSITORY / "Makefile").read_text(encoding="utf-8"))}
+    pages = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", REPOSITORY / "AGENTS.md", *DOCS.rglob("*.md")]
+    named = {
+        name for page in pages for name in re.findall(r"(?:`|\$ )make ([a-z][a-z-]*)", page.read_text(encoding="utf-8"))
+    }
+    assert named <= targets
+
+
+def test_the_page_in_portuguese_has_the_same_commands() -> None:
+    assert commands(DOCS / "pt-BR" / "quickstart.md") == commands(DOCS / "quickstart.md")

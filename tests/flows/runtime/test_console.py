@@ -1,0 +1,55 @@
+"""What a person sees: no line for what is quick, and an estimate that ignores the loading."""
+
+import pytest
+
+from flows.runtime import console
+
+
+class Clock:
+    """A clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(console, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    said: list[str] = []
+    monkeypatch.setattr(console, "say", said.append)
+    return said
+
+
+def test_what_takes_under_two_seconds_prints_no_progress(clock: Clock, said: list[str]) -> None:
+    with console.stage_progress("curate") as report:
+        for done in range(10):
+            clock.now += 0.1
+            report(done, 10, "rows")
+    assert said == []
+
+
+def test_the_estimate_leaves_out_what_came_before_the_first_unit(clock: Clock, said: list[str]) -> None:
+    with console.stage_progress("train") as report:
+        report(0, 40, "loading")
+        clock.now += 60
+        report(1, 40, "reward 0.1")
+        clock.now += 30
+        report(11, 40, "reward 0.2")
+    assert said == ["train: 1/40 reward 0.1", "train: 11/40 reward 0.2, about 87 s to go"]
+
+
+def test_lines_come_no_more_often_than_every_ten_seconds(clock: Clock, said: list[str]) -> None:
+    with console.stage_progress("train") as report:
+        for step in range(100):
+            clock.now += 1
+            report(step, 100, "")
+    assert len(said) == 10

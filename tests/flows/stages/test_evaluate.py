@@ -1,0 +1,207 @@
+"""The evaluate flow: who answers by which weights, and what a model that decides nothing may spoil."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.stages import stage_child
+from flows.stages.evaluate import evaluate
+from flows.stages.runner import StageResult, open_recorder
+from schemas.artifact import ArtifactKind
+from schemas.config.config import AUDIT_FOLDER, Config
+from schemas.config.profiles import load_config
+from schemas.tables.prompts import TEST_FILE, VALIDATION_FILE, read_prompts
+from tasks.evaluate.answers.files import Answer, Batch, as_decoding, write_answers
+from tasks.policy.generate import StopReason
+from tasks.policy.merge import MergeCheck
+from tasks.policy.merge_child import CHECK_FILE
+from tests.chat_server import Reply, in_turn, says, serve
+from tests.flows.prefect_state import prefect_state
+from tests.flows.promotable import commit, store_of
+from tests.prompt_tables import write_prompts
+from tests.tasks.curate.prompt_rows import prompt_row
+
+pytestmark = pytest.mark.integration
+
+SECONDS = count(1)
+RIGHT, WRONG = '{"polarity": "positive", "score": 5}', "gostei"
+COMMIT = "c0ffee"
+"""Of the base on its hub: what was published is fetched as it was then."""
+ROWS = [prompt_row("sentiment", f"Avaliação {name}") for name in "abcdef"]
+CHECK = MergeCheck(
+    prompts=6, tokens=48, tokens_same_as_written=48, merged_difference=0.0, written_difference=0.0, dtype="float32"
+)
+
+
+@dataclass
+class Children:
+    """Stands in for the children that load weights, and keeps who was asked to answer."""
+
+    answered: list[Any] = field(default_factory=list)
+
+    def run_child(self, module: str, request: Any, folder: Path, **_: object) -> str:
+        if module == "tasks.train.sft.warm_start":
+            assert request.warm_start.steps == 0
+            assert request.policy.revision == COMMIT
+            (request.output / "config.json").write_text('{"published": true}', encoding="utf-8")
+            return "cpu"
+        if module == "tasks.policy.merge_child":
+            (request.output / "model.safetensors").write_bytes((request.adapter / "adapter_config.json").read_bytes())
+            (request.output / CHECK_FILE).write_text(CHECK.model_dump_json(), encoding="utf-8")
+            return "cpu"
+        assert module == "tasks.evaluate.answers.answer"
+        self.answered.append(request)
+        tuned = request.policy is not None or (request.base / CHECK_FILE).exists()
+        given = [
+            Answer(index=index, text=RIGHT if tuned else WRONG, tokens=7, stop_reason=StopReason.END_OF_TURN)
+            for index in range(len(ROWS))
+        ]
+        # No two answerings take the same time, so that each is an artifact of its own.
+        batch = Batch(sample=0, number=0, seconds=float(next(SECONDS)), answers=tuple(given))
+        rows = read_prompts(request.dataset / TEST_FILE)
+        write_answers(request.output, rows, [batch], as_decoding(request.temperature, request.max_tokens), ours=True)
+        return "cpu"
+
+
+@dataclass(frozen=True)
+class World:
+    """A state folder with all that is evaluated."""
+
+    root: Path
+    prompts: StageResult
+    dataset: StageResult
+    base: StageResult
+    audit: StageResult
+
+    def policy(self, name: str, adapters: str = "adapter") -> StageResult:
+        def fill(folder: Path) -> None:
+            (folder / adapters).mkdir(parents=True)
+            (folder / adapters / "adapter_config.json").write_text(name, encoding="utf-8")
+            summary = {"chosen_step": 4, "validation": [{"step": 4, "mean_reward": 0.5}]}
+            (folder / "training.json").write_text(json.dumps(summary), encoding="utf-8")
+
+        return made(self.root, "policy", fill, {"base": self.base.record.sha256})
+
+    def evaluate(self, policy: StageResult, *overrides: str) -> dict[str, StageResult]:
+        fixed = [f"state.root={self.root}", "evaluate.resamples=1000", "evaluate.against_champion=false"]
+        config: Config = load_config("local", [*fixed, *overrides])
+        with open_recorder(config).pipeline("evaluates", {}) as run:
+            stages: dict[str, StageResult] = evaluate(
+                config, run, self.prompts, self.dataset, self.base, self.audit, {42: policy}
+            )
+        return stages
+
+
+def made(root: Path, kind: ArtifactKind, fill: Any, inputs: dict[str, str] | None = None) -> StageResult:
+    record = commit(root, kind, fill, inputs)
+    return StageResult(record, store_of(root).path(record.sha256), 0.0, reused=False)
+
+
+@pytest.fixture(scope="module")
+def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    root = tmp_path_factory.mktemp("state")
+
+    def dataset(folder: Path) -> None:
+        write_prompts(ROWS, folder / TEST_FILE)
+        write_prompts(ROWS, folder / VALIDATION_FILE)
+
+    def text(folder: Path) -> None:
+        (folder / "config.json").write_text("{}", encoding="utf-8")
+        (folder / "published.json").write_text(json.dumps({"commit": COMMIT}), encoding="utf-8")
+
+    with prefect_state(prefect_server, root):
+        yield World(
+            root,
+            made(root, "prompts", lambda folder: shutil.copytree(AUDIT_FOLDER / "store", folder / "store")),
+            made(root, "dataset", dataset),
+            made(root, "base", text),
+            made(root, "audit", lambda folder: (folder / "audit.json").write_text("{}", encoding="utf-8")),
+        )
+
+
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> Children:
+    children = Children()
+    monkeypatch.setattr(stage_child, "run_child", children.run_child)
+    return children
+
+
+def report(stages: dict[str, StageResult]) -> Any:
+    return json.loads((stages["evaluate"].path / "report.json").read_text(encoding="utf-8"))
+
+
+def test_the_merged_policy_is_compared_with_the_base_as_published_and_nf4_is_shown(
+    world: World, children: Children
+) -> None:
+    policy = world.policy("quantized")
+    stages = world.evaluate(policy, "train.load_in_4bit=true")
+    assert list(stages) == ["plan", "merge-tuned", "answer-base", "answer-tuned", "answer-tuned-nf4", "evaluate"]
+    base, merged = world.base.path, stages["merge-tuned"].path
+    assert [(each.base, each.policy, each.load_in_4bit) for each in children.answered] == [
+        (base, None, False),
+        (merged, None, False),
+        (base, policy.path, True),
+    ]
+    found = report(stages)
+    assert found["overall"]["mean_difference"] > 0
+    assert found["others"]["tuned-nf4"]["overall"]["mean_difference"] == 0
+    assert stages["evaluate"].record.inputs["merge-tuned"] == stages["merge-tuned"].record.sha256
+    text = (stages["evaluate"].path / "report.md").read_text(encoding="utf-8")
+    assert "not quantized" in text
+    assert "## Against tuned-nf4 (decides nothing)" in text
+
+
+def test_nothing_answers_in_nf4_that_was_not_trained_so(world: World, children: Children) -> None:
+    stages = world.evaluate(world.policy("whole"), "train.load_in_4bit=false")
+    assert [each.load_in_4bit for each in children.answered] == [False] * len(children.answered)
+    assert "answer-tuned-nf4" not in stages
+    assert report(stages)["others"] == {}
+
+
+def test_the_model_before_its_warm_start_answers_too_and_decides_nothing(world: World, children: Children) -> None:
+    named = ("policy.stand_in=false", f"policy.name={world.base.path}", "train.load_in_4bit=false")
+    stages = world.evaluate(world.policy("named"), *named, "warm_start.steps=2")
+    assert (stages["published"].path, None) in [(each.base, each.policy) for each in children.answered]
+    assert stages["published"].record.kind == "base"
+    found = report(stages)
+    assert list(found["others"]) == ["published"]
+    assert found["others"]["published"]["overall"]["mean_difference"] > 0
+    assert not any("published" in reason for reason in found["gate"]["reasons"])
+    # Without a warm start the base is that model.
+    without = world.evaluate(world.policy("named"), *named, "warm_start.steps=0")
+    assert report(without)["others"] == {}
+
+
+def test_adapters_of_their_own_answer_beside_the_base_that_serves_them(world: World, children: Children) -> None:
+    policy = world.policy("of tasks", "adapters/sentiment")
+    stages = world.evaluate(policy, "train.load_in_4bit=true", "train.adapter_per_task=true")
+    asked = [(each.policy, each.load_in_4bit) for each in children.answered if each.policy is not None]
+    assert asked == [(policy.path, False), (policy.path, True)]
+    assert not [name for name in stages if name.startswith("merge")]
+
+
+def test_a_rival_that_gives_only_thoughts_stops_neither_the_evaluation_nor_another_rival(
+    world: World, children: Children, capsys: pytest.CaptureFixture[str]
+) -> None:
+    thought = Reply(json.dumps({"choices": [{"message": {"content": None}, "finish_reason": "length"}]}).encode())
+    with serve(in_turn([thought])) as thinking, serve(in_turn([says(RIGHT, "stop", (20, 4))])) as answering:
+        rivals = [
+            f'{{ name = "{name}", model = "m", url = "{server.url}", price_output = 10.0 }}'
+            for name, server in (("thinker", thinking), ("talker", answering))
+        ]
+        stages = world.evaluate(
+            world.policy("rivalled"), "train.load_in_4bit=false", f"evaluate.rivals=[{', '.join(rivals)}]"
+        )
+        assert (len(thinking.requests), len(answering.requests)) == (3, len(ROWS))
+    assert "evaluate: warning: the rival thinker's endpoint" in capsys.readouterr().err
+    assert "answer-rival-talker" in stages
+    found = report(stages)
+    assert list(found["others"]) == ["talker"]
+    costs = {each["model"]: each["cost_per_analysis"] for each in found["serving"]}
+    assert costs["talker"] == pytest.approx(4e-5)

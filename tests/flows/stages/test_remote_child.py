@@ -1,0 +1,188 @@
+"""A child process that is handed over comes to what it would have come to here, is run once, and names its machine."""
+
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pydantic import BaseModel
+
+from flows import inference as inference_flow
+from flows.inference import inference
+from flows.stages import remote_child, stage_child
+from flows.stages.answers import Answering
+from flows.stages.remote_child import HandedChild, as_local, as_portable
+from flows.stages.remote_run import REMOTE_FOLDER, RemoteRun
+from flows.stages.runner import StageResult, open_store
+from schemas.config.config import Config
+from schemas.errors import InputError
+from tasks.evaluate.answers.answer import main
+from tasks.evaluate.answers.files import ROLLOUTS_FILE
+from tasks.policy.child import Channel
+from tests.flows.prefect_state import prefect_state
+from tests.flows.stages.test_answers import World, _make_world, ask
+
+pytestmark = pytest.mark.integration
+
+DEVICE = "NVIDIA L4"
+
+
+@pytest.fixture(scope="module")
+def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    root = tmp_path_factory.mktemp("state")
+    with prefect_state(prefect_server, root):
+        yield _make_world(root)
+
+
+class Team:
+    """The other machine: a state folder of its own, and the child's work in this process, which has torch already."""
+
+    def __init__(self, world: World, place: Path) -> None:
+        self.world, self.place = world, place
+        self.handed: list[HandedChild] = []
+        self.ran = 0
+
+    def run_child(self, module: str, request: BaseModel, folder: Path, **_: Any) -> str:
+        assert module == "tasks.evaluate.answers.answer"
+        self.ran += 1
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "answer.request.json"
+        text = request.model_dump_json()
+        if self.handed:
+            # Nothing of the machine that waits is named.
+            assert str(self.world.root / REMOTE_FOLDER) in text
+            assert str(self.world.root / "artifacts") not in text
+        file.write_text(text, encoding="utf-8")
+        main(file, Channel(io.StringIO()))
+        return DEVICE
+
+    def run_remotely(self, config: Config, run: RemoteRun, parameters: Mapping[str, Any]) -> None:
+        """Run the deployment's flow with what it is given, as JSON, as a worker would."""
+        assert (run.what, run.deployment) == ("inference", "inference/inference")
+        child = HandedChild.model_validate(parameters["child"])
+        self.handed.append(child)
+        state = config.state.model_copy(update={"root": config.state.root / REMOTE_FOLDER})
+        inference(config.model_copy(update={"state": state}), child)
+
+    def ask(self, *overrides: str, fresh: bool = False) -> StageResult:
+        handing = ("workers.inference=inference/inference", f"state.artifacts={self.place}")
+        return ask(self.world, *handing, *overrides, who=self.tuned, fresh=fresh)
+
+    @property
+    def tuned(self) -> Answering:
+        return Answering("tuned", self.world.base, self.world.policy, load_in_4bit=False)
+
+
+@pytest.fixture
+def team(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Team:
+    team = Team(world, tmp_path / "place")
+    monkeypatch.setattr(stage_child, "run_child", team.run_child)
+    monkeypatch.setattr(inference_flow, "run_child", team.run_child)
+    monkeypatch.setattr(remote_child, "run_remotely", team.run_remotely)
+    return team
+
+
+def test_another_machine_answers_as_this_one_does_and_is_named(team: Team) -> None:
+    from prefect.client.orchestration import get_client
+
+    here = ask(team.world, "seed=21", who=team.tuned)
+    there = team.ask("seed=21", fresh=True)
+    assert (there.path / ROLLOUTS_FILE).read_bytes() == (here.path / ROLLOUTS_FILE).read_bytes()
+    assert (here.record.kind, there.record.kind) == ("answers", "answers")
+    assert here.record.inputs == there.record.inputs
+    assert len(team.handed) == 1
+    worker = there.record.worker
+    assert worker is not None
+    assert worker.device == DEVICE
+    assert worker.prefect_run_id is not None
+    with get_client(sync_client=True) as client:
+        run = client.read_flow_run(UUID(worker.prefect_run_id))
+        assert client.read_flow(run.flow_id).name == "inference"
+    # Its work folder is gone, as ours is.
+    assert list((team.world.root / REMOTE_FOLDER / "work").glob("*")) == []
+    assert list((team.world.root / "work").glob("*")) == []
+
+
+def test_what_was_inferred_is_fetched_and_not_inferred_again_but_for_a_fresh_run(team: Team) -> None:
+    first = team.ask("seed=22")
+    # This machine loses it; the place still has it.
+    lost = open_store(team.world.config()).path(first.record.sha256) / ROLLOUTS_FILE
+    lost.chmod(0o644)
+    lost.write_text("altered", encoding="utf-8")
+    again = team.ask("seed=22")
+    assert (again.reused, again.record.sha256, team.ran) == (False, first.record.sha256, 1)
+    team.ask("seed=22", fresh=True)
+    assert team.ran == 2
+
+
+@pytest.mark.parametrize(("lost", "seed"), [("a file", 31), ("the record", 32), ("the note", 33)])
+def test_what_is_not_whole_in_the_place_is_asked_for(team: Team, lost: str, seed: int) -> None:
+    first = team.ask(f"seed={seed}")
+    home = {
+        "a file": team.place / "blobs" / "sha256" / first.record.files[ROLLOUTS_FILE],
+        "the record": team.place / "records" / f"{first.record.sha256}.json",
+        "the note": next((team.place / "notes").glob("*.json")),
+    }[lost]
+    home.unlink()
+    home.write_text("{", encoding="utf-8")
+    damaged = open_store(team.world.config()).path(first.record.sha256) / ROLLOUTS_FILE
+    damaged.chmod(0o644)
+    damaged.write_text("altered", encoding="utf-8")
+    again = team.ask(f"seed={seed}")
+    assert again.record.files[ROLLOUTS_FILE] == first.record.files[ROLLOUTS_FILE]
+    assert len(team.handed) == 2
+    # What the other machine still has it leaves once more.
+    assert team.ran == (2 if lost == "the note" else 1)
+
+
+def test_a_worker_with_other_code_refuses(team: Team) -> None:
+    team.ask("seed=24")
+    other = team.handed[0].model_copy(update={"code_version": "0" * 64})
+    config = team.world.config(f"state.artifacts={team.place}")
+    with pytest.raises(InputError, match="give both machines the same version"):
+        inference(config, other)
+
+
+def test_a_run_of_the_deployment_by_hand_is_told_what_to_start(team: Team) -> None:
+    with pytest.raises(InputError, match="retrain/retrain"):
+        inference(team.world.config())
+
+
+class Request(BaseModel):
+    model: Path
+    adapter: Path | None
+    output: Path
+    elsewhere: Path
+    sizes: tuple[int, ...]
+
+
+def test_paths_mean_the_same_on_another_machine(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    request = Request(
+        model=here / "base",
+        adapter=here / "policy" / "adapter",
+        output=here / "draft",
+        elsewhere=Path("/x"),
+        sizes=(1,),
+    )
+    names = ("base", "policy", "output")
+    ours = {"base": here / "base", "policy": here / "policy", "output": here / "draft"}
+    handed = as_portable(request.model_dump(), ours)
+    assert str(here) not in str(handed)
+    local = Request.model_validate(as_local(handed, {name: there / name for name in names}))
+    assert (local.model, local.adapter, local.output) == (there / "base", there / "policy/adapter", there / "output")
+    assert (local.elsewhere, local.sizes) == (Path("/x"), (1,))
+
+
+@pytest.mark.parametrize(("place", "path"), [("base", "../x"), ("base", "/etc/passwd"), ("other", "x")])
+def test_a_request_leads_out_of_no_folder(tmp_path: Path, place: str, path: str) -> None:
+    with pytest.raises(InputError, match="no folder of its own"):
+        as_local({"model": {"place": place, "path": path}}, {"base": tmp_path})
+
+
+def test_no_other_module_is_run(team: Team) -> None:
+    team.ask("seed=25")
+    with pytest.raises(ValueError, match="module"):
+        HandedChild.model_validate({**team.handed[0].model_dump(), "module": "os"})

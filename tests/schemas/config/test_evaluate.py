@@ -1,0 +1,79 @@
+"""Rivals in a profile: what each may set, and the one sentence on what it may not."""
+
+from pathlib import Path
+
+import pytest
+
+from schemas.config.evaluate import RivalConfig
+from schemas.config.profiles import PROFILES_FOLDER, load_config
+from schemas.errors import InputError
+
+ENDPOINT = 'url = "http://127.0.0.1:9/v1", model = "m"'
+
+
+def rivals(*tables: str) -> tuple[RivalConfig, ...]:
+    return load_config(
+        "local", [f"evaluate.rivals=[{', '.join(f'{{ {table} }}' for table in tables)}]"]
+    ).evaluate.rivals
+
+
+def test_each_rival_has_its_own_fields_budget_and_price(tmp_path: Path) -> None:
+    profile = tmp_path / "mine.toml"
+    profile.write_text(
+        (PROFILES_FOLDER / "local.toml").read_text(encoding="utf-8")
+        + """
+[[evaluate.rivals]]
+name = "gpt-4o"
+url = "https://example.org/v1"
+model = "gpt-4o"
+price_input = 2.5
+price_output = 10.0
+
+[[evaluate.rivals]]
+name = "qwen3-35b"
+url = "http://127.0.0.1:8000/v1"
+model = "qwen"
+max_tokens = 4096
+body = { chat_template_kwargs = { enable_thinking = true }, reasoning_effort = "low" }
+""",
+        encoding="utf-8",
+    )
+    first, second = load_config(str(profile)).evaluate.rivals
+    assert (first.name, first.body, first.max_tokens, first.price_output) == ("gpt-4o", {}, None, 10.0)
+    assert second.body == {"chat_template_kwargs": {"enable_thinking": True}, "reasoning_effort": "low"}
+    assert second.max_tokens == 4096
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ([f'name = "large", {ENDPOINT}'] * 2, "two rivals are named large; give each a name of its own"),
+        ([f'name = "base", {ENDPOINT}'], "'base' is the report's name of a model of ours; choose another"),
+        ([f'name = "../large", {ENDPOINT}'], "String should match pattern"),
+        ([ENDPOINT], "name: Field required"),
+        (
+            [f'name = "large", body = {{ temperature = 1, stream = true }}, {ENDPOINT}'],
+            "body sets stream, temperature, which every request has already; leave it out, and set model or ",
+        ),
+    ],
+)
+def test_what_a_rival_may_not_be_is_said_in_a_sentence(tables: list[str], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        rivals(*tables)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_old_key_is_refused_with_its_new_form() -> None:
+    with pytest.raises(InputError) as caught:
+        load_config("local", ["evaluate.rival.url=http://127.0.0.1:9/v1", "evaluate.rival.model=m"])
+    assert str(caught.value) == (
+        "profile 'local': evaluate: rival is the list rivals now; write [[evaluate.rivals]] with a name of its own "
+        "above the same fields"
+    )
+
+
+def test_a_key_in_the_wrong_place_is_not_repeated() -> None:
+    with pytest.raises(InputError) as caught:
+        rivals(f'name = "large", key_variable = "sk-very-secret", {ENDPOINT}')
+    assert "sk-very" not in str(caught.value)

@@ -1,0 +1,213 @@
+"""A key changes with the code and the data that decide, and with no word that is said of them."""
+
+import io
+import tokenize
+from pathlib import Path
+
+import pytest
+
+from schemas import source
+from schemas.source import NOT_IN_KEY, PACKAGES, REPOSITORY, code_of, source_digest, source_files
+
+FILES = {
+    "tasks/__init__.py": "",
+    "tasks/curate/__init__.py": '"""Curate."""\n',
+    "tasks/curate/stage.py": (
+        "from typing import TYPE_CHECKING, Final\n"
+        "import polars\n"
+        "from tasks.curate import words\n"
+        "from tasks.curate.split import SHARE\n"
+        "if TYPE_CHECKING:\n"
+        "    from tasks.curate.types import Row\n"
+        "else:\n"
+        "    import tasks.curate.untyped\n"
+        'DATA_FILES: Final = ("data/one.txt", "data/lists")\n'
+        "def run():\n"
+        "    try:\n"
+        "        from .late import late\n"
+        "    except ImportError:\n"
+        "        pass\n"
+    ),
+    "tasks/curate/words.py": "WORDS = 1\n",
+    "tasks/curate/split.py": "SHARE = 2\n",
+    "tasks/curate/types.py": "Row = 3\n",
+    "tasks/curate/untyped.py": "",
+    "tasks/curate/late.py": "late = 4\n",
+    "tasks/curate/unrelated.py": "x = 5\n",
+    "data/one.txt": "1",
+    "data/lists/two.txt": "2",
+    "data/lists/.hidden": "",
+    "data/lists/__pycache__/two.pyc": "",
+    "data/other.txt": "3",
+}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        write(tmp_path, name, text)
+    monkeypatch.setattr(source, "REPOSITORY", tmp_path)
+    return tmp_path
+
+
+def write(repository: Path, name: str, text: str) -> None:
+    file = repository / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    # A process keeps what it has read.
+    for cached in (source._closure, source._module, source._file_of, source._is_folder, source._data_files):
+        cached.cache_clear()
+
+
+def test_a_closure_has_all_that_is_imported_and_declared(repository: Path) -> None:
+    assert list(source_files("tasks.curate.stage")) == [
+        "data/lists/two.txt",
+        "data/one.txt",
+        "tasks",
+        "tasks.curate",
+        "tasks.curate.late",
+        "tasks.curate.split",
+        "tasks.curate.stage",
+        "tasks.curate.untyped",
+        "tasks.curate.words",
+    ]
+    assert list(source_files("tasks.curate.words")) == ["tasks", "tasks.curate", "tasks.curate.words"]
+
+
+@pytest.mark.parametrize("changed", ["tasks/curate/late.py", "tasks/curate/__init__.py", "data/one.txt"])
+def test_the_digest_changes_with_each_part(repository: Path, changed: str) -> None:
+    before = source_digest("tasks.curate.stage")
+    write(repository, changed, "x = 7\n")
+    assert source_digest("tasks.curate.stage") != before
+
+
+@pytest.mark.parametrize("changed", ["tasks/curate/unrelated.py", "tasks/curate/types.py", "data/other.txt"])
+def test_the_digest_changes_with_nothing_else(repository: Path, changed: str) -> None:
+    before = source_digest("tasks.curate.stage")
+    write(repository, changed, "x = 7\n")
+    assert source_digest("tasks.curate.stage") == before
+
+
+def test_a_new_file_of_a_declared_folder_and_a_new_name_of_a_module_count(repository: Path) -> None:
+    digests = [source_digest("tasks.curate.stage")]
+    write(repository, "data/lists/three.txt", "3")
+    digests.append(source_digest("tasks.curate.stage"))
+    write(repository, "tasks/curate/renamed.py", FILES["tasks/curate/words.py"])
+    write(repository, "tasks/curate/stage.py", FILES["tasks/curate/stage.py"].replace("words", "renamed"))
+    digests.append(source_digest("tasks.curate.stage"))
+    assert len(set(digests)) == 3
+
+
+def test_order_and_repetition_of_entries_do_not_count(repository: Path) -> None:
+    first, other = "tasks.curate.words", "tasks.curate.split"
+    assert source_digest(first, other) == source_digest(other, first, first)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("tasks/curate/words.py", "import tasks.curate.absent\n", r"module tasks\.curate\.absent is not below"),
+        ("tasks/curate/words.py", "from tasks.absent import x\n", r"module tasks\.absent is not below"),
+        ("tasks/curate/words.py", "def x(:\n", r"module tasks\.curate\.words is no Python that can be read"),
+        ("tasks/curate/words.py", "DATA_FILES = (NAME,)\n", r"DATA_FILES of module tasks\.curate\.words is no tuple"),
+        ("tasks/curate/words.py", 'DATA_FILES = "data/one.txt"\n', r"DATA_FILES of module tasks\.curate\.words is no"),
+        ("tasks/curate/words.py", 'DATA_FILES = ("data/absent",)\n', "names 'data/absent', which is no file, and no"),
+    ],
+)
+def test_what_cannot_be_read_is_named(repository: Path, name: str, text: str, words: str) -> None:
+    write(repository, name, text)
+    with pytest.raises(ValueError, match=words):
+        source_digest("tasks.curate.stage")
+
+
+def test_a_module_that_is_left_out_counts_where_it_is_named(repository: Path) -> None:
+    write(repository, "schemas/__init__.py", "")
+    write(repository, "schemas/errors.py", "import schemas.other\n")
+    write(repository, "schemas/other.py", "")
+    write(repository, "tasks/curate/words.py", "import schemas.errors\n")
+    assert not {"schemas.errors", "schemas.other"} & source_files("tasks.curate.stage").keys()
+    assert {"schemas.errors", "schemas.other"} <= source_files("tasks.curate.stage", "schemas.errors").keys()
+
+
+def test_what_is_left_out_is_there_and_says_why() -> None:
+    assert len(NOT_IN_KEY) <= 6
+    for name, reason in NOT_IN_KEY.items():
+        assert source._file_of(REPOSITORY, name), name
+        assert len(reason.split()) > 3
+
+
+SAID = '''"""A module."""
+
+import re  # for patterns
+
+
+# A comment.
+class A:
+    r"""A class."""
+
+    x: int = 1
+    """An attribute
+    in two lines."""
+
+    def f(self):
+        """A function."""; y = "# no comment"
+        return f"""{y}
+
+        kept   
+        """  # a comment
+'''  # noqa: W291 - blanks of a string
+
+
+def test_comments_docstrings_and_blank_lines_are_no_code() -> None:
+    assert code_of(SAID).decode().replace("\0", "\n").splitlines() == [
+        "import re",
+        "class A:",
+        "    x: int = 1",
+        "    def f(self):",
+        '        ; y = "# no comment"',
+        '        return f"""{y}',
+        "",
+        "        kept   ",
+        '        """',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('x = "a  b"', 'x = "a b"'),
+        ('x = """a\n\nb"""', 'x = """a\nb"""'),
+        ('x = """a \nb"""', 'x = """a\nb"""'),
+        ("x = '#a'", "x = '#b'"),
+        ("if x:\n    y()\nz()", "if x:\n    y()\n    z()"),
+        ('x = 1\n"""said"""', 'x = 1\nx = """said"""'),
+    ],
+)
+def test_what_a_program_does_is_code(one: str, other: str) -> None:
+    assert code_of(one) != code_of(other)
+
+
+def test_the_code_of_every_module_is_what_it_was_without_its_words() -> None:
+    for file in (file for package in PACKAGES for file in (REPOSITORY / package).rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        assert without_words(code_of(text).decode().replace("\0", "\n")) == without_words(text), file
+
+
+def without_words(text: str) -> list[str]:
+    """Return what Python's own tokenizer finds in a source but layout, comments and strings that are statements."""
+    tokens = [
+        token
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in {tokenize.COMMENT, tokenize.NL}
+    ]
+    ends = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    return [
+        token.string
+        for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False)
+        if token.type not in {*ends, tokenize.ENDMARKER}
+        and not (
+            token.type == tokenize.STRING
+            and (before is None or before.type in ends)
+            and (after is None or after.type in {tokenize.NEWLINE, tokenize.ENDMARKER})
+        )
+    ]

@@ -1,0 +1,210 @@
+"""A published model: the chat template that it gets is the one that every later stage renders, and what fails says why.
+
+The hub is a small one in memory, below huggingface_hub: its own requests, and its own reading of the answers.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+
+from schemas.config.policy import PolicyConfig
+from schemas.errors import InputError
+from tasks.policy.generate import as_messages
+from tasks.policy.length import PromptLengths
+from tasks.policy.load import load_tokenizer
+from tasks.policy.published import end_turns_with_eos, given_template, read_tokenizer
+
+THINKS = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n"
+    "{% if enable_thinking is defined and enable_thinking is false %}\n</think>\n\n{% endif %}{% endif %}"
+)
+"""A template of the form of Qwen3's, which opens a thought unless it is told otherwise."""
+MESSAGES = as_messages("Seja breve.", "Onde está meu pedido?")
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def _save(folder: Path, *, template: str | None, special: tuple[str, ...] = ("<|im_start|>", "<|im_end|>")) -> Path:
+    """Write the tokenizer of a Base: what ends a document is its EOS token."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    tokenizer.train_from_iterator(
+        ["Onde está meu pedido?"],
+        trainers.BpeTrainer(special_tokens=["<|endoftext|>", *special], initial_alphabet=alphabet, show_progress=False),
+    )
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|endoftext|>")
+    wrapped.chat_template = template
+    wrapped.save_pretrained(folder)
+    return folder
+
+
+def _prepared(policy: PolicyConfig, output: Path) -> Any:
+    """Return the tokenizer as every stage after the base reads it."""
+    tokenizer = read_tokenizer(policy, given_template(policy))
+    end_turns_with_eos(tokenizer, policy)
+    tokenizer.save_pretrained(output)
+    return load_tokenizer(output)
+
+
+def _opening(tokenizer: Any) -> str:
+    return str(tokenizer.apply_chat_template(MESSAGES, tokenize=False, add_generation_prompt=True))
+
+
+def test_a_base_gets_chatml_and_ends_its_turns_with_it(tmp_path: Path) -> None:
+    folder = _save(tmp_path / "base", template=None)
+    tokenizer = _prepared(PolicyConfig(name=str(folder), chat_template="chatml"), tmp_path / "out")
+    assert _opening(tokenizer) == (
+        "<|im_start|>system\nSeja breve.<|im_end|>\n<|im_start|>user\nOnde está meu pedido?<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+    assert tokenizer.eos_token == "<|im_end|>"
+    assert tokenizer.pad_token == "<|endoftext|>"
+
+
+def test_a_base_without_a_template_is_refused(tmp_path: Path) -> None:
+    folder = _save(tmp_path / "base", template=None)
+    with pytest.raises(InputError, match=r"has no chat template, .*; set policy\.chat_template='chatml'"):
+        read_tokenizer(PolicyConfig(name=str(folder)))
+
+
+def test_a_template_whose_end_of_turn_is_no_token_is_refused(tmp_path: Path) -> None:
+    folder = _save(tmp_path / "base", template=None, special=())
+    policy = PolicyConfig(name=str(folder), chat_template="chatml")
+    with pytest.raises(InputError, match=r"ends a turn with '<\|im_end\|>', which is no token .* '<\|endoftext\|>'"):
+        end_turns_with_eos(read_tokenizer(policy, given_template(policy)), policy)
+
+
+def test_a_template_that_thinks_is_refused_and_may_be_told_not_to(tmp_path: Path) -> None:
+    folder = _save(tmp_path / "base", template=THINKS)
+    with pytest.raises(InputError, match=r"opens a thought .*enable_thinking=false .*policy\.chat_template='chatml'"):
+        read_tokenizer(PolicyConfig(name=str(folder)))
+    quiet = PolicyConfig(name=str(folder), chat_template_kwargs={"enable_thinking": False})
+    assert _opening(_prepared(quiet, tmp_path / "out")).endswith("assistant\n<think>\n</think>\n\n")
+
+
+def test_variables_reach_whoever_renders_from_what_was_saved(tmp_path: Path) -> None:
+    """TRL renders with `tokenize=True`, the lengths before there is a base: all have the same tokens."""
+    folder = _save(tmp_path / "base", template=THINKS + "{{ greeting }}")
+    variables: dict[str, Any] = {"enable_thinking": False, "greeting": 'diga "oi", não {{ x }}\n'}
+    policy = PolicyConfig(name=str(folder), chat_template_kwargs=variables)
+    tokenizer = _prepared(policy, tmp_path / "out")
+    told = read_tokenizer(policy).apply_chat_template(MESSAGES, add_generation_prompt=True, tokenize=False)
+    assert _opening(tokenizer) == told
+    assert told.endswith('</think>\n\ndiga "oi", não {{ x }}\n')
+    ids = tokenizer.apply_chat_template(MESSAGES, add_generation_prompt=True, tokenize=True)["input_ids"]
+    assert tokenizer.decode(ids) == told
+    table = pl.DataFrame({"system": ["Seja breve."], "prompt": ["Onde está meu pedido?"]})
+    assert PromptLengths.of(policy).tokens(table).to_list() == [len(ids)]
+
+
+def test_a_file_is_a_template(tmp_path: Path) -> None:
+    folder = _save(tmp_path / "base", template=None)
+    file = tmp_path / "own.jinja"
+    file.write_text("{% for m in messages %}{{ m['content'] }}<|im_end|>{% endfor %}<|im_start|>", encoding="utf-8")
+    tokenizer = _prepared(PolicyConfig(name=str(folder), chat_template=file), tmp_path / "out")
+    assert _opening(tokenizer) == "Seja breve.<|im_end|>Onde está meu pedido?<|im_end|><|im_start|>"
+
+
+@pytest.mark.parametrize(
+    ("written", "variables", "complaint"),
+    [
+        (None, {}, r"policy\.chat_template '.*own\.jinja' cannot be read \(No such file or directory\)"),
+        (b"\xff\xfe\x00", {}, r"own\.jinja' cannot be read \(it is no text\)"),
+        (b"{% for", {}, r"cannot render a system text and a prompt \(TemplateSyntaxError\)"),
+        (b"{{ messages }}", {"enable_thinkin": False}, r"chat_template_kwargs\.enable_thinkin is no variable of"),
+    ],
+)
+def test_a_template_that_is_none_is_refused_in_one_line(
+    written: bytes | None, variables: dict[str, bool], complaint: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "own.jinja"
+    if written is not None:
+        file.write_bytes(written)
+    folder = _save(tmp_path / "base", template=None)
+    policy = PolicyConfig(name=str(folder), chat_template=file, chat_template_kwargs=dict(variables))
+    with pytest.raises(InputError, match=complaint) as refused:
+        read_tokenizer(policy, given_template(policy))
+    assert "\n" not in str(refused.value)
+
+
+Hub = Callable[[Callable[[httpx.Request], httpx.Response]], None]
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """Answer huggingface_hub's requests by a function, with nothing downloaded before."""
+    import huggingface_hub
+    from huggingface_hub import constants
+    from huggingface_hub.utils._http import default_client_factory
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("transformers.utils.hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+
+    def answer(handler: Callable[[httpx.Request], httpx.Response]) -> None:
+        transport = httpx.MockTransport(handler)
+        huggingface_hub.set_client_factory(lambda: httpx.Client(transport=transport, follow_redirects=False))
+
+    yield answer
+    huggingface_hub.set_client_factory(default_client_factory)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "said"),
+    [
+        (401, "RepoNotFound", "policy.name 'nobody/none' is not on the model hub, or is private; correct it"),
+        (403, "GatedRepo", "policy.name 'nobody/none' is gated on the model hub; accept its terms there"),
+        (404, "RevisionNotFound", "policy.revision 'v9' is no commit, tag or branch of policy.name 'nobody/none'"),
+    ],
+)
+def test_a_name_that_the_hub_refuses_is_told_in_one_line_with_what_to_do(
+    status: int, code: str, said: str, hub: Hub
+) -> None:
+    hub(lambda request: httpx.Response(status, headers={"X-Error-Code": code}, request=request))
+    with pytest.raises(InputError) as refused:
+        read_tokenizer(PolicyConfig(name="nobody/none", revision="v9"))
+    assert str(refused.value).startswith(said)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_hub_that_cannot_be_reached_is_told(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    hub(lambda request: httpx.Response(500, request=request))
+    with pytest.raises(
+        InputError, match=r"the model hub cannot be reached, and policy\.name 'nobody/none' is not down"
+    ):
+        read_tokenizer(PolicyConfig(name="nobody/none"))
+
+
+def test_every_file_is_asked_for_at_the_revision(tmp_path: Path, hub: Hub) -> None:
+    folder = _save(tmp_path / "published", template=THINKS.replace("<think>", ""))
+    asked: list[str] = []
+
+    def give(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        file = folder / request.url.path.rpartition("/")[2]
+        if "/resolve/" not in request.url.path or not file.is_file():
+            return httpx.Response(404, headers={"X-Error-Code": "EntryNotFound", "X-Repo-Commit": COMMIT})
+        headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{file.name}"', "Content-Length": str(file.stat().st_size)}
+        return httpx.Response(200, headers=headers, content=b"" if request.method == "HEAD" else file.read_bytes())
+
+    hub(give)
+    tokenizer = read_tokenizer(PolicyConfig(name="somebody/some", revision="v2"))
+    assert _opening(tokenizer).endswith("assistant\n\n")
+    resolved = [path for path in asked if "/resolve/" in path]
+    assert resolved
+    assert all("/resolve/v2/" in path or f"/resolve/{COMMIT}/" in path for path in resolved)
+
+
+def test_a_folder_has_no_revision(tmp_path: Path) -> None:
+    folder = _save(tmp_path / "base", template=THINKS)
+    with pytest.raises(InputError, match=r"policy\.revision 'v2' is of a hub's repository"):
+        read_tokenizer(PolicyConfig(name=str(folder), revision="v2"))

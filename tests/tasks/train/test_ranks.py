@@ -1,0 +1,98 @@
+"""Agreement among the processes of one training, and the GPUs that they need."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from schemas.config.train import TrainConfig
+from schemas.errors import InputError, Interrupted
+from tasks.policy.child import RANK, WORLD_SIZE
+from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.ranks import ended_by_another, follow_out, from_first, meet, sampling_seed
+from tasks.train.resume.preemption import Preemption
+
+TWO = TrainConfig(processes=2)
+
+
+@pytest.mark.parametrize(("devices", "remedy"), [(1, "set train.processes=1"), (0, "this machine shows 0")])
+def test_more_processes_than_gpus_are_refused_before_anything_is_loaded(
+    devices: int, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WORLD_SIZE, "2")
+    monkeypatch.setattr("torch.cuda.device_count", lambda: devices)
+    with pytest.raises(InputError, match=r"train\.processes is 2, one a GPU, and this machine shows") as told:
+        meet(TWO.model_copy(update={"device_memory_gb": 24.0}))
+    assert remedy in str(told.value)
+
+
+def test_a_process_alone_does_its_own_work() -> None:
+    meet(TrainConfig())
+    assert from_first(lambda: 7) == 7
+
+
+def test_no_two_processes_and_no_two_steps_sample_alike() -> None:
+    seeds = [sampling_seed(5, step, place) for step in range(20) for place in range(8)]
+    assert len(set(seeds)) == len(seeds)
+    assert sampling_seed(6, 0, 0) not in seeds
+
+
+def _fail() -> None:
+    raise RuntimeError("Connection closed by peer")
+
+
+def test_a_lost_connection_is_an_interruption_where_the_launcher_asks_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Called a fault, it would be given up, not run again."""
+    monkeypatch.setenv(WORLD_SIZE, "2")
+    monkeypatch.setenv(RANK, "1")
+    preemption = Preemption(25)
+    preemption.notice()
+    with pytest.raises(Interrupted), ended_by_another(preemption, follow_out):
+        _fail()
+
+
+def test_a_fault_of_this_process_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.train.ranks.SECONDS_TO_BE_ASKED", 0.01)
+    monkeypatch.setenv(WORLD_SIZE, "2")
+    with pytest.raises(RuntimeError), ended_by_another(Preemption(25), follow_out):
+        _fail()
+    monkeypatch.setenv(WORLD_SIZE, "1")
+    noticed = Preemption(25)
+    noticed.notice()
+    with pytest.raises(RuntimeError), ended_by_another(noticed, follow_out):
+        _fail()
+
+
+@pytest.mark.parametrize("asks", ["stop", "notice"])
+def test_what_stops_one_process_stops_all_at_the_same_step(asks: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that took a step more would wait for the others for ever."""
+    from tasks.train.watch.callbacks import StopTogether
+
+    other = (asks == "stop", True, asks == "notice")
+    monkeypatch.setattr("tasks.train.watch.callbacks.gather_object", lambda own: [*own, other])
+    preemption, control = Preemption(25), SimpleNamespace(should_training_stop=False, should_save=True)
+    StopTogether(preemption).on_log(args=None, state=None, control=control, logs={"loss": 1.0})
+    assert (control.should_training_stop, control.should_save) == (True, True)
+    assert preemption.noticed.is_set() == (asks == "notice")
+
+
+def test_the_shares_of_a_step_are_the_whole_step_in_its_order() -> None:
+    import torch
+
+    rows: list[Any] = [f"prompt {number // 2}" for number in range(8)]
+    whole = Rollouts(
+        rows=rows,
+        prompt_ids=[[number] for number in range(8)],
+        completion_ids=[[number] for number in range(8)],
+        log_probabilities=None,
+        scored=[None] * 8,  # type: ignore[list-item]
+        rewards=torch.arange(8.0).unsqueeze(1),
+        weights=[1.0],
+        truncated=[False] * 8,
+        corrected=[False] * 8,
+        generations=2,
+    )
+    shares = [whole.share(place, 2) for place in range(2)]
+    assert [row for share in shares for row in share.rows] == rows
+    assert torch.equal(torch.cat([share.rewards for share in shares]), whole.rewards)
+    assert [share.group_rows for share in shares] == [rows[:4:2], rows[4::2]]
