@@ -99,7 +99,13 @@ def test_words_and_unrelated_modules_are_in_no_key(
     repository: Path, before: tuple[dict[str, str], dict[str, str]]
 ) -> None:
     edit(repository, "tasks/commerce/push.py", "WORDING: Final", "# How it is asked for.\n\n\nWORDING: Final")
-    edit(repository, "tasks/commerce/text_form.py", "Prose is read this far", "Prose is read up to here")
+    edit(repository, "tasks/commerce/text_form.py", '"""', '"""In other words: ')
+    edit(
+        repository,
+        "tasks/commerce/text_form.py",
+        'MAX_CHARACTERS: Final = 4_000\n"""',
+        'MAX_CHARACTERS: Final = 4_000\n"""Most: ',
+    )
     edit(repository, "tasks/train/children/grpo.py", '"""', '"""Once more: ')
     edit(repository, "schemas/config/train.py", '    """', '    """In other words: ')
     edit(repository, "flows/runtime/console.py", "import ", "import json as _json\nimport ")
