@@ -96,6 +96,11 @@ def test_the_bits_of_the_weights_are_not_the_number_of_cores(
     assert _run("environment OMP_NUM_THREADS MKL_NUM_THREADS", tmp_path) == [(0, 1, f"{expected} {expected}")]
 
 
+def test_a_child_reports_to_its_parent_alone(tmp_path: Path) -> None:
+    expected = [(0, 1, "TRUE 1")]
+    assert _run("environment DISABLE_MLFLOW_INTEGRATION HF_HUB_DISABLE_TELEMETRY", tmp_path) == expected
+
+
 @pytest.mark.parametrize(
     ("visible", "expected"),
     [(None, "0"), ("0,1", "0"), ("3,1", "3"), ("GPU-5ebe9f43,GPU-ac33420d", "GPU-5ebe9f43"), ("", "")],
