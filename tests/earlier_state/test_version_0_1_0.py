@@ -1,0 +1,131 @@
+"""A state folder, a mirror and a checkpoint of version 0.1.0 are read by today's code.
+
+`version-0.1.0.tar.xz` is what `tucano retrain --profile tests/e2e/small.toml` left in its state folder at that version,
+with OMP_NUM_THREADS=1: its artifacts and its mirror.
+"""
+
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from flows.runtime.session import artifacts_folder
+from flows.stages.changed_keys import MADE_AGAIN, tell_changed_keys
+from flows.stages.runner import open_store
+from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
+from schemas.tables.prompts import read_prompts
+from tasks.audit.stage import run as run_audit
+from tasks.audit.stage import shipped_files
+from tasks.checkpoints.address import open_mirror, trainings
+from tasks.commerce.past_versions import versions_of
+from tasks.evaluate.answers.files import read_answers, read_timing
+from tasks.evaluate.compare import read_report
+from tasks.policy.adapters import ADAPTER_FOLDER
+from tasks.policy.child import run_child
+from tasks.train.request import TrainRequest
+from tasks.train.summaries import read_summary, rewards_by_task
+from tests.small_pipeline import PROFILE
+
+KINDS: tuple[ArtifactKind, ...] = (
+    "prompts", "dataset", "audit", "base", "policy", "plan", "answers", "evaluation", "promotion"
+)  # fmt: skip
+CHECKPOINT = 6
+"""Step from which the training is resumed; it had eight."""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    with tarfile.open(Path(__file__).with_name("version-0.1.0.tar.xz")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return load_config(str(PROFILE), [f"state.root={tmp_path}"])
+
+
+def newest(config: Config, kind: ArtifactKind) -> tuple[Path, ArtifactRecord]:
+    store = open_store(config)
+    record = store.records(kind)[0]
+    return store.path(record.sha256), record
+
+
+def test_every_artifact_is_whole_and_its_documents_are_read(config: Config) -> None:
+    store = open_store(config)
+    for kind in KINDS:
+        assert store.records(kind), kind
+        for record in store.records(kind):
+            store.verify(record.sha256)
+    assert (artifacts_folder(config) / "evaluation").is_dir()
+    dataset, _ = newest(config, "dataset")
+    tested = {row.prompt_id for row in read_prompts(dataset / "data" / "test.parquet")}
+    assert len(tested) == 24
+    answers, _ = newest(config, "answers")
+    assert {answer.prompt_id for answer in read_answers(answers)} == tested
+    assert read_timing(answers).machine_seconds > 0
+    report = read_report(newest(config, "evaluation")[0])
+    assert report["overall"]["n_prompts"] == 24
+    summary = read_summary(newest(config, "policy")[0])
+    assert len(rewards_by_task(summary)) == 6
+    assert len(versions_of(summary["audit"]["reward_version"])) == 6
+
+
+def test_one_sentence_says_that_keys_have_changed_and_everything_is_kept(
+    config: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = open_store(config)
+    before = {kind: [record.sha256 for record in store.records(kind)] for kind in KINDS}
+    tell_changed_keys(config)
+    said = " ".join(capsys.readouterr().err.split())
+    # A plan's code had no digest of its own then.
+    there = [kind for kind in MADE_AGAIN if any(store.records(kind))]
+    assert f"so that {', '.join(there)} are made again, once" in said
+    assert said.count("keys have changed") == 1
+    assert {kind: [record.sha256 for record in store.records(kind)] for kind in KINDS} == before
+
+
+@pytest.mark.integration
+def test_a_checkpoint_is_resumed_to_the_policy_that_was_made_then(config: Config, tmp_path: Path) -> None:
+    mirror = tmp_path / "mirror"
+    (training,) = trainings(str(mirror))
+    manifests = mirror / training / "manifests"
+    for later in manifests.glob("*.json"):
+        if int(later.stem.split("-")[0]) > CHECKPOINT:
+            later.unlink()
+    shutil.rmtree(mirror / training / "pins")
+    opened = open_mirror(str(mirror), training)
+    for manifest in opened.manifests():
+        opened.verify(manifest)
+    base, base_record = newest(config, "base")
+    policy, _ = newest(config, "policy")
+    # No training starts by an audit of other rewards.
+    audit = tmp_path / "audit"
+    audit.mkdir()
+    run_audit(shipped_files(), config.audit, config.rewards.spec, audit)
+    said: list[str] = []
+    run_child(
+        "tasks.train.children.grpo",
+        TrainRequest(
+            config=config.train,
+            spec=config.rewards.spec,
+            validation_temperature=config.evaluate.temperature,
+            validation_batch_size=config.evaluate.batch_size,
+            max_prompt_tokens=config.curate.max_prompt_tokens,
+            seed=config.seed,
+            base=base,
+            base_sha256=base_record.sha256,
+            dataset=newest(config, "dataset")[0],
+            store=newest(config, "prompts")[0] / "store",
+            audit=audit,
+            mirror=str(mirror),
+            training=training,
+            output=tmp_path / "output",
+        ),
+        tmp_path / "work",
+        interpreter=None,
+        progress=lambda done, total, text: said.append(text),
+    )
+    assert f"resumed at step {CHECKPOINT}" in said
+    made, kept = (folder / ADAPTER_FOLDER / "adapter_model.safetensors" for folder in (tmp_path / "output", policy))
+    assert made.read_bytes() == kept.read_bytes()
+    rollouts, earlier = (sorted((folder / "rollouts").iterdir()) for folder in (tmp_path / "output", policy))
+    assert [file.read_bytes() for file in rollouts] == [file.read_bytes() for file in earlier]
