@@ -27,7 +27,7 @@ from schemas.source import source_digest
 from schemas.tables.prompts import read_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.child import run_child
 from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_table
 from tasks.train.request import TrainRequest
@@ -191,17 +191,9 @@ def trained_before(
         seed = seeds.get(policy.config_digest)
         if seed in found or policy.code_version != code or not made_from.items() <= policy.inputs.items():
             continue
-        if seed is not None and _is_whole(policy, store):
+        if seed is not None and store.is_whole(policy.sha256):
             found[seed] = policy
     return {seed: found[seed] for seed in seeds.values()} if len(found) == len(seeds) else None
-
-
-def _is_whole(policy: ArtifactRecord, store: ArtifactStore) -> bool:
-    try:
-        store.verify(policy.sha256)
-    except ArtifactDamaged:
-        return False
-    return True
 
 
 def best_seed(policies: Mapping[int, StageResult]) -> int:

@@ -1,13 +1,7 @@
-"""Figures of the audit report, each an SVG element for the page.
+"""Figures of the audit report, each an SVG element for the page."""
 
-Figures are drawn on their own objects, never through pyplot, so that no global state changes; text stays text, and
-equal numbers give equal bytes.
-"""
-
-import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,30 +12,29 @@ from schemas.tasks import TASK_NAMES
 from tasks.audit.disagreements import Judged
 from tasks.audit.sampling import AT_RANDOM, BY_REWARD
 from tasks.audit.statistics import Agreement, Correlation
+from tasks.report.canvas import DASHES, INK, LOSS, SOFT, canvas, svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-INK, SOFT, FAINT, BLUE, ORANGE = "#0f172a", "#475569", "#cbd5e1", "#0369a1", "#c2410c"
+_BLUE: Final = "#0369a1"
 _OTHERWISE: Final = "otherwise"
 _STRATA: Final = {
-    AT_RANDOM: ("drawn at random", "o", BLUE, BLUE),
-    BY_REWARD: ("chosen by reward", "D", "none", ORANGE),
+    AT_RANDOM: ("drawn at random", "o", _BLUE, _BLUE),
+    BY_REWARD: ("chosen by reward", "D", "none", LOSS),
     _OTHERWISE: ("chosen otherwise", "s", "none", SOFT),
 }
 """Label of a stratum, and marker, face and edge of its points."""
-_DASHES: Final = (0, (4, 3))
 _FEWEST_FOR_QUARTILES: Final = 4
 _MOST_TICKS: Final = 6
 
 
 def agreement(rows: Sequence[Judged], found: Agreement, config: AuditConfig) -> str:
     """Draw one task's rewards against its scores, and below them rho's interval against the gate's thresholds."""
-    with _canvas(4.6, 4.1) as figure:
+    with canvas(4.6, 4.1) as figure:
         _scatter(figure.add_axes((0.125, 0.40, 0.85, 0.53)), rows)
         _intervals(figure.add_axes((0.125, 0.115, 0.85, 0.135)), found, config)
-        return _svg(figure, "reward against score, and rho with its interval")
+        return svg(figure, "reward against score, and rho with its interval")
 
 
 def history(audits: Sequence[tuple[int, AuditRecord]], config: AuditConfig) -> str:
@@ -55,7 +48,7 @@ def history(audits: Sequence[tuple[int, AuditRecord]], config: AuditConfig) -> s
     audited = [found for _, record in audits for found in record.tasks.values()]
     least = min([0.0, *(value for found in audited for value in (found.rho, found.rho_low) if value is not None)])
     first, last = audits[0][0], audits[-1][0]
-    with _canvas(9.6, 2.1) as figure:
+    with canvas(9.6, 2.1) as figure:
         panels = figure.subplots(1, len(tasks), sharex=True, sharey=True, squeeze=False)[0]
         for panel, task in zip(panels, tasks, strict=True):
             known = [
@@ -63,18 +56,18 @@ def history(audits: Sequence[tuple[int, AuditRecord]], config: AuditConfig) -> s
                 for number, record in audits
                 if (found := record.tasks.get(task)) is not None and found.rho is not None
             ]
-            panel.axhline(config.min_rho, color=ORANGE, linewidth=0.9, linestyle=_DASHES)
-            panel.plot([number for number, _, _ in known], [rho for _, rho, _ in known], color=BLUE, linewidth=1.2)
+            panel.axhline(config.min_rho, color=LOSS, linewidth=0.9, linestyle=DASHES)
+            panel.plot([number for number, _, _ in known], [rho for _, rho, _ in known], color=_BLUE, linewidth=1.2)
             for number, rho, low in known:
-                panel.plot([number, number], [rho if low is None else low, rho], color=BLUE, linewidth=2.2, alpha=0.45)
-                colour = INK if number == last else BLUE
+                panel.plot([number, number], [rho if low is None else low, rho], color=_BLUE, linewidth=2.2, alpha=0.45)
+                colour = INK if number == last else _BLUE
                 panel.plot(number, rho, "o", color=colour, markersize=5, markeredgecolor="white")
             panel.set_title(task, fontsize=9, color=INK)
             panel.set_xticks(range(first, last + 1) if len(audits) <= _MOST_TICKS else [first, last])
         panels[0].set(xlim=(first - 0.5, last + 0.5), ylim=(least - 0.05, 1.05), ylabel="rho")
         figure.supxlabel("number of the audit", fontsize=9, color=SOFT)
         figure.subplots_adjust(left=0.065, right=0.995, top=0.88, bottom=0.23, wspace=0.12)
-        return _svg(figure, "rho of each task over the audits")
+        return svg(figure, "rho of each task over the audits")
 
 
 def _scatter(axes: "Axes", rows: Sequence[Judged]) -> None:
@@ -127,13 +120,13 @@ def _intervals(axes: "Axes", found: Agreement, config: AuditConfig) -> None:
     bars = [("all", found.overall), (AT_RANDOM, found.random_half)]
     lows = [bar.rho_low for _, bar in bars if bar.rho_low is not None]
     least = min([0.0, config.min_rho_low, *lows])
-    axes.axvline(config.min_rho_low, color=SOFT, linewidth=0.9, linestyle=_DASHES)
-    axes.axvline(config.min_rho, color=ORANGE, linewidth=0.9, linestyle=_DASHES)
+    axes.axvline(config.min_rho_low, color=SOFT, linewidth=0.9, linestyle=DASHES)
+    axes.axvline(config.min_rho, color=LOSS, linewidth=0.9, linestyle=DASHES)
     for row, (_, bar) in enumerate(bars):
         _bar(axes, row, bar, least)
     for threshold, name, side, colour in (
         (config.min_rho_low, f"lower end from {config.min_rho_low:g} ", "right", SOFT),
-        (config.min_rho, f" rho from {config.min_rho:g}", "left", ORANGE),
+        (config.min_rho, f" rho from {config.min_rho:g}", "left", LOSS),
     ):
         axes.text(threshold, -0.75, name, color=colour, ha=side, va="center", fontsize=7.5)
     axes.set_yticks(range(len(bars)), [name for name, _ in bars])
@@ -148,33 +141,5 @@ def _bar(axes: "Axes", row: int, found: Correlation, left: float) -> None:
         axes.text(left, row, words, color=SOFT, va="center", fontsize=8, bbox=words_alone)
         return
     if found.rho_low is not None and found.rho_high is not None:
-        axes.plot([found.rho_low, found.rho_high], [row, row], color=BLUE, linewidth=3, solid_capstyle="butt")
-    axes.plot(found.rho, row, "o", color=BLUE, markersize=7, markeredgecolor="white")
-
-
-@contextmanager
-def _canvas(width: float, height: float) -> "Iterator[Figure]":
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    style = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": "tucano",
-        "font.size": 9,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.edgecolor": FAINT,
-        "axes.labelcolor": SOFT,
-        "xtick.color": SOFT,
-        "ytick.color": SOFT,
-    }
-    with rc_context(style):
-        yield Figure(figsize=(width, height))
-
-
-def _svg(figure: "Figure", label: str) -> str:
-    target = io.StringIO()
-    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    figure.savefig(target, format="svg", transparent=True, metadata=nothing)
-    text = target.getvalue()
-    return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+        axes.plot([found.rho_low, found.rho_high], [row, row], color=_BLUE, linewidth=3, solid_capstyle="butt")
+    axes.plot(found.rho, row, "o", color=_BLUE, markersize=7, markeredgecolor="white")

@@ -1,34 +1,30 @@
-"""Audit report: one HTML file with the verdict on the rewards and their disagreements.
-
-Texts of models, prompts and raters are hostile: all printed text is escaped, and characters that are invisible, or that
-change the reading direction, are spelled out.
-"""
+"""Audit report: one HTML file with the verdict on the rewards and their disagreements."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from schemas.audit_record import AuditRecord
 from schemas.config.config import AuditConfig
-from schemas.shown_text import as_shown
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit import figures
 from tasks.audit.disagreements import Disagreement, Judged, worst_disagreements
 from tasks.audit.gate import AuditGate, TaskAudit
 from tasks.audit.probes import Probe
 from tasks.audit.statistics import Interval
+from tasks.report.page import page_template
 
 REPORT_PAGE = "report.html"
 DATA_FILES: Final = ("tasks/audit/report.html.j2",)
-TEMPLATE = "report.html.j2"
 
 WORST_SHOWN: Final = 20
 """Disagreements shown with their texts, over all tasks."""
 AUDITS_SHOWN: Final = 20
 """Audits in the history, this one included."""
 
+_TEMPLATE: Final = Path(__file__).with_name("report.html.j2")
 _WORST_OF_TASK: Final = 3
 _LONGEST_SHOWN: Final = 900
 _LONGEST_NAME: Final = 40
@@ -119,21 +115,11 @@ def render(
         past: Earlier audits, in any order.
         config: The thresholds, which the figures show.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_visible,
-    )
-    environment.filters |= {"number": _number, "interval": _interval, "words": _words, "score": _score}
     worst = worst_disagreements(rows, WORST_SHOWN)
     audits = _history(record, past)
     shown = audits[:AUDITS_SHOWN]
-    return environment.get_template(TEMPLATE).render(
+    template = page_template(_TEMPLATE, number=_number, interval=_interval, words=_words, score=_score)
+    return template.render(
         gate=gate,
         record=record,
         config=config,
@@ -171,11 +157,6 @@ def _history(record: AuditRecord, past: Sequence[PastAudit]) -> list[HistoryLine
     earlier = [(audit.made.isoformat(" ", "minutes"), audit.record) for audit in newest_first]
     dated = [("this audit", record), *earlier]
     return [HistoryLine(len(dated) - place, made, of) for place, (made, of) in enumerate(dated)]
-
-
-def _visible(value: Any) -> Any:
-    """Spell out invisible characters in everything that the template prints except markup."""
-    return as_shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _number(value: float | None) -> str:

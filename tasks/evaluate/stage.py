@@ -22,9 +22,10 @@ from tasks.evaluate.gate import hold_where_worse
 from tasks.evaluate.ground_truth import metrics_of, truth_of
 from tasks.evaluate.judge.insights import JudgeReport
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity
-from tasks.evaluate.report.figures import draw, write_figures
+from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_page
 from tasks.evaluate.report.text import REPORT_TEXT, markdown
+from tasks.report.canvas import write_figures
 
 METRICS_FILE: Final = "ground_truth.json"
 BASE: Final = "base"

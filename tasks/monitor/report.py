@@ -12,13 +12,13 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.config.monitor import MonitorConfig
-from schemas.shown_text import as_shown
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.drift import ALL, Drift
+from tasks.report.page import page_template
 
 REPORT_PAGE: Final = "report.html"
 DATA_FILES: Final = ("tasks/monitor/report.html.j2",)
-TEMPLATE: Final = "report.html.j2"
+_TEMPLATE: Final = Path(__file__).with_name("report.html.j2")
 _UNKNOWN: Final = "–"
 
 
@@ -159,17 +159,7 @@ def read_sentence(page: Page) -> str:
 
 def write_page(page: Page, drawn: Mapping[str, str], folder: Path) -> None:
     """Write `report.html` into a folder."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_visible,
-    )
-    text = environment.get_template(TEMPLATE).render(
+    text = page_template(_TEMPLATE).render(
         page=page,
         document=page.document,
         headline=headline(page),
@@ -181,11 +171,6 @@ def write_page(page: Page, drawn: Mapping[str, str], folder: Path) -> None:
         drawn=drawn,
     )
     (folder / REPORT_PAGE).write_text(text, encoding="utf-8")
-
-
-def _visible(value: Any) -> Any:
-    """Spell out invisible characters in everything that the template prints except markup."""
-    return as_shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _bullets(sentences: Sequence[str]) -> str:

@@ -24,7 +24,7 @@ from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.monitor.daily import daily_figures
 from tasks.monitor.drift import Drift, find_drift
-from tasks.monitor.figures import draw, write_figures
+from tasks.monitor.figures import draw
 from tasks.monitor.known_parts import KnownParts, known_parts
 from tasks.monitor.logs import LogFiles, Logs, read_logs
 from tasks.monitor.report import Page, markdown, write_page
@@ -41,6 +41,7 @@ from tasks.monitor.scoring import (
 )
 from tasks.monitor.scrubbing import Scrub, scrubbed
 from tasks.monitor.serving_cost import serving_cost
+from tasks.report.canvas import write_figures
 
 ANSWERS_FILE: Final = "answers.parquet"
 """Artifact file: the scrubbed answers with their rewards."""

@@ -1,31 +1,23 @@
 """Figures of the evaluation report, each an SVG element for a page or a file of its own.
 
-Figures are drawn on their own objects, never through pyplot, so that no global state changes; text stays text, and
-equal numbers give equal bytes. Many lines of one colour are drawn as one broken line, which keeps the page small.
+Many lines of one colour are drawn as one broken line, which keeps the page small.
 """
 
-import io
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from xml.sax.saxutils import quoteattr
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
 from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.stats.statistics import Block, Verdict
+from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, add_axes, canvas, svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FIGURES_FOLDER: Final = "figures"
-
-GAIN, LOSS, BLUE, SOFT, INK, FAINT = "#0f766e", "#c2410c", "#2563eb", "#475569", "#0f172a", "#cbd5e1"
 VERDICT_COLOURS: Final[Mapping[Verdict, str]] = {
     "better": GAIN,
     "non-inferior": BLUE,
@@ -34,7 +26,6 @@ VERDICT_COLOURS: Final[Mapping[Verdict, str]] = {
 }
 _SEED_COLOURS: Final = (BLUE, "#b45309", "#7c3aed", GAIN, "#be185d", SOFT)
 _SEED_MARKS: Final = "osD^vP"
-_DASHES: Final = (0, (4, 3))
 _MOST_SLOPES: Final = 40
 """Most prompts whose lines remain distinguishable."""
 _NARROWEST: Final = 0.1
@@ -61,21 +52,13 @@ def draw(comparison: Comparison, background: Background) -> dict[str, str]:
     return drawn
 
 
-def write_figures(drawn: Mapping[str, str], folder: Path) -> None:
-    """Write every figure to `figures/NAME.svg` in a folder, which is created if missing."""
-    target = folder / FIGURES_FOLDER
-    target.mkdir(parents=True, exist_ok=True)
-    for name, figure in drawn.items():
-        (target / f"{name}.svg").write_text(figure, encoding="utf-8")
-
-
 def forest(overall: Block, tasks: Mapping[TaskName, Block], margin: float) -> str:
     """Draw every mean difference with its 95 % interval, the zero line and the margin."""
     rows = [*tasks.items(), ("overall", overall)]
-    with _canvas(7.6, 1.0 + 0.4 * len(rows)) as figure:
+    with canvas(7.6, 1.0 + 0.4 * len(rows)) as figure:
         axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.1)
         _rows(axes, [name for name, _ in rows])
-        axes.axvline(-margin, color=LOSS, linewidth=0.9, linestyle=_DASHES)
+        axes.axvline(-margin, color=LOSS, linewidth=0.9, linestyle=DASHES)
         axes.annotate(
             f"margin {signed(-margin)}",
             (-margin, -0.75),
@@ -99,13 +82,13 @@ def forest(overall: Block, tasks: Mapping[TaskName, Block], margin: float) -> st
             _beside(axes, row, f"{signed(block.mean_difference)}  {block.verdict}", colour)
         axes.set_xlabel("mean difference in score, tuned minus base, with its 95 % interval")
         found = [f"{name} {_said(block)}, {block.verdict}" for name, block in rows]
-        return _svg(figure, f"Mean differences with their 95 % intervals: {'; '.join(found)}.")
+        return svg(figure, f"Mean differences with their 95 % intervals: {'; '.join(found)}.")
 
 
 def seeds(comparison: Comparison) -> str:
     """Draw the mean difference of each training seed, by task and overall."""
     rows = [*comparison.task_seed_differences.items(), ("overall", comparison.seed_differences)]
-    with _canvas(7.6, 1.25 + 0.34 * len(rows)) as figure:
+    with canvas(7.6, 1.25 + 0.34 * len(rows)) as figure:
         axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.35)
         _rows(axes, [name for name, _ in rows])
         for place, seed in enumerate(comparison.seed_differences):
@@ -129,17 +112,17 @@ def seeds(comparison: Comparison) -> str:
         axes.set_xlabel("mean difference in score, tuned minus base")
         axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=5, frameon=False, fontsize=8, borderpad=0)
         found = [f"seed {seed} {signed(difference)}" for seed, difference in comparison.seed_differences.items()]
-        return _svg(figure, f"Mean difference of each training seed, overall and by task; overall: {', '.join(found)}.")
+        return svg(figure, f"Mean difference of each training seed, overall and by task; overall: {', '.join(found)}.")
 
 
 def differences(task: TaskName, prompts: Sequence[PromptScores], block: Block) -> str:
     """Draw each prompt's difference, from the largest loss to the largest gain, with the mean and its interval."""
     ordered = sorted(prompt.difference for prompt in prompts)
-    with _canvas(4.9, 2.7) as figure:
+    with canvas(4.9, 2.7) as figure:
         axes = _axes(figure, left=0.65, right=0.15, bottom=0.3, top=0.3)
         if block.ci_low is not None and block.ci_high is not None:
             axes.axhspan(block.ci_low, block.ci_high, color=BLUE, alpha=0.13, linewidth=0)
-        axes.axhline(block.mean_difference, color=BLUE, linewidth=1.2, linestyle=_DASHES)
+        axes.axhline(block.mean_difference, color=BLUE, linewidth=1.2, linestyle=DASHES)
         axes.axhline(0, color=INK, linewidth=0.9)
         width = max(0.8, min(7.0, 240 / len(ordered)))
         for colour, sign in ((GAIN, 1), (LOSS, -1)):
@@ -161,7 +144,7 @@ def differences(task: TaskName, prompts: Sequence[PromptScores], block: Block) -
             xlabel=f"{_plural(len(ordered), 'prompt')}: {_counts(ordered)}",
         )
         axes.set_title(f"mean {_said(block)}", fontsize=8.5, color=BLUE, loc="right", pad=6)
-        return _svg(
+        return svg(
             figure,
             f"{task}: the difference of each prompt, from the largest loss to the largest gain; "
             f"{_counts(ordered)}, mean {_said(block)}.",
@@ -170,7 +153,7 @@ def differences(task: TaskName, prompts: Sequence[PromptScores], block: Block) -
 
 def slopes(task: TaskName, prompts: Sequence[PromptScores], block: Block) -> str:
     """Draw each prompt's score of base and tuned, joined by a line, and the means."""
-    with _canvas(4.9, 2.7) as figure:
+    with canvas(4.9, 2.7) as figure:
         axes = _axes(figure, left=0.95, right=0.85, bottom=0.3, top=0.3)
         for colour, sign in ((FAINT, 0), (LOSS, -1), (GAIN, 1)):
             lines = [each for each in prompts if (each.difference > 0) - (each.difference < 0) == sign]
@@ -192,7 +175,7 @@ def slopes(task: TaskName, prompts: Sequence[PromptScores], block: Block) -> str
         axes.set_xticklabels(["base", "tuned"])
         axes.spines["left"].set_position(("outward", 42))
         axes.set_title("each prompt's score, base to tuned", fontsize=8.5, color=SOFT, pad=6)
-        return _svg(
+        return svg(
             figure,
             f"{task}: each prompt's score by base and by tuned, joined by a line; the means are "
             f"{means[0]:.3f} and {means[1]:.3f}.",
@@ -202,7 +185,7 @@ def slopes(task: TaskName, prompts: Sequence[PromptScores], block: Block) -> str
 def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None) -> str:
     """Draw each training's validation reward over its steps, with the step whose checkpoint was chosen."""
     known = {seed: curve for seed, curve in curves.items() if curve.points}
-    with _canvas(7.6, 2.9) as figure:
+    with canvas(7.6, 2.9) as figure:
         axes = _axes(figure, left=0.6, right=2.45, bottom=0.5, top=0.15)
         said = []
         for place, (seed, curve) in enumerate(known.items()):
@@ -227,7 +210,7 @@ def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None
         axes.set(xlabel="training step (ring: the chosen checkpoint)", ylabel="validation reward")
         axes.locator_params(axis="x", integer=True)
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), frameon=False, fontsize=8, handlelength=1.6)
-        return _svg(figure, f"Validation reward by training step; chosen: {'; '.join(said)}.")
+        return svg(figure, f"Validation reward by training step; chosen: {'; '.join(said)}.")
 
 
 def _rows(axes: "Axes", names: Sequence[str]) -> None:
@@ -263,43 +246,7 @@ def _plural(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-@contextmanager
-def _canvas(width: float, height: float) -> "Iterator[Figure]":
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    style = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": "tucano",
-        "font.size": 9,
-        # Above the axes, to avoid measuring overlaps with ticks, which takes a quarter of the time.
-        "axes.titley": 1.0,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.edgecolor": FAINT,
-        "axes.labelcolor": SOFT,
-        "xtick.color": SOFT,
-        "ytick.color": SOFT,
-    }
-    with rc_context(style):
-        yield Figure(figsize=(width, height))
-
-
 def _axes(figure: "Figure", *, left: float, right: float, bottom: float, top: float) -> "Axes":
-    """Add axes with margins in inches."""
-    width, height = figure.get_size_inches()
-    axes = figure.add_axes(
-        (left / width, bottom / height, (width - left - right) / width, (height - bottom - top) / height)
-    )
+    axes = add_axes(figure, left=left, right=right, bottom=bottom, top=top)
     axes.locator_params(nbins=6)
     return axes
-
-
-def _svg(figure: "Figure", label: str) -> str:
-    target = io.StringIO()
-    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    figure.savefig(target, format="svg", metadata=nothing)
-    text = target.getvalue()
-    element = text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label={quoteattr(label)}', 1)
-    # Groups are numbered from the start in each figure, and one page holds many; nothing refers to these numbers.
-    return re.sub(r' id="[a-zA-Z0-9.]+_\d+"', "", element)

@@ -1,15 +1,13 @@
-"""Evaluation report: one self-contained HTML file that needs no network and trusts no model's text.
+"""Evaluation report: one HTML file with the verdict, the figures and examples of both models' answers.
 
-Every printed text is escaped, and characters that are invisible, or that change the reading direction, are spelled out.
 The same comparison and background give the same bytes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from schemas.shown_text import as_shown
 from schemas.tasks import TaskName
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import Comparison, PromptScores
@@ -18,11 +16,12 @@ from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.sentences import headline, models_in, warnings_of, when_margin_was_set
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
 from tasks.evaluate.stats.statistics import Block
+from tasks.report.page import page_template
 
 REPORT_PAGE: Final = "report.html"
 DATA_FILES: Final = ("tasks/evaluate/report/report.html.j2",)
-TEMPLATE: Final = "report.html.j2"
 
+_TEMPLATE: Final = Path(__file__).with_name("report.html.j2")
 _LONGEST_SHOWN: Final = 1200
 _CROWDED: Final = 0.5
 """Share of answers at one end of the scale from which the scores hardly separate models."""
@@ -68,19 +67,8 @@ def write_page(comparison: Comparison, background: Background, folder: Path, dra
 
 def render(comparison: Comparison, background: Background, drawn: Mapping[str, str]) -> str:
     """Render the page, with figures of the same comparison and background."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_visible,
-    )
-    environment.filters |= {"signed": signed, "p_value": p_value, "percent": percent}
     looks, margin = background.looks, comparison.margin
-    return environment.get_template(TEMPLATE).render(
+    return page_template(_TEMPLATE, signed=signed, p_value=p_value, percent=percent).render(
         comparison=comparison,
         background=background,
         headline=headline(comparison),
@@ -139,8 +127,3 @@ def _undecided(comparison: Comparison) -> Iterator[Undecided]:
         for answers in samples:
             prompts = {need.seeds: need.prompts for need in needs if need.samples == answers}
             yield Undecided(scope, block, answers, prompts)
-
-
-def _visible(value: Any) -> Any:
-    """Spell out invisible characters in everything that the template prints except markup."""
-    return as_shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value

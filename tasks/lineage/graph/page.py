@@ -1,7 +1,4 @@
-"""HTML page of the lineage: a graph from left to right, and below it the facts of each node.
-
-The page is one file and needs no network. All texts are escaped.
-"""
+"""HTML page of the lineage: a graph from left to right, and below it the facts of each node."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +8,8 @@ from typing import Final
 from schemas.errors import InputError
 from tasks.lineage.graph.graph import Graph
 from tasks.lineage.graph.walk import Lineage
+from tasks.report.page import page_template
 
-TEMPLATE: Final = "lineage.html.j2"
 BOX: Final = (220, 46)
 """Width and height of a node's box, in pixels."""
 GAP: Final = (90, 40)
@@ -22,6 +19,7 @@ BOW: Final = 45
 """Downward bend of a line that passes a column, so that it is visible below the boxes."""
 LONGEST_LABEL: Final = 26
 MOST_IN_A_COLUMN: Final = 60
+_TEMPLATE: Final = Path(__file__).with_name("lineage.html.j2")
 
 
 @dataclass(frozen=True)
@@ -67,19 +65,10 @@ def write_page(lineage: Lineage, file: Path) -> None:
 
 def render(lineage: Lineage) -> str:
     """Render the page."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     graph = lineage.graph
     boxes, hidden = _boxes(lineage)
     placed = {box.key: box for box in boxes}
-    return environment.get_template(TEMPLATE).render(
+    return page_template(_TEMPLATE).render(
         lineage=lineage,
         heading=", ".join(graph.nodes[key].name for key in lineage.subjects if key in graph.nodes),
         nodes=graph.nodes,

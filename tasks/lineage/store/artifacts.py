@@ -116,7 +116,7 @@ class ArtifactStore:
         """
         files = _digest_files(draft)
         sha256 = _content_digest(files)
-        if self._is_whole(sha256):
+        if self.is_whole(sha256):
             return self.record(sha256)
         record = ArtifactRecord(
             kind=kind,
@@ -149,7 +149,7 @@ class ArtifactStore:
         """
         if _content_digest(_digest_files(draft)) != record.sha256:
             raise ArtifactDamaged(f"what came of {record.kind} {record.sha256} is not what its record says")
-        if not self._is_whole(record.sha256):
+        if not self.is_whole(record.sha256):
             self._admit(draft, record)
 
     def _admit(self, draft: Path, record: ArtifactRecord) -> None:
@@ -205,6 +205,14 @@ class ArtifactStore:
         for name, damage in self.damages(sha256):
             raise ArtifactDamaged(f"{self.path(sha256) / name} {'is' if damage == 'missing' else 'was'} {damage}")
 
+    def is_whole(self, sha256: str) -> bool:
+        """Return if every file of an artifact matches the record, and there is no other."""
+        try:
+            self.verify(sha256)
+        except ArtifactDamaged:
+            return False
+        return True
+
     def damages(self, sha256: str) -> Iterator[tuple[str, Damage]]:
         """Hash every file of an artifact, and yield the name and damage of each that does not match the record.
 
@@ -237,13 +245,6 @@ class ArtifactStore:
                         _lock_of(home).unlink(missing_ok=True)
                 except Timeout:
                     continue
-
-    def _is_whole(self, sha256: str) -> bool:
-        try:
-            self.verify(sha256)
-        except ArtifactDamaged:
-            return False
-        return True
 
     @property
     def _drafts(self) -> Path:

@@ -1,6 +1,7 @@
 """The figures of the audit report: every completion has its point, and thresholds are those of the configuration."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -37,9 +38,10 @@ def drawn(rows: Sequence[Judged]) -> str:
 
 
 def points(svg: str) -> list[int]:
-    """Return how many points each stratum has; matplotlib writes few of them as paths, many as uses of one."""
-    scatter = svg[svg.index('<g id="PathCollection_1">') : svg.index('<g id="matplotlib.axis_1">')]
-    return [len(re.findall(r'<use |\n" clip-path=', group)) for group in scatter.split('<g id="PathCollection_')[1:]]
+    """Return how many points each stratum has, by its colour; matplotlib writes few as paths, many as uses of one."""
+    before_axes = svg[: svg.index("score on the sheet")]
+    colours = re.findall(r'(?:<use |\n" clip-path=)[^>]*stroke: (#\w+); stroke-opacity: 0.75', before_axes)
+    return list(Counter(colours).values())
 
 
 def record(**rhos: float | None) -> AuditRecord:
@@ -72,7 +74,7 @@ def test_every_completion_has_a_point_among_those_of_its_stratum() -> None:
 
 def test_points_of_equal_score_and_reward_do_not_hide_each_other() -> None:
     svg = drawn([judged(5 * number, "random", 0.5) for number in range(9)])
-    places = re.findall(r'<use xlink:href="#\w+" x="([\d.]+)" y="([\d.]+)"', svg[svg.index("PathCollection_1") :])
+    places = re.findall(r'<use xlink:href="#\w+" x="([\d.]+)" y="([\d.]+)"', svg)
     assert len({x for x, _ in places[:9]}) == 9
     assert len({y for _, y in places[:9]}) == 1
 

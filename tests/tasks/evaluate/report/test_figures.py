@@ -6,7 +6,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tasks.evaluate.report.background import Background
-from tasks.evaluate.report.figures import draw, write_figures
+from tasks.evaluate.report.figures import draw
+from tasks.report.canvas import write_figures
 from tests.tasks.evaluate.small_comparison import background, comparison
 
 

@@ -73,6 +73,15 @@ def test_every_text_is_escaped() -> None:
     assert "&lt;script&gt;" in text
 
 
+def test_a_sign_that_nobody_sees_is_spelled_out_and_the_page_may_load_nothing() -> None:
+    node = Node("key", "prompt", "a\u202eb", {"text": "\x1b"})
+    text = render(lineage_of(Graph({"key": node}, ()), "key"))
+    assert r"a\u202eb" in text
+    assert "\u202e" not in text
+    assert "␛" in text
+    assert "default-src 'none'" in text
+
+
 def test_a_crowd_is_counted_in_the_drawing_and_whole_in_the_list() -> None:
     count = MOST_IN_A_COLUMN + 7
     nodes = {str(number): Node(str(number), "prompt", str(number), {}) for number in range(count)}
