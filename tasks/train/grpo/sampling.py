@@ -9,7 +9,7 @@ from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.train.grpo.rollouts import Rollouts
-from tasks.train.methods.curriculum import completion_limit
+from tasks.train.grpo.curriculum import completion_limit
 from tasks.train.methods.guided_correction import choose_corrections, reference_answer
 from tasks.train.methods.task_weights import TaskWeights
 from tasks.train.prompt_source import PromptSource

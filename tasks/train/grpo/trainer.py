@@ -24,7 +24,7 @@ from tasks.train.backend.trainable import without_drift
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import Rollouts
 from tasks.train.grpo.sampling import RolloutSampler
-from tasks.train.methods.advantages import blockwise_advantages, entropy_scale, median_advantages
+from tasks.train.methods.median import blockwise_advantages, entropy_scale, median_advantages
 from tasks.train.methods.blockwise import blocks_by_token, blocks_of
 from tasks.train.ranks import sampling_seed
 from tasks.train.resume.resumable import copied_to_cpu

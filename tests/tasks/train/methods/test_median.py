@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.train.methods.advantages import (
+from tasks.train.methods.median import (
     ENTROPY_SCALES,
     LARGEST,
     blockwise_advantages,
