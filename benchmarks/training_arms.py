@@ -275,7 +275,7 @@ def policy_trainer(
     from tasks.train.grpo.rewards import ComponentRewards
     from tasks.train.grpo.trainer import PolicyTrainer
 
-    rewards = ComponentRewards(databases, "grounded", recipe.content_threshold)
+    rewards = ComponentRewards(databases, "grounded", recipe)
     arguments = grpo_arguments(
         recipe,
         weights=rewards.weights,

@@ -192,7 +192,7 @@ def _train(planned: _Planned, preemption: Preemption, held: HeldTraining | None)
     # On a GPU it would also fill all fresh memory.
     torch.use_deterministic_algorithms(not torch.cuda.is_available(), warn_only=True)
     databases = Databases.from_store(read_store(request.store))
-    rewards = ComponentRewards(databases, request.spec, config.content_threshold)
+    rewards = ComponentRewards(databases, request.spec, config)
     if checkpoint is not None:
         channel.progress(step, config.max_steps, f"resumed at step {step}")
     on_gpu = torch.cuda.is_available()

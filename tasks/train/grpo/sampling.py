@@ -8,9 +8,10 @@ from typing import Any
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
-from tasks.train.grpo.rollouts import Rollouts
 from tasks.train.grpo.curriculum import completion_limit
-from tasks.train.methods.guided_correction import choose_corrections, reference_answer
+from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.methods.method import SampledGroups
+from tasks.train.methods.registry import methods_of
 from tasks.train.methods.task_weights import TaskWeights
 from tasks.train.prompt_source import PromptSource
 
@@ -34,6 +35,7 @@ class RolloutSampler:
             seed: Decides the prompts' order and which groups are corrected.
         """
         self._recipe = recipe
+        self._methods = methods_of(recipe)
         self._seed = seed
         self._source = PromptSource(rows, seed)
         weights = recipe.task_weights
@@ -82,21 +84,17 @@ class RolloutSampler:
         stages = [(stage.until_step, stage.max_completion_tokens) for stage in recipe.curriculum]
         limit = completion_limit(step, stages, recipe.max_completion_tokens)
         rollouts = sample(rows, limit)
-        if not recipe.guided_correction.share:
-            return rollouts
-        places = choose_corrections(
-            rollouts.group_rewards(),
-            share=recipe.guided_correction.share,
-            threshold=recipe.guided_correction.threshold,
+        sampled = SampledGroups(
+            recipe=recipe,
+            prompts=rows,
+            rewards=rollouts.group_rewards(),
             seed=self._seed,
             # Each attempt of a step draws from its own seed; a step has fewer attempts than extra groups.
-            step=step * (recipe.dynamic_sampling.extra_groups + 1) + attempt,
+            draw=step * (recipe.dynamic_sampling.extra_groups + 1) + attempt,
         )
-        answers = {
-            group * recipe.generations + place: answer
-            for group, place in places
-            if (answer := reference_answer(rows[group])) is not None
-        }
+        answers: dict[int, str] = {}
+        for method in self._methods:
+            answers |= method.answers(sampled)
         if not answers:
             return rollouts
         corrected = correct(rollouts, answers, limit)

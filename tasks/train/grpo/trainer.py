@@ -24,8 +24,8 @@ from tasks.train.backend.trainable import without_drift
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import Rollouts
 from tasks.train.grpo.sampling import RolloutSampler
-from tasks.train.methods.median import blockwise_advantages, entropy_scale, median_advantages
-from tasks.train.methods.blockwise import blocks_by_token, blocks_of
+from tasks.train.methods.method import Advantages, Batch
+from tasks.train.methods.registry import methods_of
 from tasks.train.ranks import sampling_seed
 from tasks.train.resume.resumable import copied_to_cpu
 
@@ -71,6 +71,7 @@ class PolicyTrainer(PortableTrainer):
         if self.use_vllm and recipe.backend == "transformers":
             self.vllm_generation.sync_weights = without_drift(self.model, self.vllm_generation.sync_weights)
         self._recipe = recipe
+        self._methods = methods_of(recipe)
         self._rewards = rewards
         self._sampler = RolloutSampler(recipe, rows, self.args.seed)
         self._on_rollouts = on_rollouts
@@ -225,31 +226,29 @@ class PolicyTrainer(PortableTrainer):
 
     def _advantages(self, chosen: Rollouts, output: Mapping[str, Any]) -> torch.Tensor:
         """Return the advantages, (completions,) or (completions, tokens), by all methods that the recipe enables."""
-        recipe = self._recipe
-        advantages: torch.Tensor = output["advantages"]
-        if recipe.baseline == "median":
-            advantages = median_advantages(chosen.totals(), recipe.generations)
-        if recipe.block_advantages:
-            advantages = self._block_advantages(chosen, advantages, output["completion_ids"].size(1))
-        factors = torch.ones(len(chosen.rows), device=advantages.device)
-        if weights := self._sampler.loss_weights():
-            factors = factors * factors.new_tensor([weights[row.task] for row in chosen.rows])
-        if recipe.entropy_advantages:
-            factors = factors * self._entropy_factors(output)
-        return advantages * (factors if advantages.dim() == 1 else factors.unsqueeze(1))
+        batch = Batch(
+            recipe=self._recipe,
+            tokenizer=self._tokenizer,
+            scored=chosen.scored,
+            rewards=chosen.totals(),
+            completion_ids=chosen.completion_ids,
+            completion_mask=output["completion_mask"],
+            task_weights=self._sampler.loss_weights(),
+            entropies=lambda: self._entropies(output),
+            summed=self._summed,
+        )
+        values: torch.Tensor = output["advantages"]
+        advantages = Advantages(values, torch.ones(len(chosen.rows), device=values.device))
+        for method in self._methods:
+            advantages = method.advantages(batch, advantages)
+        return advantages.product()
 
-    def _block_advantages(self, chosen: Rollouts, advantages: torch.Tensor, width: int) -> torch.Tensor:
-        blocks = [blocks_of(rollout) for rollout in chosen.scored]
-        of_tokens = torch.full((len(blocks), width), -1, dtype=torch.long, device=advantages.device)
-        for row, (ids, found) in enumerate(zip(chosen.completion_ids, blocks, strict=True)):
-            of_tokens[row, : len(ids)] = of_tokens.new_tensor(blocks_by_token(self._tokenizer, ids, found))
-        return blockwise_advantages(blocks, of_tokens, advantages, self._recipe.generations)
-
-    def _entropy_factors(self, output: Mapping[str, Any]) -> torch.Tensor:
+    def _entropies(self, output: Mapping[str, Any]) -> torch.Tensor:
+        """Return the entropy of each completion token's distribution in nats, (completions, tokens)."""
         ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
         mask = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
         with torch.no_grad():
-            entropies = self._get_per_token_logps_and_entropies(
+            entropies: torch.Tensor = self._get_per_token_logps_and_entropies(
                 self.model,
                 ids,
                 mask,
@@ -257,7 +256,7 @@ class PolicyTrainer(PortableTrainer):
                 batch_size=self.args.per_device_train_batch_size,
                 compute_entropy=True,
             )[1]
-        return entropy_scale(entropies, output["completion_mask"], self._summed)
+        return entropies
 
     def _measure(self, chosen: Rollouts) -> None:
         """Log metrics of the step's rollouts; rewards are the policy's own."""

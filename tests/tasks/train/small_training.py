@@ -90,7 +90,7 @@ def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: A
     seed, taught = recipe.pop("seed", 5), recipe.pop("taught", False)
     config = TrainConfig.model_validate({**RECIPE, **recipe})
     rows = rows or prompt_rows()
-    rewards = ComponentRewards(Databases(()), "grounded", config.content_threshold)
+    rewards = ComponentRewards(Databases(()), "grounded", config)
     model, tokenizer = quantized_policy(folder) if config.load_in_4bit else tiny_policy()
     arguments = grpo_arguments(
         config,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.sandbox import Databases
@@ -58,7 +59,7 @@ def test_why_a_completion_stopped_is_kept_with_its_score(rewards: ComponentRewar
 
 
 def test_form_without_content_is_not_trained_on_and_still_reported() -> None:
-    rewards = ComponentRewards(Databases(()), "grounded", content_threshold=0.9)
+    rewards = ComponentRewards(Databases(()), "grounded", TrainConfig(content_threshold=0.9))
     wrong = Completion('{"polarity":"negative","score":1}', 9, StopReason.END_OF_TURN)
     (rollout,) = rewards.score(ROWS[1:], [wrong])
     trained = dict(

@@ -136,7 +136,11 @@ def test_task_weights_scale_the_advantages_of_their_task(tmp_path: Path, monkeyp
     _, (plain,) = _train(tmp_path / "plain", max_steps=1, guided_correction={"share": 1.0}, max_completion_tokens=96)
     monkeypatch.setattr(RolloutSampler, "loss_weights", lambda _: {"push": 1.5, "sentiment": 0.5})
     _, (weighted,) = _train(
-        tmp_path / "weighted", max_steps=1, guided_correction={"share": 1.0}, max_completion_tokens=96
+        tmp_path / "weighted",
+        max_steps=1,
+        guided_correction={"share": 1.0},
+        max_completion_tokens=96,
+        task_weights={"applies_to": "loss"},
     )
     for row, before, after in zip(plain[1].rows, plain[2], weighted[2], strict=True):
         assert after.item() == pytest.approx(before.item() * (1.5 if row.task == "push" else 0.5))
