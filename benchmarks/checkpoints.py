@@ -42,7 +42,7 @@ from tasks.policy.child import Channel
 from tests.storage_server import storage_server
 
 if TYPE_CHECKING:
-    from tasks.checkpoints.keeper import Keeper
+    from tasks.checkpoints.checkpoint_manager import Keeper
     from tasks.train.watch.checkpointer import Checkpointer
 
 BUCKET: Final = "checkpoints"

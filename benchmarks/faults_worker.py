@@ -27,7 +27,7 @@ from schemas.config.train import TrainConfig
 from schemas.errors import TucanoError
 from tasks.checkpoints import gcs_store, stretches
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.checkpoint_manager import Checkpoint
 from tasks.checkpoints.local import read_sealed
 from tasks.checkpoints.manifest import MANIFEST_FILE, Manifest, checkpoint_name
 from tasks.checkpoints.mirror import Mirror, nothing

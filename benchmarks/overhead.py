@@ -29,7 +29,7 @@ from rich.table import Table
 
 from benchmarks.watched_training import SEED, Scene, kept
 from schemas.config.profiles import load_config
-from tasks.checkpoints.keeper import Keeper
+from tasks.checkpoints.checkpoint_manager import Keeper
 from tasks.policy.child import Channel
 
 WARM_UP: Final = 3

@@ -15,7 +15,7 @@ from schemas.config.config import Config
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import Keeper
+from tasks.checkpoints.checkpoint_manager import Keeper
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import LocalCheckpoints
 from tasks.commerce.example_makers import EXAMPLE_MAKERS

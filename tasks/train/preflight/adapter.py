@@ -11,7 +11,7 @@ import torch
 from schemas.config.train_sections import PreflightSection
 from schemas.tables.prompts import PromptRow
 from tasks.train.preflight.check import CHECKED_LAYERS, Check
-from tasks.train.preflight.rehearsal import Rehearsal, rehearse
+from tasks.train.preflight.dry_step import Rehearsal, rehearse
 from tasks.train.resume.adapter_files import WEIGHTS_FILE, adapter_config, adapter_weights, write_adapter
 
 CYCLES: Final = 50

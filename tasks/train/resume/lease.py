@@ -14,7 +14,7 @@ from schemas.disk import write_whole
 from schemas.errors import GateRefused, InputError, Interrupted
 from tasks.checkpoints import stretches
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import BEST, Keeper
+from tasks.checkpoints.checkpoint_manager import BEST, Keeper
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import LocalCheckpoint, LocalCheckpoints
 from tasks.checkpoints.manifest import Manifest, parse_name

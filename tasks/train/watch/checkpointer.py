@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from tasks.checkpoints.keeper import Checkpoint, Keeper
+from tasks.checkpoints.checkpoint_manager import Checkpoint, Keeper
 from tasks.train.resume.adapter_files import adapter_config, adapter_parameters, copies
 from tasks.train.resume.preemption import Preemption
 from tasks.train.resume.resumable import OPTIMIZER, RANDOM, random_state

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.config.train import TrainConfig
-from tasks.checkpoints.keeper import Keeper
+from tasks.checkpoints.checkpoint_manager import Keeper
 from tasks.policy.child import Channel
 from tasks.train.resume.preemption import Preemption
 from tasks.train.resume.state_files import Stateful

@@ -16,7 +16,7 @@ from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from tasks.checkpoints import local
 from tasks.checkpoints.address import open_mirror, open_store
-from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.checkpoint_manager import Checkpoint
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import read_sealed
 from tasks.checkpoints.mirror import nothing

@@ -11,7 +11,7 @@ from transformers import TrainerCallback
 from schemas.config.train import TrainConfig
 from schemas.config.train_sections import AlarmsSection
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import Checkpoint, Kind
+from tasks.checkpoints.checkpoint_manager import Checkpoint, Kind
 from tasks.policy.child import Channel
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
 from tasks.train.resume.adapter_files import adapter_config

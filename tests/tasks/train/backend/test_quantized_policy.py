@@ -14,7 +14,7 @@ from tasks.policy.load import load_tokenizer, loading_arguments
 from tasks.train.backend.cpu import keep_adapter_in_float32
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import model as preflight_model
-from tasks.train.preflight.rehearsal import rehearse
+from tasks.train.preflight.dry_step import rehearse
 from tasks.train.preflight.run import PlannedTraining, preflight
 from tasks.train.watch.validation import validate
 from tests.tasks.train.kept_training import Collecting, KeptTraining

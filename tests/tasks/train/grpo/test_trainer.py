@@ -79,7 +79,7 @@ def test_gradient_checkpointing_computes_layers_again_and_decides_no_gradient(tm
     """Bit for bit: loss, gradient norm and adapter; and already in the step that the preflight rehearses."""
     import torch
 
-    from tasks.train.preflight.rehearsal import rehearse
+    from tasks.train.preflight.dry_step import rehearse
 
     ends, forwards = [], []
     for checkpointing in ("none", "torch"):

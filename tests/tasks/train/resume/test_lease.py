@@ -15,7 +15,7 @@ import pytest
 from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused, InputError, Interrupted
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.checkpoint_manager import Checkpoint
 from tasks.checkpoints.stretches import read_stretches
 from tasks.policy.child import Channel
 from tasks.train.resume.lease import CHECKPOINTS_FOLDER, STRETCHES_FILE, HeldTraining, held_training

@@ -14,7 +14,7 @@ import pytest
 from schemas.config.train import TrainConfig
 from schemas.errors import Interrupted
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.checkpoint_manager import Checkpoint
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.stretches import read_stretches

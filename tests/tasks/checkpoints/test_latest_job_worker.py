@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.checkpoints.background import Background
+from tasks.checkpoints.latest_job_worker import Background
 
 LONG = 60
 """Seconds after which a test has failed that waits for something."""

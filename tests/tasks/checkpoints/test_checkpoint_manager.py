@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from schemas.errors import InputError
-from tasks.checkpoints.keeper import KEPT_LOCALLY, Checkpoint, Keeper
+from tasks.checkpoints.checkpoint_manager import KEPT_LOCALLY, Checkpoint, Keeper
 from tasks.checkpoints.lease import Lease, LeaseLost
 from tasks.checkpoints.local import LocalCheckpoints
 from tasks.checkpoints.mirror import Mirror

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from schemas.errors import InputError
-from tasks.checkpoints.background import Background
+from tasks.checkpoints.latest_job_worker import Background
 from tasks.checkpoints.lease import Lease, LeaseLost
 from tasks.checkpoints.local import LocalCheckpoints
 from tasks.checkpoints.mirror import Mirror

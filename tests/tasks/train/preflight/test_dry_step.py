@@ -11,7 +11,7 @@ import torch
 
 from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import as_messages
-from tasks.train.preflight.rehearsal import Rehearsal, rehearse, unchanged
+from tasks.train.preflight.dry_step import Rehearsal, rehearse, unchanged
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer, tiny_policy
 
 CLOCKS = ("seconds", "step_time", "per_second", "runtime")
@@ -176,7 +176,7 @@ def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """vLLM ends where it ends; TRL refuses tokens and probabilities of other lengths."""
-    from tasks.train.preflight import rehearsal
+    from tasks.train.preflight import dry_step
 
     trainer = small_trainer(tmp_path)
     real = trainer._sample
@@ -190,7 +190,7 @@ def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
         return replace(rollouts, completion_ids=short, log_probabilities=[[-1.0] * len(ids) for ids in short])
 
     monkeypatch.setattr(type(trainer), "_sample", sample)
-    with unchanged(trainer), rehearsal._at_full_length(trainer, LONG):
+    with unchanged(trainer), dry_step._at_full_length(trainer, LONG):
         rollouts = trainer._sample(prompt_rows()[:2], 5)
     assert {len(ids) for ids in rollouts.completion_ids} == {16}
     assert {tuple(told) for told in rollouts.log_probabilities} == {(-1.0,) * 3 + (0.0,) * 13}
