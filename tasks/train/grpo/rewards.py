@@ -38,7 +38,7 @@ class ComponentRewards:
         self._parts = [(task, component) for task, component, _ in parts]
         self.weights = [weight for *_, weight in parts]
         """Weight of each component, in the registry's order."""
-        self._dealt: list[list[float]] = []
+        self._batch: list[list[float]] = []
 
     def score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
         """Score each completion of a prompt."""
@@ -57,9 +57,9 @@ class ComponentRewards:
             counted = method.components(rollout, counted, self._recipe)
         return [counted[component] if rollout.task == task else math.nan for task, component in self._parts]
 
-    def deal(self, components: list[list[float]]) -> None:
+    def set_batch(self, components: list[list[float]]) -> None:
         """Set the components of the batch that TRL's functions are asked for next."""
-        self._dealt = components
+        self._batch = components
 
     def functions(self) -> list[RewardFunction]:
         """Return one function per component, in the registry's order; each answers from the batch set last."""
@@ -67,7 +67,7 @@ class ComponentRewards:
 
     def _function(self, place: int, name: str) -> RewardFunction:
         def reward(**_: Any) -> list[float | None]:
-            return [None if math.isnan(values[place]) else values[place] for values in self._dealt]
+            return [None if math.isnan(values[place]) else values[place] for values in self._batch]
 
         reward.__name__ = name
         return reward

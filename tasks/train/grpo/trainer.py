@@ -19,12 +19,12 @@ from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import Completion, StopReason, as_messages, read_completion
-from tasks.train.backend.cpu import PortableTrainer
+from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.backend.trainable import without_drift
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import Rollouts
 from tasks.train.grpo.sampling import RolloutSampler
-from tasks.train.methods.method import Advantages, Batch
+from tasks.train.methods.method import Advantages, ScoredBatch
 from tasks.train.methods.registry import methods_of
 from tasks.train.ranks import sampling_seed
 from tasks.train.resume.resumable import copied_to_cpu
@@ -37,7 +37,7 @@ OnRollouts = Callable[[int, Rollouts, torch.Tensor | None], None]
 None for rollouts that were sampled but are not trained on."""
 
 
-class PolicyTrainer(PortableTrainer):
+class CommerceGRPOTrainer(CpuGRPOTrainer):
     """GRPO on commerce prompts."""
 
     def __init__(
@@ -115,7 +115,7 @@ class PolicyTrainer(PortableTrainer):
             torch.manual_seed(sampling_seed(self.args.seed, step, place))
         chosen = self._sampler.choose(step, self._sample, self._correct, self._tell_unused)
         share = chosen.share(place, self.accelerator.num_processes)
-        self._rewards.deal(share.rewards.tolist())
+        self._rewards.set_batch(share.rewards.tolist())
         self._chosen = share
         try:
             output: dict[str, Any] = super()._generate_and_score_completions(
@@ -226,7 +226,7 @@ class PolicyTrainer(PortableTrainer):
 
     def _advantages(self, chosen: Rollouts, output: Mapping[str, Any]) -> torch.Tensor:
         """Return the advantages, (completions,) or (completions, tokens), by all methods that the recipe enables."""
-        batch = Batch(
+        batch = ScoredBatch(
             recipe=self._recipe,
             tokenizer=self._tokenizer,
             scored=chosen.scored,

@@ -31,7 +31,7 @@ from tasks.commerce.json_fields import read_share
 from tasks.commerce.parser import MAX_BRACKETS, MAX_CHARACTERS, MAX_COMPLETION, MAX_STARTS
 from tasks.commerce.text_form import fluency, ramp, words
 from tasks.policy.thoughts import END_OF_THOUGHT, THINK
-from tasks.train.methods.method import Advantages, Batch, Method
+from tasks.train.methods.method import Advantages, Method, ScoredBatch
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -306,7 +306,7 @@ def _right_before(rollout: Sequence[Block]) -> dict[str | None, bool]:
     return found
 
 
-def _advantages(batch: Batch, advantages: Advantages) -> Advantages:
+def _advantages(batch: ScoredBatch, advantages: Advantages) -> Advantages:
     blocks = [blocks_of(rollout) for rollout in batch.scored]
     values = advantages.values
     of_tokens = torch.full(batch.completion_mask.shape, -1, dtype=torch.long, device=values.device)

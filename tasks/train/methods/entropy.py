@@ -6,7 +6,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from tasks.train.methods.method import Advantages, Batch, Method
+from tasks.train.methods.method import Advantages, Method, ScoredBatch
 
 ENTROPY_SCALES: Final = (0.5, 2.0)
 """Bounds of EDGE's scale. Unbounded, a rollout with almost no entropy would dominate the step; within these bounds no
@@ -38,7 +38,7 @@ def entropy_scale(entropies: Tensor, mask: Tensor, summed: Callable[[Tensor], Te
     return torch.where(wrote, scale, 1.0)
 
 
-def _advantages(batch: Batch, advantages: Advantages) -> Advantages:
+def _advantages(batch: ScoredBatch, advantages: Advantages) -> Advantages:
     return advantages.scaled_by(entropy_scale(batch.entropies(), batch.completion_mask, batch.summed))
 
 

@@ -6,7 +6,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from tasks.train.methods.method import Advantages, Batch, Method
+from tasks.train.methods.method import Advantages, Method, ScoredBatch
 
 EQUAL: Final = 1e-6
 """Two rewards closer than this count as equal: the float32 rounding error of sums in [0, 1]."""
@@ -47,7 +47,7 @@ def median_advantages(rewards: Tensor, generations: int) -> Tensor:
     return (differences / (spread + SMALL_DEVIATION)).clamp(-LARGEST, LARGEST).flatten()
 
 
-def _advantages(batch: Batch, advantages: Advantages) -> Advantages:
+def _advantages(batch: ScoredBatch, advantages: Advantages) -> Advantages:
     return replace(advantages, values=median_advantages(batch.rewards, batch.recipe.generations))
 
 

@@ -33,7 +33,7 @@ class SampledGroups:
 
 
 @dataclass(frozen=True)
-class Batch:
+class ScoredBatch:
     """Completions that one process learns from in a step: B rollouts, groups of `recipe.generations` in a row."""
 
     recipe: TrainConfig
@@ -81,7 +81,7 @@ def _no_answers(_: SampledGroups) -> Mapping[int, str]:
     return {}
 
 
-def _same_advantages(_: Batch, advantages: Advantages) -> Advantages:
+def _same_advantages(_: ScoredBatch, advantages: Advantages) -> Advantages:
     return advantages
 
 
@@ -97,5 +97,5 @@ class Method:
     """Returns the components of a rollout's reward as trained on, given those of the methods before."""
     answers: Callable[[SampledGroups], Mapping[int, str]] = _no_answers
     """Returns texts that replace completions, by the completion's index among all that were sampled."""
-    advantages: Callable[[Batch, Advantages], Advantages] = _same_advantages
+    advantages: Callable[[ScoredBatch, Advantages], Advantages] = _same_advantages
     """Returns the batch's advantages, given those of the methods before; TRL's come first."""

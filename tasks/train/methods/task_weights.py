@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.train.methods.method import Advantages, Batch, Method
+from tasks.train.methods.method import Advantages, Method, ScoredBatch
 
 MOST_CORRECTION: Final = 5.0
 """Largest multiple of its share that a task's prompts may reach, to compensate for those without a gradient."""
@@ -166,7 +166,7 @@ class TaskWeights:
         self._window_zeros = {task: list(values) for task, values in state["window_zeros"].items()}
 
 
-def _advantages(batch: Batch, advantages: Advantages) -> Advantages:
+def _advantages(batch: ScoredBatch, advantages: Advantages) -> Advantages:
     weights = [batch.task_weights[rollout.task] for rollout in batch.scored]
     return advantages.scaled_by(advantages.scale.new_tensor(weights))
 

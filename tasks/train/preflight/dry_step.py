@@ -36,14 +36,14 @@ COUNTED: Final = (
 )
 """Trainer attributes that count steps or decide how completions are sampled."""
 
-# Of `PolicyTrainer`.
+# Of `CommerceGRPOTrainer`.
 SAMPLE: Final = "_sample"
 ADVANTAGES: Final = "_advantages"
 ON_ROLLOUTS: Final = "_on_rollouts"
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class DryStep:
     """Measurements of a trial training step."""
 
     loss: float
@@ -61,7 +61,7 @@ class Rehearsal:
         return torch.isfinite(torch.tensor([self.loss, self.gradient_norm])).all().item() is True
 
 
-def rehearse(trainer: Any, learning_rate: float, longest: PromptRow | None = None) -> Rehearsal:
+def dry_run_step(trainer: Any, learning_rate: float, longest: PromptRow | None = None) -> DryStep:
     """Take one optimizer step on the trainer's next batches, and restore everything.
 
     Args:
@@ -107,7 +107,7 @@ def rehearse(trainer: Any, learning_rate: float, longest: PromptRow | None = Non
             for name, parameter in model.named_parameters():
                 if name in moved:
                     parameter.copy_(before[name])
-    return Rehearsal(loss, float(norm), moved, seconds, peak)
+    return DryStep(loss, float(norm), moved, seconds, peak)
 
 
 def _first_batches(trainer: Any, count: int) -> list[Any]:

@@ -31,7 +31,7 @@ def rewards() -> ComponentRewards:
 
 def test_a_function_abstains_outside_its_task(rewards: ComponentRewards) -> None:
     rows = [*ROWS, ROWS[0]]
-    rewards.deal(rewards.components(_score(rewards, rows)))
+    rewards.set_batch(rewards.components(_score(rewards, rows)))
     for function in rewards.functions():
         spoke = [value is not None for value in function(prompts=[], completions=[])]
         assert spoke == [row.task == function.__name__.split(".")[0] for row in rows]
@@ -49,7 +49,7 @@ def test_the_weighted_components_of_a_row_are_its_reward(rewards: ComponentRewar
 def test_functions_answer_from_the_newest_batch(rewards: ComponentRewards) -> None:
     functions = rewards.functions()
     for rows in (ROWS, ROWS[:1]):
-        rewards.deal(rewards.components(_score(rewards, rows)))
+        rewards.set_batch(rewards.components(_score(rewards, rows)))
         assert [len(function()) for function in functions] == [len(rows)] * len(functions)
 
 

@@ -26,7 +26,7 @@ from tasks.train.methods.conditional import gate_components
 from tasks.train.methods.entropy import entropy_scale
 from tasks.train.methods.guided_correction import choose_corrections, reference_answer
 from tasks.train.methods.median import median_advantages
-from tasks.train.methods.method import Advantages, Batch, SampledGroups
+from tasks.train.methods.method import Advantages, SampledGroups, ScoredBatch
 from tasks.train.methods.registry import all_methods, methods_of
 from tests.tasks.train.small_training import prompt_rows, tiny_policy
 
@@ -67,7 +67,7 @@ def _recipe(**changes: Any) -> TrainConfig:
     return TrainConfig().model_copy(update={"generations": GENERATIONS, **changes})
 
 
-def _batch(recipe: TrainConfig) -> tuple[Batch, torch.Tensor]:
+def _batch(recipe: TrainConfig) -> tuple[ScoredBatch, torch.Tensor]:
     """Return three groups of completions, and TRL's advantages of them."""
     _, tokenizer = tiny_policy()
     generator = torch.Generator().manual_seed(11)
@@ -76,7 +76,7 @@ def _batch(recipe: TrainConfig) -> tuple[Batch, torch.Tensor]:
     scored = [_scored(task, answer, components) for task in tasks for answer in ANSWERS]
     ids = [tokenizer.encode(rollout.completion, add_special_tokens=False) for rollout in scored]
     width = max(map(len, ids))
-    batch = Batch(
+    batch = ScoredBatch(
         recipe=recipe,
         tokenizer=tokenizer,
         scored=scored,
@@ -90,7 +90,7 @@ def _batch(recipe: TrainConfig) -> tuple[Batch, torch.Tensor]:
     return batch, torch.randn(len(scored), generator=generator)
 
 
-def _written_out(batch: Batch, advantages: torch.Tensor) -> torch.Tensor:
+def _written_out(batch: ScoredBatch, advantages: torch.Tensor) -> torch.Tensor:
     """Return the advantages by the one function that there was before there were methods."""
     recipe = batch.recipe
     if recipe.baseline == "median":
