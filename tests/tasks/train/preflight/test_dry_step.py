@@ -168,7 +168,7 @@ def test_the_largest_step_has_the_longest_prompt_and_full_completions_that_are_l
     width = len(prompt["input_ids"]) + trainer.max_completion_length
     assert shapes == [(at_once, width)] * trainer.args.gradient_accumulation_steps
     assert found.gradient_norm > 0
-    assert "_sample" not in vars(trainer)
+    assert "sample" not in vars(trainer.rollout_generator)
     assert trainer.generation_config.min_new_tokens is None
 
 
@@ -179,9 +179,10 @@ def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
     from tasks.train.preflight import dry_step
 
     trainer = small_trainer(tmp_path)
-    real = trainer._sample
+    generator = trainer.rollout_generator
+    real = generator.sample
     monkeypatch.setattr(trainer, "use_vllm", True)
-    monkeypatch.setattr(trainer, "_limit_completions", lambda limit: None)
+    monkeypatch.setattr(generator, "_limit_completions", lambda limit: None)
 
     def sample(_: Any, prompts: Any, limit: int) -> Any:
         trainer.use_vllm = False
@@ -189,9 +190,9 @@ def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
         short = [ids[:3] for ids in rollouts.completion_ids]
         return replace(rollouts, completion_ids=short, log_probabilities=[[-1.0] * len(ids) for ids in short])
 
-    monkeypatch.setattr(type(trainer), "_sample", sample)
+    monkeypatch.setattr(type(generator), "sample", sample)
     with unchanged(trainer), dry_step._at_full_length(trainer, LONG):
-        rollouts = trainer._sample(prompt_rows()[:2], 5)
+        rollouts = generator.sample(prompt_rows()[:2], 5)
     assert {len(ids) for ids in rollouts.completion_ids} == {16}
     assert {tuple(told) for told in rollouts.log_probabilities} == {(-1.0,) * 3 + (0.0,) * 13}
     assert {ids[-1] for ids in rollouts.completion_ids} == {trainer.eos_token_ids[0]}
