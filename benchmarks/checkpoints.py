@@ -42,7 +42,7 @@ from tasks.policy.child import Channel
 from tests.storage_server import storage_server
 
 if TYPE_CHECKING:
-    from tasks.checkpoints.keeper import Keeper
+    from tasks.checkpoints.checkpoint_manager import CheckpointManager
     from tasks.train.watch.checkpointer import Checkpointer
 
 BUCKET: Final = "checkpoints"
@@ -183,7 +183,7 @@ def _train(config: Config, folder: Path, service: Service) -> tuple[Mapping[str,
     return timer.times, _sent(first, second, service)
 
 
-def _timer(trainer: Any, checkpointer: "Checkpointer", keeper: "Keeper", work: Path) -> Any:
+def _timer(trainer: Any, checkpointer: "Checkpointer", keeper: "CheckpointManager", work: Path) -> Any:
     """Return a callback that saves after each step, in a different way each time, and records the time."""
     from google.cloud.storage import Client
     from transformers import Trainer, TrainerCallback

@@ -27,7 +27,7 @@ from schemas.config.train import TrainConfig
 from schemas.errors import TucanoError
 from tasks.checkpoints import gcs_store, stretches
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.checkpoint_manager import Checkpoint
 from tasks.checkpoints.local import read_sealed
 from tasks.checkpoints.manifest import MANIFEST_FILE, Manifest, checkpoint_name
 from tasks.checkpoints.mirror import Mirror, nothing
@@ -202,7 +202,7 @@ def _work(order: Order, ledger: Ledger) -> None:
     request, generator = make_request(order.folder), random.Random(f"{order.seed} {order.life}")
     order.folder.mkdir(parents=True, exist_ok=True)
     channel = Channel(cast("IO[str]", ledger))
-    with lease.held_training(request, order.folder, channel, Preemption(25)) as held:
+    with lease.acquire_training(request, order.folder, channel, Preemption(25)) as held:
         found = None if held.checkpoint is None else read_sealed(held.checkpoint).name
         digests = {} if held.checkpoint is None else digests_of(held.checkpoint)
         history = [] if held.checkpoint is None else json.loads((held.checkpoint / HISTORY_FILE).read_bytes())

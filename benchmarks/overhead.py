@@ -29,7 +29,7 @@ from rich.table import Table
 
 from benchmarks.watched_training import SEED, Scene, kept
 from schemas.config.profiles import load_config
-from tasks.checkpoints.keeper import Keeper
+from tasks.checkpoints.checkpoint_manager import CheckpointManager
 from tasks.policy.child import Channel
 
 WARM_UP: Final = 3
@@ -97,7 +97,7 @@ def main() -> int:
     return _report(stock, ours)
 
 
-def _take_turns(scene: Scene, keeper: Keeper) -> tuple[Times, Times]:
+def _take_turns(scene: Scene, keeper: CheckpointManager) -> tuple[Times, Times]:
     """Train both, step by step in turns, each in a thread of its own."""
     turns = Turns()
     times = (Times(), Times())

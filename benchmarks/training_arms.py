@@ -267,15 +267,15 @@ def policy_trainer(
         seed: Seed of the training.
         work: Folder of its files.
         named: Model, tokenizer and adapter, as for every trainer.
-        **others: Further arguments of `PolicyTrainer`.
+        **others: Further arguments of `CommerceGRPOTrainer`.
     """
     from trl import GRPOConfig
 
     from tasks.train.grpo.recipe import grpo_arguments
     from tasks.train.grpo.rewards import ComponentRewards
-    from tasks.train.grpo.trainer import PolicyTrainer
+    from tasks.train.grpo.trainer import CommerceGRPOTrainer
 
-    rewards = ComponentRewards(databases, "grounded", recipe.content_threshold)
+    rewards = ComponentRewards(databases, "grounded", recipe)
     arguments = grpo_arguments(
         recipe,
         weights=rewards.weights,
@@ -285,7 +285,7 @@ def policy_trainer(
         work=work,
         on_gpu=False,
     )
-    return PolicyTrainer(
+    return CommerceGRPOTrainer(
         recipe, rows, rewards, args=GRPOConfig(**{**arguments, "save_strategy": "no"}), **named, **others
     )
 
@@ -315,7 +315,7 @@ def stock_trainer(
     from datasets import Dataset
     from trl import GRPOConfig
 
-    from tasks.train.backend.cpu import PortableTrainer
+    from tasks.train.backend.cpu import CpuGRPOTrainer
 
     def total(completions: list[list[dict[str, str]]], place: list[int], **_: Any) -> list[float]:
         return [
@@ -343,7 +343,7 @@ def stock_trainer(
         **changes,
     }
     questions = [{"prompt": as_messages(row.system, row.prompt), "place": place} for place, row in enumerate(rows)]
-    return PortableTrainer(
+    return CpuGRPOTrainer(
         reward_funcs=total, train_dataset=Dataset.from_list(questions), args=GRPOConfig(**arguments), **named
     )
 

@@ -15,7 +15,7 @@ from schemas.config.config import Config
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import Keeper
+from tasks.checkpoints.checkpoint_manager import CheckpointManager
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import LocalCheckpoints
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
@@ -74,7 +74,7 @@ class Scene:
         )
         return self._without_ends(trainer)
 
-    def ours(self, keeper: Keeper) -> "tuple[Any, Checkpointer]":
+    def ours(self, keeper: CheckpointManager) -> "tuple[Any, Checkpointer]":
         """Return our trainer, watched as in the pipeline, and the callback to add so that it keeps checkpoints."""
         from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
         from tasks.train.resume.adapter_files import adapter_weights
@@ -131,7 +131,7 @@ class Scene:
 
 
 @contextmanager
-def kept(config: Config, folder: Path, address: str) -> Iterator[Keeper]:
+def kept(config: Config, folder: Path, address: str) -> Iterator[CheckpointManager]:
     """Keep checkpoints under a lease until the block ends.
 
     Args:
@@ -142,7 +142,7 @@ def kept(config: Config, folder: Path, address: str) -> Iterator[Keeper]:
     mirror = open_mirror(address, TRAINING)
     lease = Lease.acquire(mirror.store, mirror.root, seconds=config.train.preemption.lease_seconds)
     lease.start()
-    keeper = Keeper(
+    keeper = CheckpointManager(
         LocalCheckpoints(folder, TRAINING, BASE), mirror, lease, config.train.keep_checkpoints, trouble=_trouble
     )
     try:

@@ -6,7 +6,7 @@ from flows.doctor.finding import ClockReading, Finding, Outcome, refused, single
 from flows.runtime.session import mirror_address
 from schemas.config.config import Config
 from schemas.errors import InputError
-from tasks.checkpoints.rights import RIGHTS, probe_address
+from tasks.checkpoints.permissions import RIGHTS, probe_address
 
 
 def check_mirror(config: Config) -> Outcome:

@@ -49,7 +49,7 @@ DECIDES_NOTHING = {
     "preflight",  # Whether it starts, as the audit does.
 }
 """Fields of the recipe that are in no key: the policy is the same with any value of these."""
-LEAVES_CHECKPOINTS: Mapping[str, Any] = {
+SAME_CHECKPOINTS: Mapping[str, Any] = {
     "accumulation": True,  # The same step in other parts, up to floating-point rounding.
     "gradient_checkpointing": True,  # The same gradient in less memory.
     # Where vLLM samples, and in how much memory. Whether it samples stays in the key: rollouts kept for a second update
@@ -204,9 +204,9 @@ def best_seed(policies: Mapping[int, StageResult]) -> int:
 def leaves_checkpoints(config: Config) -> Mapping[str, Any]:
     """Return the fields of the recipe that may change between a checkpoint and the training that resumes from it."""
     if config.train.algorithm == "grpo":
-        return LEAVES_CHECKPOINTS
+        return SAME_CHECKPOINTS
     # A step of DPO has whole pairs in each pass, so that it may have more passes.
-    return {name: fields for name, fields in LEAVES_CHECKPOINTS.items() if name != "accumulation"}
+    return {name: fields for name, fields in SAME_CHECKPOINTS.items() if name != "accumulation"}
 
 
 def _what_decides(config: Config, seed: int, but: Mapping[str, Any] = MappingProxyType({})) -> str:

@@ -22,7 +22,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.errors import InputError
-from tasks.checkpoints.machine import Owner, is_gone, this_process
+from tasks.checkpoints.machine import ProcessIdentity, is_dead, this_process
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, create, store_time
 
 FOLDER: Final = "lease/"
@@ -44,7 +44,7 @@ class LeaseLost(InputError):
 class Holder:
     """Holder of a lease."""
 
-    owner: Owner
+    owner: ProcessIdentity
     seconds: float
     """Lifetime of the lease without a heartbeat."""
     heard_at: datetime
@@ -56,7 +56,7 @@ class _Claim(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    owner: Owner
+    owner: ProcessIdentity
     seconds: float = Field(gt=0, allow_inf_nan=False)
 
 
@@ -266,7 +266,7 @@ def _holder(store: ObjectStore, root: str, newest: _Turn) -> Holder | None:
             f"{newest.beats[0].key} is damaged or of a newer version; make sure that no other process trains "
             f"{_training(root)}, then put an empty file released.json beside it and run the same command again"
         )
-    return None if is_gone(claim.owner) else Holder(claim.owner, claim.seconds, newest.beats[-1].created_at)
+    return None if is_dead(claim.owner) else Holder(claim.owner, claim.seconds, newest.beats[-1].created_at)
 
 
 def _claim(store: ObjectStore, turn: _Turn) -> _Claim | None:
@@ -301,7 +301,7 @@ def _newest(store: ObjectStore, root: str) -> _Turn:
     return next(reversed(_turns(store, root)), _Turn(0))
 
 
-def _waiting(root: str, owner: Owner, heard: float, left: float) -> str:
+def _waiting(root: str, owner: ProcessIdentity, heard: float, left: float) -> str:
     return (
         f"the training {_training(root)} is held by process {owner.process} on machine {owner.machine}, last heard of "
         f"{heard:.0f} s ago; waiting until it gives it back, or for at most {math.ceil(left)} s if it stays silent"

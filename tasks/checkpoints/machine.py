@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 PROC: Final = Path("/proc")
 
 
-class Owner(BaseModel):
+class ProcessIdentity(BaseModel):
     """Identity of a process, comparable on its own machine and on others."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,11 +37,11 @@ def machine_name() -> str:
     return platform.node() or "a machine without a name"
 
 
-def this_process() -> Owner:
+def this_process() -> ProcessIdentity:
     """Return a new identity of this process, with its own nonce."""
     process = os.getpid()
     started = _started(process)
-    return Owner(
+    return ProcessIdentity(
         machine=machine_name(),
         boot="" if started is None else _boot(),
         process=process,
@@ -50,7 +50,7 @@ def this_process() -> Owner:
     )
 
 
-def is_gone(owner: Owner) -> bool:
+def is_dead(owner: ProcessIdentity) -> bool:
     """Return whether the process ran in this same boot of this same machine and has died.
 
     False for another machine, and if the system provides no identity.

@@ -272,19 +272,24 @@ def serve(work: Callable[[Path, Channel], None], arguments: Sequence[str] | None
         sys.exit(error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last resort of a process, which tells its parent
         traceback.print_exc()
-        if _is_full_disk(error):
-            channel.failure("the disk is full; free some space and run the same command again", InputError.exit_code)
-            sys.exit(InputError.exit_code)
-        if is_of_memory(error):
-            channel.failure(
-                "the memory is full; end what else uses the GPU, or take a machine with more memory, and run the same "
-                "command again",
-                InputError.exit_code,
-            )
+        if sentence := _full_machine(error):
+            channel.failure(sentence, InputError.exit_code)
             sys.exit(InputError.exit_code)
         channel.failure(f"unexpected {type(error).__name__}; the traceback is in {_log_beside(request_file)}", 1)
         sys.exit(1)
     sys.exit(0)
+
+
+def _full_machine(error: Exception) -> str | None:
+    """Return the sentence for a full disk or a full memory; None for any other error."""
+    if _is_full_disk(error):
+        return "the disk is full; free some space and run the same command again"
+    if is_of_memory(error):
+        return (
+            "the memory is full; end what else uses the GPU, or take a machine with more memory, and run the same "
+            "command again"
+        )
+    return None
 
 
 def _is_full_disk(error: Exception) -> bool:

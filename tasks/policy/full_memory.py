@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from tasks.policy.causes import causes_of
+
 SIGNS: Final = re.compile(
     r"CUDA out of memory"
     r"|(CUDA|HIP)( driver)? error:? out of memory"
@@ -19,13 +21,3 @@ def is_of_memory(error: BaseException) -> bool:
     causes = causes_of(error)
     names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
     return bool(names & {"MemoryError", "OutOfMemoryError"}) or any(SIGNS.search(str(cause)) for cause in causes)
-
-
-def causes_of(error: BaseException) -> list[BaseException]:
-    """Return an error and its causes, the nearest cause first."""
-    found: list[BaseException] = []
-    cause: BaseException | None = error
-    while cause is not None and cause not in found:
-        found.append(cause)
-        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
-    return found

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
+from tasks.policy.causes import causes_of
 from tasks.policy.generate import Message, as_messages
 from tasks.policy.thoughts import opens_a_thought
 
@@ -144,7 +145,7 @@ def unavailable(policy: PolicyConfig, what: str, error: Exception) -> InputError
     from huggingface_hub import errors
 
     name = f"policy.name {policy.name!r}"
-    causes = _causes(error)
+    causes = causes_of(error)
     # The library raises gated repositories as a subclass of not found.
     if any(isinstance(cause, errors.GatedRepoError) for cause in causes):
         return InputError(
@@ -204,12 +205,3 @@ def _rendered(
             f"the chat template of policy.name {policy.name!r} cannot render a system text and a prompt "
             f"({type(error).__name__}); set policy.chat_template to one that can"
         ) from error
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    found: list[BaseException] = []
-    cause: BaseException | None = error
-    while cause is not None and cause not in found:
-        found.append(cause)
-        cause = cause.__cause__ or cause.__context__
-    return found

@@ -21,9 +21,9 @@ from tasks.train.audited import require_audit
 from tasks.train.preflight.check import PREFLIGHT_FILE, as_json, refuse_if_failed
 from tasks.train.ranks import ended_by_another, follow_out, from_first, meet
 from tasks.train.request import TrainRequest
-from tasks.train.resume.lease import HeldTraining, held_training
+from tasks.train.resume.lease import TrainingLease, acquire_training
 from tasks.train.resume.preemption import Preemption
-from tasks.train.resume.shutdown import Departure
+from tasks.train.resume.shutdown import GracefulShutdown
 from tasks.train.sizing.card import refuse_small_card
 from tasks.train.summaries import SUMMARY_FILE
 from tasks.train.watch.out_of_memory import memory_errors_told
@@ -139,13 +139,13 @@ def _lead(planned: _Planned) -> None:
     request, channel, config = planned.request, planned.channel, planned.request.config
     preemption = Preemption(config.preemption.seconds, config.preemption.notice_url)
     preemption.watch()
-    departure = Departure(preemption, channel)
+    shutdown = GracefulShutdown(preemption, channel)
     channel.progress(0, config.max_steps, "loading torch and TRL")
-    with memory_errors_told(config), held_training(request, planned.folder, channel, preemption) as held:
-        departure.with_training(held)
-        with ended_by_another(preemption, departure.leave_if_asked):
+    with memory_errors_told(config), acquire_training(request, planned.folder, channel, preemption) as held:
+        shutdown.with_training(held)
+        with ended_by_another(preemption, shutdown.stop_if_requested):
             trained = _train(planned, preemption, held)
-        departure.leave_if_asked()
+        shutdown.stop_if_requested()
         held.keeper.flush()
         trained.alarms.require_none_stopped(held.newest_step or None)
         held.keeper.pin_newest("final")
@@ -160,7 +160,7 @@ def _follow(planned: _Planned) -> None:
         _train(planned, preemption, None)
 
 
-def _train(planned: _Planned, preemption: Preemption, held: HeldTraining | None) -> _Trained:
+def _train(planned: _Planned, preemption: Preemption, held: TrainingLease | None) -> _Trained:
     """Train to the end, or until it must stop.
 
     Args:
@@ -192,7 +192,7 @@ def _train(planned: _Planned, preemption: Preemption, held: HeldTraining | None)
     # On a GPU it would also fill all fresh memory.
     torch.use_deterministic_algorithms(not torch.cuda.is_available(), warn_only=True)
     databases = Databases.from_store(read_store(request.store))
-    rewards = ComponentRewards(databases, request.spec, config.content_threshold)
+    rewards = ComponentRewards(databases, request.spec, config)
     if checkpoint is not None:
         channel.progress(step, config.max_steps, f"resumed at step {step}")
     on_gpu = torch.cuda.is_available()
@@ -224,7 +224,7 @@ def _train(planned: _Planned, preemption: Preemption, held: HeldTraining | None)
     if checkpoint is not None:
         checkpointer.restore(checkpoint)
         if held is not None and selection.best is not None:
-            held.owe_best(selection.best.step)
+            held.retry_best_pin(selection.best.step)
     if checkpoint is not None and _is_over(step, config, selection, alarms):
         # Nothing is left to train, and the Trainer would take one more step before it noticed.
         state = transformers.TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE))

@@ -28,7 +28,7 @@ def checkpoint_gradients(trainer: Any) -> None:
         trainer.model.gradient_checkpointing_enable(trainer.args.gradient_checkpointing_kwargs)
 
 
-class PortableTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
+class CpuGRPOTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
     """TRL's GRPO on any device: its fused kernel for log-probabilities needs Triton, and so a GPU."""
 
     def __init__(self, **named: Any) -> None:

@@ -24,7 +24,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
 
     from tasks.train.grpo.recipe import grpo_arguments
     from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
-    from tasks.train.grpo.trainer import PolicyTrainer
+    from tasks.train.grpo.trainer import CommerceGRPOTrainer
 
     # Each process knows all rollouts of a step.
     is_first = rank() == 0
@@ -38,7 +38,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
         work=inputs.work,
         on_gpu=inputs.on_gpu,
     )
-    trainer = PolicyTrainer(
+    trainer = CommerceGRPOTrainer(
         request.config,
         inputs.rows,
         inputs.rewards,

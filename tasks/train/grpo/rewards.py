@@ -4,16 +4,17 @@ With TRL's `multi_objective_aggregation="normalize_then_sum"` this is GDPO (2601
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName
 from tasks.commerce import registry
 from tasks.commerce.sandbox import Databases
 from tasks.policy.generate import Completion
-from tasks.train.methods.conditional import gate_components
+from tasks.train.methods.registry import methods_of
 
 RewardFunction = Callable[..., list[float | None]]
 
@@ -21,22 +22,23 @@ RewardFunction = Callable[..., list[float | None]]
 class ComponentRewards:
     """Scorer of completions that serves one batch's components to TRL's reward functions."""
 
-    def __init__(self, databases: Databases, spec: SpecName, content_threshold: float = 0.0) -> None:
+    def __init__(self, databases: Databases, spec: SpecName, recipe: TrainConfig | None = None) -> None:
         """Score by one specification.
 
         Args:
             databases: Copies of the store that sql_qa's questions are about.
             spec: The reward specification.
-            content_threshold: Content that a completion must reach before its form counts; 0 always counts it.
+            recipe: The recipe, whose methods may change what components count; None counts them as they are.
         """
         self._databases = databases
         self._spec = spec
-        self._content_threshold = content_threshold
+        self._recipe = recipe or TrainConfig()
+        self._methods = methods_of(self._recipe)
         parts = registry.component_rewards(spec)
         self._parts = [(task, component) for task, component, _ in parts]
         self.weights = [weight for *_, weight in parts]
         """Weight of each component, in the registry's order."""
-        self._dealt: list[list[float]] = []
+        self._batch: list[list[float]] = []
 
     def score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
         """Score each completion of a prompt."""
@@ -50,12 +52,14 @@ class ComponentRewards:
         return [self._of(rollout) for rollout in scored]
 
     def _of(self, rollout: ScoredRollout) -> list[float]:
-        counted = gate_components(rollout.task, self._spec, rollout.components, self._content_threshold)
+        counted: Mapping[str, float] = rollout.components
+        for method in self._methods:
+            counted = method.components(rollout, counted, self._recipe)
         return [counted[component] if rollout.task == task else math.nan for task, component in self._parts]
 
-    def deal(self, components: list[list[float]]) -> None:
+    def set_batch(self, components: list[list[float]]) -> None:
         """Set the components of the batch that TRL's functions are asked for next."""
-        self._dealt = components
+        self._batch = components
 
     def functions(self) -> list[RewardFunction]:
         """Return one function per component, in the registry's order; each answers from the batch set last."""
@@ -63,7 +67,7 @@ class ComponentRewards:
 
     def _function(self, place: int, name: str) -> RewardFunction:
         def reward(**_: Any) -> list[float | None]:
-            return [None if math.isnan(values[place]) else values[place] for values in self._dealt]
+            return [None if math.isnan(values[place]) else values[place] for values in self._batch]
 
         reward.__name__ = name
         return reward

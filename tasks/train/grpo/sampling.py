@@ -1,39 +1,46 @@
 """Choice of each step's rollouts: prompts, resampling, and substituted reference answers."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any
+from typing import Any, Protocol
 
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
+from tasks.train.grpo.curriculum import completion_limit
 from tasks.train.grpo.rollouts import Rollouts
-from tasks.train.methods.curriculum import completion_limit
-from tasks.train.methods.guided_correction import choose_corrections, reference_answer
+from tasks.train.methods.method import SampledGroups
+from tasks.train.methods.registry import methods_of
 from tasks.train.methods.task_weights import TaskWeights
 from tasks.train.prompt_source import PromptSource
 
-Sample = Callable[[Sequence[PromptRow], int], Rollouts]
-"""Samples and scores a group for each prompt, with a token limit per completion."""
-Correct = Callable[[Rollouts, Mapping[int, str], int], Rollouts]
-"""Replaces some completions by texts and scores them; texts over the token limit are left out."""
-Unused = Callable[[Rollouts], None]
-"""Called with the rollouts that were sampled but are not trained on."""
+
+class Generator(Protocol):
+    """Source of completions."""
+
+    def sample(self, prompts: Sequence[PromptRow], limit: int) -> Rollouts:
+        """Sample and score a group for each prompt, with at most `limit` tokens per completion."""
+
+    def correct(self, rollouts: Rollouts, answers: Mapping[int, str], limit: int) -> Rollouts:
+        """Replace some completions by texts and score them; texts over the token limit are left out."""
 
 
 class RolloutSampler:
     """Chooses each step's rollouts. Its state is saved with the checkpoint."""
 
-    def __init__(self, recipe: TrainConfig, rows: Sequence[PromptRow], seed: int) -> None:
+    def __init__(self, recipe: TrainConfig, rows: Sequence[PromptRow], seed: int, generator: Generator) -> None:
         """Start at the first prompt, with equal weights.
 
         Args:
             recipe: The recipe.
             rows: The training prompts.
             seed: Decides the prompts' order and which groups are corrected.
+            generator: Samples and scores the completions.
         """
+        self._generator = generator
         self._recipe = recipe
+        self._methods = methods_of(recipe)
         self._seed = seed
         self._source = PromptSource(rows, seed)
         weights = recipe.task_weights
@@ -42,24 +49,22 @@ class RolloutSampler:
         )
         self._resampled = 0
 
-    def choose(self, step: int, sample: Sample, correct: Correct, unused: Unused) -> Rollouts:
-        """Return the rollouts of a step: one group per prompt of the recipe's step.
+    def choose(self, step: int) -> tuple[Rollouts, list[Rollouts]]:
+        """Return the rollouts of a step, one group per prompt of the recipe's step, and those sampled in vain.
 
         Groups whose completions all earned the same are replaced by others of the same task (DAPO's dynamic sampling),
         within the budget of extra groups.
 
         Args:
             step: Finished optimizer steps.
-            sample: Samples and scores completions.
-            correct: Replaces some of them.
-            unused: Called with replaced rollouts and those sampled in vain.
         """
+        unused: list[Rollouts] = []
         recipe = self._recipe
         if recipe.task_weights.applies_to == "sampler":
             rows = self._source.draw_of(self._weights.prompts_by_task(recipe.prompts_per_step))
         else:
             rows = self._source.draw(recipe.prompts_per_step)
-        chosen = self._sample(step, 0, rows, sample, correct, unused)
+        chosen = self._sample(step, 0, rows, unused)
         self._observe(chosen)
         budget, attempt = recipe.dynamic_sampling.extra_groups, 0
         while budget and (uninformative := self._uninformative(chosen)):
@@ -68,39 +73,34 @@ class RolloutSampler:
             self._resampled += len(replaced)
             # Of the same tasks: difficulty must not decide which tasks a step has.
             tasks = Counter(chosen.group_rows[group].task for group in replaced)
-            others = self._sample(step, attempt, self._source.draw_of(tasks), sample, correct, unused)
+            others = self._sample(step, attempt, self._source.draw_of(tasks), unused)
             places = dict(self._places(chosen, replaced, others))
-            unused(chosen.at_groups(list(places)))
-            unused(others.at_groups([group for group in range(len(replaced)) if group not in places.values()]))
+            unused.append(chosen.at_groups(list(places)))
+            unused.append(others.at_groups([group for group in range(len(replaced)) if group not in places.values()]))
             chosen = chosen.with_groups_of(others, places)
-        return chosen
+        return chosen, [rollouts for rollouts in unused if rollouts.rows]
 
-    def _sample(
-        self, step: int, attempt: int, rows: Sequence[PromptRow], sample: Sample, correct: Correct, unused: Unused
-    ) -> Rollouts:
+    def _sample(self, step: int, attempt: int, rows: Sequence[PromptRow], unused: list[Rollouts]) -> Rollouts:
+        """Sample groups, replace completions by the answers of methods, and add what was replaced to `unused`."""
         recipe = self._recipe
         stages = [(stage.until_step, stage.max_completion_tokens) for stage in recipe.curriculum]
         limit = completion_limit(step, stages, recipe.max_completion_tokens)
-        rollouts = sample(rows, limit)
-        if not recipe.guided_correction.share:
-            return rollouts
-        places = choose_corrections(
-            rollouts.group_rewards(),
-            share=recipe.guided_correction.share,
-            threshold=recipe.guided_correction.threshold,
+        rollouts = self._generator.sample(rows, limit)
+        sampled = SampledGroups(
+            recipe=recipe,
+            prompts=rows,
+            rewards=rollouts.group_rewards(),
             seed=self._seed,
             # Each attempt of a step draws from its own seed; a step has fewer attempts than extra groups.
-            step=step * (recipe.dynamic_sampling.extra_groups + 1) + attempt,
+            draw=step * (recipe.dynamic_sampling.extra_groups + 1) + attempt,
         )
-        answers = {
-            group * recipe.generations + place: answer
-            for group, place in places
-            if (answer := reference_answer(rows[group])) is not None
-        }
+        answers: dict[int, str] = {}
+        for method in self._methods:
+            answers |= method.answers(sampled)
         if not answers:
             return rollouts
-        corrected = correct(rollouts, answers, limit)
-        unused(rollouts.at([place for place in answers if corrected.corrected[place]]))
+        corrected = self._generator.correct(rollouts, answers, limit)
+        unused.append(rollouts.at([place for place in answers if corrected.corrected[place]]))
         return corrected
 
     def _uninformative(self, rollouts: Rollouts, *, own: bool = False) -> list[int]:

@@ -5,9 +5,7 @@ would sample, and builds its usual batch and loss. `_compute_loss` is left alone
 module after `unsloth` if that is the backend.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final
 
@@ -16,16 +14,16 @@ from accelerate.utils import gather_object, send_to_device, set_seed
 from trl.trainer.utils import split_tensor_dict
 
 from schemas.config.train import TrainConfig
-from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
-from tasks.policy.generate import Completion, StopReason, as_messages, read_completion
-from tasks.train.backend.cpu import PortableTrainer
+from tasks.policy.generate import as_messages
+from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.backend.trainable import without_drift
+from tasks.train.grpo.generator import RolloutGenerator
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import Rollouts
 from tasks.train.grpo.sampling import RolloutSampler
-from tasks.train.methods.advantages import blockwise_advantages, entropy_scale, median_advantages
-from tasks.train.methods.blockwise import blocks_by_token, blocks_of
+from tasks.train.methods.method import Advantages, ScoredBatch
+from tasks.train.methods.registry import methods_of
 from tasks.train.ranks import sampling_seed
 from tasks.train.resume.resumable import copied_to_cpu
 
@@ -37,7 +35,7 @@ OnRollouts = Callable[[int, Rollouts, torch.Tensor | None], None]
 None for rollouts that were sampled but are not trained on."""
 
 
-class PolicyTrainer(PortableTrainer):
+class CommerceGRPOTrainer(CpuGRPOTrainer):
     """GRPO on commerce prompts."""
 
     def __init__(
@@ -71,12 +69,12 @@ class PolicyTrainer(PortableTrainer):
         if self.use_vllm and recipe.backend == "transformers":
             self.vllm_generation.sync_weights = without_drift(self.model, self.vllm_generation.sync_weights)
         self._recipe = recipe
+        self._methods = methods_of(recipe)
         self._rewards = rewards
-        self._sampler = RolloutSampler(recipe, rows, self.args.seed)
+        self.rollout_generator = RolloutGenerator(self, recipe, rewards)
+        self._sampler = RolloutSampler(recipe, rows, self.args.seed, self.rollout_generator)
         self._on_rollouts = on_rollouts
         self._chosen: Rollouts | None = None
-        self._seconds = {"generation": 0.0, "reward": 0.0}
-        self._sampled_tokens = 0
         self._divergence_sample: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
         # An adapter from earlier training is part of the starting point, and cannot be disabled separately.
         self._starts_at_base = named.get("peft_config") is not None
@@ -112,9 +110,12 @@ class PolicyTrainer(PortableTrainer):
         place, step = self.accelerator.process_index, self.state.global_step
         if not self._is_alone:
             torch.manual_seed(sampling_seed(self.args.seed, step, place))
-        chosen = self._sampler.choose(step, self._sample, self._correct, self._tell_unused)
+        chosen, unused = self._sampler.choose(step)
+        if self._on_rollouts is not None:
+            for rollouts in unused:
+                self._on_rollouts(step + 1, rollouts, None)
         share = chosen.share(place, self.accelerator.num_processes)
-        self._rewards.deal(share.rewards.tolist())
+        self._rewards.set_batch(share.rewards.tolist())
         self._chosen = share
         try:
             output: dict[str, Any] = super()._generate_and_score_completions(
@@ -133,10 +134,6 @@ class PolicyTrainer(PortableTrainer):
     def _is_alone(self) -> bool:
         return bool(self.accelerator.num_processes == 1)
 
-    def _tell_unused(self, rollouts: Rollouts) -> None:
-        if self._on_rollouts is not None and rollouts.rows:
-            self._on_rollouts(self.state.global_step + 1, rollouts, None)
-
     def _generate_single_turn(
         self, prompt_ids: list[list[int]], *others: Any, **named: Any
     ) -> tuple[list[list[int]], list[list[float]] | None]:
@@ -145,111 +142,31 @@ class PolicyTrainer(PortableTrainer):
             return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
         return self._chosen.completion_ids, self._chosen.log_probabilities
 
-    def _sample(self, prompts: Sequence[PromptRow], limit: int) -> Rollouts:
-        """Sample and score a group of completions, of at most `limit` tokens each, for every prompt."""
-        generations = self._recipe.generations
-        rows = [row for row in prompts for _ in range(generations)]
-        with self._timed("generation"):
-            self._limit_completions(limit)
-            prompt_ids, images, fields = self._tokenize_prompts([as_messages(row.system, row.prompt) for row in rows])
-            completion_ids, log_probabilities = self._complete(prompt_ids, images, fields)
-        self._sampled_tokens += sum(map(len, completion_ids))
-        with self._timed("reward"):
-            completions = [self._read(ids) for ids in completion_ids]
-            scored = self._score(rows, completions)
-            rewards = self._components(self._rewards.components(scored))
-        return Rollouts(
-            rows=rows,
-            prompt_ids=prompt_ids,
-            completion_ids=completion_ids,
-            log_probabilities=log_probabilities,
-            scored=scored,
-            rewards=rewards,
-            weights=self._rewards.weights,
-            truncated=[completion.stop_reason is StopReason.TOKEN_LIMIT for completion in completions],
-            corrected=[False] * len(rows),
-            generations=generations,
-        )
-
-    def _complete(
-        self, prompt_ids: list[list[int]], images: Any, fields: Any
-    ) -> tuple[list[list[int]], list[list[float]] | None]:
-        """Sample a completion of each prompt; of several processes each samples whole groups, and all receive them."""
-        generations = self._recipe.generations
-        if self._is_alone:
-            return self._generate_single_turn(prompt_ids, images, fields, generations)
-        groups = [prompt_ids[start : start + generations] for start in range(0, len(prompt_ids), generations)]
-        with self.accelerator.split_between_processes(groups) as own:
-            ids = [ids for group in own for ids in group]
-            completion_ids, _ = self._generate_single_turn(ids, images, fields, generations) if ids else ([], None)
-        # vLLM samples for one process, and has log-probabilities.
-        return gather_object(completion_ids), None
-
-    def _score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
-        """Score all completions in one process: a query's time limit could make two of them disagree."""
-        with self.accelerator.split_between_processes(list(zip(rows, completions, strict=True))) as own:
-            scored = self._rewards.score([row for row, _ in own], [completion for _, completion in own])
-        gathered: list[ScoredRollout] = gather_object(scored)
-        return gathered
-
-    def _correct(self, rollouts: Rollouts, answers: Mapping[int, str], limit: int) -> Rollouts:
-        """Replace some completions by right answers, as far as these are short enough, and score them."""
-        with self._timed("reward"):
-            encoded = {
-                place: [*self._tokenizer.encode(answer, add_special_tokens=False), self._tokenizer.eos_token_id]
-                for place, answer in answers.items()
-            }
-            places = [place for place, tokens in encoded.items() if len(tokens) <= limit]
-            if not places:
-                return rollouts
-            ids = [encoded[place] for place in places]
-            scored = self._score(
-                [rollouts.rows[place] for place in places],
-                [Completion(answers[place], len(ids[n]), StopReason.END_OF_TURN) for n, place in enumerate(places)],
-            )
-            return rollouts.with_answers(places, ids, scored, self._components(self._rewards.components(scored)))
-
-    def _components(self, components: list[list[float]]) -> torch.Tensor:
-        return torch.tensor(components, device=self.accelerator.device)
-
-    def _limit_completions(self, limit: int) -> None:
-        # The loss is divided by the recipe's longest completion, whatever the curriculum allows now.
-        if self.use_vllm:
-            self.vllm_generation.max_completion_length = limit
-        else:
-            self.generation_config.max_new_tokens = limit
-
-    def _read(self, ids: list[int]) -> Completion:
-        # As in TRL: padding at the end counts as an end too.
-        return read_completion(ids, self._tokenizer, (*self.eos_token_ids, self._tokenizer.pad_token_id))
-
     def _advantages(self, chosen: Rollouts, output: Mapping[str, Any]) -> torch.Tensor:
         """Return the advantages, (completions,) or (completions, tokens), by all methods that the recipe enables."""
-        recipe = self._recipe
-        advantages: torch.Tensor = output["advantages"]
-        if recipe.baseline == "median":
-            advantages = median_advantages(chosen.totals(), recipe.generations)
-        if recipe.block_advantages:
-            advantages = self._block_advantages(chosen, advantages, output["completion_ids"].size(1))
-        factors = torch.ones(len(chosen.rows), device=advantages.device)
-        if weights := self._sampler.loss_weights():
-            factors = factors * factors.new_tensor([weights[row.task] for row in chosen.rows])
-        if recipe.entropy_advantages:
-            factors = factors * self._entropy_factors(output)
-        return advantages * (factors if advantages.dim() == 1 else factors.unsqueeze(1))
+        batch = ScoredBatch(
+            recipe=self._recipe,
+            tokenizer=self._tokenizer,
+            scored=chosen.scored,
+            rewards=chosen.totals(),
+            completion_ids=chosen.completion_ids,
+            completion_mask=output["completion_mask"],
+            task_weights=self._sampler.loss_weights(),
+            entropies=lambda: self._entropies(output),
+            summed=self._summed,
+        )
+        values: torch.Tensor = output["advantages"]
+        advantages = Advantages(values, torch.ones(len(chosen.rows), device=values.device))
+        for method in self._methods:
+            advantages = method.advantages(batch, advantages)
+        return advantages.product()
 
-    def _block_advantages(self, chosen: Rollouts, advantages: torch.Tensor, width: int) -> torch.Tensor:
-        blocks = [blocks_of(rollout) for rollout in chosen.scored]
-        of_tokens = torch.full((len(blocks), width), -1, dtype=torch.long, device=advantages.device)
-        for row, (ids, found) in enumerate(zip(chosen.completion_ids, blocks, strict=True)):
-            of_tokens[row, : len(ids)] = of_tokens.new_tensor(blocks_by_token(self._tokenizer, ids, found))
-        return blockwise_advantages(blocks, of_tokens, advantages, self._recipe.generations)
-
-    def _entropy_factors(self, output: Mapping[str, Any]) -> torch.Tensor:
+    def _entropies(self, output: Mapping[str, Any]) -> torch.Tensor:
+        """Return the entropy of each completion token's distribution in nats, (completions, tokens)."""
         ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
         mask = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
         with torch.no_grad():
-            entropies = self._get_per_token_logps_and_entropies(
+            entropies: torch.Tensor = self._get_per_token_logps_and_entropies(
                 self.model,
                 ids,
                 mask,
@@ -257,7 +174,7 @@ class PolicyTrainer(PortableTrainer):
                 batch_size=self.args.per_device_train_batch_size,
                 compute_entropy=True,
             )[1]
-        return entropy_scale(entropies, output["completion_mask"], self._summed)
+        return entropies
 
     def _measure(self, chosen: Rollouts) -> None:
         """Log metrics of the step's rollouts; rewards are the policy's own."""
@@ -283,8 +200,11 @@ class PolicyTrainer(PortableTrainer):
         metrics["sampling/corrected"].append(fmean(chosen.corrected))
         for name, value in self._sampler.figures().items():
             metrics[name].append(value)
-        metrics["sampling/tokens_per_second"].append(self._sampled_tokens / max(self._seconds["generation"], 1e-9))
-        self._sampled_tokens = 0
+        generator = self.rollout_generator
+        metrics["sampling/tokens_per_second"].append(
+            generator.sampled_tokens / max(generator.seconds["generation"], 1e-9)
+        )
+        generator.sampled_tokens = 0
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], *others: Any, **named: Any) -> torch.Tensor:
         """Compute TRL's loss; a pass with only masked completions is not measured, where TRL would log zeros."""
@@ -304,10 +224,11 @@ class PolicyTrainer(PortableTrainer):
         if self._current_train_step_time == 0.0:
             self._estimate_divergence()
             whole = self._metrics["train"]["step_time"][-1]
-            for name, seconds in self._seconds.items():
+            spent = self.rollout_generator.seconds
+            for name, seconds in spent.items():
                 self._metrics["train"][f"seconds/{name}"].append(seconds)
-            self._metrics["train"]["seconds/update"].append(whole - sum(self._seconds.values()))
-            self._seconds = dict.fromkeys(self._seconds, 0.0)
+            self._metrics["train"]["seconds/update"].append(whole - sum(spent.values()))
+            self.rollout_generator.seconds = dict.fromkeys(spent, 0.0)
         return loss
 
     def _estimate_divergence(self) -> None:
@@ -335,12 +256,6 @@ class PolicyTrainer(PortableTrainer):
         """Return the sum over all processes."""
         total: torch.Tensor = self.accelerator.reduce(values, reduction="sum")
         return total
-
-    @contextmanager
-    def _timed(self, name: str) -> Iterator[None]:
-        started = time.perf_counter()
-        yield
-        self._seconds[name] += time.perf_counter() - started
 
     def _get_per_token_logps_and_entropies(
         self,

@@ -13,11 +13,15 @@ Unscored text is no block: a field that the reference does not know, a component
 
 import codecs
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
+
+import torch
+from torch import Tensor
 
 from schemas.documents import ScoredRollout
 from schemas.errors import InputError
@@ -27,6 +31,7 @@ from tasks.commerce.json_fields import read_share
 from tasks.commerce.parser import MAX_BRACKETS, MAX_CHARACTERS, MAX_COMPLETION, MAX_STARTS
 from tasks.commerce.text_form import fluency, ramp, words
 from tasks.policy.thoughts import END_OF_THOUGHT, THINK
+from tasks.train.methods.method import Advantages, Method, ScoredBatch
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -235,3 +240,79 @@ def _byte_alphabet() -> Mapping[str, int]:
     shown = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     hidden = [byte for byte in range(256) if byte not in shown]
     return {chr(byte): byte for byte in shown} | {chr(256 + place): byte for place, byte in enumerate(hidden)}
+
+
+def blockwise_advantages(
+    blocks: Sequence[Sequence[Block]], block_of_token: Tensor, advantages: Tensor, generations: int
+) -> Tensor:
+    """Give each token the advantage of its block: Blockwise Advantage Estimation (2602.10231).
+
+    A block's advantage is its reward minus the mean reward of the same block over the group's rollouts whose preceding
+    text had the same outcome: all blocks right so far, or not. The paper also uses two outcomes; more would leave
+    groups of 8 to 16 too few rollouts to compare. If no other rollout shares the outcome, the mean is over the whole
+    group. A missing block counts as a reward of 0 after all present blocks, so that writing the field at all has value.
+
+    Advantages of blocks are differences of rewards, in (-1, 1), not divided by a deviation.
+
+    Args:
+        blocks: The blocks of each rollout in text order; length B.
+        block_of_token: Index of each token's block among its rollout's blocks, -1 for none; shape (B, T).
+        advantages: Advantage of each whole completion, used for tokens outside blocks; shape (B,).
+        generations: Rollouts of a group; divides B.
+
+    Returns:
+        Advantages of shape (B, T).
+
+    Raises:
+        ValueError: The rollouts are not whole groups, or the arguments differ in length.
+    """
+    if len(advantages) % generations:
+        raise ValueError(f"{len(advantages)} rollouts are no whole groups of {generations}")
+    if not len(blocks) == len(block_of_token) == len(advantages):
+        raise ValueError(f"blocks of {len(blocks)} and tokens of {len(block_of_token)} for {len(advantages)} rollouts")
+    # The extra first column is for tokens outside blocks, whose index is -1.
+    by_block = advantages.new_zeros(len(blocks), 1 + max(map(len, blocks), default=0))
+    by_block[:, 0] = advantages
+    for start in range(0, len(blocks), generations):
+        for row, found in enumerate(_of_group(blocks[start : start + generations]), start):
+            by_block[row, 1 : 1 + len(found)] = advantages.new_tensor(found)
+    return by_block.gather(1, block_of_token + 1)
+
+
+def _of_group(group: Sequence[Sequence[Block]]) -> list[list[float]]:
+    """Return the block advantages of each rollout."""
+    advantages: list[list[float]] = [[] for _ in group]
+    earned = [{block.name: block.reward for block in rollout} for rollout in group]
+    right_before = [_right_before(rollout) for rollout in group]
+    for row, rollout in enumerate(group):
+        for block in rollout:
+            # The last entry is the outcome of the whole text, which a missing block would follow.
+            outcomes = [before.get(block.name, before[None]) for before in right_before]
+            rewards = [blocks.get(block.name, 0.0) for blocks in earned]
+            alike = [reward for reward, outcome in zip(rewards, outcomes, strict=True) if outcome == outcomes[row]]
+            compared = alike if len(alike) > 1 else rewards
+            advantages[row].append(block.reward - math.fsum(compared) / len(compared))
+    return advantages
+
+
+def _right_before(rollout: Sequence[Block]) -> dict[str | None, bool]:
+    """Return, for each block, whether all blocks before it were right; under None, whether all were."""
+    right = True
+    found: dict[str | None, bool] = {}
+    for block in rollout:
+        found[block.name] = right
+        right = right and block.is_right
+    found[None] = right
+    return found
+
+
+def _advantages(batch: ScoredBatch, advantages: Advantages) -> Advantages:
+    blocks = [blocks_of(rollout) for rollout in batch.scored]
+    values = advantages.values
+    of_tokens = torch.full(batch.completion_mask.shape, -1, dtype=torch.long, device=values.device)
+    for row, (ids, found) in enumerate(zip(batch.completion_ids, blocks, strict=True)):
+        of_tokens[row, : len(ids)] = of_tokens.new_tensor(blocks_by_token(batch.tokenizer, ids, found))
+    return replace(advantages, values=blockwise_advantages(blocks, of_tokens, values, batch.recipe.generations))
+
+
+METHOD: Final = Method(order=40, is_on=lambda recipe: recipe.block_advantages, advantages=_advantages)

@@ -5,8 +5,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from schemas.config.train import TrainConfig
+from schemas.documents import ScoredRollout
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import TASKS
+from tasks.train.methods.method import Method
 
 
 class Parts(NamedTuple):
@@ -68,3 +71,10 @@ def gate_components(
     if earned >= threshold * math.fsum(weights[name] for name in content):
         return dict(components)
     return {name: 0.0 if name in form else value for name, value in components.items()}
+
+
+def _components(rollout: ScoredRollout, components: Mapping[str, float], recipe: TrainConfig) -> Mapping[str, float]:
+    return gate_components(rollout.task, rollout.spec, components, recipe.content_threshold)
+
+
+METHOD: Final = Method(order=10, is_on=lambda recipe: recipe.content_threshold > 0, components=_components)

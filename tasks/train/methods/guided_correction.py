@@ -6,11 +6,13 @@ try); here one rollout of an all-wrong group is replaced, so that a group is nev
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from schemas.references import REFERENCES, ExtractionFields
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import TASKS
+from tasks.train.methods.method import Method, SampledGroups
 
 
 def choose_corrections(
@@ -23,7 +25,7 @@ def choose_corrections(
         share: The probability that a group without a right answer is corrected; 0.25 in the paper.
         threshold: The lowest reward of a right rollout.
         seed: The training's seed.
-        step: The optimizer step; with the seed it decides which groups are corrected.
+        step: The number of the sampling; with the seed it decides which groups are corrected.
 
     Returns:
         Group and index in it of each rollout to replace, in the order of the groups.
@@ -53,3 +55,18 @@ def reference_answer(row: PromptRow) -> str | None:
     if any(known.get(part) in (None, []) for part in parts):
         return None
     return TASKS[row.task].answer(row.reference)
+
+
+def _answers(sampled: SampledGroups) -> Mapping[int, str]:
+    settings = sampled.recipe.guided_correction
+    chosen = choose_corrections(
+        sampled.rewards, share=settings.share, threshold=settings.threshold, seed=sampled.seed, step=sampled.draw
+    )
+    return {
+        group * sampled.recipe.generations + place: answer
+        for group, place in chosen
+        if (answer := reference_answer(sampled.prompts[group])) is not None
+    }
+
+
+METHOD: Final = Method(order=20, is_on=lambda recipe: recipe.guided_correction.share > 0, answers=_answers)

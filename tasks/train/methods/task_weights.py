@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from schemas.errors import InputError
 from schemas.tasks import TaskName
+from tasks.train.methods.method import Advantages, Method, ScoredBatch
 
 MOST_CORRECTION: Final = 5.0
 """Largest multiple of its share that a task's prompts may reach, to compensate for those without a gradient."""
@@ -163,3 +164,11 @@ class TaskWeights:
         self._steps = state["steps"]
         self._window_rewards = {task: list(values) for task, values in state["window_rewards"].items()}
         self._window_zeros = {task: list(values) for task, values in state["window_zeros"].items()}
+
+
+def _advantages(batch: ScoredBatch, advantages: Advantages) -> Advantages:
+    weights = [batch.task_weights[rollout.task] for rollout in batch.scored]
+    return advantages.scaled_by(advantages.scale.new_tensor(weights))
+
+
+METHOD: Final = Method(order=50, is_on=lambda recipe: recipe.task_weights.applies_to == "loss", advantages=_advantages)

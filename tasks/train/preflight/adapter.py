@@ -11,7 +11,7 @@ import torch
 from schemas.config.train_sections import PreflightSection
 from schemas.tables.prompts import PromptRow
 from tasks.train.preflight.check import CHECKED_LAYERS, Check
-from tasks.train.preflight.rehearsal import Rehearsal, rehearse
+from tasks.train.preflight.dry_step import DryStep, dry_run_step
 from tasks.train.resume.adapter_files import WEIGHTS_FILE, adapter_config, adapter_weights, write_adapter
 
 CYCLES: Final = 50
@@ -34,24 +34,24 @@ def check_step(
         limits: The allowed values.
         longest: The longest prompt, for a step of maximum size; None takes the next prompts.
     """
-    rehearsal = rehearse(trainer, learning_rate, longest)
+    dry_step = dry_run_step(trainer, learning_rate, longest)
     total = torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else None
     return [
-        _check_moved(rehearsal),
+        _check_moved(dry_step),
         Check(
             name="finite_step",
-            passed=rehearsal.finite,
-            measured=f"loss {rehearsal.loss:.4g}, gradient norm {rehearsal.gradient_norm:.4g}",
+            passed=dry_step.finite,
+            measured=f"loss {dry_step.loss:.4g}, gradient norm {dry_step.gradient_norm:.4g}",
             limit="both finite",
             remedy=FINITE_REMEDY,
         ),
-        check_memory(rehearsal.peak_bytes, total, limits),
+        check_memory(dry_step.peak_bytes, total, limits),
     ]
 
 
-def _check_moved(rehearsal: Rehearsal) -> Check:
-    adapter = [name for name in rehearsal.moved if LORA in name]
-    others = sorted(rehearsal.moved.difference(adapter))
+def _check_moved(dry_step: DryStep) -> Check:
+    adapter = [name for name in dry_step.moved if LORA in name]
+    others = sorted(dry_step.moved.difference(adapter))
     measured = f"{len(adapter)} tensors of the adapter and {len(others)} others moved"
     return Check(
         name="moved_by_a_step",

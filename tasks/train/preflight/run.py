@@ -21,6 +21,7 @@ from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight.adapter import FINITE_REMEDY, check_adapter, check_step
 from tasks.train.preflight.answers import answer, check_answers, check_generation_settings
 from tasks.train.preflight.check import Check
+from tasks.train.preflight.dry_step import unchanged
 from tasks.train.preflight.inputs import (
     TEMPLATE_REMEDY,
     cannot_render,
@@ -34,7 +35,6 @@ from tasks.train.preflight.inputs import (
     longest_prompt,
 )
 from tasks.train.preflight.model import check_cache, logits_are_finite, prompt_ids
-from tasks.train.preflight.rehearsal import unchanged
 
 
 @dataclass(frozen=True)

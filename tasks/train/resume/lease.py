@@ -14,7 +14,7 @@ from schemas.disk import write_whole
 from schemas.errors import GateRefused, InputError, Interrupted
 from tasks.checkpoints import stretches
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import BEST, Keeper
+from tasks.checkpoints.checkpoint_manager import BEST, CheckpointManager
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import LocalCheckpoint, LocalCheckpoints
 from tasks.checkpoints.manifest import Manifest, parse_name
@@ -34,13 +34,13 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class HeldTraining:
+class TrainingLease:
     """A training, its checkpoints, and the lease on it."""
 
     mirror: Mirror
     lease: Lease
     local: LocalCheckpoints
-    keeper: Keeper
+    keeper: CheckpointManager
     folder: Path
     """Folder of the request."""
     checkpoint: Path | None
@@ -67,7 +67,7 @@ class HeldTraining:
         """Return the newest step kept here or in the mirror; 0 if none is."""
         return max(self.step, self.keeper.newest_step or 0)
 
-    def owe_best(self, step: int) -> None:
+    def retry_best_pin(self, step: int) -> None:
         """Pin the best checkpoint in the mirror, in case the previous segment wrote it and died before pinning.
 
         Raises:
@@ -77,7 +77,7 @@ class HeldTraining:
         if place is None or place[0] != step:
             written = self.local.of_step(step)
             if written is not None:
-                self.keeper.owe_best(written.folder, step)
+                self.keeper.retry_best_pin(written.folder, step)
 
     def write_stretches(self) -> None:
         """Write the machines of all segments beside the request.
@@ -97,9 +97,9 @@ class HeldTraining:
 
 
 @contextmanager
-def held_training(
+def acquire_training(
     request: TrainRequest, folder: Path, channel: Channel, preemption: Preemption
-) -> Iterator[HeldTraining]:
+) -> Iterator[TrainingLease]:
     """Acquire the training's lease, find its newest checkpoint, and hold both until the block ends.
 
     Args:
@@ -130,7 +130,7 @@ def held_training(
         # leftovers.
         lease.require_held()
         stretches.begin(mirror.store, mirror.root, lease.fencing, step)
-        keeper = Keeper(
+        keeper = CheckpointManager(
             local,
             mirror,
             lease,
@@ -139,8 +139,8 @@ def held_training(
         )
         if checkpoint is not None:
             mirrored = checkpoint.name.endswith(tuple(manifest.name for manifest in mirror.manifests()))
-            keeper.go_on_from(checkpoint, step, mirrored=mirrored)
-        held = HeldTraining(mirror, lease, local, keeper, folder, checkpoint, step)
+            keeper.resume_from(checkpoint, step, mirrored=mirrored)
+        held = TrainingLease(mirror, lease, local, keeper, folder, checkpoint, step)
         held.write_stretches()
     except BaseException:
         lease.release()

@@ -9,14 +9,14 @@ from typing import Final
 from schemas.errors import InputError, Interrupted
 from tasks.checkpoints.lease import LeaseLost
 from tasks.policy.child import Channel
-from tasks.train.resume.lease import HeldTraining
+from tasks.train.resume.lease import TrainingLease
 from tasks.train.resume.preemption import Preemption
 
 SECONDS_AFTER_THE_LAST_UPLOAD: Final = 4.0
 """Reserve for closing the segment and the lease, and for an upload slower than the previous one."""
 
 
-class Departure:
+class GracefulShutdown:
     """Shutdown at the end of the current step, or in the middle of it if its end would come too late.
 
     A step may take a minute, during which Python cannot safely raise a signal's exception; a thread then exits the
@@ -32,18 +32,18 @@ class Departure:
         """
         self.preemption = preemption
         self._channel = channel
-        self._held: HeldTraining | None = None
+        self._held: TrainingLease | None = None
         self._told: str | None = None
         self._leaving = threading.Lock()
         """Held by the thread that shuts down: the main thread at the end of its step, or another in the middle of
         it."""
-        threading.Thread(target=self._leave_in_time, name="departure", daemon=True).start()
+        threading.Thread(target=self._leave_in_time, name="shutdown", daemon=True).start()
 
-    def with_training(self, held: HeldTraining) -> None:
+    def with_training(self, held: TrainingLease) -> None:
         """Save this training's checkpoints on shutdown from now on; before, there is nothing to save."""
         self._held = held
 
-    def leave_if_asked(self) -> None:
+    def stop_if_requested(self) -> None:
         """Shut down if there was a notice: called when a step or the training has ended.
 
         Raises:

@@ -15,7 +15,7 @@ TRAINER_STATE_FILE: Final = "trainer_state.json"
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class TrainerSnapshot:
     """Training state after a step: JSON values, and immutable tensors on the CPU."""
 
     step: int

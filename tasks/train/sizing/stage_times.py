@@ -9,7 +9,7 @@ from typing import Final, Literal
 from schemas.config.config import Config
 from schemas.config.train import Backend, TrainConfig
 from schemas.tasks import TaskName
-from tasks.train.methods.curriculum import completion_limit
+from tasks.train.grpo.curriculum import completion_limit
 from tasks.train.preflight.check import COMPLETIONS_A_PROMPT
 from tasks.train.sizing.decoder_shape import DecoderShape
 from tasks.train.sizing.speed import (

@@ -7,11 +7,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from tasks.checkpoints.keeper import Checkpoint, Keeper
+from tasks.checkpoints.checkpoint_manager import Checkpoint, CheckpointManager
 from tasks.train.resume.adapter_files import adapter_config, adapter_parameters, copies
 from tasks.train.resume.preemption import Preemption
 from tasks.train.resume.resumable import OPTIMIZER, RANDOM, random_state
-from tasks.train.resume.snapshot import Snapshot
+from tasks.train.resume.snapshot import TrainerSnapshot
 from tasks.train.resume.state_files import Stateful, read_state
 from tasks.train.watch.validation import Selection
 
@@ -35,7 +35,7 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
         trainer: Any,
         parts: Mapping[str, Stateful],
         selection: Selection,
-        keeper: Keeper | None,
+        keeper: CheckpointManager | None,
         preemption: Preemption,
         *,
         save_every: int,
@@ -95,7 +95,7 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
             self._written_at = started
             self._keeper.keep(checkpoint, "best" if best else "newest" if due else "local")
 
-    def _is_cheap(self, keeper: Keeper) -> bool:
+    def _is_cheap(self, keeper: CheckpointManager) -> bool:
         cost = self.seconds_stood_still + keeper.seconds_to_write
         return cost <= self._snapshot_share * (time.monotonic() - self._written_at)
 
@@ -104,8 +104,8 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
         history = self._selection.history
         return {"reward": history[-1].mean_reward} if history and history[-1].step == step else {}
 
-    def _snapshot(self, step: int, states: Mapping[str, Mapping[str, Any]]) -> Snapshot:
-        return Snapshot(
+    def _snapshot(self, step: int, states: Mapping[str, Mapping[str, Any]]) -> TrainerSnapshot:
+        return TrainerSnapshot(
             step=step,
             adapter=copies(self._adapter),
             config=self._config,

@@ -7,7 +7,8 @@ from typing import Final
 
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from tasks.policy.full_memory import causes_of, is_of_memory
+from tasks.policy.causes import causes_of
+from tasks.policy.full_memory import is_of_memory
 from tasks.train.dpo.recipe import pairs_per_pass
 
 VLLM_SIGNS: Final = re.compile(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.config.train import TrainConfig
-from tasks.checkpoints.keeper import Keeper
+from tasks.checkpoints.checkpoint_manager import CheckpointManager
 from tasks.policy.child import Channel
 from tasks.train.resume.preemption import Preemption
 from tasks.train.resume.state_files import Stateful
@@ -19,7 +19,7 @@ def watch(
     parts: Mapping[str, Stateful],
     selection: Selection,
     alarms: Alarms,
-    keeper: Keeper | None,
+    keeper: CheckpointManager | None,
     preemption: Preemption,
     config: TrainConfig,
     channel: Channel,

@@ -2,7 +2,7 @@
 
 Unsloth's own kernels need Triton and a card; its trainer, its loss and what it does to a tokenizer do not. Of the
 product, three things are left out: the question for a GPU, the loading of a model by Unsloth, and the log-probabilities
-that `PortableTrainer` computes on a CPU, where Unsloth's are to be computed.
+that `CpuGRPOTrainer` computes on a CPU, where Unsloth's are to be computed.
 """
 
 import importlib
@@ -47,9 +47,9 @@ def _generate_trainer() -> None:
     for module in (generated, importlib.import_module("unsloth_zoo.rl_replacements")):
         vars(module)["device_synchronize"] = lambda *_: None
 
-    from tasks.train.backend.cpu import PortableTrainer
+    from tasks.train.backend.cpu import CpuGRPOTrainer
 
-    del PortableTrainer._get_per_token_logps_and_entropies
+    del CpuGRPOTrainer._get_per_token_logps_and_entropies
 
 
 class _FastLanguageModel:

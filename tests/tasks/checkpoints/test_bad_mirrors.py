@@ -16,13 +16,13 @@ from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from tasks.checkpoints import local
 from tasks.checkpoints.address import open_mirror, open_store
-from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.checkpoint_manager import Checkpoint
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import read_sealed
 from tasks.checkpoints.mirror import nothing
 from tasks.policy.child import Channel
 from tasks.train.request import TrainRequest
-from tasks.train.resume.lease import CHECKPOINTS_FOLDER, held_training
+from tasks.train.resume.lease import CHECKPOINTS_FOLDER, acquire_training
 from tasks.train.resume.preemption import Preemption
 from tests.storage_server import StorageServer
 from tests.tasks.checkpoints.checkpoint_folders import BASE, filling
@@ -46,7 +46,7 @@ class Worker:
 
     def train(self, steps: int, files: dict[str, bytes] = FILES, meanwhile: Callable[[], None] = nothing) -> int:
         """Go on for so many steps, and return the step that was gone on from."""
-        with held_training(self._request(), self.folder, Channel(self.alarms), Preemption(25)) as held:
+        with acquire_training(self._request(), self.folder, Channel(self.alarms), Preemption(25)) as held:
             meanwhile()
             for step in range(held.step + 1, held.step + steps + 1):
                 fill = filling({**files, "state.json": str(step).encode()})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tasks.checkpoints import machine
-from tasks.checkpoints.machine import Owner, is_gone, machine_name, this_process
+from tasks.checkpoints.machine import ProcessIdentity, is_dead, machine_name, this_process
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not tell")
 
@@ -16,7 +16,7 @@ def test_this_process_is_not_gone() -> None:
     owner = this_process()
     assert owner.machine == machine_name()
     assert owner.process == os.getpid()
-    assert not is_gone(owner)
+    assert not is_dead(owner)
 
 
 def test_two_owners_of_one_process_differ() -> None:
@@ -25,7 +25,7 @@ def test_two_owners_of_one_process_differ() -> None:
 
 def test_an_owner_is_the_same_after_it_was_written_and_read() -> None:
     owner = this_process()
-    assert Owner.model_validate_json(owner.model_dump_json()) == owner
+    assert ProcessIdentity.model_validate_json(owner.model_dump_json()) == owner
 
 
 @needs_proc
@@ -39,29 +39,29 @@ def test_a_killed_process_is_gone_also_while_it_waits_for_its_parent(reaped: boo
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
         assert child.stdout
-        owner = Owner.model_validate_json(child.stdout.readline())
+        owner = ProcessIdentity.model_validate_json(child.stdout.readline())
         assert owner.process == child.pid
-        assert not is_gone(owner)
+        assert not is_dead(owner)
         child.send_signal(signal.SIGKILL)
         if reaped:
             child.wait()
         else:
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-        assert is_gone(owner)
+        assert is_dead(owner)
 
 
 @needs_proc
 def test_a_later_process_of_the_same_number_is_another() -> None:
     owner = this_process()
-    assert is_gone(owner.model_copy(update={"started": owner.started - 1}))
+    assert is_dead(owner.model_copy(update={"started": owner.started - 1}))
 
 
 @needs_proc
 @pytest.mark.parametrize("elsewhere", [{"machine": "another"}, {"boot": "an earlier one"}, {"boot": ""}])
 def test_nothing_is_known_of_another_machine_or_boot(elsewhere: dict[str, str]) -> None:
     gone = this_process().model_copy(update={"started": -5.0})
-    assert is_gone(gone)
-    assert not is_gone(gone.model_copy(update=elsewhere))
+    assert is_dead(gone)
+    assert not is_dead(gone.model_copy(update=elsewhere))
 
 
 def test_where_the_system_tells_nothing_an_owner_counts_as_alive(
@@ -71,5 +71,5 @@ def test_where_the_system_tells_nothing_an_owner_counts_as_alive(
     monkeypatch.setattr(machine, "PROC", tmp_path)
     owner = this_process()
     assert owner.boot == ""
-    assert not is_gone(owner)
-    assert not is_gone(here.model_copy(update={"started": -5.0}))
+    assert not is_dead(owner)
+    assert not is_dead(here.model_copy(update={"started": -5.0}))

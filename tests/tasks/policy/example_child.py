@@ -1,5 +1,6 @@
 """A child that does what its request says, for the tests of the child protocol."""
 
+import errno
 import json
 import os
 import signal
@@ -10,7 +11,12 @@ from pathlib import Path
 from schemas.errors import GateRefused, InputError
 from tasks.policy.child import Channel, serve
 
-ERRORS: dict[str, Callable[[], object]] = {"bug": lambda: 1 / 0, "memory": lambda: bytearray(2**62)}
+
+def fill_disk() -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+ERRORS: dict[str, Callable[[], object]] = {"bug": lambda: 1 / 0, "memory": lambda: bytearray(2**62), "disk": fill_disk}
 
 
 def main(request_file: Path, channel: Channel) -> None:

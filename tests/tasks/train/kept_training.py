@@ -11,11 +11,11 @@ from transformers import TrainerCallback
 from schemas.config.train import TrainConfig
 from schemas.config.train_sections import AlarmsSection
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import Checkpoint, Kind
+from tasks.checkpoints.checkpoint_manager import Checkpoint, Kind
 from tasks.policy.child import Channel
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
 from tasks.train.resume.adapter_files import adapter_config
-from tasks.train.resume.lease import CHECKPOINTS_FOLDER, held_training
+from tasks.train.resume.lease import CHECKPOINTS_FOLDER, acquire_training
 from tasks.train.resume.preemption import Preemption
 from tasks.train.watch.alarms import Alarms
 from tasks.train.watch.checkpointer import Checkpointer
@@ -76,7 +76,7 @@ class KeptTraining:
 
     def train(self, *last: TrainerCallback) -> None:
         """Go on from the newest checkpoint, to the end or to what ends it."""
-        with held_training(self.request, self.folder, self.channel, self.preemption) as self.held:
+        with acquire_training(self.request, self.folder, self.channel, self.preemption) as self.held:
             self.keep_with(self.held.keeper, *last)
             self.resume(self.held.checkpoint)
             assert self.keeper.last is not None

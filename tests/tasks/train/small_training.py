@@ -76,7 +76,7 @@ def quantized_policy(folder: Path) -> tuple[Any, Any]:
 
 
 def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: Any) -> Any:
-    """Return a `PolicyTrainer`; extra settings are those of `TrainConfig`, or `on_rollouts`, `callbacks` and `taught`.
+    """Return our trainer; extra settings are those of `TrainConfig`, or `on_rollouts`, `callbacks` and `taught`.
 
     What was taught has its adapter already, as supervised fine-tuning may leave it.
     """
@@ -84,13 +84,13 @@ def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: A
     from trl import GRPOConfig
 
     from tasks.train.grpo.recipe import grpo_arguments
-    from tasks.train.grpo.trainer import PolicyTrainer
+    from tasks.train.grpo.trainer import CommerceGRPOTrainer
 
     named = {name: recipe.pop(name) for name in ("on_rollouts", "callbacks") if name in recipe}
     seed, taught = recipe.pop("seed", 5), recipe.pop("taught", False)
     config = TrainConfig.model_validate({**RECIPE, **recipe})
     rows = rows or prompt_rows()
-    rewards = ComponentRewards(Databases(()), "grounded", config.content_threshold)
+    rewards = ComponentRewards(Databases(()), "grounded", config)
     model, tokenizer = quantized_policy(folder) if config.load_in_4bit else tiny_policy()
     arguments = grpo_arguments(
         config,
@@ -108,7 +108,7 @@ def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: A
         target_modules="all-linear",
         task_type="CAUSAL_LM",
     )
-    return PolicyTrainer(
+    return CommerceGRPOTrainer(
         config,
         rows,
         rewards,

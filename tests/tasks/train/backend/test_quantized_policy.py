@@ -14,7 +14,7 @@ from tasks.policy.load import load_tokenizer, loading_arguments
 from tasks.train.backend.cpu import keep_adapter_in_float32
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import model as preflight_model
-from tasks.train.preflight.rehearsal import rehearse
+from tasks.train.preflight.dry_step import dry_run_step
 from tasks.train.preflight.run import PlannedTraining, preflight
 from tasks.train.watch.validation import validate
 from tests.tasks.train.kept_training import Collecting, KeptTraining
@@ -60,12 +60,12 @@ def _states(trainer: Any) -> list[int]:
 
 
 @pytest.mark.usefixtures("_scales_stay")
-def test_a_rehearsed_step_moves_no_quantization_state(tmp_path: Path) -> None:
+def test_a_dry_run_of_a_step_moves_no_quantization_state(tmp_path: Path) -> None:
     """`Params4bit.cpu()` moves the state of the weights that it copies: on a GPU no forward pass works after it."""
     trainer = small_trainer(tmp_path, **NF4)
     before = _states(trainer)
     assert len(before) == 7
-    assert rehearse(trainer, 1e-2).finite
+    assert dry_run_step(trainer, 1e-2).finite
     assert _states(trainer) == before
 
 

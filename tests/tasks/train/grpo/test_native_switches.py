@@ -11,7 +11,7 @@ import pytest
 import torch
 from trl import GRPOConfig, GRPOTrainer
 
-from tasks.train.backend.cpu import PortableTrainer
+from tasks.train.backend.cpu import CpuGRPOTrainer
 
 VOCABULARY = 32
 END, PAD = 1, 0
@@ -106,7 +106,7 @@ def make_trainer(tmp_path: Path) -> MakeTrainer:
             _pending_extra_logs={},
             _pending_metrics={},
         )
-        trainer._get_per_token_logps_and_entropies = MethodType(PortableTrainer._on_cpu, trainer)
+        trainer._get_per_token_logps_and_entropies = MethodType(CpuGRPOTrainer._on_cpu, trainer)
         return trainer
 
     return make
@@ -129,7 +129,7 @@ def _batch(lengths: list[int], advantages: list[float], **others: Any) -> dict[s
 
 
 def _loss(trainer: Any, batch: dict[str, Any]) -> torch.Tensor:
-    return PortableTrainer._compute_loss(trainer, trainer.model, batch)  # type: ignore[no-any-return]
+    return CpuGRPOTrainer._compute_loss(trainer, trainer.model, batch)  # type: ignore[no-any-return]
 
 
 def _gradient(trainer: Any, batch: dict[str, Any]) -> torch.Tensor:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.sandbox import Databases
@@ -30,7 +31,7 @@ def rewards() -> ComponentRewards:
 
 def test_a_function_abstains_outside_its_task(rewards: ComponentRewards) -> None:
     rows = [*ROWS, ROWS[0]]
-    rewards.deal(rewards.components(_score(rewards, rows)))
+    rewards.set_batch(rewards.components(_score(rewards, rows)))
     for function in rewards.functions():
         spoke = [value is not None for value in function(prompts=[], completions=[])]
         assert spoke == [row.task == function.__name__.split(".")[0] for row in rows]
@@ -48,7 +49,7 @@ def test_the_weighted_components_of_a_row_are_its_reward(rewards: ComponentRewar
 def test_functions_answer_from_the_newest_batch(rewards: ComponentRewards) -> None:
     functions = rewards.functions()
     for rows in (ROWS, ROWS[:1]):
-        rewards.deal(rewards.components(_score(rewards, rows)))
+        rewards.set_batch(rewards.components(_score(rewards, rows)))
         assert [len(function()) for function in functions] == [len(rows)] * len(functions)
 
 
@@ -58,7 +59,7 @@ def test_why_a_completion_stopped_is_kept_with_its_score(rewards: ComponentRewar
 
 
 def test_form_without_content_is_not_trained_on_and_still_reported() -> None:
-    rewards = ComponentRewards(Databases(()), "grounded", content_threshold=0.9)
+    rewards = ComponentRewards(Databases(()), "grounded", TrainConfig(content_threshold=0.9))
     wrong = Completion('{"polarity":"negative","score":1}', 9, StopReason.END_OF_TURN)
     (rollout,) = rewards.score(ROWS[1:], [wrong])
     trained = dict(

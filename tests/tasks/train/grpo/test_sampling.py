@@ -1,6 +1,6 @@
 """Which rollouts a step is trained on: groups that teach nothing are replaced, and hopeless ones are shown how."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.train.grpo.rollouts import Rollouts
-from tasks.train.grpo.sampling import RolloutSampler
+from tasks.train.grpo.sampling import Generator, RolloutSampler
 from tests.tasks.train.small_training import RECIPE, prompt_rows
 
 GENERATIONS = 4
@@ -54,19 +54,16 @@ class Policy:
     """Answers with rewards that are told beforehand, a list of groups for each time that it is asked."""
 
     def __init__(self, *rewards: list[list[float]]) -> None:
-        self._rewards = list(rewards)
+        waiting = list(rewards)
+        self.rewards_of: Callable[[Sequence[PromptRow]], list[list[float]]] = lambda _: waiting.pop(0)
         self.asked: list[list[str]] = []
         self.limits: list[int] = []
         self.corrections: list[dict[int, str]] = []
-        self.unused: list[float] = []
 
     def sample(self, prompts: Sequence[PromptRow], limit: int) -> Rollouts:
         self.asked.append([row.task for row in prompts])
         self.limits.append(limit)
-        return _rollouts(prompts, self._rewards.pop(0))
-
-    def drop(self, rollouts: Rollouts) -> None:
-        self.unused += [rollout.reward for rollout in rollouts.scored]
+        return _rollouts(prompts, self.rewards_of(prompts))
 
     def correct(self, rollouts: Rollouts, answers: Mapping[int, str], limit: int) -> Rollouts:
         self.corrections.append(dict(answers))
@@ -79,47 +76,47 @@ class Policy:
         )
 
 
-def _sampler(seed: int = 1, **recipe: Any) -> RolloutSampler:
-    return RolloutSampler(TrainConfig.model_validate({**RECIPE, **recipe}), prompt_rows(each=20), seed)
+def _sampler(policy: Generator, seed: int = 1, **recipe: Any) -> RolloutSampler:
+    return RolloutSampler(TrainConfig.model_validate({**RECIPE, **recipe}), prompt_rows(each=20), seed, policy)
 
 
-def _choose(sampler: RolloutSampler, policy: Policy, step: int = 0) -> Rollouts:
-    return sampler.choose(step, policy.sample, policy.correct, policy.drop)
+def _rewards(unused: Sequence[Rollouts]) -> list[float]:
+    return [rollout.reward for rollouts in unused for rollout in rollouts.scored]
 
 
 def test_without_a_budget_a_step_keeps_what_it_sampled() -> None:
     policy = Policy([DULL, LIVELY])
-    assert _choose(_sampler(), policy).group_rewards() == [DULL, LIVELY]
+    assert _sampler(policy).choose(0)[0].group_rewards() == [DULL, LIVELY]
     assert len(policy.asked) == 1
 
 
 def test_a_group_that_teaches_nothing_is_replaced_by_one_of_its_task() -> None:
     policy = Policy([DULL, LIVELY], [[0.5, 0.6, 0.7, 0.8]])
-    chosen = _choose(_sampler(dynamic_sampling={"extra_groups": 4}), policy)
+    chosen, unused = _sampler(policy, dynamic_sampling={"extra_groups": 4}).choose(0)
     assert chosen.group_rewards() == [[0.5, 0.6, 0.7, 0.8], LIVELY]
     assert policy.asked[1] == policy.asked[0][:1]
-    assert policy.unused == DULL
+    assert _rewards(unused) == DULL
     assert [row.task for row in chosen.group_rows] == policy.asked[0]
 
 
 def test_the_budget_bounds_what_a_step_samples_and_what_is_left_over_stays() -> None:
     policy = Policy([DULL, DULL], [DULL, DULL], [DULL])
-    sampler = _sampler(dynamic_sampling={"extra_groups": 3})
-    assert _choose(sampler, policy).group_rewards() == [DULL, DULL]
+    sampler = _sampler(policy, dynamic_sampling={"extra_groups": 3})
+    assert sampler.choose(0)[0].group_rewards() == [DULL, DULL]
     assert [len(asked) for asked in policy.asked] == [2, 2, 1]
     assert sampler.figures()["sampling/resampled_groups"] == 3
 
 
 def test_a_new_group_that_teaches_nothing_either_does_not_take_a_place() -> None:
     policy = Policy([DULL, DULL], [LIVELY, [0.9] * GENERATIONS])
-    chosen = _choose(_sampler(dynamic_sampling={"extra_groups": 2}), policy)
+    chosen, unused = _sampler(policy, dynamic_sampling={"extra_groups": 2}).choose(0)
     assert sorted(chosen.group_rewards()) == [LIVELY, DULL]
-    assert sorted(policy.unused) == [*DULL, *[0.9] * GENERATIONS]
+    assert sorted(_rewards(unused)) == [*DULL, *[0.9] * GENERATIONS]
 
 
 def test_replaced_rollouts_keep_tokens_rows_and_rewards_together() -> None:
     policy = Policy([DULL, LIVELY], [LIVELY])
-    chosen = _choose(_sampler(dynamic_sampling={"extra_groups": 1}), policy)
+    chosen, _ = _sampler(policy, dynamic_sampling={"extra_groups": 1}).choose(0)
     assert chosen.completion_ids == [[0], [1], [2], [3], [4], [5], [6], [7]]
     assert chosen.rewards.squeeze(1).tolist() == pytest.approx([*LIVELY, *LIVELY])
     assert all(row.prompt_id == rollout.prompt_id for row, rollout in zip(chosen.rows, chosen.scored, strict=True))
@@ -127,49 +124,45 @@ def test_replaced_rollouts_keep_tokens_rows_and_rewards_together() -> None:
 
 def test_a_hopeless_group_gets_the_right_answer_in_place_of_its_worst() -> None:
     policy = Policy([[0.2, 0.0, 0.1, 0.2], [0.2, 0.9, 0.1, 0.2]])
-    chosen = _choose(_sampler(guided_correction={"share": 1.0, "threshold": 0.5}), policy)
+    chosen, unused = _sampler(policy, guided_correction={"share": 1.0, "threshold": 0.5}).choose(0)
     assert chosen.group_rewards() == [[0.2, 1.0, 0.1, 0.2], [0.2, 0.9, 0.1, 0.2]]
     assert chosen.corrected == [False, True, *[False] * 6]
     assert list(policy.corrections[0]) == [1]
-    assert policy.unused == [0.0]
+    assert _rewards(unused) == [0.0]
 
 
 def test_task_weights_see_what_the_policy_earned_and_no_answer_that_it_was_given() -> None:
     """A corrected group would look like improvement."""
     policy = Policy([[0.2] * GENERATIONS] * 2)
-    chosen = _choose(_sampler(guided_correction={"share": 1.0}), policy)
+    chosen, _ = _sampler(policy, guided_correction={"share": 1.0}).choose(0)
     assert sum(chosen.corrected) == 2
     assert list(chosen.own_rewards().values()) == pytest.approx([0.2] * len(chosen.own_rewards()))
 
 
 def test_the_curriculum_decides_how_long_completions_may_be() -> None:
-    sampler = _sampler(curriculum=[{"until_step": 2, "max_completion_tokens": 16}], max_completion_tokens=24)
     policy = Policy(*[[LIVELY, LIVELY]] * 4)
+    sampler = _sampler(policy, curriculum=[{"until_step": 2, "max_completion_tokens": 16}], max_completion_tokens=24)
     for step in range(4):
-        _choose(sampler, policy, step)
+        sampler.choose(step)
     assert policy.limits == [16, 16, 24, 24]
 
 
 def test_the_sampler_of_task_weights_deals_out_the_prompts() -> None:
-    sampler = _sampler(task_weights={"applies_to": "sampler", "every": 1}, prompts_per_step=4)
     policy = Policy(*[[LIVELY] * 4] * 6)
+    sampler = _sampler(policy, task_weights={"applies_to": "sampler", "every": 1}, prompts_per_step=4)
     for step in range(6):
-        _choose(sampler, policy, step)
+        sampler.choose(step)
     tasks = [task for asked in policy.asked for task in asked]
     assert tasks.count("push") == tasks.count("sentiment") == 12
     assert sampler.loss_weights() == {}
 
 
 def test_a_task_that_stagnates_weighs_more_in_the_loss() -> None:
-    sampler = _sampler(task_weights={"applies_to": "loss", "every": 1, "rate": 1.0}, prompts_per_step=2)
+    policy = Policy()
+    policy.rewards_of = lambda rows: [LIVELY if row.task == "push" else [0.6, 0.7, 0.8, 0.9] for row in rows]
+    sampler = _sampler(policy, task_weights={"applies_to": "loss", "every": 1, "rate": 1.0}, prompts_per_step=2)
     for step in range(20):
-        prompts: list[PromptRow] = []
-
-        def sample(rows: Sequence[PromptRow], _: int, prompts: list[PromptRow] = prompts) -> Rollouts:
-            prompts += rows
-            return _rollouts(rows, [LIVELY if row.task == "push" else [0.6, 0.7, 0.8, 0.9] for row in rows])
-
-        sampler.choose(step, sample, lambda rollouts, *_: rollouts, lambda _: None)
+        sampler.choose(step)
     weights = sampler.loss_weights()
     assert weights["push"] > 1 > weights["sentiment"]
     assert sum(weights.values()) == pytest.approx(2.0)
@@ -180,10 +173,9 @@ def test_a_restored_sampler_goes_on_as_if_nothing_had_happened() -> None:
         "dynamic_sampling": {"extra_groups": 2},
         "task_weights": {"applies_to": "sampler", "every": 2},
     }
-    one, other = _sampler(**recipe), _sampler(**recipe)
     script = [[DULL, LIVELY], [LIVELY], [LIVELY, DULL], [DULL], [LIVELY]]
-    _choose(one, Policy(*script[:2]))
+    one, other = _sampler(Policy(*script), **recipe), _sampler(Policy(*script[2:]), **recipe)
+    one.choose(0)
     other.load_state_dict(one.state_dict())
-    first, second = Policy(*script[2:]), Policy(*script[2:])
-    assert _choose(one, first, 1).rows == _choose(other, second, 1).rows
+    assert one.choose(1)[0].rows == other.choose(1)[0].rows
     assert one.state_dict() == other.state_dict()

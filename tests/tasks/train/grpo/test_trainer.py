@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from trl import GRPOTrainer
 
-from tasks.train.backend.cpu import PortableTrainer
+from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.grpo.rollouts import Rollouts
-from tasks.train.grpo.trainer import PolicyTrainer
+from tasks.train.grpo.trainer import CommerceGRPOTrainer
 from tests.tasks.train.small_training import adapter_weights, small_trainer
 
 
@@ -35,7 +35,7 @@ def test_log_probabilities_on_a_cpu_are_those_of_the_tempered_softmax() -> None:
 
     model, ids = _tiny()
     trainer: Any = SimpleNamespace(temperature=0.7, _entropy_bonus_enabled=False)
-    found, entropies, _ = PortableTrainer._on_cpu(
+    found, entropies, _ = CpuGRPOTrainer._on_cpu(
         trainer, model, ids, torch.ones_like(ids), 4, batch_size=2, compute_entropy=True
     )
     assert entropies is not None
@@ -76,10 +76,10 @@ def test_completions_of_one_forward_pass_or_of_eight_move_the_adapter_alike(tmp_
 
 
 def test_gradient_checkpointing_computes_layers_again_and_decides_no_gradient(tmp_path: Path) -> None:
-    """Bit for bit: loss, gradient norm and adapter; and already in the step that the preflight rehearses."""
+    """Bit for bit: loss, gradient norm and adapter; and already in the dry step of the preflight."""
     import torch
 
-    from tasks.train.preflight.rehearsal import rehearse
+    from tasks.train.preflight.dry_step import dry_run_step
 
     ends, forwards = [], []
     for checkpointing in ("none", "torch"):
@@ -95,14 +95,14 @@ def test_gradient_checkpointing_computes_layers_again_and_decides_no_gradient(tm
         hook = layer.mlp.register_forward_pre_hook(
             lambda *_, calls=calls: calls.append(True) if torch.is_grad_enabled() else None
         )
-        rehearsal = rehearse(trainer, 1e-2)
+        step = dry_run_step(trainer, 1e-2)
         forwards.append(len(calls))
         hook.remove()
         trainer.train()
         (first, second) = [entry for entry in trainer.state.log_history if "grad_norm" in entry]
         assert first["grad_norm"] > 0
         figures = [(entry["loss"], entry["grad_norm"]) for entry in (first, second)]
-        ends.append((rehearsal.gradient_norm, figures, adapter_weights(trainer)))
+        ends.append((step.gradient_norm, figures, adapter_weights(trainer)))
     assert forwards == [1, 2]
     (norm, figures, weights), (norm_again, figures_again, weights_again) = ends
     assert (norm, figures) == (norm_again, figures_again)
@@ -136,7 +136,11 @@ def test_task_weights_scale_the_advantages_of_their_task(tmp_path: Path, monkeyp
     _, (plain,) = _train(tmp_path / "plain", max_steps=1, guided_correction={"share": 1.0}, max_completion_tokens=96)
     monkeypatch.setattr(RolloutSampler, "loss_weights", lambda _: {"push": 1.5, "sentiment": 0.5})
     _, (weighted,) = _train(
-        tmp_path / "weighted", max_steps=1, guided_correction={"share": 1.0}, max_completion_tokens=96
+        tmp_path / "weighted",
+        max_steps=1,
+        guided_correction={"share": 1.0},
+        max_completion_tokens=96,
+        task_weights={"applies_to": "loss"},
     )
     for row, before, after in zip(plain[1].rows, plain[2], weighted[2], strict=True):
         assert after.item() == pytest.approx(before.item() * (1.5 if row.task == "push" else 0.5))
@@ -189,7 +193,7 @@ def test_a_divergence_that_nobody_measured_is_not_logged(tmp_path: Path, monkeyp
         return compute_loss(trainer, *arguments, **named)
 
     monkeypatch.setattr(GRPOTrainer, "compute_loss", compute_and_log)
-    monkeypatch.setattr(PolicyTrainer, "_estimate_divergence", lambda _: None)
+    monkeypatch.setattr(CommerceGRPOTrainer, "_estimate_divergence", lambda _: None)
     trainer, _ = _train(tmp_path, max_steps=1)
     assert not [entry for entry in trainer.state.log_history if "kl" in entry]
 

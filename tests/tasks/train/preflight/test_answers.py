@@ -11,7 +11,7 @@ from tasks.policy.generate import Completion, StopReason
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight.answers import Answers, answer, check_answers, check_generation_settings
 from tasks.train.preflight.check import Check
-from tasks.train.preflight.rehearsal import unchanged
+from tasks.train.preflight.dry_step import unchanged
 from tests.tasks.train.small_training import RECIPE, prompt_rows, small_preference_trainer, small_trainer, tiny_policy
 
 ROWS = prompt_rows()

@@ -19,8 +19,8 @@ from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import adapter, model
 from tasks.train.preflight.adapter import check_adapter, check_memory, check_step
 from tasks.train.preflight.check import Check, as_json, refuse_if_failed
+from tasks.train.preflight.dry_step import unchanged
 from tasks.train.preflight.model import check_cache, prompt_ids
-from tasks.train.preflight.rehearsal import unchanged
 from tasks.train.preflight.run import PlannedTraining, preflight
 from tasks.train.resume.adapter_files import write_adapter
 from tests.tasks.train.preflight.test_inputs import audit_record

@@ -15,10 +15,10 @@ import pytest
 from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused, InputError, Interrupted
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.checkpoint_manager import Checkpoint
 from tasks.checkpoints.stretches import read_stretches
 from tasks.policy.child import Channel
-from tasks.train.resume.lease import CHECKPOINTS_FOLDER, STRETCHES_FILE, HeldTraining, held_training
+from tasks.train.resume.lease import CHECKPOINTS_FOLDER, STRETCHES_FILE, TrainingLease, acquire_training
 from tasks.train.resume.preemption import Preemption
 from tests.tasks.train.small_request import TRAINING, request_of
 
@@ -47,11 +47,11 @@ class Place:
 
     def hold(self, channel: Channel | None = None, preemption: Preemption | None = None, **changes: Any) -> Any:
         request = request_of(CONFIG, self.folder, self.mirror, **changes)
-        return held_training(request, self.folder, channel or Channel(self.stream), preemption or Preemption(25))
+        return acquire_training(request, self.folder, channel or Channel(self.stream), preemption or Preemption(25))
 
-    def train(self, *steps: int, **changes: Any) -> HeldTraining:
+    def train(self, *steps: int, **changes: Any) -> TrainingLease:
         """Keep a checkpoint of each step, and come to the end."""
-        held: HeldTraining
+        held: TrainingLease
         with self.hold(**changes) as held:
             for step in steps:
                 keep(held, step)
@@ -72,7 +72,7 @@ class Place:
         return {str(path): path.read_bytes() for path in kept if path.is_file()}
 
 
-def keep(held: HeldTraining, step: int) -> None:
+def keep(held: TrainingLease, step: int) -> None:
     """Keep a checkpoint whose one file says its step."""
 
     def fill(folder: Path) -> None:
@@ -82,7 +82,7 @@ def keep(held: HeldTraining, step: int) -> None:
     held.keeper.flush()
 
 
-def weights_of(held: HeldTraining) -> str:
+def weights_of(held: TrainingLease) -> str:
     assert held.checkpoint is not None
     return (held.checkpoint / "weights").read_text(encoding="utf-8")
 
@@ -134,10 +134,10 @@ def test_the_best_checkpoint_that_was_written_and_not_mirrored_is_mirrored_and_p
         held.keeper.flush()
         raise ValueError("gone")
     with here.hold() as held:
-        held.owe_best(1)
+        held.retry_best_pin(1)
         held.keeper.flush()
         assert held.mirror.pins() == {"best": "00000001-00000001"}
-        held.owe_best(1)
+        held.retry_best_pin(1)
         assert held.keeper.flush()
 
 
@@ -173,13 +173,13 @@ CHILD = """
 import io, sys
 from pathlib import Path
 from tasks.policy.child import Channel
-from tasks.train.resume.lease import held_training
+from tasks.train.resume.lease import acquire_training
 from tasks.train.resume.preemption import Preemption
 from tests.tasks.train.small_request import request_of
 from tests.tasks.train.resume.test_lease import CONFIG, keep
 
 folder, mirror = map(Path, sys.argv[1:])
-with held_training(request_of(CONFIG, folder, mirror), folder, Channel(io.StringIO()), Preemption(25)) as held:
+with acquire_training(request_of(CONFIG, folder, mirror), folder, Channel(io.StringIO()), Preemption(25)) as held:
     keep(held, 1)
     print("holds", flush=True)
     sys.stdin.readline()

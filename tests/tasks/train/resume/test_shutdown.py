@@ -14,14 +14,14 @@ import pytest
 from schemas.config.train import TrainConfig
 from schemas.errors import Interrupted
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.keeper import Checkpoint
+from tasks.checkpoints.checkpoint_manager import Checkpoint
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.stretches import read_stretches
 from tasks.policy.child import Channel
-from tasks.train.resume.lease import held_training
+from tasks.train.resume.lease import acquire_training
 from tasks.train.resume.preemption import Preemption
-from tasks.train.resume.shutdown import Departure
+from tasks.train.resume.shutdown import GracefulShutdown
 from tests.tasks.train.small_request import TRAINING, request_of
 
 LONG = 120
@@ -63,9 +63,9 @@ class Leaving:
         self.preemption = Preemption(NEVER)
         self.stack = ExitStack()
         request, channel = request_of(TrainConfig(), folder, folder / "mirror"), Channel(io.StringIO())
-        self.held = self.stack.enter_context(held_training(request, folder, channel, self.preemption))
-        self.departure = Departure(self.preemption, channel)
-        self.departure.with_training(self.held)
+        self.held = self.stack.enter_context(acquire_training(request, folder, channel, self.preemption))
+        self.shutdown = GracefulShutdown(self.preemption, channel)
+        self.shutdown.with_training(self.held)
 
     def has_finished(self, step: int) -> None:
         self.held.keeper.last = checkpoint_of(step)
@@ -74,7 +74,7 @@ class Leaving:
         """Leave as a training does at the end of its step, and return what it says."""
         self.preemption.notice()
         with pytest.raises(Interrupted) as told, self.stack:
-            self.departure.leave_if_asked()
+            self.shutdown.stop_if_requested()
         return str(told.value)
 
 
@@ -87,7 +87,7 @@ def leaving(tmp_path: Path) -> Iterator[Leaving]:
 
 def test_without_a_notice_nothing_happens(leaving: Leaving, tmp_path: Path) -> None:
     leaving.has_finished(3)
-    leaving.departure.leave_if_asked()
+    leaving.shutdown.stop_if_requested()
     assert mirror_in(tmp_path).manifests() == []
     assert stretches_in(tmp_path) == [(None, None)]
 
@@ -140,8 +140,8 @@ from pathlib import Path
 from schemas.config.train import TrainConfig
 from tasks.checkpoints.folder_store import FolderStore
 from tasks.policy.child import Channel
-from tasks.train.resume.shutdown import Departure
-from tasks.train.resume.lease import held_training
+from tasks.train.resume.shutdown import GracefulShutdown
+from tasks.train.resume.lease import acquire_training
 from tasks.train.resume.preemption import Preemption
 from tests.tasks.train.resume import test_shutdown
 from tests.tasks.train.small_request import request_of
@@ -164,9 +164,9 @@ FolderStore.put_new = put
 channel = Channel(sys.stdout)
 preemption = Preemption(seconds)
 preemption.watch()
-departure = Departure(preemption, channel)
-with held_training(request_of(TrainConfig(), folder, folder / "mirror"), folder, channel, preemption) as held:
-    departure.with_training(held)
+shutdown = GracefulShutdown(preemption, channel)
+with acquire_training(request_of(TrainConfig(), folder, folder / "mirror"), folder, channel, preemption) as held:
+    shutdown.with_training(held)
     if trouble != "loading":
         held.keeper.last = test_shutdown.checkpoint_of(7)
     print("{}", flush=True)

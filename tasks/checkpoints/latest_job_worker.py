@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 Job = TypeVar("Job")
 
 
-class Background(Generic[Job]):
+class LatestJobWorker(Generic[Job]):
     """Worker for one job at a time; a newer pending job replaces an older one of its kind."""
 
     def __init__(self, name: str, work: Callable[[Job], None]) -> None:

@@ -1,4 +1,4 @@
-"""A rehearsed step tells what a step does, and the training after it is the one that there would have been."""
+"""A dry step measures what a step does, and the training after it is the one that there would have been."""
 
 import random
 from dataclasses import replace
@@ -11,7 +11,7 @@ import torch
 
 from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import as_messages
-from tasks.train.preflight.rehearsal import Rehearsal, rehearse, unchanged
+from tasks.train.preflight.dry_step import DryStep, dry_run_step, unchanged
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer, tiny_policy
 
 CLOCKS = ("seconds", "step_time", "per_second", "runtime")
@@ -29,7 +29,7 @@ EVERYTHING: dict[str, Any] = {
 LONG = replace(prompt_rows()[0], prompt="Pedido 1: livro. " * 9)
 
 
-def _trained(folder: Path, rehearsed: bool, **recipe: Any) -> dict[str, Any]:
+def _trained(folder: Path, dry_run: bool, **recipe: Any) -> dict[str, Any]:
     seen: list[Any] = []
     trainer = small_trainer(
         folder,
@@ -41,9 +41,9 @@ def _trained(folder: Path, rehearsed: bool, **recipe: Any) -> dict[str, Any]:
     random.seed(1)
     np.random.seed(1)
     torch.manual_seed(1)
-    if rehearsed:
-        rehearse(trainer, 1e-2)
-        rehearse(trainer, 1.0, LONG)
+    if dry_run:
+        dry_run_step(trainer, 1e-2)
+        dry_run_step(trainer, 1.0, LONG)
     trainer.train()
     log = [
         {name: value for name, value in entry.items() if not any(clock in name for clock in CLOCKS)}
@@ -60,10 +60,10 @@ def _trained(folder: Path, rehearsed: bool, **recipe: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("recipe", [{}, EVERYTHING], ids=["plain", "everything"])
-def test_a_training_after_a_rehearsal_is_the_training_without_one(tmp_path: Path, recipe: dict[str, Any]) -> None:
+def test_a_training_after_a_dry_step_is_the_training_without_one(tmp_path: Path, recipe: dict[str, Any]) -> None:
     """Weights, metrics, prompts, rollouts, the entropy's controller and three random states, bit for bit."""
-    plain = _trained(tmp_path / "plain", rehearsed=False, **recipe)
-    after = _trained(tmp_path / "after", rehearsed=True, **recipe)
+    plain = _trained(tmp_path / "plain", dry_run=False, **recipe)
+    after = _trained(tmp_path / "after", dry_run=True, **recipe)
     assert plain["seen"], "the comparison is worth nothing where nothing was seen"
     for part, value in plain.items():
         assert after[part] == value, part
@@ -85,7 +85,7 @@ def test_the_block_may_fail_and_still_leaves_no_trace(tmp_path: Path) -> None:
 def test_a_step_moves_the_adapter_alone(tmp_path: Path) -> None:
     """At first A has no gradient, for B is zero: of a fresh adapter, exactly the Bs move."""
     trainer = small_trainer(tmp_path)
-    found = rehearse(trainer, 1e-2)
+    found = dry_run_step(trainer, 1e-2)
     adapter = adapter_weights(trainer)
     assert found.moved == {name for name in adapter if "lora_B" in name}
     assert found.finite
@@ -99,7 +99,7 @@ def test_a_base_weight_that_was_left_trainable_is_seen_to_move_and_is_put_back(t
     parameter = dict(trainer.model.named_parameters())[left]
     parameter.requires_grad_(True)
     before = parameter.detach().clone()
-    assert left in rehearse(trainer, 1e-2).moved
+    assert left in dry_run_step(trainer, 1e-2).moved
     assert torch.equal(parameter, before)
 
 
@@ -107,7 +107,7 @@ def test_gradients_that_are_no_numbers_are_told_and_weights_put_back(tmp_path: P
     trainer = small_trainer(tmp_path)
     name, parameter = next((n, p) for n, p in trainer.model.named_parameters() if "lora_B" in n)
     parameter.register_hook(lambda gradient: gradient * float("nan"))
-    found = rehearse(trainer, 1e-2)
+    found = dry_run_step(trainer, 1e-2)
     assert not found.finite
     assert name in found.moved
     assert torch.equal(parameter, torch.zeros_like(parameter))
@@ -117,14 +117,14 @@ def test_gradients_that_are_no_numbers_are_told_and_weights_put_back(tmp_path: P
     ("loss", "norm", "finite"), [(0.1, 1.0, True), (float("nan"), 1.0, False), (0.1, float("inf"), False)]
 )
 def test_finite_means_both_the_loss_and_the_gradients(loss: float, norm: float, finite: bool) -> None:
-    assert Rehearsal(loss, norm, frozenset(), 0.0, None).finite is finite
+    assert DryStep(loss, norm, frozenset(), 0.0, None).finite is finite
 
 
 def test_a_batch_without_any_spread_of_rewards_still_shows_what_a_step_moves(tmp_path: Path) -> None:
     trainer = small_trainer(tmp_path)
     real = trainer._rewards.components
     trainer._rewards.components = lambda scored: [[0.0 * value for value in row] for row in real(scored)]
-    found = rehearse(trainer, 1e-2)
+    found = dry_run_step(trainer, 1e-2)
     assert found.gradient_norm > 0
     assert found.moved
     assert "_advantages" not in vars(trainer)
@@ -138,7 +138,7 @@ def test_every_pass_of_an_accumulated_step_counts(tmp_path: Path) -> None:
     found = []
     for trainer in (whole, halves):
         torch.manual_seed(2)
-        found.append(rehearse(trainer, 1e-2))
+        found.append(dry_run_step(trainer, 1e-2))
     assert found[0].gradient_norm == pytest.approx(found[1].gradient_norm, rel=1e-4)
 
 
@@ -163,12 +163,12 @@ def test_the_largest_step_has_the_longest_prompt_and_full_completions_that_are_l
     prompt = tokenizer.apply_chat_template(as_messages(LONG.system, LONG.prompt), add_generation_prompt=True)
     at_once = trainer.args.per_device_train_batch_size
     shapes, handle = _read(trainer)
-    found = rehearse(trainer, 1e-2, LONG)
+    found = dry_run_step(trainer, 1e-2, LONG)
     handle.remove()
     width = len(prompt["input_ids"]) + trainer.max_completion_length
     assert shapes == [(at_once, width)] * trainer.args.gradient_accumulation_steps
     assert found.gradient_norm > 0
-    assert "_sample" not in vars(trainer)
+    assert "sample" not in vars(trainer.rollout_generator)
     assert trainer.generation_config.min_new_tokens is None
 
 
@@ -176,12 +176,13 @@ def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """vLLM ends where it ends; TRL refuses tokens and probabilities of other lengths."""
-    from tasks.train.preflight import rehearsal
+    from tasks.train.preflight import dry_step
 
     trainer = small_trainer(tmp_path)
-    real = trainer._sample
+    generator = trainer.rollout_generator
+    real = generator.sample
     monkeypatch.setattr(trainer, "use_vllm", True)
-    monkeypatch.setattr(trainer, "_limit_completions", lambda limit: None)
+    monkeypatch.setattr(generator, "_limit_completions", lambda limit: None)
 
     def sample(_: Any, prompts: Any, limit: int) -> Any:
         trainer.use_vllm = False
@@ -189,16 +190,16 @@ def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
         short = [ids[:3] for ids in rollouts.completion_ids]
         return replace(rollouts, completion_ids=short, log_probabilities=[[-1.0] * len(ids) for ids in short])
 
-    monkeypatch.setattr(type(trainer), "_sample", sample)
-    with unchanged(trainer), rehearsal._at_full_length(trainer, LONG):
-        rollouts = trainer._sample(prompt_rows()[:2], 5)
+    monkeypatch.setattr(type(generator), "sample", sample)
+    with unchanged(trainer), dry_step._at_full_length(trainer, LONG):
+        rollouts = generator.sample(prompt_rows()[:2], 5)
     assert {len(ids) for ids in rollouts.completion_ids} == {16}
     assert {tuple(told) for told in rollouts.log_probabilities} == {(-1.0,) * 3 + (0.0,) * 13}
     assert {ids[-1] for ids in rollouts.completion_ids} == {trainer.eos_token_ids[0]}
     assert [row.prompt for row in rollouts.group_rows] == [LONG.prompt] * 2
 
 
-def test_a_step_of_dpo_is_rehearsed_too(tmp_path: Path) -> None:
+def test_a_step_of_dpo_is_run_dry_too(tmp_path: Path) -> None:
     from datasets import Dataset
     from peft import LoraConfig
     from trl import DPOConfig
@@ -223,14 +224,14 @@ def test_a_step_of_dpo_is_rehearsed_too(tmp_path: Path) -> None:
     )
     before = {name: value.clone() for name, value in adapter_weights(trainer).items()}
     metrics = dict(trainer._metrics["train"])
-    found = rehearse(trainer, 1e-2)
+    found = dry_run_step(trainer, 1e-2)
     assert found.finite
     assert found.moved
     assert all("lora_B" in name for name in found.moved)
     assert all(torch.equal(value, before[name]) for name, value in adapter_weights(trainer).items())
     assert dict(trainer._metrics["train"]) == metrics
     shapes, handle = _read(trainer)
-    assert rehearse(trainer, 1e-2, LONG).moved == found.moved
+    assert dry_run_step(trainer, 1e-2, LONG).moved == found.moved
     handle.remove()
     width = max(len(one["prompt_ids"]) + len(one["rejected_ids"]) for one in trainer.train_dataset)
     assert shapes == [(4, width)]
@@ -252,6 +253,6 @@ def test_a_quantized_base_is_seen_not_to_move(tmp_path: Path) -> None:
             parameter.data = parameter.data.float()
     packed = [value for value in trainer.model.parameters() if value.dtype == torch.uint8]
     assert packed
-    found = rehearse(trainer, 1e-2)
+    found = dry_run_step(trainer, 1e-2)
     assert found.moved
     assert all("lora_B" in name for name in found.moved)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.checkpoints.background import Background
+from tasks.checkpoints.latest_job_worker import LatestJobWorker
 
 LONG = 60
 """Seconds after which a test has failed that waits for something."""
@@ -41,9 +41,9 @@ def work() -> Iterator[Work]:
     work.may_end.set()
 
 
-def _under_way(work: Work) -> Background[str]:
+def _under_way(work: Work) -> LatestJobWorker[str]:
     """Return a thread that is at a job, so that all others wait."""
-    background = Background[str]("test", work)
+    background = LatestJobWorker[str]("test", work)
     background.submit("first")
     assert work.begun.wait(LONG)
     return background
@@ -91,7 +91,7 @@ def test_waiting_ends_with_its_time_and_tells_that_something_is_left(work: Work)
 
 def test_a_failure_is_kept_until_a_job_succeeds_and_ends_nothing(work: Work) -> None:
     work.may_end.set()
-    background = Background[str]("test", work)
+    background = LatestJobWorker[str]("test", work)
     for job, failure in (("bad one", "bad one"), ("bad two", "bad two"), ("good", "None")):
         background.submit(job)
         assert background.wait(LONG)
@@ -118,7 +118,7 @@ def test_closing_may_leave_the_job_under_way_behind(work: Work) -> None:
 @given(jobs=st.lists(st.tuples(st.sampled_from(["newest", "best"]), st.integers(0, 99)), max_size=20))
 def test_the_last_of_every_kind_is_done_and_none_twice_and_each_kind_in_order(jobs: list[tuple[str, int]]) -> None:
     done: list[tuple[int, str, int]] = []
-    background = Background[tuple[int, str, int]]("test", done.append)
+    background = LatestJobWorker[tuple[int, str, int]]("test", done.append)
     for number, (kind, value) in enumerate(jobs):
         background.submit((number, kind, value), kind)
     assert background.wait(LONG)

@@ -25,7 +25,7 @@ _OTHER: Final = b"whether another may write over it"
 
 
 @dataclass(frozen=True)
-class Probed:
+class PermissionProbe:
     """Result of a probe with one small object."""
 
     refusals: dict[Right, str]
@@ -36,8 +36,8 @@ class Probed:
     """The key of the object if it could not be deleted."""
 
 
-def probe_address(address: str) -> Probed:
-    """Probe all permissions that a mirror needs, and leave nothing behind.
+def probe_address(address: str) -> PermissionProbe:
+    """PermissionProbe all permissions that a mirror needs, and leave nothing behind.
 
     Args:
         address: `gs://bucket/prefix`, or a folder. A folder is probed in a hidden subfolder of the nearest existing
@@ -59,7 +59,7 @@ def probe_address(address: str) -> Probed:
         ) from None
 
 
-def probe(store: ObjectStore, prefix: str) -> Probed:
+def probe(store: ObjectStore, prefix: str) -> PermissionProbe:
     """Create an object, create it again, which must fail, read it, list it and delete it.
 
     Args:
@@ -71,13 +71,13 @@ def probe(store: ObjectStore, prefix: str) -> Probed:
     try:
         stored = store.put_new(key, _CONTENT)
     except InputError as error:
-        return Probed({"create": str(error)}, None, None)
+        return PermissionProbe({"create": str(error)}, None, None)
     if stored is None:
         # An answer was lost, and the retried request found its own first attempt.
         stored = next(iter(store.list(key)), None)
     if stored is None:
         refusal = f"{key} cannot be created, though nothing has its name; look into the place's rules"
-        return Probed({"create": refusal}, None, None)
+        return PermissionProbe({"create": refusal}, None, None)
     current = stored
     with _noted(refusals, "precondition"):
         if store.put_new(key, _OTHER) is not None:
@@ -96,7 +96,7 @@ def probe(store: ObjectStore, prefix: str) -> Probed:
     with _noted(refusals, "delete"):
         if not store.delete(current):
             raise InputError(f"{key} was not deleted, though nobody else knows of it; delete it by hand")
-    return Probed(refusals, stored.created_at, key if "delete" in refusals else None)
+    return PermissionProbe(refusals, stored.created_at, key if "delete" in refusals else None)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from schemas.errors import InputError
-from tasks.checkpoints.background import Background
+from tasks.checkpoints.latest_job_worker import LatestJobWorker
 from tasks.checkpoints.lease import Lease, LeaseLost
 from tasks.checkpoints.local import LocalCheckpoints
 from tasks.checkpoints.mirror import Mirror
@@ -47,7 +47,7 @@ class _Upload:
     kind: Kind
 
 
-class Keeper:
+class CheckpointManager:
     """Checkpoints of a running training."""
 
     def __init__(
@@ -73,8 +73,8 @@ class Keeper:
         self._lease = lease
         self._keep_last = keep_last
         self._trouble = trouble
-        self._writer = Background[_Job]("checkpoint-writer", self._write)
-        self._uploader = Background[_Upload]("checkpoint-mirror", self._upload)
+        self._writer = LatestJobWorker[_Job]("checkpoint-writer", self._write)
+        self._uploader = LatestJobWorker[_Upload]("checkpoint-mirror", self._upload)
         self._owed: _Upload | None = None
         """The best so far while it is not pinned: after a failure, the next upload retries it."""
         self._leaving = False
@@ -98,7 +98,7 @@ class Keeper:
         self.raise_failure()
         self._writer.submit(_Job(checkpoint, kind), kind)
 
-    def go_on_from(self, folder: Path, step: int, *, mirrored: bool) -> None:
+    def resume_from(self, folder: Path, step: int, *, mirrored: bool) -> None:
         """Take over a checkpoint of an earlier segment; one only on the local disk is mirrored.
 
         Args:
@@ -112,7 +112,7 @@ class Keeper:
         else:
             self._uploader.submit(_Upload(folder, step, "newest"), "newest")
 
-    def owe_best(self, folder: Path, step: int) -> None:
+    def retry_best_pin(self, folder: Path, step: int) -> None:
         """Mirror and pin the best checkpoint of an earlier segment, which ended before doing so."""
         self._uploader.submit(_Upload(folder, step, "best"), "best")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.train.methods.curriculum import completion_limit
+from tasks.train.grpo.curriculum import completion_limit
 
 STAGES = [(100, 128), (300, 256)]
 

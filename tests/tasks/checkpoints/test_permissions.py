@@ -8,7 +8,7 @@ import pytest
 from schemas.errors import InputError
 from tasks.checkpoints.gcs_store import GcsStore
 from tasks.checkpoints.object_store import ObjectStore, StoredObject
-from tasks.checkpoints.rights import FOLDER, nearest_folder, probe, probe_address
+from tasks.checkpoints.permissions import FOLDER, nearest_folder, probe, probe_address
 from tests.storage_server import Faults, StorageServer
 from tests.tasks.checkpoints.conftest import MemoryStore
 

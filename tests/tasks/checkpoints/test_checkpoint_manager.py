@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from schemas.errors import InputError
-from tasks.checkpoints.keeper import KEPT_LOCALLY, Checkpoint, Keeper
+from tasks.checkpoints.checkpoint_manager import KEPT_LOCALLY, Checkpoint, CheckpointManager
 from tasks.checkpoints.lease import Lease, LeaseLost
 from tasks.checkpoints.local import LocalCheckpoints
 from tasks.checkpoints.mirror import Mirror
@@ -56,7 +56,7 @@ class Kept:
         self.mirror = Mirror(self.store, "", "training")
         self.lease = Lease.acquire(self.store, self.mirror.root, seconds=600)
         self.troubles: list[tuple[int, str]] = []
-        self.keeper = Keeper(
+        self.keeper = CheckpointManager(
             self.local, self.mirror, self.lease, keep_last, lambda step, text: self.troubles.append((step, text))
         )
 

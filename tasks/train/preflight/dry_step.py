@@ -31,19 +31,19 @@ COUNTED: Final = (
     "entropy_coef",
     "_last_world_entropy",
     "_entropy_window_stats",
-    "_seconds",
-    "_sampled_tokens",
+    "seconds",
+    "sampled_tokens",
 )
-"""Trainer attributes that count steps or decide how completions are sampled."""
+"""Attributes of the trainer, and of its generator, that count steps or decide how completions are sampled."""
 
-# Of `PolicyTrainer`.
-SAMPLE: Final = "_sample"
+# Of `CommerceGRPOTrainer`.
+GENERATOR: Final = "rollout_generator"
 ADVANTAGES: Final = "_advantages"
 ON_ROLLOUTS: Final = "_on_rollouts"
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class DryStep:
     """Measurements of a trial training step."""
 
     loss: float
@@ -61,7 +61,7 @@ class Rehearsal:
         return torch.isfinite(torch.tensor([self.loss, self.gradient_norm])).all().item() is True
 
 
-def rehearse(trainer: Any, learning_rate: float, longest: PromptRow | None = None) -> Rehearsal:
+def dry_run_step(trainer: Any, learning_rate: float, longest: PromptRow | None = None) -> DryStep:
     """Take one optimizer step on the trainer's next batches, and restore everything.
 
     Args:
@@ -107,7 +107,7 @@ def rehearse(trainer: Any, learning_rate: float, longest: PromptRow | None = Non
             for name, parameter in model.named_parameters():
                 if name in moved:
                     parameter.copy_(before[name])
-    return Rehearsal(loss, float(norm), moved, seconds, peak)
+    return DryStep(loss, float(norm), moved, seconds, peak)
 
 
 def _first_batches(trainer: Any, count: int) -> list[Any]:
@@ -119,7 +119,7 @@ def _first_batches(trainer: Any, count: int) -> list[Any]:
 
 
 def _longest_batches(trainer: Any, count: int) -> list[Any]:
-    if hasattr(trainer, SAMPLE):
+    if hasattr(trainer, GENERATOR):
         # It draws its own prompts and ignores the batch.
         return _first_batches(trainer, count)
     pairs = trainer.train_dataset
@@ -146,10 +146,11 @@ def _at_full_length(trainer: Any, longest: PromptRow | None) -> Iterator[_Sampli
     sampling is recorded separately: a vLLM that sleeps afterwards releases memory that torch still counts.
     """
     sampling = _Sampling()
-    if longest is None or not hasattr(trainer, SAMPLE):
+    if longest is None or not hasattr(trainer, GENERATOR):
         yield sampling
         return
-    real = getattr(trainer, SAMPLE)
+    generator = getattr(trainer, GENERATOR)
+    real = generator.sample
     limit, end = trainer.max_completion_length, trainer.eos_token_ids[0]
 
     def sample(prompts: Sequence[PromptRow], _: int) -> Rollouts:
@@ -167,17 +168,17 @@ def _at_full_length(trainer: Any, longest: PromptRow | None) -> Iterator[_Sampli
             log_probabilities=None if told is None else [(of_tokens + [0.0] * limit)[:limit] for of_tokens in told],
         )
 
-    with _replaced(trainer, SAMPLE, sample):
+    with _replaced(generator, "sample", sample):
         yield sampling
 
 
 @contextmanager
-def _replaced(trainer: Any, name: str, method: Callable[..., Any]) -> Iterator[None]:
-    vars(trainer)[name] = method
+def _replaced(owner: Any, name: str, method: Callable[..., Any]) -> Iterator[None]:
+    vars(owner)[name] = method
     try:
         yield
     finally:
-        del vars(trainer)[name]
+        del vars(owner)[name]
 
 
 @contextmanager
@@ -211,21 +212,27 @@ def unchanged(trainer: Any) -> Iterator[None]:
     """
     devices = [trainer.accelerator.device] if trainer.accelerator.device.type == "cuda" else []
     own = vars(trainer)
-    kept = {name: own[name] for name in (*COUNTED, ON_ROLLOUTS) if name in own}
+    counting = [own, *([vars(own[GENERATOR])] if GENERATOR in own else [])]
+    kept = [{name: values[name] for name in COUNTED if name in values} for values in counting]
+    on_rollouts = own.get(ON_ROLLOUTS)
     parts = trainer.state_dict() if hasattr(trainer, "state_dict") else None
     training = trainer.model.training
     python_state, numpy_state = random.getstate(), np.random.get_state()
     # The block works on copies, so that no reference to a replaced object needs updating.
-    own.update({name: copy.deepcopy(kept[name]) for name in kept if name != ON_ROLLOUTS})
-    if ON_ROLLOUTS in kept:
+    for values, was in zip(counting, kept, strict=True):
+        values.update({name: copy.deepcopy(value) for name, value in was.items()})
+    if ON_ROLLOUTS in own:
         own[ON_ROLLOUTS] = None
     with torch.random.fork_rng(devices=devices):
         try:
             yield
         finally:
-            for name in COUNTED:
-                own.pop(name, None)
-            own.update(kept)
+            for values, was in zip(counting, kept, strict=True):
+                for name in COUNTED:
+                    values.pop(name, None)
+                values.update(was)
+            if ON_ROLLOUTS in own:
+                own[ON_ROLLOUTS] = on_rollouts
             trainer.model.train(training)
             if parts is not None:
                 trainer.load_state_dict(parts)

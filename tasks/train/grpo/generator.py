@@ -1,0 +1,131 @@
+"""Generation of rollouts with TRL's engine, transformers or vLLM: prompts in, scored groups of completions out."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from accelerate.utils import gather_object
+
+from schemas.config.train import TrainConfig
+from schemas.documents import ScoredRollout
+from schemas.tables.prompts import PromptRow
+from tasks.policy.generate import Completion, StopReason, as_messages, read_completion
+from tasks.train.grpo.rewards import ComponentRewards
+from tasks.train.grpo.rollouts import Rollouts
+
+
+class RolloutGenerator:
+    """Samples and scores groups of completions with a trainer's policy."""
+
+    def __init__(self, trainer: Any, recipe: TrainConfig, rewards: ComponentRewards) -> None:
+        """Start with nothing sampled.
+
+        Args:
+            trainer: TRL's GRPO trainer, which has the policy, the tokenizer and the engine.
+            recipe: The recipe.
+            rewards: Scores the completions.
+        """
+        self._trainer = trainer
+        self._tokenizer = trainer.processing_class
+        self._recipe = recipe
+        self._rewards = rewards
+        self.seconds = {"generation": 0.0, "reward": 0.0}
+        """Seconds spent in each phase since the trainer last logged them."""
+        self.sampled_tokens = 0
+        """Completion tokens since the trainer last logged them."""
+
+    def sample(self, prompts: Sequence[PromptRow], limit: int) -> Rollouts:
+        """Sample and score a group of completions, of at most `limit` tokens each, for every prompt."""
+        generations = self._recipe.generations
+        rows = [row for row in prompts for _ in range(generations)]
+        with self._timed("generation"):
+            self._limit_completions(limit)
+            messages = [as_messages(row.system, row.prompt) for row in rows]
+            prompt_ids, images, fields = self._trainer._tokenize_prompts(messages)  # noqa: SLF001 - TRL's only way
+            completion_ids, log_probabilities = self._complete(prompt_ids, images, fields)
+        self.sampled_tokens += sum(map(len, completion_ids))
+        with self._timed("reward"):
+            completions = [self.read(ids) for ids in completion_ids]
+            scored = self._score(rows, completions)
+            rewards = self._components(scored)
+        return Rollouts(
+            rows=rows,
+            prompt_ids=prompt_ids,
+            completion_ids=completion_ids,
+            log_probabilities=log_probabilities,
+            scored=scored,
+            rewards=rewards,
+            weights=self._rewards.weights,
+            truncated=[completion.stop_reason is StopReason.TOKEN_LIMIT for completion in completions],
+            corrected=[False] * len(rows),
+            generations=generations,
+        )
+
+    def correct(self, rollouts: Rollouts, answers: Mapping[int, str], limit: int) -> Rollouts:
+        """Replace some completions by texts, as far as these have at most `limit` tokens, and score them."""
+        tokenizer = self._tokenizer
+        with self._timed("reward"):
+            encoded = {
+                place: [*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id]
+                for place, answer in answers.items()
+            }
+            places = [place for place, tokens in encoded.items() if len(tokens) <= limit]
+            if not places:
+                return rollouts
+            ids = [encoded[place] for place in places]
+            scored = self._score(
+                [rollouts.rows[place] for place in places],
+                [Completion(answers[place], len(ids[n]), StopReason.END_OF_TURN) for n, place in enumerate(places)],
+            )
+            return rollouts.with_answers(places, ids, scored, self._components(scored))
+
+    def read(self, ids: list[int]) -> Completion:
+        """Read a completion's tokens; as in TRL, padding at the end counts as an end too."""
+        return read_completion(ids, self._tokenizer, (*self._trainer.eos_token_ids, self._tokenizer.pad_token_id))
+
+    def _complete(
+        self, prompt_ids: list[list[int]], images: Any, fields: Any
+    ) -> tuple[list[list[int]], list[list[float]] | None]:
+        """Sample a completion of each prompt; of several processes each samples whole groups, and all receive them."""
+        generations, accelerator = self._recipe.generations, self._trainer.accelerator
+        if accelerator.num_processes == 1:
+            return self._engine(prompt_ids, images, fields)
+        groups = [prompt_ids[start : start + generations] for start in range(0, len(prompt_ids), generations)]
+        with accelerator.split_between_processes(groups) as own:
+            ids = [ids for group in own for ids in group]
+            completion_ids, _ = self._engine(ids, images, fields) if ids else ([], None)
+        # vLLM samples for one process, and has log-probabilities.
+        return gather_object(completion_ids), None
+
+    def _engine(
+        self, prompt_ids: list[list[int]], images: Any, fields: Any
+    ) -> tuple[list[list[int]], list[list[float]] | None]:
+        sample = self._trainer._generate_single_turn  # noqa: SLF001 - TRL's only way
+        return sample(prompt_ids, images, fields, self._recipe.generations)  # type: ignore[no-any-return]
+
+    def _score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
+        """Score all completions in one process: a query's time limit could make two of them disagree."""
+        pairs = list(zip(rows, completions, strict=True))
+        with self._trainer.accelerator.split_between_processes(pairs) as own:
+            scored = self._rewards.score([row for row, _ in own], [completion for _, completion in own])
+        gathered: list[ScoredRollout] = gather_object(scored)
+        return gathered
+
+    def _components(self, scored: Sequence[ScoredRollout]) -> torch.Tensor:
+        """Return the components of rewards as trained on, (rollouts, components)."""
+        return torch.tensor(self._rewards.components(scored), device=self._trainer.accelerator.device)
+
+    def _limit_completions(self, limit: int) -> None:
+        # The loss is divided by the recipe's longest completion, whatever the curriculum allows now.
+        if self._trainer.use_vllm:
+            self._trainer.vllm_generation.max_completion_length = limit
+        else:
+            self._trainer.generation_config.max_new_tokens = limit
+
+    @contextmanager
+    def _timed(self, phase: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.seconds[phase] += time.perf_counter() - started
