@@ -61,7 +61,7 @@ def test_every_artifact_is_whole_and_its_documents_are_read(config: Config) -> N
     assert len(tested) == 24
     answers, _ = newest(config, "answers")
     assert {answer.prompt_id for answer in read_answers(answers)} == tested
-    assert read_timing(answers).machine_seconds > 0
+    assert read_timing(answers).machine_seconds
     report = read_report(newest(config, "evaluation")[0])
     assert report["overall"]["n_prompts"] == 24
     summary = read_summary(newest(config, "policy")[0])
