@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.faults import run
-from benchmarks.faults_checks import Verdict, check
+from benchmarks.faults.__main__ import run
+from benchmarks.faults.checks import Verdict, check
 from tasks.checkpoints.mirror import Mirror
 from tests.tasks.checkpoints.checkpoint_folders import OLD, publish
 from tests.tasks.checkpoints.conftest import MemoryStore
