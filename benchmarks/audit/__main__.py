@@ -10,27 +10,22 @@ resemble each other, sheets drawn by reward, and how often the rubric of two rat
 Time: an audit of 300 scored completions, probes, report and imports included, in under 10 seconds.
 """
 
-import argparse
-import json
 import math
 import shutil
 import statistics
 import subprocess
 import sys
 import time
+from argparse import ArgumentParser, Namespace
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-
-from benchmarks.audit.raters import SEED, SHAPES, Outcome, Scenario, found_alphas, simulate
+from benchmarks.audit.raters import SEED, SHAPES, Outcome, Scenario, found_alphas, simulate_chunk
+from benchmarks.audit.timed import write_sheet
+from benchmarks.harness import Report, in_processes, run_benchmark
 from schemas.config.config import AuditConfig
 
 FOLDER: Final = Path(".tucano") / "benchmark-audit"
@@ -58,60 +53,44 @@ MAX_PASS: Final = 0.10
 COVERAGE: Final = (0.93, 0.97)
 ALPHAS: Final = (0.50, 0.67, 0.80, 0.90)
 OVERLAPS: Final = (20, 40)
-PER_TASK: Final = 50
-"""Completions of each of the six tasks in the audit that is timed."""
 RUNS: Final = 3
 MAX_SECONDS: Final = 10.0
 
 Outcomes = Mapping[Scenario, Sequence[Outcome]]
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether every limit was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--audits", type=int, default=2_000, help="of each scenario with a limit (default: %(default)s)"
-    )
-    parser.add_argument("--resamples", type=int, default=2_000, help="of each bootstrap (default: %(default)s)")
-    parser.add_argument("--audit", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.audit is not None:
-        return _audit(arguments.audit)
-    misses = _time()
-    outcomes = _simulated(arguments.audits, arguments.resamples)
-    _print_passes(outcomes, arguments.audits)
-    _print_coverage(outcomes)
-    _print_objections(outcomes)
-    _print_alphas(arguments.audits)
-    misses += _missed(outcomes)
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--audits", type=int, default=2_000, help="of each scenario with a limit")
+    parser.add_argument("--resamples", type=int, default=2_000, help="of each bootstrap")
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Time an audit, then simulate many."""
+    _time(report)
+    outcomes = _simulated(options.audits, options.resamples)
+    _report_passes(report, outcomes, options.audits)
+    _report_coverage(report, outcomes)
+    _report_objections(report, outcomes)
+    _report_alphas(report, options.audits)
+    _check(report, outcomes)
 
 
 def _simulated(audits: int, resamples: int) -> Outcomes:
-    """Return the outcomes of each scenario; dividing them between two processes changes none."""
+    """Return the outcomes of each scenario."""
     wanted = {Scenario(shape, rho): audits for rho in HELD for shape in SHAPES}
     wanted |= {Scenario(shape, rho): audits // FEWER for rho in OTHERS for shape in SHAPES}
     wanted |= {_other_sheet(name, rho): audits // FEWER for name in OTHER_SHEETS for rho in HELD}
     chunks = [
-        (scenario, min(CHUNK, count - done), (SEED, number, done))
+        (scenario, SCORES, min(CHUNK, count - done), resamples, (SEED, number, done))
         for number, (scenario, count) in enumerate(wanted.items())
         for done in range(0, count, CHUNK)
     ]
     outcomes: defaultdict[Scenario, list[Outcome]] = defaultdict(list)
-    with ProcessPoolExecutor(PROCESSES) as pool:
-        found = pool.map(partial(_chunk, resamples), chunks)
-        for (scenario, *_), each in zip(
-            track(chunks, description="simulated audits", console=Console(stderr=True)), found, strict=True
-        ):
-            outcomes[scenario] += each
+    found = in_processes(simulate_chunk, chunks, PROCESSES, "simulated audits")
+    for (scenario, *_), each in zip(chunks, found, strict=True):
+        outcomes[scenario] += each
     return outcomes
-
-
-def _chunk(resamples: int, chunk: tuple[Scenario, int, tuple[int, ...]]) -> list[Outcome]:
-    scenario, audits, seed = chunk
-    return simulate(scenario, SCORES, audits, resamples, seed)
 
 
 def _other_sheet(name: str, rho: float) -> Scenario:
@@ -127,62 +106,62 @@ def _rows(outcomes: Outcomes, rho: float) -> dict[str, Sequence[Outcome]]:
     return {**shapes, "all four": everything, **others}
 
 
-def _print_passes(outcomes: Outcomes, audits: int) -> None:
-    table = _table("Audits that the gate passes, by true rho", "rewards")
+def _report_passes(report: Report, outcomes: Outcomes, audits: int) -> None:
     rhos = sorted((*HELD, *OTHERS))
-    for rho in rhos:
-        table.add_column(f"{rho:.2f}", justify="right")
     by_rho = {rho: _rows(outcomes, rho) for rho in rhos}
-    for name in by_rho[HELD[0]]:
-        table.add_row(name, *(_percent(_passed(by_rho[rho][name])) if name in by_rho[rho] else "" for rho in rhos))
-    table.add_row("six tasks, all pass", *(_percent(_passed(by_rho[rho]["all four"]) ** 6) for rho in rhos))
-    table.add_row("mean rho found", *(f"{fmean(each.rho for each in by_rho[rho]['all four']):.3f}" for rho in rhos))
-    Console(width=100).print(table)
+    rows = [
+        (name, *(_percent(_passed(by_rho[rho][name])) if name in by_rho[rho] else "" for rho in rhos))
+        for name in by_rho[HELD[0]]
+    ]
+    together = {rho: by_rho[rho]["all four"] for rho in rhos}
+    rows.append(("six tasks, all pass", *(_percent(_passed(together[rho]) ** 6) for rho in rhos)))
+    rows.append(("mean rho found", *(f"{fmean(each.rho for each in together[rho]):.3f}" for rho in rhos)))
+    report.table("Audits that the gate passes, by true rho", ("rewards", *(f"{rho:.2f}" for rho in rhos)), rows)
     errors = [100 * _error(MIN_PASS, count) for count in (audits, audits // FEWER)]
-    print(
+    report.line(
         f"{audits:,} audits of each shape at {HELD[0]:.2f} and {HELD[1]:.2f}, {audits // FEWER:,} elsewhere: standard "
-        f"errors at 95 % of {errors[0]:.1f} and {errors[1]:.1f}\npercentage points.\n"
+        f"errors at 95 % of {errors[0]:.1f} and {errors[1]:.1f} percentage points.\n"
     )
 
 
-def _print_coverage(outcomes: Outcomes) -> None:
-    table = _table("Audits whose 95 % interval holds the true rho", "rewards")
-    for rho in HELD:
-        for name in INTERVALS:
-            table.add_column(f"{rho:.2f}\n{name}", justify="right")
+def _report_coverage(report: Report, outcomes: Outcomes) -> None:
     by_rho = {rho: _rows(outcomes, rho) for rho in HELD}
-    for row in by_rho[HELD[0]]:
-        table.add_row(row, *(_percent(_covered(by_rho[rho][row], interval)) for rho in HELD for interval in INTERVALS))
-    Console(width=100).print(table)
+    report.table(
+        "Audits whose 95 % interval holds the true rho",
+        ("rewards", *(f"{rho:.2f}\n{name}" for rho in HELD for name in INTERVALS)),
+        [
+            (row, *(_percent(_covered(by_rho[rho][row], interval)) for rho in HELD for interval in INTERVALS))
+            for row in by_rho[HELD[0]]
+        ],
+    )
 
 
-def _print_objections(outcomes: Outcomes) -> None:
+def _report_objections(report: Report, outcomes: Outcomes) -> None:
     rho = HELD[-1]
-    table = _table(f"Audits that a check objects to, at a true rho of {rho:.2f}", "rewards")
-    for check in CHECKS:
-        table.add_column(check.replace("_", " "), justify="right")
-    for name, each in _rows(outcomes, rho).items():
-        table.add_row(name, *(_percent(fmean(check in outcome.objections for outcome in each)) for check in CHECKS))
-    Console(width=100).print(table)
+    report.table(
+        f"Audits that a check objects to, at a true rho of {rho:.2f}",
+        ("rewards", *(check.replace("_", " ") for check in CHECKS)),
+        [
+            (name, *(_percent(fmean(check in outcome.objections for outcome in each)) for check in CHECKS))
+            for name, each in _rows(outcomes, rho).items()
+        ],
+    )
 
 
-def _print_alphas(audits: int) -> None:
-    config = AuditConfig()
-    table = _table(f"Two raters: audits with alpha below {config.min_alpha}", "true alpha")
-    for overlap in OVERLAPS:
-        table.add_column(f"{overlap} completions", justify="right")
-        table.add_column("mean alpha", justify="right")
+def _report_alphas(report: Report, audits: int) -> None:
+    least = AuditConfig().min_alpha
+    rows = []
     for number, alpha in enumerate(ALPHAS):
         cells = []
         for overlap in OVERLAPS:
             found = found_alphas(alpha, overlap, audits, (SEED, number, overlap))
-            cells += [_percent(fmean(each < config.min_alpha for each in found)), f"{fmean(found):.3f}"]
-        table.add_row(f"{alpha:.2f}", *cells)
-    Console(width=100).print(table)
+            cells += [_percent(fmean(each < least for each in found)), f"{fmean(found):.3f}"]
+        rows.append((f"{alpha:.2f}", *cells))
+    columns = ("true alpha", *(name for overlap in OVERLAPS for name in (f"{overlap} completions", "mean alpha")))
+    report.table(f"Two raters: audits with alpha below {least}", columns, rows)
 
 
-def _missed(outcomes: Outcomes) -> list[str]:
-    misses = []
+def _check(report: Report, outcomes: Outcomes) -> None:
     for rho in HELD:
         for name, each in _rows(outcomes, rho).items():
             if name in OTHER_SHEETS:
@@ -191,15 +170,17 @@ def _missed(outcomes: Outcomes) -> list[str]:
             passed = _passed(each)
             limit = MIN_PASS if rho == HELD[-1] else MAX_PASS
             beyond = limit - passed if rho == HELD[-1] else passed - limit
-            if beyond > errors * _error(limit, len(each)):
-                misses.append(f"rho {rho:.2f}, {name}: the gate passes {_percent(passed)}, limit {_percent(limit)}")
-            misses += [
-                f"rho {rho:.2f}, {name}: {interval}'s interval holds it in {_percent(_covered(each, interval))}, "
-                f"limits {_percent(COVERAGE[0])} and {_percent(COVERAGE[1])}"
-                for interval in STATED
-                if _is_beyond(_covered(each, interval), len(each), errors)
-            ]
-    return misses
+            report.limit(
+                beyond <= errors * _error(limit, len(each)),
+                f"rho {rho:.2f}, {name}: the gate passes {_percent(passed)}, limit {_percent(limit)}",
+            )
+            for interval in STATED:
+                covered = _covered(each, interval)
+                report.limit(
+                    not _is_beyond(covered, len(each), errors),
+                    f"rho {rho:.2f}, {name}: {interval}'s interval holds it in {_percent(covered)}, "
+                    f"limits {_percent(COVERAGE[0])} and {_percent(COVERAGE[1])}",
+                )
 
 
 def _is_beyond(covered: float, count: int, errors: int) -> bool:
@@ -223,85 +204,27 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _table(title: str, first: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column(first)
-    return table
-
-
-def _time() -> list[str]:
+def _time(report: Report) -> None:
     """Time audits of 300 completions, each in a process of its own."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    completions, rows = _write_sheet(FOLDER)
+    completions, scores = write_sheet(FOLDER)
     walls, processors = [], []
     for _ in range(RUNS):
         started = time.perf_counter()
-        child = subprocess.run(
-            [sys.executable, "-m", "benchmarks.audit", "--audit", str(FOLDER)],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
+        command = [sys.executable, "-m", "benchmarks.audit.timed", str(FOLDER)]
+        child = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         walls.append(time.perf_counter() - started)
-        processors.append(json.loads(child.stdout)["processor_seconds"])
+        processors.append(float(child.stdout))
     shutil.rmtree(FOLDER)
-    table = _table(f"Audit of {completions} completions, {rows} scores", "run")
-    for name in ("seconds", "of one processor", "at most"):
-        table.add_column(name, justify="right")
-    for number, (wall, processor) in enumerate(zip(walls, processors, strict=True), 1):
-        table.add_row(str(number), f"{wall:.1f}", f"{processor:.1f}", "")
-    median = statistics.median(walls)
-    table.add_row("median", f"{median:.1f}", f"{statistics.median(processors):.1f}", f"{MAX_SECONDS:g}")
-    Console(width=100).print(table)
-    return [f"an audit took {median:.1f} s, limit {MAX_SECONDS:g}"] if median > MAX_SECONDS else []
-
-
-def _write_sheet(folder: Path) -> tuple[int, int]:
-    """Write the shipped sheet and rollouts, some of each task once more under other prompt ids; return the sizes."""
-    from schemas.documents import Rollout
-    from schemas.tables.rollout_tables import read_rollouts
-    from tasks.audit.sampling import AT_RANDOM, BY_REWARD
-    from tasks.audit.sheet import Row, as_row, audit_id, read_rows, write_rows
-    from tasks.audit.stage import files_of, shipped_files
-
-    shipped, files = shipped_files(), files_of(folder)
-    known = {audit_id(rollout): rollout for rollout in read_rollouts(shipped.rollouts)}
-    scored: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in read_rows(shipped.sheet):
-        scored[row["audit_id"]].append(row)
-
-    def of_task(task: str) -> Iterator[tuple[Rollout, Sequence[Row]]]:
-        there = [(known[identity], rows) for identity, rows in scored.items() if known[identity].task == task]
-        for number in range(PER_TASK):
-            rollout, rows = there[number % len(there)]
-            turn = number // len(there)
-            yield rollout if not turn else rollout.model_copy(update={"prompt_id": f"{rollout.prompt_id}-{turn}"}), rows
-
-    chosen = [each for task in dict.fromkeys(rollout.task for rollout in known.values()) for each in of_task(task)]
-    rows = [
-        # Half count as drawn at random, so that the random half has its intervals too.
-        {**row, **{name: value for name, value in as_row(rollout, (AT_RANDOM, BY_REWARD)[number % 2]).items() if value}}
-        for number, (rollout, given) in enumerate(chosen)
-        for row in given
-    ]
-    write_rows(files.sheet, rows)
-    files.rollouts.write_text("".join(f"{rollout.model_dump_json()}\n" for rollout, _ in chosen), encoding="utf-8")
-    shutil.copytree(shipped.store, files.store)
-    return len(chosen), len(rows)
-
-
-def _audit(folder: Path) -> int:
-    """Audit as `tucano audit check` does, and print the processor time, imports included."""
-    from tasks.audit import stage
-
-    output = folder / "report"
-    shutil.rmtree(output, ignore_errors=True)
-    output.mkdir()
-    stage.run(stage.files_of(folder), AuditConfig(require_human=False), "grounded", output)
-    print(json.dumps({"processor_seconds": time.process_time()}))
-    return 0
+    wall = statistics.median(walls)
+    times = enumerate(zip(walls, processors, strict=True), 1)
+    rows = [(str(number), f"{each:.1f}", f"{processor:.1f}", "") for number, (each, processor) in times]
+    rows.append(("median", f"{wall:.1f}", f"{statistics.median(processors):.1f}", f"{MAX_SECONDS:g}"))
+    columns = ("run", "seconds", "of one processor", "at most")
+    report.table(f"Audit of {completions} completions, {scores} scores", columns, rows)
+    report.limit(wall <= MAX_SECONDS, f"an audit took {wall:.1f} s, limit {MAX_SECONDS:g}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

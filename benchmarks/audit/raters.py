@@ -113,6 +113,11 @@ def simulate(scenario: Scenario, scores: int, audits: int, resamples: int, seed:
     return [_audit(scenario, correlation, scores, rng) for _ in range(audits)]
 
 
+def simulate_chunk(chunk: tuple[Scenario, int, int, int, tuple[int, ...]]) -> list[Outcome]:
+    """Return `simulate` of its arguments, for a pool of processes."""
+    return simulate(*chunk)
+
+
 def found_alphas(alpha: float, overlap: int, audits: int, seed: tuple[int, ...]) -> list[float]:
     """Return the ordinal alpha measured in each of many audits, of two raters whose true alpha is given.
 

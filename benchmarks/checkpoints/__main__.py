@@ -14,38 +14,34 @@ Rate: 500 MB in nine files, mirrored and uploaded by a bare `upload_many`, in tu
 The storage service is a process of its own on this machine, as fast as loopback is: it takes less time than a network.
 """
 
-import argparse
-import multiprocessing
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks.checkpoints.service import BUCKET, Service, storage_service
+from benchmarks.harness import Report, add_overrides, run_benchmark
 from benchmarks.training.watched import BASE, SEED, TRAINING, Scene, kept
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.local import LocalCheckpoints, read_sealed
 from tasks.policy.child import Channel
-from tests.storage_server import storage_server
 
 if TYPE_CHECKING:
     from tasks.checkpoints.keeper import Keeper
     from tasks.train.watch.checkpointer import Checkpointer
 
-BUCKET: Final = "checkpoints"
 CAPTURED: Final = "captured only"
 HANDED_OVER: Final = "handed over"
 SYNCHRONOUS: Final = "saved and uploaded"
@@ -91,77 +87,34 @@ class Sent:
     """The manifest and its request's metadata."""
 
 
-class Service:
-    """A storage service in a process of its own; `gs://` reaches it while it runs."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        os.environ["STORAGE_EMULATOR_HOST"] = connection.recv()
-
-    def take_received(self) -> int:
-        """Return the bytes uploaded since the last call."""
-        self._connection.send("received")
-        return int(self._connection.recv())
-
-    def forget(self) -> None:
-        """Remove every object."""
-        self._connection.send("forget")
-        self._connection.recv()
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--saves", type=int, default=5, help="of each way at the laptop's size")
+    parser.add_argument("--large-saves", type=int, default=2, help="at the other size")
+    parser.add_argument("--turns", type=int, default=6, help="of mirroring 500 MB")
+    add_overrides(parser)
 
 
-def _serve(connection: Connection) -> None:
-    with storage_server(bucket=BUCKET) as server:
-        connection.send(server.url)
-        while (wanted := connection.recv()) is not None:
-            connection.send(server.bytes_received)
-            server.bytes_received = 0
-            if wanted == "forget":
-                server.reset()
-
-
-@contextmanager
-def _service() -> Iterator[Service]:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=[theirs], daemon=True)
-    process.start()
-    try:
-        yield Service(ours)
-    finally:
-        ours.send(None)
-        process.join()
-
-
-def main() -> int:
-    """Run the benchmark; the exit code says whether every limit was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--saves", type=int, default=5, help="of each way at the laptop's size (default: %(default)s)")
-    parser.add_argument("--large-saves", type=int, default=2, help="at the other size (default: %(default)s)")
-    parser.add_argument("--turns", type=int, default=6, help="of mirroring 500 MB (default: %(default)s)")
-    parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="override the profile `local`")
-    arguments = parser.parse_args()
+def measure(report: Report, options: Namespace) -> None:
+    """Mirror large files, then save while training at both sizes."""
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
-    misses: list[str] = []
-    with tempfile.TemporaryDirectory() as folder, _service() as service:
-        if arguments.turns:
-            misses += _report_rates(_rates(Path(folder) / "rates", arguments.turns, service))
+    with tempfile.TemporaryDirectory() as folder, storage_service() as service:
+        if options.turns:
+            _report_rates(report, _rates(Path(folder) / "rates", options.turns, service))
         sent = {}
-        for (size, rank), saves in zip(RANKS.items(), (arguments.saves, arguments.large_saves), strict=True):
+        for (size, rank), saves in zip(RANKS.items(), (options.saves, options.large_saves), strict=True):
             if not saves:
                 continue
             steps = WARM_UP + len(WAYS) * saves + 1
             changes = [*ONLY_WHEN_ASKED, f"train.lora.rank={rank}", f"train.max_steps={steps}"]
-            config = load_config("local", [*arguments.set, *changes])
+            config = load_config("local", [*options.set, *changes])
             times, sent[size] = _train(config, Path(folder) / str(rank), service)
-            misses += _report_standing(size, times)
-        misses += _report_sent(sent)
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
+            _report_standing(report, size, times)
+        _report_sent(report, sent)
 
 
 def _train(config: Config, folder: Path, service: Service) -> tuple[Mapping[str, Times], Sent]:
@@ -296,65 +249,51 @@ def _rates(folder: Path, turns: int, service: Service) -> Mapping[str, Sequence[
     return seconds
 
 
-def _report_standing(size: str, times: Mapping[str, Times]) -> list[str]:
+def _report_standing(report: Report, size: str, times: Mapping[str, Times]) -> None:
     step = median(times[CAPTURED].next_step)
-    table = Table(
-        title=f"{size}: median of {len(times[HANDED_OVER].standing)}, a step takes {1000 * step:.0f} ms",
-        title_justify="left",
-    )
-    for name in ("after a step", "stands still, ms", "longest, ms", "of a step", "at most", "the next step, ms"):
-        table.add_column(name, justify="left" if name == "after a step" else "right")
     shares = {way: median(of_way.standing) / step for way, of_way in times.items()}
-    for way, of_way in times.items():
-        table.add_row(
-            way,
-            f"{1000 * median(of_way.standing):.1f}",
-            f"{1000 * max(of_way.standing):.1f}",
-            f"{shares[way]:.2%}",
-            f"{MAX_SHARE:.0%}" if way == HANDED_OVER else "",
-            f"{1000 * median(of_way.next_step):.0f}",
-        )
-    Console(width=100).print(table)
-    if shares[HANDED_OVER] > MAX_SHARE:
-        return [f"{size}: handing over takes {shares[HANDED_OVER]:.2%} of a step, limit {MAX_SHARE:.0%}"]
-    return []
+    report.table(
+        f"{size}: median of {len(times[HANDED_OVER].standing)}, a step takes {1000 * step:.0f} ms",
+        ("after a step", "stands still, ms", "longest, ms", "of a step", "at most", "the next step, ms"),
+        [
+            (
+                way,
+                f"{1000 * median(of_way.standing):.1f}",
+                f"{1000 * max(of_way.standing):.1f}",
+                f"{shares[way]:.2%}",
+                f"{MAX_SHARE:.0%}" if way == HANDED_OVER else "",
+                f"{1000 * median(of_way.next_step):.0f}",
+            )
+            for way, of_way in times.items()
+        ],
+    )
+    taken = shares[HANDED_OVER]
+    report.limit(taken <= MAX_SHARE, f"{size}: handing over takes {taken:.2%} of a step, limit {MAX_SHARE:.0%}")
 
 
-def _report_sent(sent: Mapping[str, Sent]) -> list[str]:
-    table = Table(title="Bytes sent to the mirror", title_justify="left")
-    for name in ("", "first", "second", "of it changed", "at most", "again", "at most"):
-        table.add_column(name, justify="left" if not name else "right")
-    misses = []
+def _report_sent(report: Report, sent: Mapping[str, Sent]) -> None:
+    rows = []
     for size, found in sent.items():
         figures = (found.whole, found.second, found.changed, found.allowed, found.again, found.allowed_again)
-        table.add_row(size, *(f"{figure:,}" for figure in figures))
-        if found.second > found.allowed:
-            misses.append(f"{size}: a second checkpoint sends {found.second:,} bytes, limit {found.allowed:,}")
-        if found.again > found.allowed_again:
-            misses.append(f"{size}: the same checkpoint sends {found.again:,} bytes, limit {found.allowed_again:,}")
-    Console(width=100).print(table)
-    return misses
+        rows.append((size, *(f"{figure:,}" for figure in figures)))
+        second = f"{size}: a second checkpoint sends {found.second:,} bytes, limit {found.allowed:,}"
+        report.limit(found.second <= found.allowed, second)
+        again = f"{size}: the same checkpoint sends {found.again:,} bytes, limit {found.allowed_again:,}"
+        report.limit(found.again <= found.allowed_again, again)
+    columns = ("", "first", "second", "of it changed", "at most", "again", "at most")
+    report.table("Bytes sent to the mirror", columns, rows)
 
 
-def _report_rates(seconds: Mapping[str, Sequence[float]]) -> list[str]:
-    table = Table(title=f"500 MB in {FILES} files, median of {len(seconds['bare'])}", title_justify="left")
-    for name in ("", "s", "MB/s", "of the bare rate", "at least"):
-        table.add_column(name, justify="left" if not name else "right")
+def _report_rates(report: Report, seconds: Mapping[str, Sequence[float]]) -> None:
     share = median(seconds["bare"]) / median(seconds["mirrored"])
+    rows = []
     for way, taken in seconds.items():
-        mirrored = way == "mirrored"
-        table.add_row(
-            way,
-            f"{median(taken):.2f}",
-            f"{FILES * FILE_BYTES / 1e6 / median(taken):.0f}",
-            f"{share:.2f}" if mirrored else "",
-            f"{MIN_RATE}" if mirrored else "",
-        )
-    Console(width=100).print(table)
-    if share < MIN_RATE:
-        return [f"mirroring reaches {share:.2f} of the rate of a bare upload, limit {MIN_RATE}"]
-    return []
+        limited = (f"{share:.2f}", f"{MIN_RATE}") if way == "mirrored" else ()
+        rows.append((way, f"{median(taken):.2f}", f"{FILES * FILE_BYTES / 1e6 / median(taken):.0f}", *limited))
+    title = f"500 MB in {FILES} files, median of {len(seconds['bare'])}"
+    report.table(title, ("", "s", "MB/s", "of the bare rate", "at least"), rows)
+    report.limit(share >= MIN_RATE, f"mirroring reaches {share:.2f} of the rate of a bare upload, limit {MIN_RATE}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

@@ -5,7 +5,6 @@ processes together; of planted near-duplicates (case, accents, punctuation, one 
 each kind; of distinct prompts under 0.5 % wrongly dropped; the same bytes on one worker and on four.
 """
 
-import argparse
 import hashlib
 import json
 import random
@@ -15,6 +14,7 @@ import subprocess
 import sys
 import time
 import unicodedata
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,24 +23,20 @@ from pathlib import Path
 
 import polars as pl
 import psutil
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks.curate.child import SMALL_COUNT
+from benchmarks.harness import Report, run_benchmark
+from benchmarks.prompts import MIX, make_prompts
 from schemas.tables.prompts import PromptRow, content_id, open_prompt_table, read_prompts
 from schemas.tasks import TASK_NAMES
 
 FOLDER = Path(".tucano") / "benchmark-curate"
-MIX = "extraction=40,sql_qa=40,insights=10,push=10"
-SMALL_COUNT = 24_000
 PLANTED = 5_000
-SMALL_SHARD = 5_000
-"""Small, so that each of four workers has something to do."""
 WORKERS = (1, 4)
 MAX_SECONDS = 150.0
 MAX_GIGABYTES = 3.0
 MIN_FOUND = 0.95
 MAX_WRONG = 0.005
-HELD_OUT_SHARE = 0.05
 SAME_LINE = 0.75
 """Share of a line's characters above which a reader takes two lines as the same."""
 OTHER_CUSTOMER = "one word changed, by another customer"
@@ -63,67 +59,36 @@ class Run:
     """Digest of every file of the dataset."""
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether every limit was met."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("--big", type=int, default=1_000_000, help="prompts of the large run; 0 leaves it out")
-    parser.add_argument("--make", nargs=3, metavar=("COUNT", "MIX", "OUT"), help=argparse.SUPPRESS)
-    parser.add_argument("--curate", nargs=3, metavar=("PROMPTS", "OUT", "WORKERS"), help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.make is not None:
-        return _make(int(arguments.make[0]), arguments.make[1], Path(arguments.make[2]))
-    if arguments.curate is not None:
-        return _curate(Path(arguments.curate[0]), Path(arguments.curate[1]), int(arguments.curate[2]))
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Curate prompts with planted near-duplicates, then many prompts."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    _in_child("--make", str(SMALL_COUNT), ",".join(f"{task}=1" for task in TASK_NAMES), str(FOLDER / "small"))
-    misses = _planted()
+    make_prompts(SMALL_COUNT, ",".join(f"{task}=1" for task in TASK_NAMES), FOLDER / "small")
+    _planted(report)
     runs = [_run(FOLDER / "planted", FOLDER / f"workers-{workers}", workers) for workers in WORKERS]
-    if arguments.big:
-        _in_child("--make", str(arguments.big), MIX, str(FOLDER / "big"))
+    if options.big:
+        make_prompts(options.big, MIX, FOLDER / "big")
         runs.append(_run(FOLDER / "big", FOLDER / "big-dataset", 2))
-    _print_runs(runs)
-    misses += _missed_by(runs, arguments.big)
+    _report_runs(report, runs)
+    report.limit(runs[0].sha256 == runs[1].sha256, "the bytes differ between one worker and four")
+    if options.big:
+        large = runs[-1]
+        miss = f"{options.big:,} prompts in {large.seconds:.0f} s, limit {MAX_SECONDS:g}"
+        report.limit(large.seconds < MAX_SECONDS, miss)
+        used = f"{options.big:,} prompts in {large.peak_gigabytes:.2f} GB, limit {MAX_GIGABYTES:g}"
+        report.limit(large.peak_gigabytes < MAX_GIGABYTES, used)
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
-
-
-def _make(count: int, mix: str, output: Path) -> int:
-    from schemas.config.config import SynthesizeConfig
-    from schemas.progress import silent
-    from tasks.synthesize import stage
-    from tasks.synthesize.mix import read_mix, split_count
-
-    output.mkdir()
-    stage.run(SynthesizeConfig(counts=split_count(count, read_mix(mix))), 1, output, silent, FOLDER / "state")
-    return 0
-
-
-def _curate(prompts: Path, output: Path, workers: int) -> int:
-    """Curate as `tucano curate` does, and print the time without imports."""
-    from schemas.config.config import CurateConfig
-    from schemas.config.policy import PolicyConfig
-    from schemas.progress import silent
-    from tasks.curate import stage
-    from tasks.curate.processes import in_processes
-
-    output.mkdir()
-    rows = pl.scan_parquet(prompts / "prompts.parquet").select(pl.len()).collect().item()
-    shard_rows = SMALL_SHARD if rows < 2 * SMALL_COUNT else CurateConfig().shard_rows
-    config = CurateConfig(held_out_share=HELD_OUT_SHARE, max_prompt_tokens=1536, shard_rows=shard_rows)
-    started = time.perf_counter()
-    summary = stage.run(config, PolicyConfig(stand_in=True), prompts, output, silent, in_processes(workers))
-    seconds = time.perf_counter() - started
-    kept = sum(summary[split] for split in ("train", "validation", "test"))
-    print(json.dumps({"prompts": kept + summary["quarantined"], "kept": kept, "seconds": seconds}))
-    return 0
 
 
 def _in_child(*arguments: str) -> tuple[str, float]:
-    """Run this file in a process of its own; returns what it printed and its peak memory in gigabytes."""
-    child = psutil.Popen([sys.executable, "-m", "benchmarks.curate", *arguments], stdout=subprocess.PIPE, text=True)
+    """Curate in a process of its own; returns what it printed and its peak memory in gigabytes."""
+    command = [sys.executable, "-m", "benchmarks.curate.child", *arguments]
+    child = psutil.Popen(command, stdout=subprocess.PIPE, text=True)
     peak = 0
     while child.poll() is None:
         peak = max(peak, sum(_resident(process) for process in [child, *_children(child)]))
@@ -149,7 +114,7 @@ def _resident(process: psutil.Process) -> int:
 
 
 def _run(prompts: Path, output: Path, workers: int) -> Run:
-    printed, peak = _in_child("--curate", str(prompts), str(output), str(workers))
+    printed, peak = _in_child(str(prompts), str(output), str(workers))
     digest = hashlib.sha256()
     for path in sorted(path for path in output.rglob("*") if path.is_file()):
         digest.update(f"{path.relative_to(output)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
@@ -159,7 +124,7 @@ def _run(prompts: Path, output: Path, workers: int) -> Run:
 # Planted near-duplicates: copies and judge are written without the project's own words, hashes and definitions.
 
 
-def _planted() -> list[str]:
+def _planted(report: Report) -> None:
     generator = random.Random(1)
     rows = read_prompts(FOLDER / "small" / "prompts.parquet")
     before = _run(FOLDER / "small", FOLDER / "before", 2)
@@ -184,26 +149,24 @@ def _planted() -> list[str]:
         found[kind] += after.get(copy_id, copy_id) == after.get(original_id, original_id)
     by_id = {row.prompt_id: row for row in rows}
     wrong = [(one, other) for one, other in natural.items() if _tell_apart(by_id[one], by_id[other])]
-    return _judge(planted, found, len(wrong), len(rows), len(natural), before.prompts)
+    _judge(report, planted, found, len(wrong), len(rows), len(natural), before.prompts)
 
 
-def _judge(planted: Counter[str], found: Counter[str], wrong: int, rows: int, natural: int, prompts: int) -> list[str]:
-    table = Table(title=f"Near-duplicates planted among {prompts:,} prompts of six tasks", title_justify="left")
-    for name in ("kind", "planted", "found", "share"):
-        table.add_column(name, justify="left" if name == "kind" else "right")
+def _judge(
+    report: Report, planted: Counter[str], found: Counter[str], wrong: int, rows: int, natural: int, prompts: int
+) -> None:
+    report.table(
+        f"Near-duplicates planted among {prompts:,} prompts of six tasks",
+        ("kind", "planted", "found", "share"),
+        [(kind, f"{count:,}", f"{found[kind]:,}", f"{found[kind] / count:.2%}") for kind, count in planted.items()],
+    )
+    report.line(f"copies that the prompts had of themselves: {natural:,} ({natural / rows:.2%})")
+    report.line(f"of these, what a reader would tell apart: {wrong:,} ({wrong / rows:.3%})")
     for kind, count in planted.items():
-        table.add_row(kind, f"{count:,}", f"{found[kind]:,}", f"{found[kind] / count:.2%}")
-    Console(width=100).print(table)
-    print(f"copies that the prompts had of themselves: {natural:,} ({natural / rows:.2%})")
-    print(f"of these, what a reader would tell apart: {wrong:,} ({wrong / rows:.3%})")
-    misses = [
-        f"{found[kind] / count:.2%} of {kind} found, limit {MIN_FOUND:.0%}"
-        for kind, count in planted.items()
-        if found[kind] < MIN_FOUND * count and kind != OTHER_CUSTOMER
-    ]
-    if wrong > MAX_WRONG * rows:
-        misses.append(f"{wrong / rows:.2%} wrongly dropped, limit {MAX_WRONG:.1%}")
-    return misses
+        if kind != OTHER_CUSTOMER:
+            miss = f"{found[kind] / count:.2%} of {kind} found, limit {MIN_FOUND:.0%}"
+            report.limit(found[kind] >= MIN_FOUND * count, miss)
+    report.limit(wrong <= MAX_WRONG * rows, f"{wrong / rows:.2%} wrongly dropped, limit {MAX_WRONG:.1%}")
 
 
 def _copy(row: PromptRow, text: str, number: int, *, stranger: bool) -> PromptRow:
@@ -277,25 +240,24 @@ CHANGES: dict[str, Change] = {
 }
 
 
-def _print_runs(runs: list[Run]) -> None:
-    table = Table(title="Curation", title_justify="left")
-    for name in ("prompts", "workers", "seconds", "prompts/s", "peak GB", "kept", "sha256"):
-        table.add_column(name, justify="right")
-    for run in runs:
-        figures = (f"{run.prompts:,}", str(run.workers), f"{run.seconds:.1f}", f"{run.prompts / run.seconds:,.0f}")
-        table.add_row(*figures, f"{run.peak_gigabytes:.2f}", f"{run.kept:,}", run.sha256[:12])
-    Console(width=100).print(table)
-
-
-def _missed_by(runs: list[Run], big: int) -> list[str]:
-    checks = {"the bytes differ between one worker and four": runs[0].sha256 == runs[1].sha256}
-    if big:
-        large = runs[-1]
-        checks[f"{big:,} prompts in {large.seconds:.0f} s, limit {MAX_SECONDS:g}"] = large.seconds < MAX_SECONDS
-        used = f"{big:,} prompts in {large.peak_gigabytes:.2f} GB, limit {MAX_GIGABYTES:g}"
-        checks[used] = large.peak_gigabytes < MAX_GIGABYTES
-    return [what for what, met in checks.items() if not met]
+def _report_runs(report: Report, runs: list[Run]) -> None:
+    report.table(
+        "Curation",
+        ("prompts", "workers", "seconds", "prompts/s", "peak GB", "kept", "sha256"),
+        [
+            (
+                f"{run.prompts:,}",
+                str(run.workers),
+                f"{run.seconds:.1f}",
+                f"{run.prompts / run.seconds:,.0f}",
+                f"{run.peak_gigabytes:.2f}",
+                f"{run.kept:,}",
+                run.sha256[:12],
+            )
+            for run in runs
+        ],
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

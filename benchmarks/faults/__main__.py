@@ -13,23 +13,18 @@ from. Together with the store's content at each moment this decides what must be
 limits: none may be broken. Seeds decide every draw; thread timing also decides which request a fault meets.
 """
 
-import argparse
 import faulthandler
-import logging
 import shutil
 import sys
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks.faults.checks import Verdict, check
-from benchmarks.faults.course import Course, run_course
+from benchmarks.faults.course import Course, run_courses
+from benchmarks.harness import Report, run_benchmark
 
 STATE: Final = Path(".tucano") / "benchmark-faults"
 SEED: Final = 1
@@ -41,48 +36,30 @@ PATIENCE_SECONDS: Final = 1200
 """Seconds after which the benchmark itself counts as deadlocked, and prints its stacks."""
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether every limit was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--faults", type=int, default=FAULTS, help="at least so many (default: %(default)s)")
-    parser.add_argument("--courses", type=int, default=COURSES, help="trainings at once (default: %(default)s)")
-    parser.add_argument("--rate", type=float, default=RATE, help="share of the requests (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=SEED, help="of every draw (default: %(default)s)")
-    arguments = parser.parse_args()
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--faults", type=int, default=FAULTS, help="at least so many")
+    parser.add_argument("--courses", type=int, default=COURSES, help="trainings at once")
+    parser.add_argument("--rate", type=float, default=RATE, help="share of the requests")
+    parser.add_argument("--seed", type=int, default=SEED, help="of every draw")
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Run the trainings, and compare what each found with what must be found."""
     faulthandler.dump_traceback_later(PATIENCE_SECONDS, exit=True)
     shutil.rmtree(STATE, ignore_errors=True)
-    courses = run(STATE, arguments.courses, arguments.faults, arguments.rate, arguments.seed, SECONDS_OF_DELAY)
+    courses = run_courses(STATE, options.courses, options.faults, options.rate, options.seed, SECONDS_OF_DELAY)
     faulthandler.cancel_dump_traceback_later()
     verdict = Verdict()
     for course in courses:
         check(course, verdict)
+    _print(report, courses, verdict)
+    report.misses += [f"{promise}: {case}" for promise, cases in verdict.broken.items() for case in cases]
     injected = sum(sum(course.faults.values()) for course in courses)
-    _print(courses, verdict)
-    misses = [f"{promise}: {case}" for promise, cases in verdict.broken.items() for case in cases]
-    if injected < arguments.faults:
-        misses.append(f"{injected} faults, and {arguments.faults} are wanted")
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
+    report.limit(injected >= options.faults, f"{injected} faults, and {options.faults} are wanted")
 
 
-def run(state: Path, courses: int, faults: int, rate: float, seed: int, seconds_of_delay: float) -> list[Course]:
-    """Run concurrent trainings, each until it has had its share of the faults; see `run_course`."""
-    share = -(-faults // courses)
-
-    def one(number: int) -> Course:
-        folder = (state / f"course-{number}").resolve()
-        folder.mkdir(parents=True)
-        return run_course(number, seed, folder, share, rate, seconds_of_delay)
-
-    # The emulator below the service logs missing objects, which are no fault.
-    logging.getLogger("gcp_storage_emulator").setLevel(logging.CRITICAL)
-    with ThreadPoolExecutor(courses) as pool:
-        return list(pool.map(one, range(courses)))
-
-
-def _print(courses: Sequence[Course], verdict: Verdict) -> None:
-    console = Console(width=120)
+def _print(report: Report, courses: Sequence[Course], verdict: Verdict) -> None:
     faults, fates = Counter[str](), Counter[str]()
     for course in courses:
         faults.update(course.faults)
@@ -94,23 +71,13 @@ def _print(courses: Sequence[Course], verdict: Verdict) -> None:
         "Checkpoints": verdict.counts,
     }
     for title, counts in numbers.items():
-        table = _table(title)
-        table.add_column("", width=70)
-        table.add_column("number", justify="right")
-        for name, count in counts.items():
-            table.add_row(name, str(count))
-        console.print(table)
-    table = _table(f"Promises, after {max(course.seconds for course in courses):.0f} s")
-    for name in ("promise broken where", "times", "limit"):
-        table.add_column(name, width=70 if name.startswith("promise") else None)
-    for promise, cases in verdict.broken.items():
-        table.add_row(promise, str(len(cases)), "0")
-    console.print(table)
-
-
-def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        report.table(title, ("", "number"), [(name, str(count)) for name, count in counts.items()])
+    report.table(
+        f"Promises, after {max(course.seconds for course in courses):.0f} s",
+        ("promise broken where", "times", "limit"),
+        [(promise, str(len(cases)), "0") for promise, cases in verdict.broken.items()],
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

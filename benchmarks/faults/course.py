@@ -5,12 +5,14 @@ a bit of one, and its clock leaps. Its content at every moment is recorded, as w
 """
 
 import json
+import logging
 import multiprocessing
 import os
 import random
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -302,3 +304,20 @@ class _Director:
 
     def _note(self, event: str, **told: Any) -> None:
         self.course.events.append({"at": time.monotonic(), "life": None, "event": event, **told})
+
+
+def run_courses(
+    state: Path, courses: int, faults: int, rate: float, seed: int, seconds_of_delay: float
+) -> list[Course]:
+    """Run concurrent trainings, each until it has had its share of the faults; see `run_course`."""
+    share = -(-faults // courses)
+
+    def one(number: int) -> Course:
+        folder = (state / f"course-{number}").resolve()
+        folder.mkdir(parents=True)
+        return run_course(number, seed, folder, share, rate, seconds_of_delay)
+
+    # The emulator below the service logs missing objects, which are no fault.
+    logging.getLogger("gcp_storage_emulator").setLevel(logging.CRITICAL)
+    with ThreadPoolExecutor(courses) as pool:
+        return list(pool.map(one, range(courses)))

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +24,7 @@ from typing import Any
 
 import polars as pl
 
-from flows.runtime.console import print_table, say
+from benchmarks.harness import Report, run_benchmark
 from schemas.progress import silent
 from tasks.lineage.graph.models import DECISION_FILE
 from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactStore
@@ -35,31 +36,34 @@ ROWS = 50
 SEED = 0
 
 
-def main() -> None:
-    """Measure, print, and end with 1 where a limit is missed."""
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("state", nargs="?", type=Path, help="state folder that is looked at instead of a retraining's")
+    parser.add_argument("profile", nargs="?", default=str(SMALL), help="its profile")
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Walk the lineage both ways, then damage each file in turn."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "state"
-        profile = sys.argv[2] if len(sys.argv) > 2 else str(SMALL)
-        if len(sys.argv) > 1:
-            shutil.copytree(sys.argv[1], root, ignore=shutil.ignore_patterns("prefect", "work", "*.lock"))
+        if options.state:
+            shutil.copytree(options.state, root, ignore=shutil.ignore_patterns("prefect", "work", "*.lock"))
         else:
-            _retrain(root, profile)
-        missed = [*_complete(root, profile), *_flipped(root)]
-    for sentence in missed:
-        say(f"missed: {sentence}")
-    sys.exit(bool(missed))
+            _retrain(root, options.profile)
+        _complete(report, root, options.profile)
+        _flipped(report, root)
 
 
 def _retrain(root: Path, profile: str) -> None:
-    say("retraining at a small size")
+    print("retraining at a small size", file=sys.stderr)
     command = [sys.executable, "-m", "flows", "retrain", "--profile", profile, "--set", f"state.root={root}"]
     ended = subprocess.run(command, check=False, capture_output=True, text=True)
     if ended.returncode not in {0, 3}:
         raise SystemExit(ended.stderr)
 
 
-def _complete(root: Path, profile: str) -> Iterator[str]:
-    """Walk from the newest version to everything, and back from random rows; yield what is missed."""
+def _complete(report: Report, root: Path, profile: str) -> None:
+    """Walk from the newest version to everything, and back from random rows."""
     artifacts = {home.name for home in (root / "artifacts").glob("*/*") if home.parent.name != "drafts"}
     decisions = (root / "artifacts").glob(f"promotion/*/content/{DECISION_FILE}")
     decision = max(decisions, key=lambda file: file.stat().st_mtime)
@@ -80,7 +84,7 @@ def _complete(root: Path, profile: str) -> Iterator[str]:
         after = {(node["kind"], node["name"]) for node in query.document["nodes"] if node["side"] == "after"}
         back += any(kind == "version" and name.endswith(f"/{version}") for kind, name in after)
     seconds, processor = [query.seconds for query in queries], [query.processor for query in queries]
-    print_table(
+    report.table(
         f"Lineage of version {version}",
         ("what", "found", "of"),
         [
@@ -89,7 +93,7 @@ def _complete(root: Path, profile: str) -> Iterator[str]:
             ("random rows back to the version", str(back), str(len(chosen))),
         ],
     )
-    print_table(
+    report.table(
         f"{len(queries)} queries, each a command of its own",
         ("seconds", "median", "max"),
         [
@@ -97,14 +101,11 @@ def _complete(root: Path, profile: str) -> Iterator[str]:
             ("of a processor", f"{median(processor):.2f}", f"{max(processor):.2f}"),
         ],
     )
-    if found != artifacts:
-        yield f"{len(artifacts - found)} artifacts are not reached from version {version}"
-    if reached != rows:
-        yield f"{len(rows - reached)} training rows are not reached from version {version}"
-    if back != len(chosen):
-        yield f"{len(chosen) - back} rows do not lead to version {version}"
-    if max(seconds) > LIMIT_SECONDS:
-        yield f"a query took {max(seconds):.2f} s, and the limit is {LIMIT_SECONDS:g}"
+    report.limit(found == artifacts, f"{len(artifacts - found)} artifacts are not reached from version {version}")
+    report.limit(reached == rows, f"{len(rows - reached)} training rows are not reached from version {version}")
+    report.limit(back == len(chosen), f"{len(chosen) - back} rows do not lead to version {version}")
+    slowest = max(seconds)
+    report.limit(slowest <= LIMIT_SECONDS, f"a query took {slowest:.2f} s, and the limit is {LIMIT_SECONDS:g}")
 
 
 class _Query:
@@ -129,8 +130,8 @@ def _query(root: Path, profile: str, reference: str) -> _Query:
     return _Query(json.loads(ended.stdout), seconds, processor)
 
 
-def _flipped(root: Path) -> Iterator[str]:
-    """Flip a bit of each file of each artifact in turn, and delete it; yield the files whose fault was not found."""
+def _flipped(report: Report, root: Path) -> None:
+    """Flip a bit of each file of each artifact in turn, and delete it."""
     store, generator = ArtifactStore(root / "artifacts"), random.Random(SEED)
     started, files, found, missed = time.perf_counter(), 0, 0, 0
     records = sorted((root / "artifacts").glob(f"*/*/{RECORD_FILE}"))
@@ -139,19 +140,17 @@ def _flipped(root: Path) -> Iterator[str]:
         for file in sorted(path for path in record.parent.rglob("*") if path.is_file()):
             files += 1
             with _one_flipped_bit(file, generator):
-                if verify(store, [sha256], silent):
-                    found += 1
-                else:
-                    yield f"a bit flipped in {file} is not found"
+                is_found = bool(verify(store, [sha256], silent))
+            found += is_found
+            report.limit(is_found, f"a bit flipped in {file.name} of {sha256} is not found")
             with _moved(file, root / "aside"):
-                if verify(store, [sha256], silent):
-                    missed += 1
-                else:
-                    yield f"that {file} is gone is not found"
+                is_missed = bool(verify(store, [sha256], silent))
+            missed += is_missed
+            report.limit(is_missed, f"that {file.name} of {sha256} is gone is not found")
     seconds = time.perf_counter() - started
-    say(f"flipped bits found: {found} of {files} files; deleted files: {missed} of {files}; in {seconds:.1f} s")
-    if verify(store, [record.parent.name for record in records], silent):
-        yield "a whole artifact is said to be damaged"
+    report.line(f"flipped bits found: {found} of {files} files; deleted files: {missed} of {files}; in {seconds:.1f} s")
+    damaged = verify(store, [record.parent.name for record in records], silent)
+    report.limit(not damaged, "a whole artifact is said to be damaged")
 
 
 @contextmanager
@@ -178,4 +177,4 @@ def _moved(file: Path, aside: Path) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

@@ -8,13 +8,12 @@ half of the tolerance, so that bfloat16's own rounding never costs a policy that
 import sys
 import tempfile
 import time
+from argparse import Namespace
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks.gpu_check.inputs import write_base
+from benchmarks.harness import Report, run_benchmark
 from tasks.policy.generate import as_messages
 from tasks.policy.merge import WRITTEN_TOLERANCE, MergeCheck, write_merged
 from tasks.train.sizing.decoder_shape import KNOWN_SHAPES
@@ -31,33 +30,26 @@ WORDS: Final = "O pedido chegou com atraso, mas o produto é ótimo e o vendedor
 PROMPTS: Final = [as_messages("Responda em português.", WORDS * (1 + number % 3)) for number in range(20)]
 
 
-def main() -> int:
-    """Measure each model, print the table, and return 1 where more than half of the tolerance is used."""
-    table = Table(title=f"{MODEL}'s shape, LoRA {RANK}/{ALPHA} merged and written in bfloat16", title_justify="left")
-    for name in ("deviation of weights", "tokens", "same token", "rms, sd of a logit", "tolerance", "used", "s"):
-        table.add_column(name, justify="right")
-    missed = []
+def measure(report: Report, _: Namespace) -> None:
+    """Merge an adapter into each model."""
+    rows = []
     for doublings in DOUBLINGS:
         with tempfile.TemporaryDirectory() as folder:
             started = time.monotonic()
             check = _merge(Path(folder), doublings)
-            used = check.written_difference / WRITTEN_TOLERANCE
-            deviation = f"{INITIAL_DEVIATION * 2**doublings:g}"
-            table.add_row(
-                deviation,
-                str(check.tokens),
-                f"{check.tokens_same_as_written / check.tokens:.1%}",
-                f"{check.written_difference:.4f}",
-                f"{WRITTEN_TOLERANCE:g}",
-                f"{used:.0%}",
-                f"{time.monotonic() - started:.0f}",
-            )
-            if used > MOST_OF_TOLERANCE:
-                missed.append(f"weights of deviation {deviation} use {used:.0%} of the tolerance")
-    Console(width=100).print(table)
-    for miss in missed:
-        print(f"MISSED: {miss}, limit {MOST_OF_TOLERANCE:.0%}")
-    return bool(missed)
+        used = check.written_difference / WRITTEN_TOLERANCE
+        deviation = f"{INITIAL_DEVIATION * 2**doublings:g}"
+        same = f"{check.tokens_same_as_written / check.tokens:.1%}"
+        differs = f"{check.written_difference:.4f}"
+        seconds = f"{time.monotonic() - started:.0f}"
+        rows.append((deviation, str(check.tokens), same, differs, f"{WRITTEN_TOLERANCE:g}", f"{used:.0%}", seconds))
+        miss = f"weights of deviation {deviation} use {used:.0%} of the tolerance, limit {MOST_OF_TOLERANCE:.0%}"
+        report.limit(used <= MOST_OF_TOLERANCE, miss)
+    report.table(
+        f"{MODEL}'s shape, LoRA {RANK}/{ALPHA} merged and written in bfloat16",
+        ("deviation of weights", "tokens", "same token", "rms, sd of a logit", "tolerance", "used", "s"),
+        rows,
+    )
 
 
 def _merge(folder: Path, doublings: int) -> MergeCheck:
@@ -86,4 +78,4 @@ def _merge(folder: Path, doublings: int) -> MergeCheck:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure))

@@ -9,20 +9,17 @@ daily intervals' coverage has a limit of 94 %, of each task by itself. A million
 under 3 minutes, start included.
 """
 
-import argparse
 import math
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from typing import Final
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 from scipy.stats import beta
 from scipy.stats import t as student
 
+from benchmarks.harness import Report, in_processes, run_benchmark
 from benchmarks.monitor.logs import ASKED, LIMIT, ROWS, measured
 from benchmarks.monitor.months import DAYS, GRID, MEANS, Month, shares
 from tasks.monitor.mean_error import interval
@@ -61,111 +58,84 @@ SIZES: Final = (5, 10, 30, 170)
 INTERVALS: Final = 20_000
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether every limit was met."""
-    parts: Mapping[str, Callable[[argparse.Namespace], list[str]]] = {
-        "false": _false_alarms,
-        "runs": _daily_runs,
-        "drop": _drops,
-        "intervals": _intervals,
-        "time": _time,
-    }
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=list(parts), action="append", help="run this part (default: all)")
-    parser.add_argument("--months", type=int, default=2_000, help="without drift, of each kind (default: %(default)s)")
-    parser.add_argument("--years", type=int, default=3, help="of daily runs, of each kind (default: %(default)s)")
-    parser.add_argument("--drops", type=int, default=500, help="of each kind (default: %(default)s)")
-    parser.add_argument("--rows", type=int, default=ROWS, help="of the logs (default: %(default)s)")
-    parser.add_argument(
-        "--asked", type=int, default=ASKED, help="how often each different answer is in the logs (default: %(default)s)"
-    )
-    parser.add_argument("--processes", type=int, default=PROCESSES, help="at once (default: %(default)s)")
-    arguments = parser.parse_args()
-    misses = [miss for name in arguments.only or parts for miss in parts[name](arguments)]
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--only", choices=list(PARTS), action="append", help="run this part instead of all")
+    parser.add_argument("--months", type=int, default=2_000, help="without drift, of each kind")
+    parser.add_argument("--years", type=int, default=3, help="of daily runs, of each kind")
+    parser.add_argument("--drops", type=int, default=500, help="of each kind")
+    parser.add_argument("--rows", type=int, default=ROWS, help="of the logs")
+    parser.add_argument("--asked", type=int, default=ASKED, help="how often each different answer is in the logs")
+    parser.add_argument("--processes", type=int, default=PROCESSES, help="at once")
 
 
-def _false_alarms(arguments: argparse.Namespace) -> list[str]:
-    table = _table(f"Months of {DAYS} days without drift", "evaluation")
-    for column in ("months", "with an alarm", "months between two", "at least (95 %)"):
-        table.add_column(column, justify="right")
-    misses = []
+def measure(report: Report, options: Namespace) -> None:
+    """Run each part."""
+    for name in options.only or PARTS:
+        PARTS[name](report, options)
+
+
+def _false_alarms(report: Report, options: Namespace) -> None:
+    rows = []
     for number, (name, (month, fewer)) in enumerate(FALSE.items()):
-        months = max(1, arguments.months // fewer)
-        alarms = sum(each is not None for each in _simulated(name, month, months, number, arguments))
-        # Clopper and Pearson's upper bound; with no alarm at all it is nearly 3 / months.
-        highest = float(beta.ppf(0.95, alarms + 1, months - alarms))
+        months = max(1, options.months // fewer)
+        alarms = sum(each is not None for each in _simulated(name, month, months, number, options))
         between = f"{months / alarms:,.0f}" if alarms else "none seen"
-        table.add_row(name, f"{months:,}", str(alarms), between, f"{1 / highest:,.0f}")
-        if alarms > MAX_FALSE * months:
-            misses.append(f"{name}: {alarms} of {months} months have a false alarm, limit 1 in 20")
-    _print(table)
-    return misses
+        rows.append((name, f"{months:,}", str(alarms), between, _months_between(alarms, months)))
+        miss = f"{name}: {alarms} of {months} months have a false alarm, limit 1 in 20"
+        report.limit(alarms <= MAX_FALSE * months, miss)
+    columns = ("evaluation", "months", "with an alarm", "months between two", "at least (95 %)")
+    report.table(f"Months of {DAYS} days without drift", columns, rows)
 
 
-def _daily_runs(arguments: argparse.Namespace) -> list[str]:
+def _months_between(alarms: int, months: int) -> str:
+    # Clopper and Pearson's upper bound; with no alarm at all it is nearly 3 / months.
+    return f"{1 / float(beta.ppf(0.95, alarms + 1, months - alarms)):,.0f}"
+
+
+def _daily_runs(report: Report, options: Namespace) -> None:
     """Measure whether daily runs, each over other days, make alarms that one run does not."""
-    table = _table("Years without drift, each day's run over its last 35 days", "evaluation")
-    for column in ("months", "years with an alarm", "months between two, at least (95 %)", "highest evidence"):
-        table.add_column(column, justify="right")
-    misses = []
+    rows = []
     for number, (name, year) in enumerate(YEARS.items()):
-        streams = [(SEED, 200 + number, each) for each in range(arguments.years)]
-        with ProcessPoolExecutor(arguments.processes) as pool:
-            runs = pool.map(year.daily_runs, streams)
-            years = list(track(runs, description=name, total=arguments.years, console=Console(stderr=True)))
+        streams = [(SEED, 200 + number, each) for each in range(options.years)]
+        years = list(in_processes(year.daily_runs, streams, options.processes, name))
         alarms = sum(each.alarm is not None for each in years)
-        months = arguments.years * YEAR // DAYS
-        highest = float(beta.ppf(0.95, alarms + 1, months - alarms))
-        evidence = max(each.highest for each in years)
-        table.add_row(name, f"{months:,}", str(alarms), f"{1 / highest:,.0f}", f"{evidence:.1g}")
-        if alarms > MAX_FALSE * months:
-            misses.append(f"{name}: {alarms} false alarms in {months} months of daily runs, limit 1 in 20")
-    _print(table)
-    return misses
+        months = options.years * YEAR // DAYS
+        evidence = f"{max(each.highest for each in years):.1g}"
+        rows.append((name, f"{months:,}", str(alarms), _months_between(alarms, months), evidence))
+        miss = f"{name}: {alarms} false alarms in {months} months of daily runs, limit 1 in 20"
+        report.limit(alarms <= MAX_FALSE * months, miss)
+    columns = ("evaluation", "months", "years with an alarm", "months between two, at least (95 %)", "highest evidence")
+    report.table("Years without drift, each day's run over its last 35 days", columns, rows)
 
 
-def _drops(arguments: argparse.Namespace) -> list[str]:
-    table = _table(f"A drop of .10 at 1,000 requests a day, {arguments.drops:,} of each: found", "evaluation, drop")
-    for day in SHOWN_DAYS:
-        table.add_column(f"within {day} d", justify="right")
-    for share in (80, 90, 100):
-        table.add_column(f"{share} % in", justify="right")
-    misses = []
+def _drops(report: Report, options: Namespace) -> None:
+    rows = []
     for number, (name, (month, is_limited)) in enumerate(DROPS.items()):
-        found = _simulated(name, month, arguments.drops, 100 + number, arguments)
+        found = _simulated(name, month, options.drops, 100 + number, options)
         # An alarm before the drop does not count.
         days = np.array([math.inf if day is None else day - month.drop_day + 1.0 for day in found])
         days[days < 1] = math.inf
         within = {day: float(np.mean(days <= day)) for day in (*SHOWN_DAYS, WITHIN)}
         quantiles = [float(np.quantile(days, share, method="inverted_cdf")) for share in (0.8, 0.9, 1.0)]
         most = month.days - month.drop_day
-        table.add_row(
-            name,
-            *(f"{100 * within[day]:.1f} %" for day in SHOWN_DAYS),
-            *(f"{day:.0f} d" if math.isfinite(day) else f"> {most} d" for day in quantiles),
-        )
-        if is_limited and within[WITHIN] < MIN_FOUND:
-            misses.append(f"{name}: found within {WITHIN} days in {within[WITHIN]:.1%}, limit 95 %")
-    _print(table)
-    return misses
+        shares = (f"{100 * within[day]:.1f} %" for day in SHOWN_DAYS)
+        rows.append((name, *shares, *(f"{day:.0f} d" if math.isfinite(day) else f"> {most} d" for day in quantiles)))
+        miss = f"{name}: found within {WITHIN} days in {within[WITHIN]:.1%}, limit 95 %"
+        report.limit(not is_limited or within[WITHIN] >= MIN_FOUND, miss)
+    quantile_columns = (f"{share} % in" for share in (80, 90, 100))
+    columns = ("evaluation, drop", *(f"within {day} d" for day in SHOWN_DAYS), *quantile_columns)
+    report.table(f"A drop of .10 at 1,000 requests a day, {options.drops:,} of each: found", columns, rows)
 
 
-def _simulated(what: str, month: Month, count: int, stream: int, arguments: argparse.Namespace) -> list[int | None]:
-    """Return the first alarm of each month; dividing the months among processes changes none."""
+def _simulated(what: str, month: Month, count: int, stream: int, options: Namespace) -> list[int | None]:
+    """Return the first alarm of each month."""
     streams = [(SEED, stream, number) for number in range(count)]
-    with ProcessPoolExecutor(arguments.processes) as pool:
-        found = pool.map(month.alarm, streams, chunksize=20)
-        return list(track(found, description=what, total=count, console=Console(stderr=True)))
+    return list(in_processes(month.alarm, streams, options.processes, what, chunk=20))
 
 
-def _intervals(_: argparse.Namespace) -> list[str]:
-    table = _table("95 % intervals that hold the true mean, in percent: stated (Student's t by itself)", "task, mean")
-    for size in SIZES:
-        table.add_column(f"{size} answers", justify="right")
-    misses = []
+def _intervals(report: Report, _: Namespace) -> None:
+    rows = []
     rng = np.random.default_rng(SEED)
     for task, mean in MEANS.items():
         cells = []
@@ -173,12 +143,12 @@ def _intervals(_: argparse.Namespace) -> list[str]:
             drawn = rng.choice(GRID, (INTERVALS, size), p=shares(task, 0.0))
             stated, plain = _coverage(drawn, mean)
             cells.append(f"{100 * stated:.1f} ({100 * plain:.1f})")
-            if stated < MIN_COVERAGE:
-                misses.append(f"{task}, {size} answers: the interval holds the mean in {stated:.1%}, limit 94 %")
-        table.add_row(f"{task}, {mean:.2f}", *cells)
-    _print(table)
-    print(f"{INTERVALS:,} days each.\n")
-    return misses
+            miss = f"{task}, {size} answers: the interval holds the mean in {stated:.1%}, limit 94 %"
+            report.limit(stated >= MIN_COVERAGE, miss)
+        rows.append((f"{task}, {mean:.2f}", *cells))
+    title = "95 % intervals that hold the true mean, in percent: stated (Student's t by itself)"
+    report.table(title, ("task, mean", *(f"{size} answers" for size in SIZES)), rows)
+    report.line(f"{INTERVALS:,} days each.\n")
 
 
 def _coverage(drawn: np.ndarray[tuple[int, int], np.dtype[np.float64]], mean: float) -> tuple[float, float]:
@@ -190,28 +160,26 @@ def _coverage(drawn: np.ndarray[tuple[int, int], np.dtype[np.float64]], mean: fl
     return float(np.mean((low <= mean) & (mean <= high))), float(np.mean(plain))
 
 
-def _time(arguments: argparse.Namespace) -> list[str]:
-    took = measured(arguments.rows, arguments.asked)
-    table = _table(f"{arguments.rows:,} rows of logs through `tucano monitor`", "step")
-    table.add_column("seconds", justify="right")
-    for name, seconds in took.steps.items():
-        table.add_row(name, f"{seconds:.1f}")
-    table.add_row("the rest: start, servers, records", f"{took.wall - sum(took.steps.values()):.1f}")
-    table.add_row("all", f"{took.wall:.1f}")
-    _print(table)
-    print(f"{took.megabytes:,.0f} MB of JSON Lines, {took.different:,} different answers. Limit: {LIMIT:g} s.\n")
-    return [f"{arguments.rows:,} rows took {took.wall:.0f} s, limit {LIMIT:g} s"] if took.wall > LIMIT else []
+def _time(report: Report, options: Namespace) -> None:
+    took = measured(options.rows, options.asked)
+    seconds = {
+        **took.steps,
+        "the rest: start, servers, records": took.wall - sum(took.steps.values()),
+        "all": took.wall,
+    }
+    title = f"{options.rows:,} rows of logs through `tucano monitor`"
+    report.table(title, ("step", "seconds"), [(name, f"{each:.1f}") for name, each in seconds.items()])
+    report.line(f"{took.megabytes:,.0f} MB of JSON Lines, {took.different:,} different answers. Limit: {LIMIT:g} s.\n")
+    report.limit(took.wall <= LIMIT, f"{options.rows:,} rows took {took.wall:.0f} s, limit {LIMIT:g} s")
 
 
-def _table(title: str, first: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column(first)
-    return table
-
-
-def _print(table: Table) -> None:
-    Console(width=100).print(table)
-
+PARTS: Final[Mapping[str, Callable[[Report, Namespace], None]]] = {
+    "false": _false_alarms,
+    "runs": _daily_runs,
+    "drop": _drops,
+    "intervals": _intervals,
+    "time": _time,
+}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

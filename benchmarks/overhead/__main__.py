@@ -9,12 +9,12 @@ Neither validates: both would do that alike.
 A step's time is from its beginning to the next one's. Limit: the median of ours at most 1.03 times that of stock.
 """
 
-import argparse
 import os
 import sys
 import tempfile
 import threading
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
@@ -24,9 +24,8 @@ from statistics import median
 from typing import Any, Final
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks.harness import Report, add_overrides, run_benchmark
 from benchmarks.training.watched import SEED, Scene, kept
 from schemas.config.profiles import load_config
 from tasks.checkpoints.keeper import Keeper
@@ -74,18 +73,20 @@ class Turns:
             self._condition.notify_all()
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether the limit was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=40, help="of each trainer (default: %(default)s)")
-    parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="override the profile `local`")
-    arguments = parser.parse_args()
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--steps", type=int, default=40, help="of each trainer")
+    add_overrides(parser)
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Train with both, step by step in turns."""
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
-    config = load_config("local", [*arguments.set, f"train.max_steps={arguments.steps + WARM_UP}"])
+    config = load_config("local", [*options.set, f"train.max_steps={options.steps + WARM_UP}"])
     with (
         tempfile.TemporaryDirectory() as folder,
         Path(os.devnull).open("w", encoding="utf-8") as nobody,
@@ -94,7 +95,7 @@ def main() -> int:
         kept(config, Path(folder) / "checkpoints", f"{folder}/mirror") as keeper,
     ):
         stock, ours = _take_turns(Scene(config, Path(folder), Channel(nobody)), keeper)
-    return _report(stock, ours)
+    _report(report, stock, ours)
 
 
 def _take_turns(scene: Scene, keeper: Keeper) -> tuple[Times, Times]:
@@ -179,30 +180,26 @@ def _timer(turns: Turns, number: int, times: Times) -> Any:
     return Timer()
 
 
-def _report(stock: Times, ours: Times) -> int:
-    table = Table(title=f"A step, median of {len(ours.wall)}, in milliseconds", title_justify="left")
-    for name in ("", "stock", "ours", "ours / stock", "95 % interval", "at most"):
-        table.add_column(name, justify="right")
-    ratio = 0.0
+def _report(report: Report, stock: Times, ours: Times) -> None:
+    rows: list[tuple[str, ...] | None] = []
+    ratios = []
     for name in ("wall", "processor"):
         one, other = getattr(stock, name), getattr(ours, name)
         found, low, high = _ratio(other, one)
-        ratio = ratio or found
+        ratios.append(found)
         limit = f"{MAX_RATIO}" if name == "wall" else ""
-        table.add_row(name, _shown(one), _shown(other), f"{found:.3f}", f"{low:.3f} {high:.3f}", limit)
-    table.add_section()
-    for name in ("generation", "reward"):
-        table.add_row(name, _shown(stock.parts[name]), _shown(ours.parts[name]), "", "", "")
+        rows.append((name, _shown(one), _shown(other), f"{found:.3f}", f"{low:.3f} {high:.3f}", limit))
+    rows.append(None)
+    rows += [(name, _shown(stock.parts[name]), _shown(ours.parts[name])) for name in ("generation", "reward")]
     rest = [
         [whole - sum(parts) for whole, *parts in zip(each.wall, *each.parts.values(), strict=True)]
         for each in (stock, ours)
     ]
-    table.add_row("update and all else", *map(_shown, rest), "", "", "")
-    Console(width=100).print(table)
-    if ratio > MAX_RATIO:
-        print(f"MISSED: a step of ours takes {ratio:.3f} times one of stock, limit {MAX_RATIO}")
-        return 1
-    return 0
+    rows.append(("update and all else", *map(_shown, rest)))
+    columns = ("", "stock", "ours", "ours / stock", "95 % interval", "at most")
+    report.table(f"A step, median of {len(ours.wall)}, in milliseconds", columns, rows)
+    miss = f"a step of ours takes {ratios[0]:.3f} times one of stock, limit {MAX_RATIO}"
+    report.limit(ratios[0] <= MAX_RATIO, miss)
 
 
 def _ratio(ours: Sequence[float], stock: Sequence[float]) -> tuple[float, float, float]:
@@ -219,4 +216,4 @@ def _shown(seconds: Sequence[float]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

@@ -15,11 +15,11 @@ Resume: in an empty folder, to the beginning of the first step, at the laptop's 
 Limit: 15 s in addition to the download, each time.
 """
 
-import argparse
 import os
 import random
 import shutil
 import sys
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -27,11 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from rich import box
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-
+from benchmarks.harness import Report, add_overrides, progress, run_benchmark
 from benchmarks.preemption.notice import SECONDS_TO_LEAVE, SECONDS_TO_RESUME, notices, resumes
 from benchmarks.preemption.runs import Life, Result, Run, Strike, draw_strike, make_request, run
 from tasks.train.request import TrainRequest
@@ -52,44 +48,41 @@ ROUNDS: Final = 2
 KINDS: Final = ("exact", "notice", "resume")
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether every limit was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=RUNS, help="that are killed (default: %(default)s)")
-    parser.add_argument("--at-once", type=int, default=AT_ONCE, help="of them (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=SEED, help="of the moments (default: %(default)s)")
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--runs", type=int, default=RUNS, help="that are killed")
+    parser.add_argument("--at-once", type=int, default=AT_ONCE, help="of them")
+    parser.add_argument("--seed", type=int, default=SEED, help="of the moments")
     parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS, help="measure this alone")
-    parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="override the profile")
-    arguments = parser.parse_args()
+    add_overrides(parser)
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Kill, give notice and resume."""
     # On one thread sums are added in one order; and the CPU is measured, even where there is a GPU.
     os.environ.update(OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES="")
     STATE.mkdir(parents=True, exist_ok=True)
     work = STATE / "runs"
     shutil.rmtree(work, ignore_errors=True)
-    request = make_request(PROFILE, arguments.set, (STATE / "inputs").resolve(), "", "").model_copy(
+    request = make_request(PROFILE, options.set, (STATE / "inputs").resolve(), "", "").model_copy(
         update={"mirror": str((work / "mirror").resolve())}
     )
-    misses: list[str] = []
     with storage_server() as server:
         os.environ["STORAGE_EMULATOR_HOST"] = server.url
-        if "exact" in arguments.only:
-            misses += _exact(request, work, server, arguments.runs, arguments.at_once, arguments.seed)
+        if "exact" in options.only:
+            _exact(report, request, work, server, options)
         server.reset()
-        if "notice" in arguments.only:
-            misses += _notices(request, work, server)
-        if "resume" in arguments.only:
-            misses += _resumes(request, work, server)
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
+        if "notice" in options.only:
+            _notices(report, request, work, server)
+        if "resume" in options.only:
+            _resumes(report, request, work, server)
 
 
-def _exact(request: TrainRequest, work: Path, server: StorageServer, runs: int, at_once: int, seed: int) -> list[str]:
+def _exact(report: Report, request: TrainRequest, work: Path, server: StorageServer, options: Namespace) -> None:
     server.upload_rate = UPLOAD_RATE
     mirrors = (request.mirror, f"gs://{server.bucket}")
     calm: list[tuple[Life, Result]] = []
-    console = Console(stderr=True)
-    for place, mirror in enumerate(track(mirrors, "uninterrupted", console=console)):
+    for place, mirror in enumerate(progress(mirrors, "uninterrupted")):
         name = f"calm-{place}"
         undisturbed = run(request.model_copy(update={"mirror": mirror, "training": name}), work / name, lambda _: None)
         (life,) = undisturbed.lives
@@ -98,23 +91,26 @@ def _exact(request: TrainRequest, work: Path, server: StorageServer, runs: int, 
         calm.append((life, undisturbed.result))
     wanted = calm[0][1]
     found: dict[int, Run] = {}
-    with ThreadPoolExecutor(at_once) as pool:
+    with ThreadPoolExecutor(options.at_once) as pool:
         running = {}
-        for number in range(1, runs + 1):
+        for number in range(1, options.runs + 1):
             place = number % len(mirrors)
             asked = request.model_copy(update={"mirror": mirrors[place], "training": f"run-{number:02d}"})
-            strikes = _Strikes(random.Random(f"{seed} {number}"), number, calm[place][0], request.config.max_steps)
+            strikes = _Strikes(
+                random.Random(f"{options.seed} {number}"), number, calm[place][0], request.config.max_steps
+            )
             running[pool.submit(partial(run, asked, work / f"run-{number:02d}", strikes))] = number
-        for future in track(as_completed(running), "killed", total=runs, console=console):
+        for future in progress(as_completed(running), "killed", options.runs):
             found[running[future]] = future.result()
     ordered = [found[number] for number in sorted(found)]
-    _print_runs(ordered, wanted, calm[0][0], request)
-    misses = [f"run {number}: {_verdict(each, wanted)}" for number, each in found.items() if _misses(each, wanted)]
-    if changed := wanted.differences(calm[1][1]):
-        misses.append(f"the two uninterrupted trainings differ in {', '.join(changed)}")
-    if wanted.rounds < ROUNDS:
-        misses.append(f"the prompts were gone through {wanted.rounds} times, and more than {ROUNDS} are wanted")
-    return sorted(misses)
+    _report_runs(report, ordered, wanted, calm[0][0], request)
+    for number, each in enumerate(ordered, start=1):
+        verdict = _verdict(each, wanted)
+        report.limit(verdict == "yes", f"run {number}: {verdict}")
+    changed = wanted.differences(calm[1][1])
+    report.limit(not changed, f"the two uninterrupted trainings differ in {', '.join(changed)}")
+    miss = f"the prompts were gone through {wanted.rounds} times, and more than {ROUNDS} are wanted"
+    report.limit(wanted.rounds >= ROUNDS, miss)
 
 
 class _Strikes:
@@ -137,10 +133,6 @@ class _Strikes:
         return draw_strike(self._generator, part, self._calm, position / self._steps, empties)
 
 
-def _misses(found: Run, wanted: Result) -> bool:
-    return _verdict(found, wanted) != "yes"
-
-
 def _verdict(found: Run, wanted: Result) -> str:
     if found.result is None:
         return f"no: exit code {found.lives[-1].exit_code}, {found.lives[-1].sentence}"
@@ -150,14 +142,8 @@ def _verdict(found: Run, wanted: Result) -> str:
     return f"no: {', '.join(changed)}" if changed else "yes"
 
 
-def _print_runs(runs: Sequence[Run], wanted: Result, calm: Life, request: TrainRequest) -> None:
-    console = Console(width=100)
-    table = _table("Killed with SIGKILL: the step that was finished, what was under way, and where it went on")
-    for name, justify in (("run", "right"), ("after s", "right"), ("step", "right"), ("under way", "left")):
-        table.add_column(name, justify="right" if justify == "right" else "left")
-    for name in ("goes on from", "steps lost"):
-        table.add_column(name, justify="right")
-    table.add_column("equal")
+def _report_runs(report: Report, runs: Sequence[Run], wanted: Result, calm: Life, request: TrainRequest) -> None:
+    rows = []
     lost: dict[str, list[int]] = {"disk": [], "mirror": []}
     parts = Counter[str]()
     for number, each in enumerate(runs, start=1):
@@ -168,7 +154,7 @@ def _print_runs(runs: Sequence[Run], wanted: Result, calm: Life, request: TrainR
             if again is not None:
                 lost[source].append(again)
             parts.update({part.partition(" (")[0] for part in life.under_way().split(", ")})
-            table.add_row(
+            row = (
                 str(number) if not place else "",
                 f"{life.seconds:.1f}",
                 "-" if life.position is None else str(life.position),
@@ -177,72 +163,74 @@ def _print_runs(runs: Sequence[Run], wanted: Result, calm: Life, request: TrainR
                 "-" if again is None else str(again),
                 _verdict(each, wanted) if place == each.kills - 1 else "",
             )
-    console.print(table)
+            rows.append(row)
+    report.table(
+        "Killed with SIGKILL: the step that was finished, what was under way, and where it resumed from",
+        ("run", "after s", "step", "under way", "resumes from", "steps lost", "equal"),
+        rows,
+        left=("under way", "equal"),
+    )
     kills = sum(each.kills for each in runs)
-    equal = sum(not _misses(each, wanted) for each in runs)
-    console.print(f"{equal} of {len(runs)} trainings, killed {kills} times, equal the uninterrupted one.")
-    console.print("Under way at a kill: " + ", ".join(f"{part} {count}" for part, count in parts.most_common()) + ".")
+    equal = sum(_verdict(each, wanted) == "yes" for each in runs)
+    report.line(f"{equal} of {len(runs)} trainings, killed {kills} times, equal the uninterrupted one.")
+    report.line("Under way at a kill: " + ", ".join(f"{part} {count}" for part, count in parts.most_common()) + ".")
     for source, steps in lost.items():
         if steps:
-            console.print(
-                f"Steps lost at a kill, going on from the {source}: at most {max(steps)}, "
+            report.line(
+                f"Steps lost at a kill, resuming from the {source}: at most {max(steps)}, "
                 f"{sum(steps) / len(steps):.1f} in the mean of {len(steps)}; saved every {request.config.save_every}."
             )
-    console.print(
+    report.line(
         f"Uninterrupted: {request.config.max_steps} steps in {calm.seconds:.0f} s, every prompt drawn "
         f"{wanted.rounds} times or more, step {wanted.chosen_step} chosen."
     )
     for name in ("adapter_model.safetensors", "optimizer.safetensors"):
-        console.print(f"{name} of the final checkpoint: sha256 {wanted.checkpoint[name]}")
+        report.line(f"{name} of the final checkpoint: sha256 {wanted.checkpoint[name]}")
 
 
-def _notices(request: TrainRequest, work: Path, server: StorageServer) -> list[str]:
+def _notices(report: Report, request: TrainRequest, work: Path, server: StorageServer) -> None:
     found = notices(request, work / "notice", server)
-    table = _table(f"Notice with a checkpoint of {found[0].megabytes:.0f} MB at 20 MB/s: seconds to the exit")
-    for name in ("notice", "step under way", "s", "exit code", "step", "mirrored", "lease", "stretch"):
-        table.add_column(name, justify="right" if name in {"s", "exit code", "step", "mirrored"} else "left")
-    for each in found:
-        table.add_row(
-            each.scenario.name,
-            f"{each.scenario.step_seconds:.0f} s, {each.fate}",
-            f"{each.seconds:.1f}",
-            str(each.exit_code),
-            str(each.finished),
-            str(each.mirrored),
-            "released" if each.released else "held",
-            str(each.ended),
-        )
-    console = Console(width=100)
-    console.print(table)
-    console.print(f"Limit: {SECONDS_TO_LEAVE:.0f} s.")
-    return [miss for each in found for miss in each.misses()]
+    columns = ("notice", "step under way", "s", "exit code", "step", "mirrored", "lease", "segment")
+    report.table(
+        f"Notice with a checkpoint of {found[0].megabytes:.0f} MB at 20 MB/s: seconds to the exit",
+        columns,
+        [
+            (
+                each.scenario.name,
+                f"{each.scenario.step_seconds:.0f} s, {each.fate}",
+                f"{each.seconds:.1f}",
+                str(each.exit_code),
+                str(each.finished),
+                str(each.mirrored),
+                "released" if each.released else "held",
+                str(each.ended),
+            )
+            for each in found
+        ],
+        left=("step under way", "lease", "segment"),
+    )
+    report.line(f"Limit: {SECONDS_TO_LEAVE:.0f} s.")
+    report.misses += [miss for each in found for miss in each.misses()]
 
 
-def _resumes(request: TrainRequest, work: Path, server: StorageServer) -> list[str]:
+def _resumes(report: Report, request: TrainRequest, work: Path, server: StorageServer) -> None:
     found = resumes(request, work / "resume", server)
     lives = [each for of_size in found.values() for each in of_size]
-    table = _table("Resume in an empty folder: seconds from the start of Python to the first step")
-    table.add_column("part")
-    for size, of_size in found.items():
-        for number in range(1, len(of_size) + 1):
-            table.add_column(f"{size} {number}", justify="right")
-    for part in dict.fromkeys(part for each in lives for part in each.parts):
-        table.add_row(part, *(f"{each.parts.get(part, 0.0):.2f}" for each in lives))
-    table.add_row("all but the download", *(f"{each.seconds:.2f}" for each in lives), style="bold")
-    table.add_row("the download", *(f"{each.download:.2f}" for each in lives))
-    console = Console(width=100)
-    console.print(table)
-    console.print(f"Limit: {SECONDS_TO_RESUME:.0f} s besides the download.")
-    return [
-        f"resume {number}: {each.seconds:.1f} s besides the download, limit {SECONDS_TO_RESUME:.0f}"
-        for number, each in enumerate(lives, start=1)
-        if each.seconds > SECONDS_TO_RESUME
-    ]
-
-
-def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    parts = dict.fromkeys(part for each in lives for part in each.parts)
+    report.table(
+        "Resume in an empty folder: seconds from the start of Python to the first step",
+        ("part", *(f"{size} {number}" for size, of_size in found.items() for number in range(1, len(of_size) + 1))),
+        [
+            *((part, *(f"{each.parts.get(part, 0.0):.2f}" for each in lives)) for part in parts),
+            ("all but the download", *(f"{each.seconds:.2f}" for each in lives)),
+            ("the download", *(f"{each.download:.2f}" for each in lives)),
+        ],
+    )
+    report.line(f"Limit: {SECONDS_TO_RESUME:.0f} s besides the download.")
+    for number, each in enumerate(lives, start=1):
+        miss = f"resume {number}: {each.seconds:.1f} s besides the download, limit {SECONDS_TO_RESUME:.0f}"
+        report.limit(each.seconds <= SECONDS_TO_RESUME, miss)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

@@ -9,14 +9,13 @@ import json
 import shutil
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
+from benchmarks.harness import Report, run_benchmark
 from flows.runtime.session import BYTES_NEEDED, session
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -38,8 +37,8 @@ class Step:
     met: bool
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether every limit was met."""
+def measure(report: Report, _: Namespace) -> None:
+    """Promote, refuse, force and roll back."""
     shutil.rmtree(STATE, ignore_errors=True)
     code, document = _tucano("retrain")
     evaluation = Path(document["stages"]["evaluate"]["path"])
@@ -60,8 +59,13 @@ def main() -> int:
     code, _ = _tucano("promote", "--rollback")
     steps.append(Step("tucano promote --rollback", f"exit {code}", code == 0))
     steps.append(_alias("champion", "1", "the champion is back"))
-    _print(document, steps)
-    return 0 if all(step.met for step in steps) else 1
+    stages = [(name, f"{stage['seconds']:.1f}") for name, stage in document["stages"].items()]
+    report.table("Seconds by stage", ("stage", "seconds"), [*stages, ("in all", f"{document['seconds']:.1f}")])
+    columns = ("step", "found", "met")
+    rows = [(step.name, step.found, "yes" if step.met else "NO") for step in steps]
+    report.table("The chain, step by step", columns, rows, left=columns)
+    for step in steps:
+        report.limit(step.met, f"{step.name}: {step.found}")
 
 
 def _config() -> Config:
@@ -136,22 +140,5 @@ def _found(code: int, decision: Mapping[str, Any]) -> str:
     return f"exit {code}: {'; '.join(decision['reasons'])}"
 
 
-def _print(document: Mapping[str, Any], steps: list[Step]) -> None:
-    console = Console(width=100)
-    seconds = Table(title="Seconds by stage", title_justify="left")
-    seconds.add_column("stage")
-    seconds.add_column("seconds", justify="right")
-    for name, stage in document["stages"].items():
-        seconds.add_row(name, f"{stage['seconds']:.1f}")
-    seconds.add_row("in all", f"{document['seconds']:.1f}")
-    console.print(seconds)
-    table = Table(title="The chain, step by step", title_justify="left", show_lines=True)
-    for column in ("step", "found", "met"):
-        table.add_column(column)
-    for step in steps:
-        table.add_row(step.name, step.found, "yes" if step.met else "NO")
-    console.print(table)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure))

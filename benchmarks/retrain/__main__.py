@@ -10,13 +10,14 @@ import subprocess
 import sys
 import threading
 import time
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
-from rich.console import Console
-from rich.table import Table
+
+from benchmarks.harness import Report, run_benchmark
 
 SEEDS = (1, 2, 3)
 STATE = Path(".tucano") / "benchmark"
@@ -40,16 +41,15 @@ class Run:
     """Output of `--json`."""
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether every limit was met."""
+def measure(report: Report, _: Namespace) -> None:
+    """Retrain with each seed, and with the first once more."""
     shutil.rmtree(STATE, ignore_errors=True)
     runs = {seed: _retrain(seed) for seed in SEEDS}
     again = _retrain(SEEDS[0])
-    _print(runs, again)
-    misses = _misses(runs, again)
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
+    _print(report, runs, again)
+    for seed, run in runs.items():
+        _check(report, seed, run)
+    report.limit(again.seconds <= MAX_AGAIN_SECONDS, f"second run: {again.seconds:.0f} s, limit {MAX_AGAIN_SECONDS}")
 
 
 def _retrain(seed: int) -> Run:
@@ -96,21 +96,26 @@ class _Peak:
             self._peak = max(self._peak, total)
 
 
-def _print(runs: dict[int, Run], again: Run) -> None:
-    console = Console(width=100)
-    seconds = Table(title="Seconds by stage", title_justify="left")
-    for name in ("seed", *next(iter(runs.values())).document["stages"], "command", "peak GB"):
-        seconds.add_column(name, justify="right")
-    for label, run in [*((str(seed), run) for seed, run in runs.items()), (f"{SEEDS[0]} again", again)]:
-        stages = [f"{stage['seconds']:.0f}" for stage in run.document["stages"].values()]
-        seconds.add_row(label, *stages, f"{run.seconds:.0f}", f"{run.peak_gigabytes:.2f}")
-    console.print(seconds)
-    results = Table(title="Test split, base against tuned", title_justify="left")
-    for name in ("seed", "task", "base", "tuned", "difference", "95 % interval", "p (better)", "verdict"):
-        results.add_column(name, justify="right")
-    for seed, run in runs.items():
-        for task, block in _blocks(run).items():
-            results.add_row(
+def _print(report: Report, runs: dict[int, Run], again: Run) -> None:
+    by_label = {**{str(seed): run for seed, run in runs.items()}, f"{SEEDS[0]} again": again}
+    report.table(
+        "Seconds by stage",
+        ("seed", *again.document["stages"], "command", "peak GB"),
+        [
+            (
+                label,
+                *(f"{stage['seconds']:.0f}" for stage in run.document["stages"].values()),
+                f"{run.seconds:.0f}",
+                f"{run.peak_gigabytes:.2f}",
+            )
+            for label, run in by_label.items()
+        ],
+    )
+    report.table(
+        "Test split, base against tuned",
+        ("seed", "task", "base", "tuned", "difference", "95 % interval", "p (better)", "verdict"),
+        [
+            (
                 str(seed),
                 task,
                 f"{block['mean_base']:.3f}",
@@ -120,7 +125,10 @@ def _print(runs: dict[int, Run], again: Run) -> None:
                 f"{block['p_signflip']:.4f}",
                 run.document["decision"]["verdict"] if task == "overall" else block["verdict"],
             )
-    console.print(results)
+            for seed, run in runs.items()
+            for task, block in _blocks(run).items()
+        ],
+    )
 
 
 def _blocks(run: Run) -> dict[str, Any]:
@@ -128,22 +136,15 @@ def _blocks(run: Run) -> dict[str, Any]:
     return {"overall": evaluation["overall"], **evaluation["tasks"]}
 
 
-def _misses(runs: dict[int, Run], again: Run) -> list[str]:
-    misses = []
-    for seed, run in runs.items():
-        blocks = _blocks(run)
-        checks = {
-            f"{run.seconds:.0f} s, limit {MAX_SECONDS}": run.seconds <= MAX_SECONDS,
-            f"{run.peak_gigabytes:.2f} GB, limit {MAX_GIGABYTES}": run.peak_gigabytes < MAX_GIGABYTES,
-            f"overall p {blocks['overall']['p_signflip']:.4f}": blocks["overall"]["p_signflip"] < MAX_P_OVERALL,
-            f"extraction p {blocks['extraction']['p_signflip']:.4f}": blocks["extraction"]["p_signflip"]
-            < MAX_P_EXTRACTION,
-        }
-        misses += [f"seed {seed}: {what}" for what, met in checks.items() if not met]
-    if again.seconds > MAX_AGAIN_SECONDS:
-        misses.append(f"second run: {again.seconds:.0f} s, limit {MAX_AGAIN_SECONDS}")
-    return misses
+def _check(report: Report, seed: int, run: Run) -> None:
+    report.limit(run.seconds <= MAX_SECONDS, f"seed {seed}: {run.seconds:.0f} s, limit {MAX_SECONDS}")
+    used = f"seed {seed}: {run.peak_gigabytes:.2f} GB, limit {MAX_GIGABYTES}"
+    report.limit(run.peak_gigabytes < MAX_GIGABYTES, used)
+    blocks = _blocks(run)
+    for task, most in (("overall", MAX_P_OVERALL), ("extraction", MAX_P_EXTRACTION)):
+        p = blocks[task]["p_signflip"]
+        report.limit(p < most, f"seed {seed}: {task} p {p:.4f}, limit {most}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure))

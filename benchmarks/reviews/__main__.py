@@ -21,7 +21,6 @@ One deviation is intended: two reviews in three have a message and not four in t
 messages; unhappy shoppers write most often, as in Olist. It is in the table without a limit.
 """
 
-import argparse
 import math
 import random
 import re
@@ -29,6 +28,7 @@ import subprocess
 import sys
 import time
 import unicodedata
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -37,10 +37,8 @@ from typing import Any, Final
 
 import emoji
 import polars as pl
-from rich.console import Console
-from rich.table import Table
 
-from schemas.errors import InputError
+from benchmarks.harness import Report, run_benchmark
 from schemas.store.files import read_store
 from schemas.store.store import Store
 from tasks.synthesize.market import CATEGORIES
@@ -93,25 +91,19 @@ class Line:
         return (self.low is None or self.simulated >= self.low) and (self.high is None or self.simulated <= self.high)
 
 
-def main() -> int:
-    """Print the comparison; the exit code says whether every limit was met."""
-    parser = argparse.ArgumentParser(description="Compare the simulated store with a real sample of Olist's.")
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("--olist", type=Path, default=Path("../shared/olist"), metavar="DIR", help="Olist's CSV files")
-    folder = parser.parse_args().olist
-    try:
-        real = thinned(read_store(folder), random.Random(SEED))
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Compare the stores."""
+    real = thinned(read_store(options.olist), random.Random(SEED))
     simulated = simulate_store(ORDERS, random.Random(SEED))
     lines = [*compare_reviews(real, simulated), *compare_words(real, simulated)]
     lines += [*compare_deliveries(real, simulated), *compare_payments(real, simulated)]
     lines += [*measure_variety(real, simulated), *measure_cost()]
-    _print(lines, real, simulated)
-    misses = [f"{line.group}, {line.name}" for line in lines if not line.met]
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
+    _report(report, lines, real, simulated)
 
 
 def thinned(store: Store, generator: random.Random) -> Store:
@@ -322,24 +314,22 @@ def _times(group: str, name: str, real: float, simulated: float, form: str, fact
     return Line(group, name, real, simulated, form, *limits)
 
 
-def _print(lines: Sequence[Line], real: Store, simulated: Store) -> None:
-    title = f"Olist's sample ({real.orders.height:,} orders) beside the simulated store ({simulated.orders.height:,})"
-    table = Table(title=title, title_justify="left")
-    for name in ("", "measure"):
-        table.add_column(name, no_wrap=True)
-    for name in ("Olist", "simulated", "limits", ""):
-        table.add_column(name, justify="right", no_wrap=True)
+def _report(report: Report, lines: Sequence[Line], real: Store, simulated: Store) -> None:
+    rows: list[tuple[str, ...] | None] = []
     group = ""
     for line in lines:
         if group and line.group != group:
-            table.add_section()
+            rows.append(None)
         limits = _limits(line)
         mark = "" if not limits else "met" if line.met else "MISSED"
         head = "" if line.group == group else line.group
-        values = (_written(line.real, line.form), _written(line.simulated, line.form))
-        table.add_row(head, line.name, *values, limits, mark)
+        rows.append(
+            (head, line.name, _written(line.real, line.form), _written(line.simulated, line.form), limits, mark)
+        )
         group = line.group
-    Console(width=100).print(table)
+        report.limit(line.met, f"{line.group}, {line.name}")
+    title = f"Olist's sample ({real.orders.height:,} orders) beside the simulated store ({simulated.orders.height:,})"
+    report.table(title, ("", "measure", "Olist", "simulated", "limits", "verdict"), rows, left=("measure",))
 
 
 def _limits(line: Line) -> str:
@@ -355,4 +345,4 @@ def _written(value: float, form: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

@@ -11,24 +11,23 @@ of rollouts does. The machine's noise is reduced as far as possible: every figur
 the garbage collector is off meanwhile, and slow completions in fuzzing are timed again, the fastest of five counting.
 """
 
-import argparse
 import gc
 import json
+import math
 import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 import orjson
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
+from benchmarks.harness import Report, progress, run_benchmark
 from schemas.documents import Rollout
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
@@ -131,19 +130,17 @@ class Slowest:
     beginning: str = ""
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether every limit was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fuzz", type=int, default=200_000, help="mutated completions (default: %(default)s)")
-    fuzzed = parser.parse_args().fuzz
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--fuzz", type=int, default=200_000, help="mutated completions")
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Time each kind of rollouts, then score mutated completions."""
     databases, rollouts = _prepare()
     speeds = {name: _speed(each, databases) for name, each in _workloads(rollouts).items()}
-    _print_speeds(speeds)
-    slowest = _fuzz(rollouts, databases, fuzzed)
-    misses = [*_slow(speeds), *_print_slowest(slowest, fuzzed)]
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
+    _report_speeds(report, speeds)
+    _report_slowest(report, _fuzz(rollouts, databases, options.fuzz), options.fuzz)
 
 
 def _prepare() -> tuple[Databases, dict[TaskName, list[Rollout]]]:
@@ -269,31 +266,25 @@ def _seconds_of(work: Callable[[], object]) -> float:
     return seconds
 
 
-def _print_speeds(speeds: Mapping[str, Speed]) -> None:
-    table = Table(title=f"score_rollout, median of {RUNS} runs", title_justify="left")
-    for name in ("rollouts", "a second", "at least", "of it", "times orjson"):
-        table.add_column(name, justify="left" if name == "rollouts" else "right")
+def _report_speeds(report: Report, speeds: Mapping[str, Speed]) -> None:
+    rows = []
     for name, speed in speeds.items():
-        share = speed.per_second / MIN_PER_SECOND[name]
+        least, found = MIN_PER_SECOND[name], speed.per_second
         times = "" if speed.times_orjson is None else f"{speed.times_orjson:.1f}"
-        table.add_row(name, f"{speed.per_second:,.0f}", f"{MIN_PER_SECOND[name]:,.0f}", f"{share:.2f}", times)
-    Console(width=100).print(table)
-
-
-def _slow(speeds: Mapping[str, Speed]) -> Iterator[str]:
-    for name, speed in speeds.items():
-        if speed.per_second < MIN_PER_SECOND[name]:
-            yield f"{name}: {speed.per_second:,.0f} rollouts a second, at least {MIN_PER_SECOND[name]:,.0f} asked for"
-    times = speeds["extraction"].times_orjson
-    if times is None or times > MAX_TIMES_ORJSON:
-        yield f"extraction takes {times} times as long as orjson alone, at most {MAX_TIMES_ORJSON} are asked for"
+        rows.append((name, f"{found:,.0f}", f"{least:,.0f}", f"{found / least:.2f}", times))
+        report.limit(found >= least, f"{name}: {found:,.0f} rollouts a second, at least {least:,.0f} asked for")
+    columns = ("rollouts", "a second", "at least", "of it", "times orjson")
+    report.table(f"score_rollout, median of {RUNS} runs", columns, rows)
+    alone = speeds["extraction"].times_orjson or math.inf
+    miss = f"extraction takes {alone:.1f} times as long as orjson alone, at most {MAX_TIMES_ORJSON} are asked for"
+    report.limit(alone <= MAX_TIMES_ORJSON, miss)
 
 
 def _fuzz(rollouts: Mapping[TaskName, Sequence[Rollout]], databases: Databases, count: int) -> dict[str, Slowest]:
     """Score mutated completions; return the slowest of text tasks and of sql_qa. An exception ends the benchmark."""
     generator = random.Random(SEED)
     slowest = {"text": Slowest(), "sql": Slowest()}
-    for _ in track(range(count), description="fuzzing", console=Console(stderr=True)):
+    for _ in progress(range(count), "fuzzing"):
         rollout = generator.choice(rollouts[generator.choice(TASK_NAMES)])
         spec = generator.choice(SPEC_NAMES)
         mutant = rollout.model_copy(update={"completion": _mutate(rollout.completion, generator)})
@@ -333,27 +324,22 @@ def _mutate(text: str, generator: random.Random) -> str:
     return text * generator.choice((1, 1, 1, 1, 1, 1, 1, 1, 2, 30))
 
 
-def _print_slowest(slowest: Mapping[str, Slowest], count: int) -> list[str]:
-    table = Table(title=f"{count:,} mutated completions, the slowest", title_justify="left")
-    for name in ("tasks", "milliseconds", "at most", "task and spec", "characters", "begins"):
-        table.add_column(name, justify="right" if name in ("milliseconds", "at most", "characters") else "left")
-    limits = {"text": MAX_SECONDS, "sql": MAX_SQL_SECONDS}
-    for kind, one in slowest.items():
-        figures = (
-            f"{1000 * one.seconds:.1f}",
-            f"{1000 * limits[kind]:.0f}",
-            one.task,
-            f"{one.length:,}",
-            one.beginning,
+def _report_slowest(report: Report, slowest: Mapping[str, Slowest], count: int) -> None:
+    rows = []
+    for kind, most in (("text", MAX_SECONDS), ("sql", MAX_SQL_SECONDS)):
+        one = slowest[kind]
+        taken = f"{1000 * one.seconds:.1f}"
+        rows.append((kind, taken, f"{1000 * most:.0f}", one.task, f"{one.length:,}", one.beginning))
+        report.limit(
+            one.seconds <= most, f"scoring a completion of {one.task} took {taken} ms, limit {1000 * most:.0f}"
         )
-        table.add_row(kind, *figures)
-    Console(width=100).print(table)
-    return [
-        f"scoring a completion of {one.task} took {1000 * one.seconds:.0f} ms"
-        for kind, one in slowest.items()
-        if one.seconds > limits[kind]
-    ]
+    report.table(
+        f"{count:,} mutated completions, the slowest",
+        ("tasks", "milliseconds", "at most", "task and spec", "characters", "begins"),
+        rows,
+        left=("task and spec", "begins"),
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

@@ -15,29 +15,23 @@ Limits, and why:
 - of the prompts of a simulated store, distinct ones, none is changed.
 """
 
-import argparse
 import random
 import re
 import sys
 import tempfile
 import time
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-from rich.table import Table
-
+from benchmarks.harness import Report, run_benchmark
+from benchmarks.prompts import make_prompts
 from benchmarks.scrub.documents import PLANTED_OF_A_KIND, Document, documents
-from schemas.config.config import SynthesizeConfig
-from schemas.errors import InputError
-from schemas.progress import silent
 from schemas.store.files import read_store
 from schemas.tables.prompts import read_prompt_table
 from tasks.curate.scrub import KINDS, Kind, scrub
 from tasks.curate.scrub_table import TEXTS, scrub_prompts
-from tasks.synthesize import stage
-from tasks.synthesize.mix import read_mix, split_count
 
 SEED: Final = 1
 LEAST_RECALL: Final = 0.995
@@ -70,8 +64,8 @@ def is_gone(document: Document, rest: str) -> bool:
     return placeholders > 0 and not any(map(str.isdigit, left))
 
 
-def measure_documents(console: Console) -> list[str]:
-    """Print recall by kind and other changes, and return the limits missed."""
+def measure_documents(report: Report) -> None:
+    """Print recall by kind and other changes."""
     made = documents(random.Random(SEED))
     gone, named, missed = Counter[Kind](), Counter[Kind](), Counter[str]()
     alarms = Counter[str]()
@@ -88,22 +82,22 @@ def measure_documents(console: Console) -> list[str]:
         gone[document.kind] += is_found
         named[document.kind] += is_named
         missed[f"{document.kind} {document.spelling}"] += not is_named
-    table = Table(title=f"{len(made):,} documents", title_justify="left")
-    for name in ("kind", "planted", "gone", "gone, and its kind stays"):
-        table.add_column(name, justify="left" if name == "kind" else "right")
-    for kind in KINDS:
-        shares = (gone[kind] / PLANTED_OF_A_KIND, named[kind] / PLANTED_OF_A_KIND)
-        table.add_row(kind, f"{PLANTED_OF_A_KIND:,}", *(f"{share:.2%}" for share in shares))
-    console.print(table)
+    shares = {kind: (gone[kind] / PLANTED_OF_A_KIND, named[kind] / PLANTED_OF_A_KIND) for kind in KINDS}
+    report.table(
+        f"{len(made):,} documents",
+        ("kind", "planted", "gone", "gone, and its kind stays"),
+        [(kind, f"{PLANTED_OF_A_KIND:,}", *(f"{share:.2%}" for share in shares[kind])) for kind in KINDS],
+    )
     for spelling, count in (+missed).most_common(20):
-        console.print(f"not found, or taken for another kind: {spelling} ({count})", markup=False)
-    console.print(f"touched besides: {alarms.total()} of {len(made):,} documents {dict(+alarms)}", markup=False)
-    misses = [f"{kind}: recall" for kind in KINDS if named[kind] < LEAST_RECALL * PLANTED_OF_A_KIND]
-    return [*misses, *(["false alarms"] if alarms.total() > MOST_FALSE_ALARMS * len(made) else [])]
+        report.line(f"not found, or taken for another kind: {spelling} ({count})")
+    report.line(f"touched besides: {alarms.total()} of {len(made):,} documents {dict(+alarms)}")
+    for kind in KINDS:
+        report.limit(named[kind] >= LEAST_RECALL * PLANTED_OF_A_KIND, f"{kind}: recall")
+    report.limit(alarms.total() <= MOST_FALSE_ALARMS * len(made), "false alarms")
 
 
-def measure_reviews(folder: Path, console: Console) -> list[str]:
-    """Print every replacement in the reviews, masked, and return the limits missed."""
+def measure_reviews(report: Report, folder: Path) -> None:
+    """Count the replacements in the reviews, and print each on stderr, masked: they are people's own words."""
     reviews = read_store(folder).reviews.select("review_comment_title", "review_comment_message")
     counts, left = Counter[Kind](), Counter[tuple[int, Kind]](READ_AND_RIGHT)
     written = beyond = 0
@@ -116,12 +110,12 @@ def measure_reviews(folder: Path, console: Console) -> list[str]:
                 beyond += left[row, kind] == 0
                 left[row, kind] = 0
             if found:
-                _print_replaced(row, text, scrubbed, console)
-    console.print(f"reviews with a text: {written:,}; replaced: {dict(counts)}; not read and found right: {beyond}")
-    return ["false alarms in reviews"] if beyond > MOST_FALSE_ALARMS * written else []
+                _print_replaced(row, text, scrubbed)
+    report.line(f"reviews with a text: {written:,}; replaced: {dict(counts)}; not read and found right: {beyond}")
+    report.limit(beyond <= MOST_FALSE_ALARMS * written, "false alarms in reviews")
 
 
-def _print_replaced(row: int, text: str, scrubbed: str, console: Console) -> None:
+def _print_replaced(row: int, text: str, scrubbed: str) -> None:
     """Print the replacements in a text, digits as 9 and a value's letters as A."""
     parts = PLACEHOLDER.split(scrubbed)
     kinds, kept = parts[1::2], parts[::2]
@@ -132,42 +126,35 @@ def _print_replaced(row: int, text: str, scrubbed: str, console: Console) -> Non
         place = text.index(after, start + 1) if number + 1 < len(kinds) else len(text) - len(after)
         shape = re.sub(r"[^\W\d_]", "A", re.sub(r"\d", "9", text[start:place]))
         around = (re.sub(r"\s", " ", re.sub(r"\d", "9", side)) for side in (before[-20:], after[:20]))
-        console.print(f"{kind:9}row {row:5}  {shape:22} {' [...] '.join(around)}", markup=False, soft_wrap=True)
+        print(f"{kind:9}row {row:5}  {shape:22} {' [...] '.join(around)}", file=sys.stderr)
 
 
-def measure_prompts(console: Console) -> list[str]:
-    """Scrub the prompts of a simulated store, and return the limits missed."""
+def measure_prompts(report: Report) -> None:
+    """Scrub the prompts of a simulated store."""
     with tempfile.TemporaryDirectory() as folder:
-        config = SynthesizeConfig(counts=split_count(PROMPTS_MADE, read_mix(MIX)))
-        stage.run(config, SEED, Path(folder), silent, Path(folder) / "state")
+        make_prompts(PROMPTS_MADE, MIX, Path(folder))
         made = read_prompt_table(Path(folder) / "prompts.parquet")
     started = time.process_time()
     renamed = len(scrub_prompts(made).renamed)
     seconds = time.process_time() - started
     texts = [text for column in TEXTS for text in made[column]]
     changed = sum(bool(scrub(text)[1]) for text in texts)
-    console.print(f"{made.height:,} distinct prompts: {seconds:.2f} CPU s as a table; changed: {renamed}")
-    console.print(f"changed of their {len(texts):,} texts, each read closely: {changed}")
-    return ["a prompt changed"] * (renamed + changed > 0)
+    report.line(f"{made.height:,} distinct prompts: {seconds:.2f} CPU s as a table; changed: {renamed}")
+    report.line(f"changed of their {len(texts):,} texts, each read closely: {changed}")
+    report.limit(not renamed + changed, "a prompt changed")
 
 
-def main() -> int:
-    """Print the results; the exit code says whether every limit was met."""
-    parser = argparse.ArgumentParser(description="Measure what is found of planted and of real personal data.")
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("--olist", type=Path, default=Path("../shared/olist"), metavar="DIR", help="Olist's CSV files")
-    folder = parser.parse_args().olist
-    console = Console(width=120, highlight=False)
-    misses = measure_documents(console)
-    try:
-        misses += measure_reviews(folder, console)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    misses += measure_prompts(console)
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Measure what is found of planted and of real personal data."""
+    measure_documents(report)
+    measure_reviews(report, options.olist)
+    measure_prompts(report)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

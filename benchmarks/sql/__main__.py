@@ -10,10 +10,12 @@ import re
 import statistics
 import sys
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from benchmarks.harness import Report, run_benchmark
 from schemas.documents import Rollout
 from schemas.store.store import Store
 from tasks.commerce import sql_qa_prompts
@@ -52,28 +54,35 @@ KINDS: Final[Mapping[str, Callable[[str], str]]] = {
 }
 
 
-def main(sizes: Sequence[int]) -> int:
-    """Print the figures; the exit code says whether the limit was met."""
-    misses: list[str] = []
-    for orders in sizes:
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("orders", type=int, nargs="*", default=ORDERS, help="of each store")
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Make and score questions on a store of each size."""
+    for orders in options.orders:
         store = simulate_store(orders, random.Random("42:store"))
         make = partial(_examples, store)
         seconds = statistics.median(_seconds(partial(make, QUESTIONS)) for _ in range(REPEATS))
         examples = make(QUESTIONS)
         prompts = sum(1 for _ in sql_qa_prompts.examples(store, random.Random(3), sys.maxsize))
-        print(f"{orders} orders: {len(examples)} questions in {seconds:.2f} s; {prompts} different prompts")
         databases = Databases.from_store(store)
         mix = [_rollout(example, change) for example in examples[:60] for change in KINDS.values()]
         mixed = _rate(mix, databases)
-        for kind, change in KINDS.items():
-            rate = _rate([_rollout(example, change) for example in examples[:200]], databases)
-            print(f"  {kind:20} {rate:8.0f} rollouts/s  {rate / mixed:6.2f} of the mix")
-        print(f"  {'mix':20} {mixed:8.0f} rollouts/s; limit {MIN_PER_SECOND}")
-        if mixed < MIN_PER_SECOND:
-            misses.append(f"{orders} orders: {mixed:.0f} rollouts/s")
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return bool(misses)
+        rates = {
+            kind: _rate([_rollout(example, change) for example in examples[:200]], databases)
+            for kind, change in KINDS.items()
+        }
+        report.table(
+            f"{orders:,} orders: {len(examples):,} questions in {seconds:.2f} s; {prompts:,} different prompts",
+            ("completions", "rollouts/s", "of the mix", "at least"),
+            [
+                *((kind, f"{rate:,.0f}", f"{rate / mixed:.2f}", "") for kind, rate in rates.items()),
+                ("mix", f"{mixed:,.0f}", "1.00", str(MIN_PER_SECOND)),
+            ],
+        )
+        report.limit(mixed >= MIN_PER_SECOND, f"{orders:,} orders: {mixed:.0f} rollouts/s, limit {MIN_PER_SECOND}")
 
 
 def _examples(store: Store, count: int) -> list[Example]:
@@ -104,4 +113,4 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main([int(size) for size in sys.argv[1:]] or ORDERS))
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

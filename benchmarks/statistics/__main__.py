@@ -9,20 +9,16 @@ pairs takes under 3, start included. Without a limit: the power at the V4.2 repo
 Wilcoxon's signed-rank test, and intervals over new trainings, for which three seeds are too few.
 """
 
-import argparse
 import math
 import sys
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from typing import Final, TypeVar
 
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-
+from benchmarks.harness import Report, in_processes, run_benchmark
 from benchmarks.statistics.scenarios import COVERED, NULL_SPREADS, SEED_SPREADS, SKEWED, Answers, with_spread
-from benchmarks.statistics.simulations import MARGIN, WIDE_MARGIN, Claim, Coverage, Null
+from benchmarks.statistics.simulations import MARGIN, WIDE_MARGIN, Claim, Coverage, Null, Simulation, simulate
 from benchmarks.statistics.timing import LIMITS, seconds
 
 SEED: Final = 20_260
@@ -36,6 +32,8 @@ MAX_FALSE: Final = 0.05
 COVERAGE: Final = (0.93, 0.97)
 INTERVALS: Final = ("stated", "lower", "plain", "widened")
 """A report's interval and its one-sided lower bound; for comparison BCa at its nominal and at its widened level."""
+CLAIMS: Final = ("better", "sign-flip p < .05", "Wilcoxon p < .05")
+COVERAGES: Final = tuple(f"{prompts}\n{name}" for prompts in PROMPTS for name in INTERVALS)
 EFFECTS: Final[Mapping[str, tuple[float, float, tuple[int, ...]]]] = {
     "extraction +.164": (0.558, 0.722, (15, 17, 20)),
     "insights +.201": (0.400, 0.601, (15, 17, 20)),
@@ -47,189 +45,161 @@ SPREADS: Final = (0.18, 0.30, 0.40)
 65 is 3.43 standard errors, if the test is taken for one of the mean: .18. Rewards of its .34 to .40 differ by .30 to
 .40 where two answers to a prompt are correlated by .4 to .6."""
 
-Simulation = Null | Claim | Coverage
 Counts = Mapping[str, int]
 Key = TypeVar("Key")
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether every limit was met."""
-    parts: Mapping[str, Callable[[int, int], list[str]]] = {
-        "null": _null,
-        "skewed": _skewed,
-        "power": _power,
-        "coverage": _coverage,
-        "seeds": _seeds,
-        "time": lambda _, __: _time(),
-    }
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=list(parts), action="append", help="run this part (default: all)")
-    parser.add_argument(
-        "--simulations", type=int, default=2_000, help="of each scenario with false claims (default: %(default)s)"
-    )
-    parser.add_argument("--processes", type=int, default=PROCESSES, help="at once (default: %(default)s)")
-    arguments = parser.parse_args()
-    misses = [
-        miss for name in arguments.only or parts for miss in parts[name](arguments.simulations, arguments.processes)
-    ]
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--only", choices=list(PARTS), action="append", help="run this part instead of all")
+    parser.add_argument("--simulations", type=int, default=2_000, help="of each scenario with false claims")
+    parser.add_argument("--processes", type=int, default=PROCESSES, help="at once")
 
 
-def _null(count: int, processes: int) -> list[str]:
+def measure(report: Report, options: Namespace) -> None:
+    """Run each part."""
+    for name in options.only or PARTS:
+        PARTS[name](report, options)
+
+
+def _null(report: Report, options: Namespace) -> None:
     wanted = {
         (prompts, seeds, spread): Null(prompts, seeds, spread)
         for prompts in (65, 240)
         for seeds, spreads in NULL_SPREADS.items()
         for spread in spreads
     }
-    counts = _simulated("equally good models", wanted, count, processes)
+    count = options.simulations
+    counts = _simulated("equally good models", wanted, count, options.processes)
     columns = ("promoted", "promoted, wide", "overall better", "a task better", "overall worse", "Wilcoxon")
-    table = _table("Equally good models on six tasks: what is claimed", "prompts in all, seeds, luck of a seed")
-    for column in columns:
-        table.add_column(column, justify="right")
-    misses = []
+    rows = []
     for (prompts, seeds, spread), found in counts.items():
         name = f"{prompts}, {seeds}, {spread:g}"
-        table.add_row(name, *(_percent(_share(found, column)) for column in columns))
-        misses += [
-            f"of equally good models ({name}) the gate promotes {_percent(_share(found, column))}, limit 5 %"
-            for column in ("promoted", "promoted, wide")
-            if _share(found, column) > MAX_FALSE
-        ]
-    _print(table)
-    print(
+        rows.append((name, *(_percent(_share(found, column)) for column in columns)))
+        for column in ("promoted", "promoted, wide"):
+            promoted = _share(found, column)
+            miss = f"of equally good models ({name}) the gate promotes {_percent(promoted)}, limit 5 %"
+            report.limit(promoted <= MAX_FALSE, miss)
+    title = "Equally good models on six tasks: what is claimed"
+    report.table(title, ("prompts in all, seeds, luck of a seed", *columns), rows)
+    report.line(
         f"{count:,} simulations each. The margin is {MARGIN:g}; wide: {WIDE_MARGIN:g}, so that the gate rests on its "
-        "other conditions.\nWilcoxon: its one-sided p overall is below .05. The luck of a training is the standard "
-        "deviation of what\nits seed adds to all latent scores.\n"
+        "other conditions. Wilcoxon: its one-sided p overall is below .05. The luck of a training is the standard "
+        "deviation of what its seed adds to all latent scores.\n"
     )
-    return misses
 
 
-def _skewed(count: int, processes: int) -> list[str]:
-    counts = _simulated("skewed", {prompts: Claim(SKEWED, prompts) for prompts in PROMPTS}, count, processes)
-    table = _claims("80 % gain .05 and 20 % lose .25, a loss of .010: what is called better", "prompts")
+def _skewed(report: Report, options: Namespace) -> None:
+    wanted = {prompts: Claim(SKEWED, prompts) for prompts in PROMPTS}
+    counts = _simulated("skewed", wanted, options.simulations, options.processes)
     for prompts, found in counts.items():
-        table.add_row(str(prompts), *_claimed(found))
-    _print(table)
-    print(f"{count:,} simulations each.\n")
-    return [
-        f"a skewed loss on {prompts} prompts is called better in {_percent(_share(found, 'better'))}, limit 5 %"
-        for prompts, found in counts.items()
-        if _share(found, "better") > MAX_FALSE
-    ]
+        better = _share(found, "better")
+        miss = f"a skewed loss on {prompts} prompts is called better in {_percent(better)}, limit 5 %"
+        report.limit(better <= MAX_FALSE, miss)
+    title = "80 % gain .05 and 20 % lose .25, a loss of .010: what is called better"
+    report.table(title, ("prompts", *CLAIMS), [(str(prompts), *_claimed(found)) for prompts, found in counts.items()])
+    report.line(f"{options.simulations:,} simulations each.\n")
 
 
-def _power(count: int, processes: int) -> list[str]:
+def _power(report: Report, options: Namespace) -> None:
     wanted = {
         (name, prompts, spread): Claim(with_spread(base, tuned, spread), prompts)
         for name, (base, tuned, sizes) in EFFECTS.items()
         for spread in SPREADS
         for prompts in sizes
     }
-    counts = _simulated("power", wanted, max(1, count // FEWER), processes)
-    table = _claims("The V4.2 report's effects: what is called better", "effect, prompts, sd of the differences")
-    for (name, prompts, spread), found in counts.items():
-        table.add_row(f"{name}, {prompts}, {spread:.2f}", *_claimed(found))
-    _print(table)
-    print(
-        f"{max(1, count // FEWER):,} simulations each, one test each, before Holm's correction. The report states no "
-        "spread of the differences: .18 is\nwhat its p of .0003 overall implies, .30 and .40 what its rewards' .34 to "
-        ".40 make of correlated answers.\n"
+    each = _fewer(options)
+    counts = _simulated("power", wanted, each, options.processes)
+    report.table(
+        "The V4.2 report's effects: what is called better",
+        ("effect, prompts, sd of the differences", *CLAIMS),
+        [(f"{name}, {prompts}, {spread:.2f}", *_claimed(found)) for (name, prompts, spread), found in counts.items()],
     )
-    return []
+    report.line(
+        f"{each:,} simulations each, one test each, before Holm's correction. The report states no spread of the "
+        "differences: .18 is what its p of .0003 overall implies, .30 and .40 what its rewards' .34 to .40 make of "
+        "correlated answers.\n"
+    )
 
 
-def _coverage(count: int, processes: int) -> list[str]:
+def _coverage(report: Report, options: Namespace) -> None:
     wanted = {(name, prompts): Coverage(scores, prompts) for name, scores in COVERED.items() for prompts in PROMPTS}
-    counts = _simulated("coverage", wanted, max(1, count // FEWER), processes)
+    each = _fewer(options)
+    counts = _simulated("coverage", wanted, each, options.processes)
     together = {prompts: sum((counts[name, prompts] for name in COVERED), Counter[str]()) for prompts in PROMPTS}
-    table = _intervals("Intervals that hold the true mean, one seed, in percent", "scenario")
-    rows = {**{name: {prompts: counts[name, prompts] for prompts in PROMPTS} for name in COVERED}, "all": together}
-    misses = []
-    for name, by_prompts in rows.items():
-        table.add_row(name, *_covered(by_prompts.values()))
+    scenarios = {**{name: {prompts: counts[name, prompts] for prompts in PROMPTS} for name in COVERED}, "all": together}
+    for name, by_prompts in scenarios.items():
         for prompts, found in by_prompts.items():
-            errors = 0 if name == "all" else 2
-            if _is_beyond(_share(found, "stated"), found["simulations"], errors):
-                share = _percent(_share(found, "stated"))
-                misses.append(f"{name}, {prompts} prompts: the interval holds the true mean in {share}, limits 93-97 %")
-    _print(table)
-    each = max(1, count // FEWER)
-    print(
-        f"{each:,} simulations each: a standard error at 95 % of {100 * _error(0.95, each):.1f} percentage points.\n"
+            share = _share(found, "stated")
+            report.limit(
+                not _is_beyond(share, found["simulations"], 0 if name == "all" else 2),
+                f"{name}, {prompts} prompts: the interval holds the true mean in {_percent(share)}, limits 93-97 %",
+            )
+    rows = [(name, *_covered(by_prompts.values())) for name, by_prompts in scenarios.items()]
+    report.table("Intervals that hold the true mean, one seed, in percent", ("scenario", *COVERAGES), rows)
+    report.line(
+        f"{each:,} simulations each: a standard error at 95 % of {100 * _error(0.95, each):.1f} percentage points. "
         "Stated: what a report says, each end the further of BCa at a widened level and of Student's t. Lower: the "
-        "one-sided\nbound. Plain: BCa at its nominal level. Widened: BCa at the widened level.\n"
+        "one-sided bound. Plain: BCa at its nominal level. Widened: BCa at the widened level.\n"
     )
-    return misses
 
 
-def _seeds(count: int, processes: int) -> list[str]:
+def _seeds(report: Report, options: Namespace) -> None:
     wanted = {
         (spread, prompts): Coverage(Answers(0.486, 0.561, 0.65, spread), prompts, seeds=3)
         for spread in SEED_SPREADS
         for prompts in PROMPTS
     }
-    counts = _simulated("seeds", wanted, max(1, count // FEWER), processes)
-    table = _intervals("The same over new trainings, three seeds crossed with prompts, in percent", "luck")
-    for spread in SEED_SPREADS:
-        table.add_row(f"{spread:g}", *_covered(counts[spread, prompts] for prompts in PROMPTS))
-    _print(table)
-    print(
-        f"{max(1, count // FEWER):,} simulations each, without a limit. Plain and widened resample prompts only, as if "
-        "the seeds were all there are.\n"
+    each = _fewer(options)
+    counts = _simulated("seeds", wanted, each, options.processes)
+    rows = [(f"{spread:g}", *_covered(counts[spread, prompts] for prompts in PROMPTS)) for spread in SEED_SPREADS]
+    title = "The same over new trainings, three seeds crossed with prompts, in percent"
+    report.table(title, ("luck", *COVERAGES), rows)
+    report.line(
+        f"{each:,} simulations each, without a limit. Plain and widened resample prompts only, as if the seeds were "
+        "all there are.\n"
     )
-    return []
 
 
-def _time() -> list[str]:
-    table = _table("Time, median of three", "comparison")
-    for column in ("share of the limit", "limit"):
-        table.add_column(column, justify="right")
-    misses = []
+def _time(report: Report, _: Namespace) -> None:
+    rows = []
     for name, limit in LIMITS.items():
         took = seconds(name)
-        table.add_row(name, f"{took / limit:.2f}", f"{limit:g} s")
-        misses += [f"{name} took {took:.1f} s, limit {limit:g} s"] if took > limit else []
-    _print(table)
-    return misses
+        rows.append((name, f"{took / limit:.2f}", f"{limit:g} s"))
+        report.limit(took <= limit, f"{name} took {took:.1f} s, limit {limit:g} s")
+    report.table("Time, median of three", ("comparison", "share of the limit", "limit"), rows)
+
+
+PARTS: Final[Mapping[str, Callable[[Report, Namespace], None]]] = {
+    "null": _null,
+    "skewed": _skewed,
+    "power": _power,
+    "coverage": _coverage,
+    "seeds": _seeds,
+    "time": _time,
+}
+
+
+def _fewer(options: Namespace) -> int:
+    return max(1, int(options.simulations) // FEWER)
 
 
 def _simulated(what: str, wanted: Mapping[Key, Simulation], count: int, processes: int) -> dict[Key, Counter[str]]:
-    """Return the counts of each scenario; dividing the simulations among processes changes none."""
-    chunks = [
-        (key, min(CHUNK, count - done), (SEED, len(what), number, done))
-        for number, key in enumerate(wanted)
+    """Return the counts of each scenario."""
+    sizes = [
+        (key, (simulation, min(CHUNK, count - done), RESAMPLES, (SEED, len(what), number, done)))
+        for number, (key, simulation) in enumerate(wanted.items())
         for done in range(0, count, CHUNK)
     ]
     counts: dict[Key, Counter[str]] = {key: Counter() for key in wanted}
-    with ProcessPoolExecutor(processes) as pool:
-        found = [pool.submit(wanted[key].simulate, size, RESAMPLES, stream) for key, size, stream in chunks]
-        for (key, *_), each in track(
-            list(zip(chunks, found, strict=True)), description=what, console=Console(stderr=True)
-        ):
-            counts[key] += each.result()
+    found = in_processes(simulate, [chunk for _, chunk in sizes], processes, what)
+    for (key, _), each in zip(sizes, found, strict=True):
+        counts[key] += each
     return counts
-
-
-def _claims(title: str, first: str) -> Table:
-    table = _table(title, first)
-    for column in ("better", "sign-flip p < .05", "Wilcoxon p < .05"):
-        table.add_column(column, justify="right")
-    return table
 
 
 def _claimed(found: Counts) -> list[str]:
     return [_percent(_share(found, column)) for column in ("better", "sign-flip", "Wilcoxon")]
-
-
-def _intervals(title: str, first: str) -> Table:
-    table = _table(title, first)
-    for prompts in PROMPTS:
-        for column in INTERVALS:
-            table.add_column(f"{prompts}\n{column}", justify="right")
-    return table
 
 
 def _covered(found: Iterable[Counts]) -> list[str]:
@@ -253,15 +223,5 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _table(title: str, first: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column(first)
-    return table
-
-
-def _print(table: Table) -> None:
-    Console(width=100).print(table)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

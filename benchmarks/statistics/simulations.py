@@ -117,6 +117,19 @@ _SAME: Final = 1e-9
 """Differences nearer than this are rounding errors."""
 
 
+Simulation = Null | Claim | Coverage
+
+
+def simulate(chunk: tuple[Simulation, int, int, Sequence[int]]) -> Counter[str]:
+    """Return the counts of a simulation, for a pool of processes.
+
+    Args:
+        chunk: The simulation, its number of repetitions, the resamples of each, and the stream of randomness.
+    """
+    simulation, count, resamples, stream = chunk
+    return simulation.simulate(count, resamples, stream)
+
+
 def _bca(differences: Numbers, resamples: int, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
     """Return scipy's BCa interval over prompts at its nominal level, and at the widened one, ignoring seeds."""
     if np.ptp(differences) < _SAME:

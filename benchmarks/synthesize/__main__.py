@@ -4,23 +4,21 @@ Limits: 5,000 prompts in the report's mix, store included, in under 5 seconds (m
 1,000,000 in under 1.5 GB of resident memory. Each run is a process of its own.
 """
 
-import argparse
 import json
 import shutil
 import statistics
 import subprocess
 import sys
 import threading
-import time
+from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
-from rich.console import Console
-from rich.table import Table
 
-FOLDER = Path(".tucano") / "benchmark-synthesize"
-MIX = "extraction=40,sql_qa=40,insights=10,push=10"
+from benchmarks.harness import Report, run_benchmark
+from benchmarks.prompts import MIX
+from benchmarks.synthesize.child import FOLDER
+
 COUNT = 5_000
 RUNS = 3
 MAX_SECONDS = 5.0
@@ -43,57 +41,46 @@ class Run:
     """Size of the prompts' file."""
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether every limit was met."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("--big", type=int, default=1_000_000, help="prompts of the large run; 0 leaves it out")
-    parser.add_argument("--child", nargs=2, metavar=("COUNT", "MIX"), help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.child is not None:
-        return _make(int(arguments.child[0]), arguments.child[1])
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Make prompts of both sizes."""
     runs = [_run(COUNT, MIX) for _ in range(RUNS)]
-    big = _run(arguments.big, MIX) if arguments.big else None
+    big = [_run(options.big, MIX)] if options.big else []
     shutil.rmtree(FOLDER, ignore_errors=True)
-    _print([*runs, big] if big else runs)
-    misses = _misses(runs, big)
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
-
-
-def _make(count: int, mix: str) -> int:
-    """Make the prompts, and print the figures for the parent."""
-    started = time.perf_counter()
-    import pyarrow.parquet
-
-    from schemas.config.config import SynthesizeConfig
-    from schemas.progress import silent
-    from tasks.synthesize import stage
-    from tasks.synthesize.mix import read_mix, split_count
-
-    assert pyarrow.parquet
-    imported = time.perf_counter()
-    config = SynthesizeConfig(counts=split_count(count, read_mix(mix)))
-    summary = stage.run(config, 1, FOLDER, silent, FOLDER / "state")
-    ended = time.perf_counter()
-    print(
-        json.dumps(
-            {
-                "made": sum(summary["made"].values()),
-                "orders": summary["store"]["orders"],
-                "import_seconds": imported - started,
-                "seconds": ended - imported,
-                "megabytes": (FOLDER / "prompts.parquet").stat().st_size / 1e6,
-            }
-        )
+    report.table(
+        "Prompts from a simulated store",
+        ("asked", "made", "orders", "import s", "seconds", "prompts/s", "peak GB", "file MB"),
+        [
+            (
+                f"{each.asked:,}",
+                f"{each.made:,}",
+                f"{each.orders:,}",
+                f"{each.import_seconds:.2f}",
+                f"{each.seconds:.2f}",
+                f"{each.made / each.seconds:,.0f}",
+                f"{each.peak_gigabytes:.2f}",
+                f"{each.megabytes:.1f}",
+            )
+            for each in [*runs, *big]
+        ],
     )
-    return 0
+    seconds = statistics.median(each.seconds for each in runs)
+    report.limit(seconds < MAX_SECONDS, f"{COUNT:,} prompts in {seconds:.2f} s, limit {MAX_SECONDS:g}")
+    for each in big:
+        used = f"{each.asked:,} prompts in {each.peak_gigabytes:.2f} GB, limit {MAX_GIGABYTES:g}"
+        report.limit(each.peak_gigabytes < MAX_GIGABYTES, used)
+    for each in [*runs, *big]:
+        report.limit(each.made == each.asked, f"{each.made:,} of {each.asked:,} prompts made")
 
 
 def _run(count: int, mix: str) -> Run:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    command = [sys.executable, "-m", "benchmarks.synthesize", "--child", str(count), mix]
+    command = [sys.executable, "-m", "benchmarks.synthesize.child", str(count), mix]
     process = psutil.Popen(command, stdout=subprocess.PIPE, text=True)
     peak, done = 0, threading.Event()
 
@@ -115,34 +102,5 @@ def _run(count: int, mix: str) -> Run:
     return Run(asked=count, peak_gigabytes=peak / 1e9, **json.loads(output))
 
 
-def _print(runs: list[Run]) -> None:
-    table = Table(title="Prompts from a simulated store", title_justify="left")
-    for name in ("asked", "made", "orders", "import s", "seconds", "prompts/s", "peak GB", "file MB"):
-        table.add_column(name, justify="right")
-    for run in runs:
-        table.add_row(
-            f"{run.asked:,}",
-            f"{run.made:,}",
-            f"{run.orders:,}",
-            f"{run.import_seconds:.2f}",
-            f"{run.seconds:.2f}",
-            f"{run.made / run.seconds:,.0f}",
-            f"{run.peak_gigabytes:.2f}",
-            f"{run.megabytes:.1f}",
-        )
-    Console(width=100).print(table)
-
-
-def _misses(runs: list[Run], big: Run | None) -> list[str]:
-    seconds = statistics.median(run.seconds for run in runs)
-    checks = {f"{COUNT:,} prompts in {seconds:.2f} s, limit {MAX_SECONDS:g}": seconds < MAX_SECONDS}
-    if big is not None:
-        used = f"{big.asked:,} prompts in {big.peak_gigabytes:.2f} GB, limit {MAX_GIGABYTES:g}"
-        checks[used] = big.peak_gigabytes < MAX_GIGABYTES
-    for run in [*runs, *([big] if big else [])]:
-        checks[f"{run.made:,} of {run.asked:,} prompts made"] = run.made == run.asked
-    return [what for what, met in checks.items() if not met]
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

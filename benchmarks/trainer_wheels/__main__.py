@@ -10,14 +10,15 @@ import json
 import subprocess
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
-from rich.console import Console
-from rich.table import Table
+
+from benchmarks.harness import Report, run_benchmark
 
 CONSTRAINTS: Final = Path(__file__).resolve().parents[2] / "constraints" / "trainer-linux-cuda.txt"
 GLIBC: Final = (5, 12, 17, 24, 26, 27, 28, 31)
@@ -38,25 +39,20 @@ CHECKED: Final[Mapping[str, str]] = {
 `nm -D --undefined-only`, and none asks for a C++ symbol of torch."""
 
 
-def main() -> int:
-    """Print each compiled wheel that depends on torch, and return 1 where one does not fit."""
+def measure(report: Report, _: Namespace) -> None:
+    """List each compiled wheel that depends on torch."""
     torch = next(line.split("==")[1] for line in _pins() if line.startswith("torch=="))
-    table = Table(title=f"compiled wheels beside torch {torch}", title_justify="left")
-    for column in ("package", "version", "torch that it names", "verdict"):
-        table.add_column(column)
-    missed = []
+    rows = []
     for package in _reported():
         name, version, wanted = package["name"], package["version"], package["torch"]
         verdict = "ok" if wanted == f"=={torch}" else CHECKED.get(name, "MISSED")
         if "==" in wanted and wanted != f"=={torch}":
             verdict = "MISSED"
-        if verdict == "MISSED":
-            missed.append(f"{name} {version} names torch {wanted or 'not at all'}, and the trainer has {torch}")
-        table.add_row(name, version, wanted or "none", verdict)
-    Console(width=100).print(table)
-    for miss in missed:
-        print(f"MISSED: {miss}")
-    return bool(missed)
+        miss = f"{name} {version} names torch {wanted or 'not at all'}, and the trainer has {torch}"
+        report.limit(verdict != "MISSED", miss)
+        rows.append((name, version, wanted or "none", verdict))
+    columns = ("package", "version", "torch that it names", "verdict")
+    report.table(f"compiled wheels beside torch {torch}", columns, rows, left=columns)
 
 
 def _pins() -> list[str]:
@@ -102,4 +98,4 @@ def _is_compiled(package: Mapping[str, Any]) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure))

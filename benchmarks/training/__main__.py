@@ -18,23 +18,19 @@ What is in `ours` was chosen on validation alone, with `--validation-only`, whic
 prompt. A benchmark that was stopped resumes where it was.
 """
 
-import argparse
-import hashlib
 import os
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from rich import box
 from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
+from benchmarks.harness import Report, add_overrides, progress, run_benchmark
 from benchmarks.training.arms import (
     ARMS,
     OURS,
@@ -46,7 +42,6 @@ from benchmarks.training.arms import (
     Outcome,
     Point,
     recipe_of,
-    run,
 )
 from benchmarks.training.figures import (
     FIGURES,
@@ -57,8 +52,10 @@ from benchmarks.training.figures import (
     mean_curve,
     test_mean,
 )
+from benchmarks.training.kept import STATE, digest, outcome_of
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
+from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.source import source_digest
 from tasks.curate import stage as curate
@@ -67,7 +64,6 @@ from tasks.policy.child import run_child
 from tasks.synthesize import stage as synthesize
 from tasks.train.sft.warm_start import WarmStartRequest
 
-STATE: Final = Path(".tucano") / "benchmark-training"
 PROFILE: Final = "benchmarks/training/training.toml"
 SEEDS: Final = (1, 2, 3, 4, 5)
 SWITCH_SEEDS: Final = SEEDS[:2]
@@ -87,19 +83,21 @@ RIVALS: Final = (STOCK, STOCK_AT_OUR_RATE)
 Outcomes = Mapping[str, Sequence[Outcome]]
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether every limit was met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("--validation-only", action="store_true", help="a pilot: other seeds, and no test prompt")
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS), metavar="ARM", help="of a pilot")
-    parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="override the profile")
-    arguments = parser.parse_args()
-    if not arguments.validation_only and arguments.arms != list(ARMS):
-        parser.error("only a pilot has some of the arms; add --validation-only")
+    add_overrides(parser)
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Train every arm with every seed, and compare."""
+    if not options.validation_only and options.arms != list(ARMS):
+        raise InputError("only a pilot has some of the arms; add --validation-only")
     os.environ.update(ONE_THREAD)
-    config = load_config(PROFILE, arguments.set)
+    config = load_config(PROFILE, options.set)
     setup = _set_up(config)
-    seeds = PILOT_SEEDS if arguments.validation_only else SEEDS
+    seeds = PILOT_SEEDS if options.validation_only else SEEDS
     jobs = {
         (arm, seed): Job(
             arm=arm,
@@ -108,30 +106,27 @@ def main() -> int:
             temperature=config.evaluate.temperature,
             batch_size=config.evaluate.batch_size,
             setup=setup,
-            answers_test=not arguments.validation_only,
+            answers_test=not options.validation_only,
         )
         for seed in seeds
-        for arm in arguments.arms
+        for arm in options.arms
         if arm not in SWITCHES or seed in (*SWITCH_SEEDS, *PILOT_SEEDS)
     }
     found = _run_all(jobs)
-    outcomes = {arm: [found[arm, seed] for seed in seeds if (arm, seed) in found] for arm in arguments.arms}
-    if arguments.validation_only:
-        _print_validation(outcomes)
-        return 0
-    _print_arms(outcomes, config.train.max_steps)
-    _print_switches(outcomes)
-    misses = _missed(outcomes, config.train.max_steps)
-    for miss in misses:
-        print(f"MISSED: {miss}")
-    return 1 if misses else 0
+    outcomes = {arm: [found[arm, seed] for seed in seeds if (arm, seed) in found] for arm in options.arms}
+    if options.validation_only:
+        _report_validation(report, outcomes)
+        return
+    _report_arms(report, outcomes, config.train.max_steps)
+    _report_switches(report, outcomes)
+    _check(report, outcomes, config.train.max_steps)
 
 
 def _set_up(config: Config) -> Path:
     """Return the folder with the prompts, the dataset and the base; make it where it is missing."""
     sections = config.model_dump_json(include={"seed", "synthesize", "curate", "policy", "warm_start"})
     code = source_digest(*SETUP)
-    folder = STATE / f"setup-{_digest(sections, code)}"
+    folder = STATE / f"setup-{digest(sections, code)}"
     if folder.exists():
         return folder
     draft = folder.with_suffix(f".draft-{os.getpid()}")
@@ -166,10 +161,9 @@ def _run_all(jobs: Mapping[tuple[str, int], Job]) -> dict[tuple[str, int], Outco
     outcomes: dict[tuple[str, int], Outcome] = {}
     # Importing torch and TRL takes a tenth of a training: each worker does it once.
     with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(_run, job, code): name for name, job in jobs.items()}
+        running = {pool.submit(outcome_of, job, code): name for name, job in jobs.items()}
         try:
-            done = track(as_completed(running), "trainings", total=len(running), console=Console(stderr=True))
-            for future in done:
+            for future in progress(as_completed(running), "trainings", len(running)):
                 outcomes[running[future]] = future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -177,56 +171,37 @@ def _run_all(jobs: Mapping[tuple[str, int], Job]) -> dict[tuple[str, int], Outco
     return outcomes
 
 
-def _run(job: Job, code: str) -> Outcome:
-    folder = STATE / "trainings"
-    folder.mkdir(exist_ok=True)
-    name = _digest(job.model_dump_json(), code)
-    result, log = folder / f"{name}.json", folder / f"{name}.log"
-    if not result.exists():
-        with log.open("w", encoding="utf-8") as output, redirect_stdout(output), redirect_stderr(output):
-            outcome = run(job)
-        draft = result.with_suffix(".draft")
-        draft.write_text(outcome.model_dump_json(), encoding="utf-8")
-        draft.replace(result)
-    return Outcome.model_validate_json(result.read_text(encoding="utf-8"))
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-
-
-def _print_arms(outcomes: Outcomes, steps: int) -> None:
-    table = _table(f"Validation after {steps} steps, test reward and ground truth; 95 % intervals", "arm")
-    for name in ("valid.", "test", "ours is better by", "truth", "ours is better by", "s"):
-        table.add_column(name, justify="right")
-    for arm in (*RIVALS, V4_2, OURS):
-        _add_row(table, outcomes, arm, lambda arm: (outcomes[OURS], outcomes[arm]), None if arm == OURS else arm)
-    Console(width=100).print(table)
-    reached = _table("Steps until the validation reward is that of a stock after its last step", "arm")
-    for rival in RIVALS:
-        reached.add_column(f"{rival} ({final_validation(outcomes[rival]):.3f})\nmean curve", justify="right")
-        reached.add_column("each seed", justify="right")
-    for arm in (*RIVALS, V4_2, OURS):
+def _report_arms(report: Report, outcomes: Outcomes, steps: int) -> None:
+    arms = (*RIVALS, V4_2, OURS)
+    report.table(
+        f"Validation after {steps} steps, test reward and ground truth; 95 % intervals",
+        ("arm", "valid.", "test", "ours is better by", "truth", "ours is better by", "s"),
+        [_row(outcomes, arm, None if arm == OURS else (outcomes[OURS], outcomes[arm])) for arm in arms],
+    )
+    targets = {rival: final_validation(outcomes[rival]) for rival in RIVALS}
+    rows = []
+    for arm in arms:
         cells = []
-        for rival in RIVALS:
-            target = final_validation(outcomes[rival])
+        for target in targets.values():
             curves = [{each.step: each.reward for each in outcome.curve} for outcome in outcomes[arm]]
             cells.append(_shown_step(first_step(mean_curve(outcomes[arm]), target)))
             cells.append(" ".join(_shown_step(first_step(curve, target)) for curve in curves))
-        reached.add_row(arm, *cells)
-    Console(width=100).print(reached)
+        rows.append((arm, *cells))
+    of_rival = [name for rival in RIVALS for name in (f"{rival} ({targets[rival]:.3f})\nmean curve", "each seed")]
+    report.table("Steps until the validation reward is that of a stock after its last step", ("arm", *of_rival), rows)
 
 
-def _print_switches(outcomes: Outcomes) -> None:
-    table = _table("Each switch added to V4.2, and how much better than V4.2 it is; 95 % intervals", "switch")
-    for name in ("valid.", "test", "better by", "truth", "better by", "s"):
-        table.add_column(name, justify="right")
-    for arm in SWITCHES:
-        _add_row(table, outcomes, arm, _beside_the_report(outcomes), arm)
-    Console(width=100).print(table)
+def _report_switches(report: Report, outcomes: Outcomes) -> None:
+    beside = _beside_the_report(outcomes)
+    report.table(
+        "Each switch added to V4.2, and how much better than V4.2 it is; 95 % intervals",
+        ("switch", "valid.", "test", "better by", "truth", "better by", "s"),
+        [_row(outcomes, arm, beside(arm)) for arm in SWITCHES],
+    )
     for what, wanted in (("helped", _is_above), ("did harm", _is_below)):
-        found = [arm for arm in SWITCHES if wanted(difference(*_beside_the_report(outcomes)(arm), "reward"))]
-        print(f"Switches that {what} on the test reward, by an interval without zero: {', '.join(found) or 'none'}.")
+        found = [arm for arm in SWITCHES if wanted(difference(*beside(arm), "reward"))]
+        names = ", ".join(found) or "none"
+        report.line(f"Switches that {what} on the test reward, by an interval without zero: {names}.")
 
 
 def _beside_the_report(outcomes: Outcomes) -> Callable[[str], tuple[Sequence[Outcome], Sequence[Outcome]]]:
@@ -234,58 +209,49 @@ def _beside_the_report(outcomes: Outcomes) -> Callable[[str], tuple[Sequence[Out
     return lambda arm: (outcomes[arm], outcomes[V4_2][: len(outcomes[arm])])
 
 
-def _add_row(
-    table: Table,
-    outcomes: Outcomes,
-    arm: str,
-    compared: Callable[[str], tuple[Sequence[Outcome], Sequence[Outcome]]],
-    against: str | None,
-) -> None:
-    cells = [f"{final_validation(outcomes[arm]):.3f}"]
+def _row(outcomes: Outcomes, arm: str, compared: tuple[Sequence[Outcome], Sequence[Outcome]] | None) -> list[str]:
+    cells = [arm, f"{final_validation(outcomes[arm]):.3f}"]
     for figure in FIGURES:
         cells.append(f"{test_mean(outcomes[arm], figure):.3f}")
-        cells.append("" if against is None else _shown(difference(*compared(against), figure)))
-    table.add_row(arm, *cells, f"{fmean(outcome.seconds for outcome in outcomes[arm]):.0f}")
+        cells.append("" if compared is None else _shown(difference(*compared, figure)))
+    return [*cells, f"{fmean(outcome.seconds for outcome in outcomes[arm]):.0f}"]
 
 
-def _print_validation(outcomes: Outcomes) -> None:
-    table = _table(f"Validation, seeds {' '.join(map(str, PILOT_SEEDS))}", "arm")
-    names = ("before", "mean", "2nd half", "last", "truth before", "truth 2nd half", "s")
-    for name in names:
-        table.add_column(name, justify="right")
+def _report_validation(report: Report, outcomes: Outcomes) -> None:
+    rows = []
     for arm, of_arm in outcomes.items():
         points = [point for outcome in of_arm for point in outcome.curve if point.step]
         middle = max(point.step for point in points) / 2
-        table.add_row(
-            arm,
-            f"{of_arm[0].curve[0].reward:.3f}",
-            f"{fmean(point.reward for point in points):.3f}",
-            f"{fmean(point.reward for point in points if point.step > middle):.3f}",
-            f"{final_validation(of_arm):.3f}",
-            f"{_truth(of_arm[0].curve[0]):.3f}",
-            f"{fmean(_truth(point) for point in points if point.step > middle):.3f}",
-            f"{fmean(outcome.seconds for outcome in of_arm):.0f}",
+        figures = (
+            of_arm[0].curve[0].reward,
+            fmean(point.reward for point in points),
+            fmean(point.reward for point in points if point.step > middle),
+            final_validation(of_arm),
+            _truth(of_arm[0].curve[0]),
+            fmean(_truth(point) for point in points if point.step > middle),
         )
-    Console(width=100).print(table)
+        seconds = fmean(outcome.seconds for outcome in of_arm)
+        rows.append((arm, *(f"{figure:.3f}" for figure in figures), f"{seconds:.0f}"))
+    columns = ("arm", "before", "mean", "2nd half", "last", "truth before", "truth 2nd half", "s")
+    report.table(f"Validation, seeds {' '.join(map(str, PILOT_SEEDS))}", columns, rows)
 
 
 def _truth(point: Point) -> float:
     return fmean(point.truths.values())
 
 
-def _missed(outcomes: Outcomes, steps: int) -> list[str]:
-    misses = []
+def _check(report: Report, outcomes: Outcomes, steps: int) -> None:
     for rival in RIVALS:
         target = final_validation(outcomes[rival])
         reached = first_step(mean_curve(outcomes[OURS]), target)
-        if reached is None or reached > steps / 2:
-            found_at = _shown_step(reached)
-            misses.append(f"ours reaches {target:.3f}, where {rival} ends, at step {found_at}, limit {steps / 2:g}")
+        report.limit(
+            reached is not None and reached <= steps / 2,
+            f"ours reaches {target:.3f}, where {rival} ends, at step {_shown_step(reached)}, limit {steps / 2:g}",
+        )
         for figure, name in FIGURES.items():
             found = difference(outcomes[OURS], outcomes[rival], figure)
-            if not _is_above(found):
-                misses.append(f"{name} of ours against {rival}: {_shown(found)} does not exclude zero from below")
-    return misses
+            miss = f"{name} of ours against {rival}: {_shown(found)} does not exclude zero from below"
+            report.limit(_is_above(found), miss)
 
 
 def _is_above(found: Difference) -> bool:
@@ -308,11 +274,5 @@ def _shown_step(step: int | None) -> str:
     return "-" if step is None else str(step)
 
 
-def _table(title: str, first: str) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column(first, no_wrap=True)
-    return table
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

@@ -5,7 +5,8 @@ from typing import Literal
 
 import pytest
 
-from benchmarks.memory.__main__ import MOST_APART, NAME, compare
+from benchmarks.memory.__main__ import MOST_APART, NAME
+from benchmarks.memory.measurement import compare
 from tasks.train.sizing.decoder_shape import KNOWN_SHAPES
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import training_figures
+from benchmarks.training import figures
 from benchmarks.training.arms import Outcome, Point, Scored
 from benchmarks.training.figures import difference, final_validation, first_step, mean_curve
 
@@ -22,7 +22,7 @@ AFTER = _outcome({0: 0.1, 4: 0.5}, a=("push", 0.4), b=("push", 0.6), c=("churn",
 
 
 def test_a_mean_counts_every_task_the_same_however_many_prompts_it_has() -> None:
-    assert training_figures.test_mean([BEFORE], "reward") == pytest.approx((0.3 + 0.5) / 2)
+    assert figures.test_mean([BEFORE], "reward") == pytest.approx((0.3 + 0.5) / 2)
 
 
 def test_a_difference_is_paired_and_of_tasks() -> None:
