@@ -45,7 +45,9 @@ class Report:
             rows: Cells of each row; None draws a line.
             left: Further columns whose cells are at the left.
         """
-        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        # A table's own title would be as narrow as the table.
+        self.line(title)
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for place, name in enumerate(columns):
             table.add_column(name, justify="left" if not place or name in left else "right", overflow="fold")
         for row in rows:

@@ -10,12 +10,10 @@ from pydantic import BaseModel, ConfigDict
 
 BENCHMARKS: Final = Path(__file__).parent
 RESULTS: Final = BENCHMARKS / "results"
-WITHOUT_RESULT: Final = frozenset({"gpu_check"})
-"""Benchmarks with a form of their own: the GPU check runs where the project's dependencies are missing."""
 
 
 class Result(BaseModel):
-    """Printed figures of one run."""
+    """Printed figures of one run; the benchmark's name is the file's."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -25,14 +23,16 @@ class Result(BaseModel):
     missed: int | None
     """Number of missed limits; None where an earlier run's tables were kept alone."""
     state: str | None = None
-    """State of the code that printed it, for figures that are older than kept results."""
+    """State of the repository whose pages hold these figures first, for runs that are older than kept results."""
     printed: list[str]
-    """Lines on stdout, without trailing spaces."""
+    """Lines on stdout, without trailing spaces; none where an earlier run was kept in words alone."""
+    reading: str = ""
+    """A reader's words about these figures, in Markdown; the next run drops them."""
 
     def write(self, name: str, folder: Path = RESULTS) -> Path:
         """Write the result of the benchmark of that name, and return its file."""
         file = folder / f"{name}.json"
-        file.write_text(self.model_dump_json(indent=1, exclude_none=self.missed is not None) + "\n", encoding="utf-8")
+        file.write_text(f"{self.model_dump_json(indent=1)}\n", encoding="utf-8")
         return file
 
 
@@ -40,11 +40,6 @@ def read_result(name: str, folder: Path = RESULTS) -> Result | None:
     """Return the kept result of a benchmark; None where none was kept."""
     file = folder / f"{name}.json"
     return Result.model_validate_json(file.read_text(encoding="utf-8")) if file.is_file() else None
-
-
-def benchmark_names() -> list[str]:
-    """Return the names that `make bench` knows."""
-    return sorted(file.parent.name for file in BENCHMARKS.glob("*/__main__.py"))
 
 
 def this_machine() -> str:
