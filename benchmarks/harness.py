@@ -9,7 +9,7 @@ sys.exit(run_benchmark(__package__, __doc__, measure))
 import argparse
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
@@ -23,6 +23,8 @@ from benchmarks.result import RESULTS, Result, this_machine
 from schemas.errors import InputError
 
 WIDTH: Final = 100
+Cell = str | int | float
+Columns = Sequence[str] | Mapping[str, str]
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
@@ -35,16 +37,18 @@ class Report:
         self.misses: list[str] = []
 
     def table(
-        self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str] | None], *, left: Collection[str] = ()
+        self, title: str, columns: Columns, rows: Iterable[Sequence[Cell] | None], *, left: Collection[str] = ()
     ) -> None:
         """Print a table.
 
         Args:
             title: Its title.
-            columns: Names of the columns; cells of the first are at the left, those of the others at the right.
-            rows: Cells of each row; None draws a line.
+            columns: Names of the columns, or each name with the format of the numbers below it, such as ",.0f"; cells
+                of the first are at the left, those of the others at the right.
+            rows: Cells of each row, a text as it is; None draws a line.
             left: Further columns whose cells are at the left.
         """
+        forms = list(columns.values()) if isinstance(columns, Mapping) else [""] * len(columns)
         # A table's own title would be as narrow as the table.
         self.line(title)
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -54,7 +58,8 @@ class Report:
             if row is None:
                 table.add_section()
             else:
-                table.add_row(*row)
+                cells = zip(row, forms, strict=False)
+                table.add_row(*(cell if isinstance(cell, str) else format(cell, form) for cell, form in cells))
         self._console.print(table)
 
     def line(self, text: str = "") -> None:

@@ -252,21 +252,20 @@ def _rates(folder: Path, turns: int, service: Service) -> Mapping[str, Sequence[
 def _report_standing(report: Report, size: str, times: Mapping[str, Times]) -> None:
     step = median(times[CAPTURED].next_step)
     shares = {way: median(of_way.standing) / step for way, of_way in times.items()}
-    report.table(
-        f"{size}: median of {len(times[HANDED_OVER].standing)}, a step takes {1000 * step:.0f} ms",
-        ("after a step", "stands still, ms", "longest, ms", "of a step", "at most", "the next step, ms"),
-        [
-            (
-                way,
-                f"{1000 * median(of_way.standing):.1f}",
-                f"{1000 * max(of_way.standing):.1f}",
-                f"{shares[way]:.2%}",
-                f"{MAX_SHARE:.0%}" if way == HANDED_OVER else "",
-                f"{1000 * median(of_way.next_step):.0f}",
-            )
-            for way, of_way in times.items()
-        ],
-    )
+    rows = []
+    for way, of_way in times.items():
+        limit = f"{MAX_SHARE:.0%}" if way == HANDED_OVER else ""
+        standing, following = 1000 * median(of_way.standing), 1000 * median(of_way.next_step)
+        rows.append((way, standing, 1000 * max(of_way.standing), shares[way], limit, following))
+    forms = {
+        "stands still, ms": ".1f",
+        "longest, ms": ".1f",
+        "of a step": ".2%",
+        "at most": "",
+        "the next step, ms": ".0f",
+    }
+    title = f"{size}: median of {len(times[HANDED_OVER].standing)}, a step takes {1000 * step:.0f} ms"
+    report.table(title, {"after a step": "", **forms}, rows)
     taken = shares[HANDED_OVER]
     report.limit(taken <= MAX_SHARE, f"{size}: handing over takes {taken:.2%} of a step, limit {MAX_SHARE:.0%}")
 

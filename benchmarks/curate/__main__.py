@@ -10,9 +10,7 @@ import json
 import random
 import re
 import shutil
-import subprocess
 import sys
-import time
 import unicodedata
 from argparse import ArgumentParser, Namespace
 from collections import Counter
@@ -22,10 +20,10 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 import polars as pl
-import psutil
 
 from benchmarks.curate.child import SMALL_COUNT
 from benchmarks.harness import Report, run_benchmark
+from benchmarks.processes import watch
 from benchmarks.prompts import MIX, make_prompts
 from schemas.tables.prompts import PromptRow, content_id, open_prompt_table, read_prompts
 from schemas.tasks import TASK_NAMES
@@ -85,40 +83,14 @@ def measure(report: Report, options: Namespace) -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 
-def _in_child(*arguments: str) -> tuple[str, float]:
-    """Curate in a process of its own; returns what it printed and its peak memory in gigabytes."""
-    command = [sys.executable, "-m", "benchmarks.curate.child", *arguments]
-    child = psutil.Popen(command, stdout=subprocess.PIPE, text=True)
-    peak = 0
-    while child.poll() is None:
-        peak = max(peak, sum(_resident(process) for process in [child, *_children(child)]))
-        time.sleep(SECONDS_BETWEEN_SAMPLES)
-    output, _ = child.communicate()
-    if child.returncode:
-        raise SystemExit(f"{' '.join(arguments)}: the process ended with exit code {child.returncode}")
-    return output, peak / 1e9
-
-
-def _children(process: psutil.Process) -> list[psutil.Process]:
-    try:
-        return process.children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
-
-
-def _resident(process: psutil.Process) -> int:
-    try:
-        return int(process.memory_info().rss)
-    except psutil.NoSuchProcess:
-        return 0
-
-
 def _run(prompts: Path, output: Path, workers: int) -> Run:
-    printed, peak = _in_child(str(prompts), str(output), str(workers))
+    child = watch("benchmarks.curate.child", str(prompts), str(output), str(workers), every=SECONDS_BETWEEN_SAMPLES)
     digest = hashlib.sha256()
     for path in sorted(path for path in output.rglob("*") if path.is_file()):
         digest.update(f"{path.relative_to(output)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return Run(workers=workers, peak_gigabytes=peak, sha256=digest.hexdigest(), **json.loads(printed))
+    return Run(
+        workers=workers, peak_gigabytes=child.peak_gigabytes, sha256=digest.hexdigest(), **json.loads(child.output)
+    )
 
 
 # Planted near-duplicates: copies and judge are written without the project's own words, hashes and definitions.
@@ -241,22 +213,20 @@ CHANGES: dict[str, Change] = {
 
 
 def _report_runs(report: Report, runs: list[Run]) -> None:
-    report.table(
-        "Curation",
-        ("prompts", "workers", "seconds", "prompts/s", "peak GB", "kept", "sha256"),
-        [
-            (
-                f"{run.prompts:,}",
-                str(run.workers),
-                f"{run.seconds:.1f}",
-                f"{run.prompts / run.seconds:,.0f}",
-                f"{run.peak_gigabytes:.2f}",
-                f"{run.kept:,}",
-                run.sha256[:12],
-            )
-            for run in runs
-        ],
-    )
+    columns = {"prompts": ",", "workers": "", "seconds": ".1f", "prompts/s": ",.0f", "peak GB": ".2f", "kept": ","}
+    rows = [
+        (
+            run.prompts,
+            run.workers,
+            run.seconds,
+            run.prompts / run.seconds,
+            run.peak_gigabytes,
+            run.kept,
+            run.sha256[:12],
+        )
+        for run in runs
+    ]
+    report.table("Curation", columns | {"sha256": ""}, rows)
 
 
 if __name__ == "__main__":

@@ -25,21 +25,16 @@ MOST_APART: Final = 0.15
 def measure(report: Report, _: Namespace) -> None:
     """Measure the whole model with and without checkpointing."""
     compared = [compare(KNOWN_SHAPES[NAME], checkpointing, ROWS, TOKENS) for checkpointing in CHECKPOINTING]
+    bytes_forms = {"measured MB": ",.1f", "estimated MB": ",.1f", "apart": "+.1%", "kB a token": ",.1f"}
     report.table(
         f"Kept for the backward pass by {NAME}, {ROWS} x {TOKENS} tokens",
-        ("checkpointing", "layers", "measured MB", "estimated MB", "apart", "kB a token"),
+        {"checkpointing": "", "layers": "", **bytes_forms},
         [
-            (
-                one.checkpointing,
-                str(one.layers),
-                f"{one.measured / 1e6:,.1f}",
-                f"{one.estimated / 1e6:,.1f}",
-                f"{one.apart:+.1%}",
-                f"{one.measured / ROWS / TOKENS / 1e3:,.1f}",
-            )
+            (one.checkpointing, one.layers, one.measured / 1e6, one.estimated / 1e6, one.apart,
+             one.measured / ROWS / TOKENS / 1e3)
             for one in compared
         ],
-    )
+    )  # fmt: skip
     for one in compared:
         miss = f"with checkpointing {one.checkpointing} the estimate is {one.apart:+.1%} off, limit {MOST_APART:.0%}"
         report.limit(abs(one.apart) <= MOST_APART, miss)

@@ -38,18 +38,14 @@ def measure(report: Report, _: Namespace) -> None:
             started = time.monotonic()
             check = _merge(Path(folder), doublings)
         used = check.written_difference / WRITTEN_TOLERANCE
-        deviation = f"{INITIAL_DEVIATION * 2**doublings:g}"
-        same = f"{check.tokens_same_as_written / check.tokens:.1%}"
-        differs = f"{check.written_difference:.4f}"
-        seconds = f"{time.monotonic() - started:.0f}"
-        rows.append((deviation, str(check.tokens), same, differs, f"{WRITTEN_TOLERANCE:g}", f"{used:.0%}", seconds))
-        miss = f"weights of deviation {deviation} use {used:.0%} of the tolerance, limit {MOST_OF_TOLERANCE:.0%}"
+        deviation = INITIAL_DEVIATION * 2**doublings
+        same, seconds = check.tokens_same_as_written / check.tokens, time.monotonic() - started
+        rows.append((deviation, check.tokens, same, check.written_difference, WRITTEN_TOLERANCE, used, seconds))
+        miss = f"weights of deviation {deviation:g} use {used:.0%} of the tolerance, limit {MOST_OF_TOLERANCE:.0%}"
         report.limit(used <= MOST_OF_TOLERANCE, miss)
-    report.table(
-        f"{MODEL}'s shape, LoRA {RANK}/{ALPHA} merged and written in bfloat16",
-        ("deviation of weights", "tokens", "same token", "rms, sd of a logit", "tolerance", "used", "s"),
-        rows,
-    )
+    first = {"deviation of weights": "g", "tokens": "", "same token": ".1%", "rms, sd of a logit": ".4f"}
+    title = f"{MODEL}'s shape, LoRA {RANK}/{ALPHA} merged and written in bfloat16"
+    report.table(title, {**first, "tolerance": "g", "used": ".0%", "s": ".0f"}, rows)
 
 
 def _merge(folder: Path, doublings: int) -> MergeCheck:

@@ -6,22 +6,17 @@ beats the base overall with one-sided sign-flip p < 0.01 and on extraction with 
 
 import json
 import shutil
-import subprocess
 import sys
-import threading
-import time
 from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from benchmarks.harness import Report, run_benchmark
+from benchmarks.processes import watch
 
 SEEDS = (1, 2, 3)
 STATE = Path(".tucano") / "benchmark"
-# The kernel walks all of a process's pages for one sample, which would slow down the timed run.
 SECONDS_BETWEEN_SAMPLES = 2.0
 MAX_SECONDS = 7 * 60
 MAX_AGAIN_SECONDS = 25
@@ -53,82 +48,33 @@ def measure(report: Report, _: Namespace) -> None:
 
 
 def _retrain(seed: int) -> Run:
-    command = [sys.executable, "-m", "flows", "retrain", "--profile", "local", "--json"]
+    command = ["flows", "retrain", "--profile", "local", "--json"]
     command += ["--set", f"seed={seed}", "--set", f"state.root={STATE / f'seed{seed}'}"]
-    started = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    peak = _Peak(process.pid)
-    output, _ = process.communicate()
-    seconds = time.monotonic() - started
-    if process.returncode not in {0, 3}:
-        raise SystemExit(f"seed {seed}: tucano retrain ended with exit code {process.returncode}")
-    return Run(seconds, peak.stop(), json.loads(output))
-
-
-class _Peak:
-    """Sampler of a process tree's memory, until stopped."""
-
-    def __init__(self, pid: int) -> None:
-        self._process = psutil.Process(pid)
-        self._peak = 0
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> float:
-        """Return the peak, in gigabytes."""
-        self._done.set()
-        self._thread.join()
-        return self._peak / 1e9
-
-    def _watch(self) -> None:
-        while not self._done.wait(SECONDS_BETWEEN_SAMPLES):
-            total = 0
-            try:
-                tree = [self._process, *self._process.children(recursive=True)]
-            except psutil.NoSuchProcess:
-                continue
-            for process in tree:
-                try:
-                    total += process.memory_full_info().pss
-                except (psutil.NoSuchProcess, psutil.AccessDenied):
-                    continue
-            self._peak = max(self._peak, total)
+    child = watch(*command, every=SECONDS_BETWEEN_SAMPLES, memory="pss", success=(0, 3))
+    return Run(child.seconds, child.peak_gigabytes, json.loads(child.output))
 
 
 def _print(report: Report, runs: dict[int, Run], again: Run) -> None:
     by_label = {**{str(seed): run for seed, run in runs.items()}, f"{SEEDS[0]} again": again}
+    stages = again.document["stages"]
     report.table(
         "Seconds by stage",
-        ("seed", *again.document["stages"], "command", "peak GB"),
+        {"seed": "", **dict.fromkeys([*stages, "command"], ".0f"), "peak GB": ".2f"},
         [
-            (
-                label,
-                *(f"{stage['seconds']:.0f}" for stage in run.document["stages"].values()),
-                f"{run.seconds:.0f}",
-                f"{run.peak_gigabytes:.2f}",
-            )
+            (label, *(run.document["stages"][stage]["seconds"] for stage in stages), run.seconds, run.peak_gigabytes)
             for label, run in by_label.items()
         ],
     )
-    report.table(
-        "Test split, base against tuned",
-        ("seed", "task", "base", "tuned", "difference", "95 % interval", "p (better)", "verdict"),
-        [
-            (
-                str(seed),
-                task,
-                f"{block['mean_base']:.3f}",
-                f"{block['mean_tuned']:.3f}",
-                f"{block['mean_difference']:+.3f}",
-                f"{block['ci_low']:+.3f} {block['ci_high']:+.3f}",
-                f"{block['p_signflip']:.4f}",
-                run.document["decision"]["verdict"] if task == "overall" else block["verdict"],
-            )
-            for seed, run in runs.items()
-            for task, block in _blocks(run).items()
-        ],
-    )
+    rows = []
+    for seed, run in runs.items():
+        for task, block in _blocks(run).items():
+            interval = f"{block['ci_low']:+.3f} {block['ci_high']:+.3f}"
+            verdict = run.document["decision"]["verdict"] if task == "overall" else block["verdict"]
+            means = [block[f"mean_{name}"] for name in ("base", "tuned", "difference")]
+            rows.append((seed, task, *means, interval, block["p_signflip"], verdict))
+    means_forms = {"base": ".3f", "tuned": ".3f", "difference": "+.3f"}
+    forms = {"seed": "", "task": "", **means_forms, "95 % interval": "", "p (better)": ".4f", "verdict": ""}
+    report.table("Test split, base against tuned", forms, rows)
 
 
 def _blocks(run: Run) -> dict[str, Any]:

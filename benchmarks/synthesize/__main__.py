@@ -7,15 +7,12 @@ Limits: 5,000 prompts in the report's mix, store included, in under 5 seconds (m
 import json
 import shutil
 import statistics
-import subprocess
 import sys
-import threading
 from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 
-import psutil
-
 from benchmarks.harness import Report, run_benchmark
+from benchmarks.processes import watch
 from benchmarks.prompts import MIX
 from benchmarks.synthesize.child import FOLDER
 
@@ -53,21 +50,16 @@ def measure(report: Report, options: Namespace) -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     report.table(
         "Prompts from a simulated store",
-        ("asked", "made", "orders", "import s", "seconds", "prompts/s", "peak GB", "file MB"),
+        {
+            "asked": ",", "made": ",", "orders": ",", "import s": ".2f", "seconds": ".2f", "prompts/s": ",.0f",
+            "peak GB": ".2f", "file MB": ".1f",
+        },
         [
-            (
-                f"{each.asked:,}",
-                f"{each.made:,}",
-                f"{each.orders:,}",
-                f"{each.import_seconds:.2f}",
-                f"{each.seconds:.2f}",
-                f"{each.made / each.seconds:,.0f}",
-                f"{each.peak_gigabytes:.2f}",
-                f"{each.megabytes:.1f}",
-            )
+            (each.asked, each.made, each.orders, each.import_seconds, each.seconds, each.made / each.seconds,
+             each.peak_gigabytes, each.megabytes)
             for each in [*runs, *big]
         ],
-    )
+    )  # fmt: skip
     seconds = statistics.median(each.seconds for each in runs)
     report.limit(seconds < MAX_SECONDS, f"{COUNT:,} prompts in {seconds:.2f} s, limit {MAX_SECONDS:g}")
     for each in big:
@@ -80,26 +72,8 @@ def measure(report: Report, options: Namespace) -> None:
 def _run(count: int, mix: str) -> Run:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    command = [sys.executable, "-m", "benchmarks.synthesize.child", str(count), mix]
-    process = psutil.Popen(command, stdout=subprocess.PIPE, text=True)
-    peak, done = 0, threading.Event()
-
-    def watch() -> None:
-        nonlocal peak
-        while not done.wait(SECONDS_BETWEEN_SAMPLES):
-            try:
-                peak = max(peak, process.memory_info().rss)
-            except psutil.NoSuchProcess:
-                return
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    output, _ = process.communicate()
-    done.set()
-    watcher.join()
-    if process.returncode:
-        raise SystemExit(f"{count} prompts: the process ended with exit code {process.returncode}")
-    return Run(asked=count, peak_gigabytes=peak / 1e9, **json.loads(output))
+    child = watch("benchmarks.synthesize.child", str(count), mix, every=SECONDS_BETWEEN_SAMPLES)
+    return Run(asked=count, peak_gigabytes=child.peak_gigabytes, **json.loads(child.output))
 
 
 if __name__ == "__main__":
