@@ -19,7 +19,7 @@ TRAINER ?= $(BIN)/python
 UNSLOTH := .venv-unsloth
 VLLM := .venv-vllm
 
-.PHONY: setup retrain test test-fast test-deployed test-unsloth test-vllm lint ui docs bench gpu-check clean constraints
+.PHONY: setup retrain test test-fast test-deployed test-unsloth test-vllm lint ui docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -87,8 +87,11 @@ docs: $(READY)  ## Build the pages as a site in build/site.
 	$(BIN)/zensical build --clean --strict
 
 bench: $(READY)  ## Run one benchmark: make bench NAME=retrain.
-	@test -f "benchmarks/$(NAME).py" -o -f "benchmarks/$(NAME)/__main__.py" || { echo "NAME is one of: $$(cd benchmarks && ls -d [a-z]*.py */__main__.py | sed 's/\.py$$//; s/\/__main__//' | tr '\n' ' ')"; exit 2; }
+	@test -f "benchmarks/$(NAME)/__main__.py" || { echo "NAME is one of: $$(cd benchmarks && ls -d */__main__.py | sed 's/\/__main__.py//' | tr '\n' ' ')"; exit 2; }
 	$(BIN)/python -m benchmarks.$(NAME)
+
+bench-docs: $(READY)  ## Write docs/benchmarks.md of what the benchmarks printed.
+	$(BIN)/python -m benchmarks.page
 
 gpu-check: $(READY)  ## Check this machine's GPU in ten minutes (TRAINER=/opt/trainer/bin/python, OUT=figures.json).
 	$(TRAINER) -m benchmarks.gpu_check $(if $(OUT),--out $(OUT))

@@ -1,1 +1,1 @@
-"""Benchmarks behind the documented figures: one module each, run by `make bench NAME=...`."""
+"""Benchmarks behind the documented figures: a package each, run by `make bench NAME=...`, on one harness."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.preemption_runs import Moment, Result, Strike, make_request, run
+from benchmarks.preemption.runs import Moment, Result, Strike, make_request, run
 from tasks.train.request import TrainRequest
 from tests.small_pipeline import PROFILE
 

@@ -40,7 +40,7 @@ def mean_interval(differences: Numbers, resamples: int, rng: np.random.Generator
 
     The bootstrap is too narrow for few prompts, and far too narrow for few seeds, since no resample of three seeds goes
     beyond the best of them. So its level is widened to the right one for a normal mean (see `widened`), and an end is
-    never closer to the mean than Student's t puts it (see `student_distance`): `benchmarks/statistics.py` shows that
+    never closer to the mean than Student's t puts it (see `student_distance`): `benchmarks/statistics` shows that
     both are needed to reach the nominal coverage for 20 tied scores.
 
     Args:

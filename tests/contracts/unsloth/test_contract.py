@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.preemption_runs import Result, result_of
+from benchmarks.preemption.runs import Result, result_of
 from schemas.config.config import REPOSITORY
 from schemas.errors import Interrupted
 from tasks.policy.child import run_child

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.faults import run
-from benchmarks.faults_checks import Verdict, check
+from benchmarks.faults.checks import Verdict, check
+from benchmarks.faults.course import run_courses
 from tasks.checkpoints.mirror import Mirror
 from tests.tasks.checkpoints.checkpoint_folders import OLD, publish
 from tests.tasks.checkpoints.conftest import MemoryStore
@@ -16,7 +16,7 @@ FAULTS = 40
 @pytest.mark.integration
 def test_of_what_was_reported_as_saved_nothing_is_lost_and_nothing_else_is_gone_on_from(tmp_path: Path) -> None:
     verdict = Verdict()
-    courses = run(tmp_path, courses=4, faults=FAULTS, rate=0.05, seed=1, seconds_of_delay=1.0)
+    courses = run_courses(tmp_path, courses=4, faults=FAULTS, rate=0.05, seed=1, seconds_of_delay=1.0)
     for course in courses:
         check(course, verdict)
     assert {promise: cases for promise, cases in verdict.broken.items() if cases} == {}

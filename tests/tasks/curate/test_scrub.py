@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.scrub_documents import SPELLINGS, decoy, documents, planted
+from benchmarks.scrub.documents import SPELLINGS, decoy, documents, planted
 from tasks.curate.scrub import KINDS, Kind, may_hold_personal_data, names_a_person, scrub
 
 TYPED = tomllib.loads((Path(__file__).parent / "personal_lines.toml").read_text(encoding="utf-8"))

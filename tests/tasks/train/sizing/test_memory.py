@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.memory import kept_for_backward
+from benchmarks.memory.measurement import kept_for_backward
 from schemas.config.policy import WarmStartConfig
 from schemas.config.train import TrainConfig
 from tasks.train.sizing.decoder_shape import KNOWN_SHAPES, DecoderShape

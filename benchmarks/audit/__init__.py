@@ -1,0 +1,1 @@
+"""Error rates, coverage and time of the audit."""

@@ -1,0 +1,233 @@
+"""Curation: time and memory for a million prompts, recall of near-duplicates, and wrongly dropped prompts.
+
+Limits: 1,000,000 synthetic prompts in under 150 seconds (without making them) and under 3 GB of resident memory, all
+processes together; of planted near-duplicates (case, accents, punctuation, one word changed) at least 95 % found of
+each kind; of distinct prompts under 0.5 % wrongly dropped; the same bytes on one worker and on four.
+"""
+
+import hashlib
+import json
+import random
+import re
+import shutil
+import sys
+import unicodedata
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from pathlib import Path
+
+import polars as pl
+
+from benchmarks.curate.child import SMALL_COUNT
+from benchmarks.harness import Report, run_benchmark
+from benchmarks.processes import watch
+from benchmarks.prompts import MIX, make_prompts
+from schemas.tables.prompts import PromptRow, content_id, open_prompt_table, read_prompts
+from schemas.tasks import TASK_NAMES
+
+FOLDER = Path(".tucano") / "benchmark-curate"
+PLANTED = 5_000
+WORKERS = (1, 4)
+MAX_SECONDS = 150.0
+MAX_GIGABYTES = 3.0
+MIN_FOUND = 0.95
+MAX_WRONG = 0.005
+SAME_LINE = 0.75
+"""Share of a line's characters above which a reader takes two lines as the same."""
+OTHER_CUSTOMER = "one word changed, by another customer"
+"""Without a limit: two short reviews of different people are two reviews, and are meant to stay."""
+COPIES = ("duplicate", "near-duplicate")
+SECONDS_BETWEEN_SAMPLES = 0.1
+
+
+@dataclass(frozen=True)
+class Run:
+    """One curation, in a process of its own with its workers."""
+
+    prompts: int
+    workers: int
+    seconds: float
+    peak_gigabytes: float
+    """Peak of the resident memory of all its processes together, libraries included."""
+    kept: int
+    sha256: str
+    """Digest of every file of the dataset."""
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--big", type=int, default=1_000_000, help="prompts of the large run; 0 leaves it out")
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Curate prompts with planted near-duplicates, then many prompts."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    make_prompts(SMALL_COUNT, ",".join(f"{task}=1" for task in TASK_NAMES), FOLDER / "small")
+    _planted(report)
+    runs = [_run(FOLDER / "planted", FOLDER / f"workers-{workers}", workers) for workers in WORKERS]
+    if options.big:
+        make_prompts(options.big, MIX, FOLDER / "big")
+        runs.append(_run(FOLDER / "big", FOLDER / "big-dataset", 2))
+    _report_runs(report, runs)
+    report.limit(runs[0].sha256 == runs[1].sha256, "the bytes differ between one worker and four")
+    if options.big:
+        large = runs[-1]
+        miss = f"{options.big:,} prompts in {large.seconds:.0f} s, limit {MAX_SECONDS:g}"
+        report.limit(large.seconds < MAX_SECONDS, miss)
+        used = f"{options.big:,} prompts in {large.peak_gigabytes:.2f} GB, limit {MAX_GIGABYTES:g}"
+        report.limit(large.peak_gigabytes < MAX_GIGABYTES, used)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+def _run(prompts: Path, output: Path, workers: int) -> Run:
+    child = watch("benchmarks.curate.child", str(prompts), str(output), str(workers), every=SECONDS_BETWEEN_SAMPLES)
+    digest = hashlib.sha256()
+    for path in sorted(path for path in output.rglob("*") if path.is_file()):
+        digest.update(f"{path.relative_to(output)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return Run(
+        workers=workers, peak_gigabytes=child.peak_gigabytes, sha256=digest.hexdigest(), **json.loads(child.output)
+    )
+
+
+# Planted near-duplicates: copies and judge are written without the project's own words, hashes and definitions.
+
+
+def _planted(report: Report) -> None:
+    generator = random.Random(1)
+    rows = read_prompts(FOLDER / "small" / "prompts.parquet")
+    before = _run(FOLDER / "small", FOLDER / "before", 2)
+    natural = _copies(FOLDER / "before")
+    distinct = [row for row in rows if row.prompt_id not in natural]
+    words = sorted({word for row in distinct for word in re.findall(r"[^\W\d_]{3,}", row.prompt.lower())})
+    pairs = {}
+    for number, row in enumerate(generator.sample(distinct, PLANTED)):
+        kind = list(CHANGES)[number % len(CHANGES)]
+        copy = _copy(row, CHANGES[kind](row.prompt, words, generator), number, stranger=kind == OTHER_CUSTOMER)
+        if copy.prompt != row.prompt:
+            pairs[copy.prompt_id] = (kind, row.prompt_id, copy)
+    (FOLDER / "planted").mkdir()
+    with open_prompt_table(FOLDER / "planted" / "prompts.parquet") as table:
+        for row in [*rows, *(copy for _, _, copy in pairs.values())]:
+            table.add(row)
+    _run(FOLDER / "planted", FOLDER / "after", 2)
+    after = _copies(FOLDER / "after")
+    planted, found = Counter(kind for kind, _, _ in pairs.values()), Counter[str]()
+    for copy_id, (kind, original_id, _) in pairs.items():
+        # One is dropped for the other, or both for the same third.
+        found[kind] += after.get(copy_id, copy_id) == after.get(original_id, original_id)
+    by_id = {row.prompt_id: row for row in rows}
+    wrong = [(one, other) for one, other in natural.items() if _tell_apart(by_id[one], by_id[other])]
+    _judge(report, planted, found, len(wrong), len(rows), len(natural), before.prompts)
+
+
+def _judge(
+    report: Report, planted: Counter[str], found: Counter[str], wrong: int, rows: int, natural: int, prompts: int
+) -> None:
+    report.table(
+        f"Near-duplicates planted among {prompts:,} prompts of six tasks",
+        ("kind", "planted", "found", "share"),
+        [(kind, f"{count:,}", f"{found[kind]:,}", f"{found[kind] / count:.2%}") for kind, count in planted.items()],
+    )
+    report.line(f"copies that the prompts had of themselves: {natural:,} ({natural / rows:.2%})")
+    report.line(f"of these, what a reader would tell apart: {wrong:,} ({wrong / rows:.3%})")
+    for kind, count in planted.items():
+        if kind != OTHER_CUSTOMER:
+            miss = f"{found[kind] / count:.2%} of {kind} found, limit {MIN_FOUND:.0%}"
+            report.limit(found[kind] >= MIN_FOUND * count, miss)
+    report.limit(wrong <= MAX_WRONG * rows, f"{wrong / rows:.2%} wrongly dropped, limit {MAX_WRONG:.1%}")
+
+
+def _copy(row: PromptRow, text: str, number: int, *, stranger: bool) -> PromptRow:
+    """Return the row with another text and, sometimes, a reference that knows less; or a row of another customer."""
+    reference = dict(row.reference)
+    if row.task == "extraction" and number % 3 == 0:
+        reference["fields"] = dict(list(reference["fields"].items())[::2])
+    identity = content_id(row.task, row.system, text, reference)
+    copy = replace(row, prompt_id=identity, prompt=text, reference=reference)
+    if not stranger:
+        return copy
+    customer, order, review = (known and f"copy-{number}" for known in (row.customer_id, row.order_id, row.review_id))
+    return replace(copy, customer_id=customer, order_id=order, review_id=review)
+
+
+def _copies(dataset: Path) -> dict[str, str]:
+    """Return the id for which each dropped copy was dropped, by the copy's id."""
+    copies = pl.read_parquet(dataset / "quarantine.parquet").filter(pl.col("reason").is_in(COPIES))
+    return {
+        prompt_id: detail.rsplit(" ", 1)[1] for prompt_id, detail in copies.select("prompt_id", "detail").iter_rows()
+    }
+
+
+def _tell_apart(one: PromptRow, other: PromptRow) -> bool:
+    """Return whether two prompts are distinct, by characters and line by line: some line, or the answer, differs."""
+    if one.task != other.task or one.reference != other.reference:
+        return True
+    lines, others = (_plain(row.prompt).splitlines() for row in (one, other))
+    if len(lines) != len(others):
+        return True
+    return any(
+        SequenceMatcher(None, line, other_line, autojunk=False).ratio() < SAME_LINE
+        for line, other_line in zip(lines, others, strict=True)
+    )
+
+
+def _plain(text: str) -> str:
+    letters = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+    return re.sub(r"[^\w\s]+", "", letters.lower())
+
+
+Change = Callable[[str, list[str], random.Random], str]
+
+
+def _other_case(text: str, _: list[str], generator: random.Random) -> str:
+    return generator.choice((str.upper, str.lower, str.title, str.swapcase))(text)
+
+
+def _no_accents(text: str, _: list[str], __: random.Random) -> str:
+    return "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+
+
+def _other_punctuation(text: str, _: list[str], generator: random.Random) -> str:
+    spaced = re.sub(r"(?<![0-9])[.,:;!?](?![0-9])", lambda _: generator.choice((" ", " -", "...", "!!")), text)
+    spaced = spaced.replace("%", " %").replace("R$ ", "R$")
+    return f"{generator.choice(('', '— ', '> '))}{spaced}{generator.choice(('', '!', ' ...', ' :)'))}"
+
+
+def _one_word(text: str, words: list[str], generator: random.Random) -> str:
+    places = [match.span() for match in re.finditer(r"[^\W\d_]+", text)]
+    start, end = generator.choice(places)
+    return text[:start] + generator.choice(words) + text[end:]
+
+
+CHANGES: dict[str, Change] = {
+    "case": _other_case,
+    "accents": _no_accents,
+    "punctuation": _other_punctuation,
+    "one word changed": _one_word,
+    OTHER_CUSTOMER: _one_word,
+}
+
+
+def _report_runs(report: Report, runs: list[Run]) -> None:
+    columns = {"prompts": ",", "workers": "", "seconds": ".1f", "prompts/s": ",.0f", "peak GB": ".2f", "kept": ","}
+    rows = [
+        (
+            run.prompts,
+            run.workers,
+            run.seconds,
+            run.prompts / run.seconds,
+            run.peak_gigabytes,
+            run.kept,
+            run.sha256[:12],
+        )
+        for run in runs
+    ]
+    report.table("Curation", columns | {"sha256": ""}, rows)
+
+
+if __name__ == "__main__":
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

@@ -1,0 +1,1 @@
+"""Checkpoints on an unreliable storage service."""

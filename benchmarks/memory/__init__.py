@@ -1,0 +1,1 @@
+"""Memory kept for the backward pass."""

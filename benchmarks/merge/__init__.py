@@ -1,0 +1,1 @@
+"""Rounding of a merged model."""

@@ -1,0 +1,1 @@
+"""False alarms, delay and time of the monitor."""

@@ -1,0 +1,1 @@
+"""Orchestration overhead of the whole job."""

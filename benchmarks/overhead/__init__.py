@@ -1,0 +1,1 @@
+"""Step time of our trainer and of TRL's."""

@@ -1,0 +1,79 @@
+"""Page of the figures, made of the benchmarks' kept results: `make bench-docs`."""
+
+import textwrap
+from pathlib import Path
+from typing import Final
+
+from benchmarks.result import BENCHMARKS, RESULTS, Result, read_result
+from schemas.config.config import REPOSITORY
+
+PAGE_FILE: Final = REPOSITORY / "docs" / "benchmarks.md"
+TEMPLATE_FILE: Final = BENCHMARKS / "page.md.jinja"
+WITHOUT_RESULT: Final = frozenset({"gpu_check"})
+"""Benchmarks with a report of their own: the GPU check runs where the harness cannot be imported."""
+WIDTH: Final = 120
+
+
+def benchmark_names() -> set[str]:
+    """Return the names of the benchmarks that keep results."""
+    return {file.parent.name for file in BENCHMARKS.glob("*/__main__.py")} - WITHOUT_RESULT
+
+
+def page(results: Path = RESULTS) -> str:
+    """Return the page as Markdown.
+
+    Args:
+        results: Folder of kept results.
+
+    Raises:
+        ValueError: The template lacks a benchmark, or names one that does not exist.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    named: set[str] = set()
+
+    def result(name: str) -> str:
+        named.add(name)
+        return _block(name, read_result(name, results))
+
+    template = TEMPLATE_FILE.read_text(encoding="utf-8")
+    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)  # noqa: S701
+    text = environment.from_string(template).render(result=result)
+    if apart := named ^ benchmark_names():
+        raise ValueError(f"{TEMPLATE_FILE.name} and the benchmarks differ in {', '.join(sorted(apart))}")
+    return text
+
+
+def write_page(path: Path = PAGE_FILE) -> None:
+    """Write the page; equal results give equal bytes."""
+    path.write_text(page(), encoding="utf-8")
+
+
+def _block(name: str, result: Result | None) -> str:
+    if result is None:
+        return f"`make bench NAME={name}` has not been run whole since results are kept."
+    parts = [_wrapped(f"{_lead(result)}{':' if result.printed else '.'}")]
+    if result.printed:
+        parts.append("\n".join(("```text", *result.printed, "```")))
+    if result.reading:
+        parts.append(_wrapped(result.reading))
+    return "\n\n".join(parts)
+
+
+def _lead(result: Result) -> str:
+    ran = f"`{result.command}` on {result.machine}"
+    if result.state is not None:
+        ran += f", printed before results were kept; on these pages since {result.state}"
+    if result.missed is None:
+        return ran
+    missed = {0: "every limit met", 1: "1 limit missed"}.get(result.missed, f"{result.missed} limits missed")
+    missed = {0: "every limit met", 1: "1 limit missed"}.get(result.missed, f"{result.missed} limits missed")
+    return f"{ran}; {missed}"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+if __name__ == "__main__":
+    write_page()

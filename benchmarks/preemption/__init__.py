@@ -1,0 +1,1 @@
+"""Preemption at any moment without loss."""

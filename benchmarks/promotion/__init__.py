@@ -1,0 +1,1 @@
+"""Promotion, refusal, force and rollback."""

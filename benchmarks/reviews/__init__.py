@@ -1,0 +1,1 @@
+"""Simulated store beside a real sample."""

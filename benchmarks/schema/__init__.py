@@ -1,0 +1,1 @@
+"""Schema of prompts on two engines."""

@@ -1,0 +1,1 @@
+"""Recall of the scrubbing of personal data."""

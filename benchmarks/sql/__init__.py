@@ -1,0 +1,1 @@
+"""Speed of SQL questions and their scoring."""

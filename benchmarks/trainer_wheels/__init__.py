@@ -1,0 +1,1 @@
+"""Compiled wheels beside the trainer's torch."""

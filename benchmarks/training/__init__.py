@@ -1,0 +1,1 @@
+"""Training compared with TRL's."""

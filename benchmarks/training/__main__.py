@@ -1,0 +1,278 @@
+"""Training compared: TRL's GRPO as it comes, V4.2 and ours, and every switch by itself, on the laptop's model.
+
+One model, one dataset; five seeds an arm, two a switch; each training on one thread, two at a time. The amount of
+sampling is the same for all: steps, prompts and completions a step, longest completion. All are validated alike, and
+all answer the test split with the adapter that validated best. Stock is TRL's trainer with its own defaults and the
+total reward, once as it comes (learning rate 1e-6, which moves nothing here) and once with V4.2's learning rate, the
+fair rival.
+
+Limits, against both stocks: the mean curve of ours reaches stock's final validation reward in at most half the steps,
+and ours ends higher on the test reward and on the mean ground truth, by 95 % intervals that exclude zero (a bootstrap
+over seeds and prompts, paired by both). Without a limit: one row a switch, added to V4.2, whose weights are not
+quantized here, nor are any other's.
+
+Ground truth, by one answer: extraction's F1 over (field, value), the accuracy of sentiment and churn, and the share of
+its constraints that a push keeps; no reward is any of them.
+
+What is in `ours` was chosen on validation alone, with `--validation-only`, which has other seeds and answers no test
+prompt. A benchmark that was stopped resumes where it was.
+"""
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import fmean
+from typing import Final
+
+from rich.console import Console
+
+from benchmarks.harness import Report, add_overrides, progress, run_benchmark
+from benchmarks.training.arms import (
+    ARMS,
+    OURS,
+    STOCK,
+    STOCK_AT_OUR_RATE,
+    SWITCHES,
+    V4_2,
+    Job,
+    Outcome,
+    Point,
+    recipe_of,
+)
+from benchmarks.training.figures import (
+    FIGURES,
+    Difference,
+    difference,
+    final_validation,
+    first_step,
+    mean_curve,
+    test_mean,
+)
+from benchmarks.training.kept import STATE, digest, outcome_of
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
+from schemas.errors import InputError
+from schemas.progress import silent
+from schemas.source import source_digest
+from tasks.curate import stage as curate
+from tasks.curate.processes import in_processes
+from tasks.policy.child import run_child
+from tasks.synthesize import stage as synthesize
+from tasks.train.sft.warm_start import WarmStartRequest
+
+PROFILE: Final = "benchmarks/training/training.toml"
+SEEDS: Final = (1, 2, 3, 4, 5)
+SWITCH_SEEDS: Final = SEEDS[:2]
+PILOT_SEEDS: Final = (101, 102)
+WORKERS: Final = 2
+SETUP: Final = ("tasks.synthesize.stage", "tasks.curate.stage", "tasks.train.sft.warm_start")
+TRAINING: Final = ("benchmarks.training.arms",)
+ONE_THREAD: Final = {
+    "OMP_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "POLARS_MAX_THREADS": "1",
+    # The laptop's training is measured, even where there is a GPU.
+    "CUDA_VISIBLE_DEVICES": "",
+}
+RIVALS: Final = (STOCK, STOCK_AT_OUR_RATE)
+
+Outcomes = Mapping[str, Sequence[Outcome]]
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--validation-only", action="store_true", help="a pilot: other seeds, and no test prompt")
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS), metavar="ARM", help="of a pilot")
+    add_overrides(parser)
+
+
+def measure(report: Report, options: Namespace) -> None:
+    """Train every arm with every seed, and compare."""
+    if not options.validation_only and options.arms != list(ARMS):
+        raise InputError("only a pilot has some of the arms; add --validation-only")
+    os.environ.update(ONE_THREAD)
+    config = load_config(PROFILE, options.set)
+    setup = _set_up(config)
+    seeds = PILOT_SEEDS if options.validation_only else SEEDS
+    jobs = {
+        (arm, seed): Job(
+            arm=arm,
+            seed=seed,
+            recipe=recipe_of(arm, config.train),
+            temperature=config.evaluate.temperature,
+            batch_size=config.evaluate.batch_size,
+            setup=setup,
+            answers_test=not options.validation_only,
+        )
+        for seed in seeds
+        for arm in options.arms
+        if arm not in SWITCHES or seed in (*SWITCH_SEEDS, *PILOT_SEEDS)
+    }
+    found = _run_all(jobs)
+    outcomes = {arm: [found[arm, seed] for seed in seeds if (arm, seed) in found] for arm in options.arms}
+    if options.validation_only:
+        _report_validation(report, outcomes)
+        return
+    _report_arms(report, outcomes, config.train.max_steps)
+    _report_switches(report, outcomes)
+    _check(report, outcomes, config.train.max_steps)
+
+
+def _set_up(config: Config) -> Path:
+    """Return the folder with the prompts, the dataset and the base; make it where it is missing."""
+    sections = config.model_dump_json(include={"seed", "synthesize", "curate", "policy", "warm_start"})
+    code = source_digest(*SETUP)
+    folder = STATE / f"setup-{digest(sections, code)}"
+    if folder.exists():
+        return folder
+    draft = folder.with_suffix(f".draft-{os.getpid()}")
+    for name in ("prompts", "dataset", "base"):
+        (draft / name).mkdir(parents=True)
+    console = Console(stderr=True)
+    console.print("prompts and dataset")
+    synthesize.run(config.synthesize, config.seed, draft / "prompts", silent, STATE)
+    curate.run(config.curate, config.policy, draft / "prompts", draft / "dataset", silent, in_processes(1))
+    request = WarmStartRequest(
+        policy=config.policy,
+        warm_start=config.warm_start,
+        seed=config.seed,
+        dataset=draft / "dataset",
+        output=draft / "base",
+    )
+    with console.status("warm start") as status:
+        run_child(
+            "tasks.train.sft.warm_start",
+            request,
+            draft / "work",
+            interpreter=None,
+            progress=lambda done, total, text: status.update(f"warm start: step {done} of {total}, {text}"),
+        )
+    draft.replace(folder)
+    return folder
+
+
+def _run_all(jobs: Mapping[tuple[str, int], Job]) -> dict[tuple[str, int], Outcome]:
+    """Return the outcome of each job, a few at a time; existing outcomes are not run again."""
+    code = source_digest(*TRAINING)
+    outcomes: dict[tuple[str, int], Outcome] = {}
+    # Importing torch and TRL takes a tenth of a training: each worker does it once.
+    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(outcome_of, job, code): name for name, job in jobs.items()}
+        try:
+            for future in progress(as_completed(running), "trainings", len(running)):
+                outcomes[running[future]] = future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return outcomes
+
+
+def _report_arms(report: Report, outcomes: Outcomes, steps: int) -> None:
+    arms = (*RIVALS, V4_2, OURS)
+    report.table(
+        f"Validation after {steps} steps, test reward and ground truth; 95 % intervals",
+        ("arm", "valid.", "test", "ours is better by", "truth", "ours is better by", "s"),
+        [_row(outcomes, arm, None if arm == OURS else (outcomes[OURS], outcomes[arm])) for arm in arms],
+    )
+    targets = {rival: final_validation(outcomes[rival]) for rival in RIVALS}
+    rows = []
+    for arm in arms:
+        cells = []
+        for target in targets.values():
+            curves = [{each.step: each.reward for each in outcome.curve} for outcome in outcomes[arm]]
+            cells.append(_shown_step(first_step(mean_curve(outcomes[arm]), target)))
+            cells.append(" ".join(_shown_step(first_step(curve, target)) for curve in curves))
+        rows.append((arm, *cells))
+    of_rival = [name for rival in RIVALS for name in (f"{rival} ({targets[rival]:.3f})\nmean curve", "each seed")]
+    report.table("Steps until the validation reward is that of a stock after its last step", ("arm", *of_rival), rows)
+
+
+def _report_switches(report: Report, outcomes: Outcomes) -> None:
+    beside = _beside_the_report(outcomes)
+    report.table(
+        "Each switch added to V4.2, and how much better than V4.2 it is; 95 % intervals",
+        ("switch", "valid.", "test", "better by", "truth", "better by", "s"),
+        [_row(outcomes, arm, beside(arm)) for arm in SWITCHES],
+    )
+    for what, wanted in (("helped", _is_above), ("did harm", _is_below)):
+        found = [arm for arm in SWITCHES if wanted(difference(*beside(arm), "reward"))]
+        names = ", ".join(found) or "none"
+        report.line(f"Switches that {what} on the test reward, by an interval without zero: {names}.")
+
+
+def _beside_the_report(outcomes: Outcomes) -> Callable[[str], tuple[Sequence[Outcome], Sequence[Outcome]]]:
+    """Return the function that gives a switch's outcomes, and V4.2's with the same seeds."""
+    return lambda arm: (outcomes[arm], outcomes[V4_2][: len(outcomes[arm])])
+
+
+def _row(outcomes: Outcomes, arm: str, compared: tuple[Sequence[Outcome], Sequence[Outcome]] | None) -> list[str]:
+    cells = [arm, f"{final_validation(outcomes[arm]):.3f}"]
+    for figure in FIGURES:
+        cells.append(f"{test_mean(outcomes[arm], figure):.3f}")
+        cells.append("" if compared is None else _shown(difference(*compared, figure)))
+    return [*cells, f"{fmean(outcome.seconds for outcome in outcomes[arm]):.0f}"]
+
+
+def _report_validation(report: Report, outcomes: Outcomes) -> None:
+    rows = []
+    for arm, of_arm in outcomes.items():
+        points = [point for outcome in of_arm for point in outcome.curve if point.step]
+        middle = max(point.step for point in points) / 2
+        figures = (
+            of_arm[0].curve[0].reward,
+            fmean(point.reward for point in points),
+            fmean(point.reward for point in points if point.step > middle),
+            final_validation(of_arm),
+            _truth(of_arm[0].curve[0]),
+            fmean(_truth(point) for point in points if point.step > middle),
+        )
+        seconds = fmean(outcome.seconds for outcome in of_arm)
+        rows.append((arm, *(f"{figure:.3f}" for figure in figures), f"{seconds:.0f}"))
+    columns = ("arm", "before", "mean", "2nd half", "last", "truth before", "truth 2nd half", "s")
+    report.table(f"Validation, seeds {' '.join(map(str, PILOT_SEEDS))}", columns, rows)
+
+
+def _truth(point: Point) -> float:
+    return fmean(point.truths.values())
+
+
+def _check(report: Report, outcomes: Outcomes, steps: int) -> None:
+    for rival in RIVALS:
+        target = final_validation(outcomes[rival])
+        reached = first_step(mean_curve(outcomes[OURS]), target)
+        report.limit(
+            reached is not None and reached <= steps / 2,
+            f"ours reaches {target:.3f}, where {rival} ends, at step {_shown_step(reached)}, limit {steps / 2:g}",
+        )
+        for figure, name in FIGURES.items():
+            found = difference(outcomes[OURS], outcomes[rival], figure)
+            miss = f"{name} of ours against {rival}: {_shown(found)} does not exclude zero from below"
+            report.limit(_is_above(found), miss)
+
+
+def _is_above(found: Difference) -> bool:
+    return found.low > 0
+
+
+def _is_below(found: Difference) -> bool:
+    return found.high < 0
+
+
+def _shown(found: Difference) -> str:
+    return f"{_signed(found.mean)} ({_signed(found.low)} {_signed(found.high)})"
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.3f}".replace("0.", ".", 1)
+
+
+def _shown_step(step: int | None) -> str:
+    return "-" if step is None else str(step)
+
+
+if __name__ == "__main__":
+    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

@@ -1,0 +1,71 @@
+"""Page of the figures: nothing but kept results and the template's words."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks import page
+from benchmarks.page import PAGE_FILE, benchmark_names, write_page
+from benchmarks.result import BENCHMARKS, RESULTS, Result
+from schemas.config.config import REPOSITORY
+
+NAMED = re.compile(r"make bench NAME=([a-z_]+)")
+NO_NAME = {"all"}
+"""A name that a page gives as one that does not exist."""
+
+
+def test_the_page_is_what_make_bench_docs_writes(tmp_path: Path) -> None:
+    write_page(tmp_path / "page.md")
+    assert PAGE_FILE.read_bytes() == (tmp_path / "page.md").read_bytes(), "run make bench-docs"
+
+
+def test_another_result_is_another_page(tmp_path: Path) -> None:
+    printed = ["a table", "│ 41 │", "MISSED: 41, limit 42"]
+    Result(command="make bench NAME=sql", machine="a machine", missed=1, printed=printed).write("sql", tmp_path)
+    text = page.page(tmp_path)
+    assert "`make bench NAME=sql` on a machine; 1 limit missed:\n\n```text\na table\n│ 41 │\nMISSED: 41" in text
+    assert text.count("has not been run whole since results are kept") == len(benchmark_names()) - 1
+
+
+def test_every_kept_result_is_of_a_benchmark() -> None:
+    results = {file.stem: Result.model_validate_json(file.read_bytes()) for file in RESULTS.iterdir()}
+    assert results
+    assert results.keys() <= benchmark_names()
+    assert [name for name, result in results.items() if result.command != f"make bench NAME={name}"] == []
+    assert [name for name, result in results.items() if not result.printed and not result.reading] == []
+
+
+def test_a_result_whose_limits_are_counted_says_each_that_is_missed() -> None:
+    results = [Result.model_validate_json(file.read_bytes()) for file in RESULTS.iterdir()]
+    counted = [result for result in results if result.state is None]
+    assert [
+        result.command
+        for result in counted
+        if sum(line.startswith("MISSED: ") for line in result.printed) != result.missed
+    ] == []
+
+
+def test_a_benchmark_that_the_template_lacks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    template = tmp_path / "page.md.jinja"
+    template.write_text(page.TEMPLATE_FILE.read_text(encoding="utf-8").replace('{{ result("sql") }}', ""))
+    monkeypatch.setattr(page, "TEMPLATE_FILE", template)
+    with pytest.raises(ValueError, match=r"differ in sql$"):
+        page.page()
+
+
+def test_every_benchmark_that_a_file_names_is_one() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    files = [REPOSITORY / line for line in listed.splitlines() if line.endswith((".md", ".py", ".toml", "Makefile"))]
+    texts = [file.read_text(encoding="utf-8") for file in files if file.is_file() and "tests" not in file.parts]
+    named = {name for text in texts for name in NAMED.findall(text)}
+    assert len(named) > 10
+    assert named - NO_NAME <= {file.parent.name for file in BENCHMARKS.glob("*/__main__.py")}
+
+
+def test_every_package_with_a_main_is_a_benchmark() -> None:
+    # `make bench` offers each package that has one.
+    for name in benchmark_names():
+        text = (BENCHMARKS / name / "__main__.py").read_text(encoding="utf-8")
+        assert "run_benchmark(__package__, __doc__, measure" in text, name
