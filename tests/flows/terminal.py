@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-HOME = "\x1b[H"
-COMMAND = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+from rich.cells import cell_len
+
+COMMAND = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07)")
 # The terminal becomes the child's own, so that it gets Ctrl-C.
 OWNING = "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
 LONGEST_WAIT = 30.0
@@ -38,26 +39,68 @@ class Terminal:
             env={**os.environ, "TERM": "xterm-256color", **environment},
         )
         self.written = ""
+        self._closed = False
+        self._drawn = self._row = self._column = 0
+        self._cells: dict[tuple[int, int], str] = {}
 
     def resize(self, size: tuple[int, int]) -> None:
-        columns, lines = size
-        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self._columns, self._lines = size
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", self._lines, self._columns, 0, 0))
 
     def press(self, keys: str) -> None:
-        os.write(self._master, keys.encode())
+        self.send(keys.encode())
+
+    def send(self, keys: bytes) -> None:
+        os.write(self._master, keys)
+
+    def pause(self, seconds: float) -> None:
+        """Let time pass for which nothing else could be waited for."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self._read()
+
+    def hang_up(self) -> None:
+        """Close the terminal, as a lost connection does."""
+        os.close(self._slave)
+        os.close(self._master)
+        self._closed = True
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
     @property
-    def frames(self) -> list[str]:
-        """Everything that was drawn, each time without colours and commands."""
-        return [COMMAND.sub("", frame).replace("\r\n", "\n") for frame in self.written.split(HOME)]
-
-    @property
     def screen(self) -> str:
         """What stands there now."""
-        return self.frames[-1]
+        while (place := self._drawn) < len(self.written):
+            found = COMMAND.match(self.written, place)
+            if found is None and self.written[place] == "\x1b":
+                break
+            self._drawn = found.end() if found else place + 1
+            if found is None:
+                self._draw(self.written[place])
+            elif found[0].endswith("H"):
+                row, _, column = found[0][2:-1].partition(";")
+                self._row, self._column = int(row or 1) - 1, int(column or 1) - 1
+            elif found[0] in {"\x1b[2J", "\x1b[?1049h"}:
+                self._cells.clear()
+        return "\n".join("".join(self._line(row)) for row in range(self._lines)).rstrip()
+
+    def _draw(self, sign: str) -> None:
+        if sign == "\r":
+            self._column = 0
+        elif sign == "\n":
+            self._row += 1
+        else:
+            width = cell_len(sign)
+            if not width:
+                self._cells[self._row, self._column - 1] += sign
+                return
+            self._cells[self._row, self._column] = sign
+            self._cells |= {(self._row, self._column + behind): "" for behind in range(1, width)}
+            self._column += width
+
+    def _line(self, row: int) -> Iterator[str]:
+        return (self._cells.get((row, column), " ") for column in range(self._columns))
 
     def wait_for(self, *texts: str) -> str:
         """Wait until all these stand on the screen, and return it."""
@@ -88,8 +131,9 @@ class Terminal:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        os.close(self._slave)
-        os.close(self._master)
+        if not self._closed:
+            os.close(self._slave)
+            os.close(self._master)
 
     def _settings(self) -> list[Any]:
         return termios.tcgetattr(self._slave)

@@ -1,27 +1,26 @@
 """Screen of `tucano audit label`, in Portuguese: progress, a completion next to its prompt, and the keys."""
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Final
 
-from rich.box import ROUNDED
-from rich.cells import cell_len
-from rich.console import Console, RenderableType
-from rich.control import Control
-from rich.layout import Layout
 from rich.markdown import Markdown
-from rich.panel import Panel
-from rich.progress_bar import ProgressBar
-from rich.screen import Screen
-from rich.segment import Segment, SegmentLines
-from rich.table import Table
 from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.containers import Container, Horizontal
+from textual.events import Event, Key, Paste, Resize
+from textual.geometry import Size
+from textual.timer import Timer
+from textual.widgets import ProgressBar, Static
 
-from flows.cli.label.typed_line import TypedLine
+from flows.cli.label.note import Note, on_one_line
+from flows.cli.label.pane import Pane
+from flows.cli.label.terminal import RaterTerminal
+from schemas.errors import InputError
 from schemas.shown_text import as_shown
 from tasks.audit.labelling import Labelling, Shown
+from tasks.audit.rubrics import general_rubric, task_rubric
+from tasks.audit.sheet import MOST_CHARACTERS
 from tasks.commerce.push import graphemes
 
 SCALE: Final = (
@@ -42,193 +41,280 @@ KEYS: Final = (
 KEYS_OF_THE_RUBRIC: Final = (("?", "volta à resposta"), ("espaço ↑ ↓", "rola"), ("q", "sai"))
 KEYS_OF_A_NOTE: Final = (("Enter", "salva a anotação"), ("Esc", "desiste"))
 KEYS_AT_THE_END: Final = (("u", "desfaz a última nota"), ("outra tecla", "sai"))
+SECONDS_TO_UNDO_THE_LAST: Final = 15.0
 
 _COLUMNS_FOR_TWO: Final = 120
 _SHARE_OF_A_LONG_PROMPT: Final = 0.4
-_LINES_OF_A_FRAME: Final = 2
 _LINES_ROUND_THE_BODY: Final = 4
-# A line that is wider on the terminal than it was counted is cut off, and moves no other line.
-_CUT_LINES_OFF, _WRAP_LINES = "\x1b[?7l", "\x1b[?7h"
+# Textual takes an escape sequence that it does not know, or whose rest is late, for the keys of its characters.
+_BEGINS_A_SEQUENCE: Final = frozenset({"circumflex_accent", "left_square_bracket", "right_square_bracket"})
+_SECONDS_OF_A_SEQUENCE: Final = 0.05
 
 
-@dataclass
-class Pane:
-    """A framed text that scrolls."""
+class LabelApp(App[None], inherit_bindings=False):
+    """The terminal's screen during scoring, and the actions of the keys."""
 
-    title: str
-    content: RenderableType
-    chosen: bool = False
-    """Whether the scroll keys move this one."""
-    top: int = 0
-    """The first visible line."""
-    _lines: list[list[Segment]] = field(default_factory=list)
-    _width: int = 0
-    _room: int = 1
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { background: ansi_default; color: ansi_default; }
+    #top, #bottom, Static { height: 1; }
+    Pane > Static { height: auto; }
+    #top Static { width: 1fr; text-style: bold; }
+    #top Static, #bottom Static { text-wrap: nowrap; text-overflow: ellipsis; }
+    ProgressBar, Bar { width: 20; }
+    Bar > .bar--bar, Bar > .bar--complete { color: ansi_cyan; background: ansi_bright_black; }
+    #body { height: 1fr; layers: texts over; }
+    #body.beside { layout: horizontal; }
+    #prompt { height: auto; }
+    #body.beside > #prompt { height: 1fr; }
+    #rubric { layer: over; display: none; }
+    #status { color: ansi_green; }
+    #status.note, #bottom > #label { color: ansi_magenta; }
+    #label { width: 11; }
+    Note { width: 1fr; background: ansi_default; }
+    """
 
-    @property
-    def overflows(self) -> bool:
-        """Whether some lines are out of sight."""
-        return len(self._lines) > self._room
+    def __init__(self, labelling: Labelling) -> None:
+        """Show a rater's progress through a sheet."""
+        super().__init__(driver_class=RaterTerminal, ansi_color=True)
+        self.animation_level = "none"
+        self._labelling = labelling
+        self._before: Shown | None = None
+        self._message = ""
+        self._warned = False
+        self._sequence_until = 0.0
+        self._timer: Timer | None = None
+        self._prompt, self._answer, self._rubric = Pane(id="prompt"), Pane(id="answer"), Pane(id="rubric")
+        self._chosen = self._answer
+        self._body = Container(self._prompt, self._answer, self._rubric, id="body")
+        self._progress, self._status, self._scale, self._keys = (Static(markup=False) for _ in range(4))
+        self._status.id = "status"
+        self._bar = ProgressBar(show_percentage=False, show_eta=False)
+        self._label, self._note = Static(" anotação:", id="label"), Note()
+        self.interrupted = False
+        """Whether Ctrl-C or a signal ended it."""
+        self.failure: InputError | None = None
+        """Why the sheet could not be changed."""
 
-    def wrap(self, console: Console, width: int) -> int:
-        """Wrap the text for a frame of this width, and return the height of a frame that shows all of it."""
-        if width != self._width:
-            options = console.options.update(width=max(1, width - 4), height=None)
-            self._lines, self._width = console.render_lines(self.content, options, pad=False), width
-        return len(self._lines) + _LINES_OF_A_FRAME
+    def compose(self) -> ComposeResult:
+        """Arrange the lines and panes."""
+        yield Horizontal(self._progress, self._bar, id="top")
+        yield self._body
+        yield Horizontal(self._status, self._label, self._note, id="bottom")
+        yield self._scale
+        yield self._keys
 
-    def fit(self, height: int) -> None:
-        """Set the frame's height."""
-        self._room = max(1, height - _LINES_OF_A_FRAME)
-        self.scroll(0)
+    def on_mount(self) -> None:
+        """Show the first completion."""
+        for pane in (self._prompt, self._answer, self._rubric):
+            self.watch(pane, "scroll_y", self._mark, init=False)
+        self._note.display = self._label.display = False
+        self._show()
+        self._draw()
 
-    def scroll(self, lines: int) -> None:
-        """Scroll down by some lines, or up where negative, as far as there are any."""
-        self.top = max(0, min(self.top + lines, len(self._lines) - self._room))
+    def on_resize(self, event: Resize) -> None:
+        """Wrap the texts again."""
+        self._fit(event.size)
 
-    def scroll_pages(self, pages: int) -> None:
-        """Scroll down or up by the visible height less one line."""
-        self.scroll(pages * max(1, self._room - 1))
+    async def on_event(self, event: Event) -> None:
+        """Act on keys in the order in which they were typed, which the handlers of several widgets would not keep."""
+        match event:
+            case Key() | Paste() if self._exit:
+                # What was typed after the key that left is for nobody.
+                return
+            case Key() if self._note.display:
+                await self._type(event)
+            case Key():
+                self._press(event)
+            case Paste() if self._note.display:
+                self._note.put(on_one_line(event.text))
+            case Paste():
+                return
+            case _:
+                await super().on_event(event)
+                return
+        self._draw()
 
-    def __rich__(self) -> Panel:
-        """Draw the frame with the visible part of the text."""
-        above, below = self.top, len(self._lines) - self._room - self.top
-        hidden = [f"↑ {above}"] * (above > 0) + [f"↓ {below}"] * (below > 0)
-        unit = "linha" if above + max(below, 0) == 1 else "linhas"
-        more = " ".join([*(["Tab"] if not self.chosen else []), *hidden, unit]) if hidden else ""
-        return Panel(
-            SegmentLines(self._lines[self.top : self.top + self._room], new_lines=True),
-            box=ROUNDED,
-            title=Text(self.title, style="bold default"),
-            title_align="left",
-            subtitle=Text(more, style="bold yellow") if more else None,
-            subtitle_align="right",
-            border_style="cyan" if self.chosen and hidden else "bright_black",
-            height=self._room + _LINES_OF_A_FRAME,
-        )
+    def interrupt(self) -> None:
+        """Leave as Ctrl-C does."""
+        self.interrupted = True
+        self.exit()
 
+    async def _type(self, event: Key) -> None:
+        match _name(event):
+            case "ctrl+c":
+                self.interrupt()
+            case "enter" | "ctrl+j":
+                self._labelling.write_note(self._note.value.strip())
+                self._close_note()
+            case "escape" | "ctrl+d":
+                self._close_note()
+            case _ if event.is_printable and event.character is not None:
+                self._note.put(event.character)
+            case key:
+                self.set_focus(self._note)
+                await self._check_bindings(key)
 
-class LabelScreen:
-    """The terminal's screen during scoring."""
-
-    def __init__(self, console: Console) -> None:
-        """Draw on a terminal."""
-        self._console = console
-        self._rubric: Pane | None = None
-        self._panes: tuple[Pane, ...] = ()
-        self.message = ""
-        """Result of the last key press."""
-
-    @property
-    def rubric_is_shown(self) -> bool:
-        """Whether the rubric covers the completion."""
-        return self._rubric is not None
-
-    @contextmanager
-    def shown(self) -> Iterator[None]:
-        """Use the terminal's alternate screen while the block runs."""
-        file = self._console.file
-        with self._console.screen():
-            print(_CUT_LINES_OFF, end="", file=file, flush=True)
-            try:
-                yield
-            finally:
-                print(_WRAP_LINES, end="", file=file, flush=True)
-
-    def show(self, shown: Shown, *, same_prompt: bool) -> None:
-        """Show another completion, from its first line."""
-        self._rubric = None
-        prompt = Pane("Instrução, a mesma de antes" if same_prompt else "Instrução", _hostile(shown.prompt))
-        blank = Text("(resposta vazia)", style="italic bright_black")
-        length = graphemes(shown.completion.strip())
-        title = f"Resposta, {length} {'caractere' if length == 1 else 'caracteres'}"
-        answer = Pane(title, _hostile(shown.completion) if length else blank, chosen=True)
-        self._panes = (prompt, answer)
-
-    def show_end(self, sentence: str) -> None:
-        """Show that nothing is left."""
-        self._rubric = None
-        self._panes = (Pane("Fim", Text(sentence), chosen=True),)
-
-    def show_rubric(self, markdown: str) -> None:
-        """Show a rubric in place of the completion."""
-        self._rubric = Pane("Rubrica", Markdown(markdown, hyperlinks=False), chosen=True)
-
-    def hide_rubric(self) -> None:
-        """Show the completion again."""
-        self._rubric = None
-
-    def choose_other(self) -> None:
-        """Let the scroll keys move the other text."""
-        for pane in self._panes if self._rubric is None else ():
-            pane.chosen = not pane.chosen
-
-    @property
-    def scrolling(self) -> Pane:
-        """The pane that the scroll keys move."""
-        return self._rubric or next(pane for pane in self._panes if pane.chosen)
-
-    def draw(self, labelling: Labelling, size: tuple[int, int], note: TypedLine | None = None) -> None:
-        """Draw the whole screen.
-
-        Args:
-            labelling: The rater's progress.
-            size: Columns and lines of the terminal.
-            note: The note that is being typed.
-        """
-        self._console.size = size
-        whole = Layout()
-        whole.split_column(
-            Layout(_progress(labelling), size=1),
-            self._body(size),
-            Layout(self._status(labelling, note, size[0]), size=1),
-            Layout(_keys(SCALE) if note is None and labelling.current else Text(" "), size=1),
-            Layout(_keys(self._keys(labelling, note)), size=1),
-        )
-        # One write, so that a half-drawn screen is never seen.
-        with self._console:
-            self._console.control(Control.home())
-            self._console.print(Screen(whole), end="")
-
-    def _body(self, size: tuple[int, int]) -> Layout:
-        panes = self._panes if self._rubric is None else (self._rubric,)
-        width, room = size[0], size[1] - _LINES_ROUND_THE_BODY
-        if len(panes) == 1:
-            panes[0].wrap(self._console, width)
-            panes[0].fit(room)
-            return Layout(panes[0])
-        body = Layout()
-        if width >= _COLUMNS_FOR_TWO:
-            left = width // 2
-            for pane, columns in zip(panes, (left, width - left), strict=True):
-                pane.wrap(self._console, columns)
-                pane.fit(room)
-            body.split_row(Layout(panes[0], size=left), Layout(panes[1]))
+    def _press(self, event: Key) -> None:
+        if event.time < self._sequence_until:
+            return
+        if event.key in _BEGINS_A_SEQUENCE:
+            self._sequence_until = event.time + _SECONDS_OF_A_SEQUENCE
+        key = _name(event)
+        if key == "ctrl+c":
+            self.interrupt()
+        elif self._labelling.current is None and key != "u":
+            self.exit()
         else:
-            prompt, answer = (pane.wrap(self._console, width) for pane in panes)
-            if prompt + answer > room:
-                prompt = max(room - answer, min(prompt, int(room * _SHARE_OF_A_LONG_PROMPT)))
-            panes[0].fit(prompt)
-            panes[1].fit(room - prompt)
-            body.split_column(Layout(panes[0], size=prompt), Layout(panes[1]))
-        if sum(pane.overflows for pane in panes) == 1:
-            for pane in panes:
-                pane.chosen = pane.overflows
-        return body
+            try:
+                self._act(key)
+            except InputError as error:
+                self.failure = error
+                self.exit()
 
-    def _status(self, labelling: Labelling, note: TypedLine | None, width: int) -> Text:
-        if note is not None:
-            return _typed(note, width)
-        if labelling.current and labelling.note:
-            return _cut(f" anotação: {' '.join(as_shown(labelling.note).split())}", "magenta")
-        return _cut(f" {self.message}", "green")
+    def _act(self, key: str) -> None:
+        warned, self._warned = self._warned, False
+        match key:
+            case "1" | "2" | "3" | "4" | "5":
+                self._labelling.score(int(key))
+                self._show(f"nota {key} salva · u desfaz")
+            case "u" if self._labelling.undo():
+                self._show("desfeito")
+            case "u":
+                self._message = "nada a desfazer nesta sessão"
+            case "s":
+                self._labelling.skip()
+                self._show("pulada, volta no fim · u desfaz")
+            case "n":
+                self._open_note()
+            case "?":
+                self._turn_rubric()
+            case "q":
+                self._leave(warned)
+            case "ctrl+d":
+                self.exit()
+            case _:
+                self._scroll(key)
 
-    def _keys(self, labelling: Labelling, note: TypedLine | None) -> Sequence[tuple[str, str]]:
-        if note is not None:
-            return KEYS_OF_A_NOTE
-        if labelling.current is None:
-            return KEYS_AT_THE_END
-        return KEYS_OF_THE_RUBRIC if self.rubric_is_shown else KEYS
+    def _open_note(self) -> None:
+        # A note from a spreadsheet may have several lines, and control characters.
+        self._note.value = on_one_line(self._labelling.note)
+        self._note.action_end()
+        self._status.display, self._note.display, self._label.display = False, True, True
+        self.set_focus(self._note)
+
+    def _close_note(self) -> None:
+        self.set_focus(None)
+        self._status.display, self._note.display, self._label.display = True, False, False
+
+    def _turn_rubric(self) -> None:
+        shown = self._labelling.current
+        if shown is None or self._rubric.display:
+            self._rubric.display = False
+        else:
+            text = f"{task_rubric(shown.task)}\n{general_rubric()}"
+            self._rubric.show("Rubrica", Markdown(text, hyperlinks=False))
+            self._fit(self.size)
+
+    def _leave(self, warned: bool) -> None:
+        notes = self._labelling.notes_without_score
+        if warned or not notes:
+            self.exit()
+        self._warned = True
+        lost = "1 anotação sem nota se perde" if notes == 1 else f"{notes} anotações sem nota se perdem"
+        self._message = f"{lost} ao sair: dê a nota, ou q de novo"
+
+    def _scroll(self, key: str) -> None:
+        pane = self._rubric if self._rubric.display else self._chosen
+        match key:
+            case "down":
+                pane.scroll_lines(1)
+            case "up":
+                pane.scroll_lines(-1)
+            case "pagedown" | " ":
+                pane.scroll_pages(1)
+            case "pageup":
+                pane.scroll_pages(-1)
+            case "home":
+                pane.scroll_lines(-MOST_CHARACTERS)
+            case "end":
+                pane.scroll_lines(MOST_CHARACTERS)
+            case "tab" if not self._rubric.display and self._prompt.display:
+                self._chosen = self._prompt if self._chosen is self._answer else self._answer
+                self._mark()
+            case "escape":
+                self._rubric.display = False
+
+    def _show(self, message: str = "") -> None:
+        """Show the completion to score now."""
+        before, shown = self._before, self._labelling.current
+        self._before, self._message, self._chosen = shown, message, self._answer
+        self._rubric.display = False
+        if self._timer is not None:
+            self._timer.stop()
+        if shown is None:
+            self._prompt.display = False
+            self._answer.show("Fim", Text(farewell(self._labelling)))
+            self._timer = self.set_timer(SECONDS_TO_UNDO_THE_LAST, self.exit)
+        else:
+            if before is None or before.task != shown.task:
+                self._message = f"{message + ' · ' if message else ''}tarefa {shown.task}: ? mostra a rubrica"
+            same = before is not None and before.prompt == shown.prompt
+            self._prompt.show("Instrução, a mesma de antes" if same else "Instrução", _hostile(shown.prompt))
+            blank = Text("(resposta vazia)", style="italic bright_black")
+            length = graphemes(shown.completion.strip())
+            title = f"Resposta, {length} {'caractere' if length == 1 else 'caracteres'}"
+            self._answer.show(title, _hostile(shown.completion) if length else blank)
+        self._fit(self.size)
+
+    def _fit(self, size: Size) -> None:
+        """Share the room between prompt and completion."""
+        beside = size.width >= _COLUMNS_FOR_TWO
+        room = size.height - _LINES_ROUND_THE_BODY
+        self._body.set_class(beside, "beside")
+        long = max(room - self._answer.height_for(size.width), int(room * _SHARE_OF_A_LONG_PROMPT))
+        self._prompt.styles.max_height = room if beside else max(1, long)
+        self.call_after_refresh(self._mark)
+
+    def _mark(self) -> None:
+        """Draw which lines of the texts are out of sight, and which text the scroll keys move."""
+        if self._prompt.display and self._prompt.overflows != self._answer.overflows:
+            self._chosen = self._prompt if self._prompt.overflows else self._answer
+        for pane in (self._prompt, self._answer, self._rubric):
+            pane.mark(chosen=pane in {self._chosen, self._rubric})
+
+    def _draw(self) -> None:
+        """Draw the lines around the texts."""
+        labelling = self._labelling
+        noting, current = self._note.display, labelling.current
+        note = "" if current is None or self._warned else " ".join(as_shown(labelling.note).split())
+        self._progress.update(_progress(labelling))
+        self._bar.update(total=labelling.total, progress=labelling.total - labelling.left)
+        self._status.update(Text(f" anotação: {note}" if note else f" {self._message}"))
+        self._status.set_class(bool(note), "note")
+        self._scale.update(_keys(SCALE if current and not noting else ()))
+        if noting:
+            keys: Sequence[tuple[str, str]] = KEYS_OF_A_NOTE
+        elif current is None:
+            keys = KEYS_AT_THE_END
+        else:
+            keys = KEYS_OF_THE_RUBRIC if self._rubric.display else KEYS
+        self._keys.update(_keys(keys))
+
+
+def farewell(labelling: Labelling) -> str:
+    """Return a sentence on what was scored and what is left."""
+    pace = f", {labelling.seconds_each:.0f} s cada" if labelling.seconds_each is not None else ""
+    now = f"{labelling.scored_now} nesta sessão{pace}"
+    if labelling.left:
+        verb = "falta" if labelling.left == 1 else "faltam"
+        return f"{verb} {labelling.left} de {labelling.total} ({now}); o mesmo comando continua daqui"
+    return f"pronto: {answers(labelling.total)} com nota de {labelling.rater} ({now})"
+
+
+def answers(count: int) -> str:
+    """Return a number of completions in words."""
+    return "1 resposta" if count == 1 else f"{count} respostas"
 
 
 def minutes(seconds: float) -> str:
@@ -239,7 +325,7 @@ def minutes(seconds: float) -> str:
     return f"cerca de {whole} min" if whole < 60 else f"cerca de {whole // 60} h {whole % 60:02d} min"
 
 
-def _progress(labelling: Labelling) -> RenderableType:
+def _progress(labelling: Labelling) -> Text:
     done = labelling.total - labelling.left
     shown = labelling.current
     parts = [f"{min(done + 1, labelling.total)} de {labelling.total}", shown.task if shown else "fim"]
@@ -247,33 +333,23 @@ def _progress(labelling: Labelling) -> RenderableType:
         parts.append(minutes(labelling.seconds_each * labelling.left))
     if labelling.skipped:
         parts.append(f"{labelling.skipped} {'pulada' if labelling.skipped == 1 else 'puladas'}")
-    line = Table.grid(expand=True, padding=(0, 1))
-    line.add_column(no_wrap=True, ratio=1)
-    line.add_column(justify="right", width=20)
-    line.add_row(Text(" " + " · ".join(parts), style="bold"), ProgressBar(labelling.total, done, width=20))
-    return line
+    return Text(" " + " · ".join(parts))
 
 
 def _keys(keys: Sequence[tuple[str, str]]) -> Text:
-    line = Text(no_wrap=True, overflow="ellipsis")
+    line = Text()
     for key, meaning in keys:
         line.append(f" {key} ", style="bold cyan")
         line.append(f"{meaning} ")
     return line
 
 
-def _typed(note: TypedLine, width: int) -> Text:
-    label = " anotação: "
-    before, at, behind = note.text[: note.place], note.text[note.place : note.place + 1], note.text[note.place + 1 :]
-    before = before[-width:]
-    while cell_len(label + before) > width - 4:
-        before = before[1:]
-    return Text.assemble((label, "magenta"), before, (at or " ", "reverse"), behind[:width], no_wrap=True)
-
-
-def _cut(text: str, style: str) -> Text:
-    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
+def _name(event: Key) -> str:
+    """Return the small letter or other character of a key, or a name in the place of one."""
+    if event.is_printable and event.character is not None and "+" not in event.key:
+        return event.character.lower()
+    return event.key
 
 
 def _hostile(text: str) -> Text:
-    return Text(re.sub(r"\s+\Z", "", as_shown(text)), overflow="fold")
+    return Text(re.sub(r"\s+\Z", "", as_shown(text)))
