@@ -5,6 +5,10 @@ stage names its entry modules, and what they import is read from the source. A m
 declares them in a constant of literals, by their paths from the repository's root; of a folder every file counts:
 
     DATA_FILES: Final = ("data/lexicons/refusals.txt", "data/reviews")
+
+A module that imports others by a name that is known only at run time, such as a task's, declares them all by a pattern:
+
+    FOUND_MODULES: Final = ("tasks.commerce.*.task",)
 """
 
 import ast
@@ -35,7 +39,8 @@ NOT_IN_KEY: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Modules and packages that no closure follows into, each with the reason why; named as an entry, a module counts."""
 
-_DECLARATION: Final = "DATA_FILES"
+_DATA: Final = "DATA_FILES"
+_FOUND: Final = "FOUND_MODULES"
 _SIMPLE: Final = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return, ast.Import, ast.ImportFrom)
 _BLOCKS: Final = ("body", "handlers", "cases", "orelse", "finalbody")
 # As `tokenize` finds them, whose version in Python takes twenty times as long: a run waits for its keys. The syntax is
@@ -90,7 +95,7 @@ class _Module:
 
     sha256: str
     imports: tuple[str, ...]
-    """Modules of the repository by their dotted names."""
+    """Modules of the repository by their dotted names, those of its patterns too."""
     data_files: tuple[str, ...]
 
 
@@ -138,7 +143,9 @@ def _module(repository: Path, name: str) -> _Module:
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
     running = (statement for statement, runs in statements if runs)
     imports = dict.fromkeys(_imports(repository, running, package))
-    return _Module(hashlib.sha256(code).hexdigest(), tuple(imports), _declared(tree, name))
+    for pattern in _declared(tree, name, _FOUND):
+        imports |= dict.fromkeys(_modules_like(repository, name, pattern))
+    return _Module(hashlib.sha256(code).hexdigest(), tuple(imports), _declared(tree, name, _DATA))
 
 
 @cache
@@ -184,17 +191,24 @@ def _imports(repository: Path, statements: Iterable[ast.stmt], package: str) -> 
                 yield from (name for name in names if _file_of(repository, name) is not None)
 
 
-def _declared(tree: ast.Module, name: str) -> tuple[str, ...]:
+def _modules_like(repository: Path, module: str, pattern: str) -> list[str]:
+    files = sorted(repository.glob(f"{pattern.replace('.', '/')}.py"))
+    if not files:
+        raise ValueError(f"{_FOUND} of module {module} names {pattern!r}, which is no module below {repository}")
+    return [".".join(file.relative_to(repository).with_suffix("").parts) for file in files if file.stem != "__init__"]
+
+
+def _declared(tree: ast.Module, name: str, constant: str) -> tuple[str, ...]:
     for statement in tree.body:
         targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-        if not any(isinstance(target, ast.Name) and target.id == _DECLARATION for target in targets):
+        if not any(isinstance(target, ast.Name) and target.id == constant for target in targets):
             continue
         try:
             declared = ast.literal_eval(statement.value)  # type: ignore[attr-defined]
         except ValueError:
             declared = None
         if not isinstance(declared, tuple) or not all(isinstance(path, str) for path in declared):
-            raise ValueError(f"{_DECLARATION} of module {name} is no tuple of literal paths; write them out")
+            raise ValueError(f"{constant} of module {name} is no tuple of literal strings; write them out")
         return declared
     return ()
 
@@ -205,7 +219,7 @@ def _data_files(repository: Path, module: str, declared: str) -> Mapping[str, st
     files = [path] if path.is_file() else sorted(_files_below(path))
     if not files:
         raise ValueError(
-            f"{_DECLARATION} of module {module} names {declared!r}, which is no file, and no folder with files in it, "
+            f"{_DATA} of module {module} names {declared!r}, which is no file, and no folder with files in it, "
             f"below {repository}"
         )
     return {file.relative_to(repository).as_posix(): file_sha256(file) for file in files}

@@ -22,7 +22,7 @@ from rich.text import Text
 from flows.cli.label.typed_line import TypedLine
 from schemas.shown_text import as_shown
 from tasks.audit.labelling import Labelling, Shown
-from tasks.commerce.push import graphemes
+from tasks.commerce.push.scorer import graphemes
 
 SCALE: Final = (
     ("1", "não serve"),

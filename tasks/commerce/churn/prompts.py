@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schemas.store.store import Store
-from tasks.commerce.categories import readable_category
 from tasks.commerce.example import Example
-from tasks.commerce.portuguese_numbers import decimal, reais
 from tasks.commerce.prompt_rounds import distinct_prompts
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.text.categories import readable_category
+from tasks.commerce.text.portuguese_numbers import decimal, reais
+from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
     from polars import DataFrame

@@ -23,21 +23,19 @@ Source: source portfolio, churn prediction.
 which earns everything.
 """
 
-import json
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
-from tasks.commerce.json_fields import REPORT_WEIGHTS, is_boolean, is_share, is_text, read_share, report_components
-from tasks.commerce.parser import parse_object
-from tasks.commerce.portuguese_numbers import numbers_given, numbers_in
-from tasks.commerce.text_form import MAX_CHARACTERS, fluency, originality, ramp, refuses, words
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
+from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, is_text, read_share, report_components
+from tasks.commerce.text.parser import parse_object
+from tasks.commerce.text.portuguese_numbers import numbers_given, numbers_in
+from tasks.commerce.text.text_form import MAX_CHARACTERS, fluency, originality, ramp, refuses, words
+from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
-    from schemas.documents import Rollout
-    from tasks.commerce.sandbox import Databases
+    from schemas.tasks import SpecName
+    from tasks.commerce.sql_qa.sandbox import Databases
 
 DATA_FILES: Final = ("data/wordings/churn.toml",)
 WORDING: Final = read_wording("churn")
@@ -48,19 +46,6 @@ CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "reasoning": is_text,
 }
 CONTRADICTED: Final = 0.25
-
-
-def answer(reference: Reference) -> str:
-    """Return risk, answer and reason as compact JSON."""
-    if reference.get("churn"):
-        fields = {
-            "risk_score": 0.9,
-            "churn": True,
-            "reasoning": "O histórico do cliente indica que ele não deve voltar.",
-        }
-    else:
-        fields = {"risk_score": 0.1, "churn": False, "reasoning": "O histórico do cliente indica que ele deve voltar."}
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
@@ -102,35 +87,7 @@ def v42_score(completion: str, prompt: str, reference: Reference | None, databas
     return Score(report_components(parsed.trust, parsed.value or {}, tuple(CHECKS), CHECKS), parsed.value)
 
 
-def metric(rollouts: "Sequence[Rollout]", databases: "Databases | None") -> dict[str, float]:  # noqa: ARG001 - every task's signature
-    """Return the accuracy of the answer and the AUC of the risk; unreadable answers count as wrong and 0.5.
-
-    The AUC (Mann-Whitney: a shopper who left has the higher risk, ties half) is absent if only one answer occurs.
-    """
-    right = 0
-    left, stayed = list[float](), list[float]()
-    for rollout in rollouts:
-        churned = (rollout.reference or {}).get("churn")
-        if churned is None:
-            continue
-        fields = parse_object(rollout.completion).value or {}
-        right += fields.get("churn") is churned
-        risk = read_share(fields.get("risk_score"))
-        (left if churned else stayed).append(0.5 if risk is None else risk)
-    if not left and not stayed:
-        return {}
-    accuracy = right / (len(left) + len(stayed))
-    if not left or not stayed:
-        return {"accuracy": accuracy}
-    stayed.sort()
-    wins = sum(bisect_left(stayed, risk) + bisect_right(stayed, risk) for risk in left) / 2
-    return {"accuracy": accuracy, "auc": wins / (len(left) * len(stayed))}
-
-
-TASK: Final = CommerceTask(
-    "churn",
-    WORDING.system,
-    answer,
-    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(REPORT_WEIGHTS, v42_score)},
-    metric,
-)
+REWARDS: Final[Mapping["SpecName", Reward]] = {
+    "grounded": Reward(WEIGHTS, score),
+    "v4.2": Reward(REPORT_WEIGHTS, v42_score),
+}

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Final
 
-from tasks.commerce.lexicons import read_lexicon
-from tasks.commerce.text_form import fold, overlap, ramp
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import fold, overlap, ramp
 
 DATA_FILES: Final = ("data/lexicons/complaints.txt",)
 OTHER_WORDS: Final = 0.9

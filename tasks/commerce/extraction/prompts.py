@@ -8,7 +8,7 @@ from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.prompt_rounds import distinct_prompts
 from tasks.commerce.review_cases import ReviewCase, review_cases
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.text.wordings import read_wording
 
 DATA_FILES: Final = ("data/wordings/extraction.toml",)
 WORDING: Final = read_wording("extraction")

@@ -31,14 +31,13 @@ occurs twice, and 0.1 for one that contradicts itself by repeating a key (`parse
 Gamed by one fixed object, which earns everything: the reason for `grounded`.
 """
 
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
-from tasks.commerce.complaints import same_complaint
-from tasks.commerce.json_fields import (
+from tasks.commerce.extraction.complaints import same_complaint
+from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
+from tasks.commerce.text.json_fields import (
     CAUSE_FIELDS,
     REPORT_WEIGHTS,
     is_boolean,
@@ -48,15 +47,14 @@ from tasks.commerce.json_fields import (
     read_share,
     report_components,
     sentiment_contradicts,
-    sentiment_of,
 )
-from tasks.commerce.parser import parse_object
-from tasks.commerce.text_form import ramp
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.text.parser import parse_object
+from tasks.commerce.text.text_form import ramp
+from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
-    from schemas.documents import Rollout
-    from tasks.commerce.sandbox import Databases
+    from schemas.tasks import SpecName
+    from tasks.commerce.sql_qa.sandbox import Databases
 
 DATA_FILES: Final = ("data/wordings/extraction.toml",)
 WORDING: Final = read_wording("extraction")
@@ -126,28 +124,6 @@ CONTRADICTIONS: Final = (
 )
 
 
-def answer(reference: Reference) -> str:
-    """Return the ten fields as compact JSON; unknown values follow from the rating."""
-    rating = reference.get("rating") or 3
-    known = {name: value for name, value in (reference.get("fields") or {}).items() if value is not None}
-    complains = bool(known.get("delivery_issue"))
-    content = rating >= 4
-    plausible = {
-        "sentiment": sentiment_of(rating),
-        "sentiment_score": rating,
-        "churn_risk": round(1 - rating / 5, 1),
-        "delivery_issue": False,
-        "product_issue": False,
-        "seller_issue": False,
-        "main_complaint": "atraso na entrega" if complains else "",
-        "complaint_category": "delivery" if complains else "none",
-        "repeat_intent": content,
-        "would_recommend": content,
-    }
-    fields = {name: known.get(name, plausible[name]) for name in CAUSE_FIELDS}
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-
-
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
     """Score the form of the object and its agreement with the known facts."""
     parsed = parse_object(completion)
@@ -173,7 +149,7 @@ def _values(readable: Mapping[str, Any], reference: Reference) -> float | None:
         return 1.0
     found = readable.get
     agreements = {
-        name: 1.0 if found(name) == value else _agreement(name, found(name), value)
+        name: 1.0 if found(name) == value else field_agreement(name, found(name), value)
         for name, value in wanted.items()
         if value is not None
     }
@@ -204,7 +180,7 @@ def _discounted(agreements: Mapping[str, float], readable: Mapping[str, Any], wa
     return sum([agreement * kept.get(name, 1.0) for name, agreement in agreements.items()])
 
 
-def _agreement(name: str, found: Any, wanted: Any) -> float:
+def field_agreement(name: str, found: Any, wanted: Any) -> float:
     """Grade a field that differs from the reference's."""
     if found is None:
         return 0.0
@@ -232,32 +208,7 @@ def _rating_in(prompt: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def metric(rollouts: "Sequence[Rollout]", databases: "Databases | None") -> dict[str, float]:  # noqa: ARG001 - every task's signature
-    """Return the micro-F1 over (field, value): the known fields except the free text, a risk by its tenth.
-
-    A field of the answer that the reference does not know is neither right nor wrong.
-    """
-    right = given = known = 0
-    for rollout in rollouts:
-        wanted = {
-            name: value
-            for name, value in ((rollout.reference or {}).get("fields") or {}).items()
-            if name in CHECKS and value is not None
-        }
-        fields = parse_object(rollout.completion).value or {}
-        known += len(wanted)
-        given += sum(fields.get(name) is not None for name in wanted)
-        right += sum(
-            CHECKS[name](fields.get(name)) and (fields[name] == value or _agreement(name, fields[name], value) == 1.0)
-            for name, value in wanted.items()
-        )
-    return {"field_f1": 2 * right / (given + known)} if known else {}
-
-
-TASK: Final = CommerceTask(
-    "extraction",
-    WORDING.system,
-    answer,
-    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V42_WEIGHTS, v42_score)},
-    metric,
-)
+REWARDS: Final[Mapping["SpecName", Reward]] = {
+    "grounded": Reward(WEIGHTS, score),
+    "v4.2": Reward(V42_WEIGHTS, v42_score),
+}

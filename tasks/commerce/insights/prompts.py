@@ -6,8 +6,8 @@ from typing import Final
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
-from tasks.commerce.store_facts import fact_tables
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.insights.store_facts import fact_tables
+from tasks.commerce.text.wordings import read_wording
 
 DATA_FILES: Final = ("data/wordings/insights.toml",)
 WORDING: Final = read_wording("insights")

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.portuguese_numbers import numbers_in, numbers_of
-from tasks.commerce.text_form import FUNCTION_WORDS, KEPT_PROMPTS, content_words, labels, ramp, share_present
+from tasks.commerce.text.portuguese_numbers import numbers_in, numbers_of
+from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, content_words, labels, ramp, share_present
 
 REACH: Final = 5
 """Words between a number and the row that follows it with a preposition."""

@@ -28,18 +28,25 @@ analysis: it is Portuguese and no heap of keywords, it is not copied from the pr
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
-from tasks.commerce.lexicons import read_lexicon
-from tasks.commerce.portuguese_numbers import numbers_given, numbers_in
-from tasks.commerce.quotations import PLACES, KnownFact, KnownFacts, know, read_quotations, tokens_of, words_among
-from tasks.commerce.text_form import (
+from tasks.commerce.insights.quotations import (
+    PLACES,
+    KnownFact,
+    KnownFacts,
+    know,
+    read_quotations,
+    tokens_of,
+    words_among,
+)
+from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.portuguese_numbers import numbers_given, numbers_in
+from tasks.commerce.text.text_form import (
     CHATTER,
     KEPT_PROMPTS,
     MAX_CHARACTERS,
@@ -50,11 +57,11 @@ from tasks.commerce.text_form import (
     originality,
     ramp,
 )
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
-    from schemas.documents import Rollout
-    from tasks.commerce.sandbox import Databases
+    from schemas.tasks import SpecName
+    from tasks.commerce.sql_qa.sandbox import Databases
 
 DATA_FILES: Final = (
     "data/lexicons/action_verbs.txt",
@@ -89,7 +96,7 @@ _NO_CLAIM: Final = re.compile(
 """Places in a ranking, goals and terms."""
 # Anchored at a number's beginning: otherwise every digit of a long one would be a new attempt.
 _THOUSANDS: Final = re.compile(r"(?<![\d.,])(\d{1,9}(?:,\d{1,9})?) mil\b")
-_ORDINAL: Final = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]", re.MULTILINE)
+ORDINAL: Final = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]", re.MULTILINE)
 _CODES: Final = {
     name: code
     for code, name in sorted((line.split(" = ") for line in read_lexicon("states")), key=lambda pair: -len(pair[1]))
@@ -98,36 +105,15 @@ _CODES: Final = {
 _MARK: Final = re.compile(r"[ \t]*(?:[-*•–—#]|\d{1,2}[.)])[ \t]*\S")
 
 
-def answer(reference: Reference) -> str:
-    """Return a heading and an item for each of the first facts, with a suitable action."""
-    facts = [str(fact) for fact in reference.get("facts") or []][:ENOUGH] or ["Sem destaques no período"]
-    return "\n".join(["## Destaques do período", *(f"- {fact}. {_action(fact)}" for fact in facts)])
-
-
-ACTIONS: Final = {
-    "de atrasos": "Recomendo renegociar os prazos com a transportadora.",
-    "nota média": "É preciso melhorar a experiência dos clientes.",
-    "frete médio": "Vale reduzir o custo do envio com outra transportadora.",
-    "ticket médio": "Sugiro investir em kits e manter o valor por compra.",
-    " pedidos": "Convém acompanhar a procura e reforçar as campanhas.",
-}
-"""Action for a fact, by the words of its statement."""
-
-
-def _action(fact: str) -> str:
-    fitting = (action for words, action in ACTIONS.items() if words in fact)
-    return next(fitting, "Vale priorizar o estoque e manter as campanhas.")
-
-
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
     """Score the facts quoted, the structure, the actions and the length."""
     stripped = completion.strip()
     text = stripped[:MAX_CHARACTERS]
     known = know(tuple((reference or {}).get("facts") or ()))
     if known.facts:
-        text = _with_codes(_own_lines(text, prompt), known)
+        text = with_codes(own_lines(text, prompt), known)
     items, headings, ordinals = _lines(text)
-    folded = fold(_ORDINAL.sub("", text) if ordinals else text)
+    folded = fold(ORDINAL.sub("", text) if ordinals else text)
     tokens = tokens_of(folded)
     text_words = words_among(tokens)
     present = set(text_words)
@@ -147,7 +133,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     components = {
         "facts": None if quoted is None else own * readable * quoted,
         "structure": analysis * (0.3 * bool(headings) + 0.7 * min(items, ENOUGH) / ENOUGH),
-        "actions": analysis * min(_ACTION_VERBS.count(present), ENOUGH) / ENOUGH,
+        "actions": analysis * min(ACTION_VERBS.count(present), ENOUGH) / ENOUGH,
         "length": analysis * ramp(len(stripped), 40, LENGTHS[0]) * ramp(len(stripped), 1200, LENGTHS[1]),
     }
     return Score(fill_unknown(components, WEIGHTS))
@@ -160,7 +146,7 @@ def _lines(text: str) -> tuple[int, int, bool]:
     return len(items), len(found) - len(items), any(match["ordinal"] for match in items)
 
 
-def _own_lines(text: str, prompt: str) -> str:
+def own_lines(text: str, prompt: str) -> str:
     """Return a text without pasted rows of the table, which are not its own words."""
     lines = text.split("\n")
     given = _lines_given(prompt)
@@ -174,7 +160,7 @@ def _lines_given(prompt: str) -> frozenset[str]:
     return frozenset(line.strip() for line in prompt.split("\n") if line.strip())
 
 
-def _with_codes(text: str, known: KnownFacts) -> str:
+def with_codes(text: str, known: KnownFacts) -> str:
     """Return a text that names the table's states by their codes, as the table does."""
     names = _state_names(tuple(known.rows.values()))
     return names.sub(lambda match: _CODES[match[0]], text) if names else text
@@ -187,7 +173,7 @@ def _state_names(rows: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile(rf"\b(?:{'|'.join(names)})\b(?! do Sul)") if names else None
 
 
-def _invented(unknown: AbstractSet[float], folded: str, known: KnownFacts) -> AbstractSet[float]:
+def invented_numbers(unknown: AbstractSet[float], folded: str, known: KnownFacts) -> AbstractSet[float]:
     """Exclude places in a ranking, goals and terms, and rounded or subtracted given numbers."""
     if not unknown:
         return unknown
@@ -219,7 +205,7 @@ def _quoted(tokens: Sequence[str], folded: str, known: KnownFacts, prompt: str) 
     coverage = sum(sorted(quotations.grades)[-enough:]) / enough
     faults = len(quotations.wrong)
     if quotations.unknown:
-        faults += len(_invented(quotations.unknown - numbers_given(prompt), folded, known))
+        faults += len(invented_numbers(quotations.unknown - numbers_given(prompt), folded, known))
     return coverage * (2 / 3) ** faults
 
 
@@ -242,7 +228,7 @@ class _Beginnings:
         return len(set(map(self._of_word, words)) - {None})
 
 
-_ACTION_VERBS: Final = _Beginnings("action_verbs")
+ACTION_VERBS: Final = _Beginnings("action_verbs")
 _REPORT_ACTIONS: Final = _Beginnings("report_action_words")
 _DOMAIN: Final = _Beginnings("domain_words")
 
@@ -263,41 +249,7 @@ def score_v42(completion: str, prompt: str, reference: Reference | None, databas
     )
 
 
-def metric(rollouts: "Sequence[Rollout]", databases: "Databases | None") -> dict[str, float]:  # noqa: ARG001 - every task's signature
-    """Return the share of analyses that satisfy each constraint, and all of them.
-
-    Three facts are quoted with their numbers and of the right rows; no number is invented (except a year) or attributed
-    to a wrong row; the length is right; something is recommended.
-    """
-    known = [rollout for rollout in rollouts if rollout.reference and rollout.reference.get("facts")]
-    if not known:
-        return {}
-    kept: Counter[str] = Counter()
-    for rollout in known:
-        constraints = _constraints(rollout.completion, rollout.prompt, know(tuple((rollout.reference or {})["facts"])))
-        kept.update(constraints | {"all_kept": all(constraints.values())})
-    return {name: count / len(known) for name, count in kept.items()}
-
-
-def _constraints(completion: str, prompt: str, known: KnownFacts) -> dict[str, bool]:
-    stripped = completion.strip()
-    text = _with_codes(_own_lines(stripped[:MAX_CHARACTERS], prompt), known)
-    folded = fold(_ORDINAL.sub("", text))
-    tokens = tokens_of(folded)
-    quotations = read_quotations(tokens, known)
-    invented = {number for number in _invented(quotations.unknown, folded, known) if not 1900 <= number < 2100}
-    return {
-        "quotes_facts": sum(grade > 0 for grade in quotations.grades) >= min(ENOUGH, len(known.facts)),
-        "no_false_number": bool(stripped) and not invented and not quotations.wrong,
-        "within_length": LENGTHS[0] <= len(stripped) <= LENGTHS[1],
-        "recommends": _ACTION_VERBS.count(tokens) > 0,
-    }
-
-
-TASK: Final = CommerceTask(
-    "insights",
-    WORDING.system,
-    answer,
-    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V42_WEIGHTS, score_v42)},
-    metric,
-)
+REWARDS: Final[Mapping["SpecName", Reward]] = {
+    "grounded": Reward(WEIGHTS, score),
+    "v4.2": Reward(V42_WEIGHTS, score_v42),
+}

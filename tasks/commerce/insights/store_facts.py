@@ -12,10 +12,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.store.store import Store
-from tasks.commerce.categories import readable_category
-from tasks.commerce.months import MONTHS
-from tasks.commerce.portuguese_numbers import decimal, percent, reais
-from tasks.commerce.text_form import content_words
+from tasks.commerce.text.categories import readable_category
+from tasks.commerce.text.months import MONTHS
+from tasks.commerce.text.portuguese_numbers import decimal, percent, reais
+from tasks.commerce.text.text_form import content_words
 
 if TYPE_CHECKING:
     from polars import DataFrame

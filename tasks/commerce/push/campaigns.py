@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from schemas.store.store import Store
-from tasks.commerce.categories import readable_category, things_of
+from tasks.commerce.text.categories import readable_category, things_of
 
 if TYPE_CHECKING:
     from polars import DataFrame

@@ -12,9 +12,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from tasks.commerce.lexicons import read_lexicon
-from tasks.commerce.portuguese_numbers import numbers_of
-from tasks.commerce.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, share_present, stem, words
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.portuguese_numbers import numbers_of
+from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, share_present, stem, words
 
 DATA_FILES: Final = ("data/lexicons/products.txt",)
 Amount = tuple[float, str]

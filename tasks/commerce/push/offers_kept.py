@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.text_form import KEPT_PROMPTS, content_words, fold
+from tasks.commerce.text.text_form import KEPT_PROMPTS, content_words, fold
 
 _WORDS: Final = ("", "um", "dois", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez", "onze", "doze")
 _WAYS: Final = (

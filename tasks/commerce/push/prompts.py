@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemas.store.store import Store
-from tasks.commerce.campaigns import OFFERS, products_of, segments_of
 from tasks.commerce.example import Example
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.push.campaigns import OFFERS, products_of, segments_of
+from tasks.commerce.text.wordings import read_wording
 
 DATA_FILES: Final = ("data/wordings/push.toml",)
 WORDING: Final = read_wording("push")

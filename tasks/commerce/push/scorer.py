@@ -27,18 +27,16 @@ false offer is worse than none. An invented deadline costs nothing: `corra, só 
 - `formal`, -.20: 1 for the style of an e-mail (`Prezado`, `Atenciosamente`). Gamed by a formality that is not listed.
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
-from tasks.commerce.lexicons import read_lexicon
-from tasks.commerce.offers import FALSE_OFFER, Offer, benefits_among, grade_offer, invented_benefits, read_offer
-from tasks.commerce.offers_kept import makes_offer
-from tasks.commerce.portuguese_numbers import numbers_among, numbers_given, numbers_in
-from tasks.commerce.text_form import (
+from tasks.commerce.push.offers import FALSE_OFFER, Offer, benefits_among, grade_offer, invented_benefits, read_offer
+from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.portuguese_numbers import numbers_among, numbers_given, numbers_in
+from tasks.commerce.text.text_form import (
     CHATTER,
     FUNCTION_WORDS,
     KEPT_PROMPTS,
@@ -54,11 +52,11 @@ from tasks.commerce.text_form import (
     share_present,
     words,
 )
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
-    from schemas.documents import Rollout
-    from tasks.commerce.sandbox import Databases
+    from schemas.tasks import SpecName
+    from tasks.commerce.sql_qa.sandbox import Databases
 
 DATA_FILES: Final = (
     "data/lexicons/calls_to_action.txt",
@@ -81,7 +79,7 @@ TITLE_AND_BODY: Final = 2
 ENOUGH_MARKERS: Final = 4
 ENOUGH_CONTENT: Final = 5
 
-_FORMAL: Final = Phrases("formal_phrases")
+FORMAL: Final = Phrases("formal_phrases")
 _TALK: Final = Phrases("push_talk")
 _GENERIC: Final = tuple(fold(phrase) for phrase in read_lexicon("generic_pushes"))
 _CALLS: Final = frozenset(fold(word) for word in read_lexicon("calls_to_action"))
@@ -91,13 +89,6 @@ _LABELS: Final = frozenset(("produto", "oferta", "publico"))
 """The labels of a prompt's lines; two of them make no push."""
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
 _MARKUP: Final = ("#", "*", "{", "[", "`", "-")
-
-
-def answer(reference: Reference) -> str:
-    """Return a push that names the offer and the product."""
-    offer = reference.get("offer") or "Novidades"
-    product = reference.get("product") or "toda a loja"
-    return f"{offer[0].upper()}{offer[1:]} em {product}! Aproveite no app."
 
 
 def graphemes(text: str) -> int:
@@ -116,7 +107,7 @@ def graphemes(text: str) -> int:
 
 
 @dataclass(frozen=True)
-class _Campaign:
+class Campaign:
     """Required contents of a push, parsed once for all answers to a prompt."""
 
     product: tuple[str, ...]
@@ -128,8 +119,9 @@ class _Campaign:
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
-def _read_campaign(product: str | None, offer: str | None) -> _Campaign:
-    return _Campaign(
+def read_campaign(product: str | None, offer: str | None) -> Campaign:
+    """Return what a push must contain; either may be unknown."""
+    return Campaign(
         tuple(content_words(product or "")),
         read_offer(offer or "", product or ""),
         frozenset(numbers_in(offer or "")),
@@ -156,7 +148,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     if not message or _talks(folded, present):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
-    campaign = _read_campaign(product, offer)
+    campaign = read_campaign(product, offer)
     found = set(numbers_among(text_words))
     named = None if product is None else share_present(campaign.product, present)
     offered = None if offer is None else grade_offer(campaign.offer, folded, text_words, present)
@@ -166,7 +158,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     invented += invented_benefits(present, campaign.offer, _benefits_given(prompt))
     message *= 0.5**invented
     lines = text.split("\n")
-    if _several_messages(lines, text_words, campaign):
+    if has_several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES
     facts = [value for value in (named, offered) if value is not None]
     ground = 0.2 + 0.8 * (sum(facts) / len(facts)) if facts else 1.0
@@ -188,7 +180,7 @@ def _talks(folded: str, present: set[str]) -> bool:
     return len(present & _LABELS) > 1 or _TALK.are_in(folded, present)
 
 
-def _several_messages(lines: Sequence[str], text_words: Sequence[str], campaign: _Campaign) -> bool:
+def has_several_messages(lines: Sequence[str], text_words: Sequence[str], campaign: Campaign) -> bool:
     """Distinguish two pushes from a title and a body: two long lines with an offer, or the offer made twice."""
     if len(lines) > 1:
         long_lines = [set(folded_words(fold(line))) for line in lines if len(line) >= ENOUGH_GRAPHEMES]
@@ -197,18 +189,12 @@ def _several_messages(lines: Sequence[str], text_words: Sequence[str], campaign:
     return bool(campaign.offer_words) and min(map(text_words.count, campaign.offer_words)) > 1
 
 
-def _offers(line: set[str], campaign: _Campaign) -> bool:
+def _offers(line: set[str], campaign: Campaign) -> bool:
     return bool(benefits_among(line) or not line.isdisjoint(campaign.offer_words))
 
 
-def is_formal(text: str) -> bool:
-    """Return whether a text has the style of an e-mail."""
-    folded = fold(text[:MAX_CHARACTERS])
-    return _FORMAL.are_in(folded, set(folded_words(folded)))
-
-
 def _style(lines: Sequence[str], folded: str, present: set[str]) -> float:
-    if _FORMAL.are_in(folded, present):
+    if FORMAL.are_in(folded, present):
         return 0.0
     calls = not _CALLS.isdisjoint(present)
     one_message = sum(map(bool, lines)) <= TITLE_AND_BODY and not lines[0].startswith(_MARKUP) and "**" not in folded
@@ -234,42 +220,12 @@ def score_v42(completion: str, prompt: str, reference: Reference | None, databas
             "length": _short(shown) if text else 0.0,
             "portuguese": min(markers, ENOUGH_MARKERS) / ENOUGH_MARKERS,
             "creativity": min(content, ENOUGH_CONTENT) / ENOUGH_CONTENT * 0.5**generic,
-            "formal": float(_FORMAL.are_in(folded, present)),
+            "formal": float(FORMAL.are_in(folded, present)),
         }
     )
 
 
-def metric(rollouts: "Sequence[Rollout]", databases: "Databases | None") -> dict[str, float]:  # noqa: ARG001 - every task's signature
-    """Return the share of pushes that satisfy each constraint, and all of them."""
-    known = [rollout for rollout in rollouts if rollout.reference]
-    if not known:
-        return {}
-    kept: Counter[str] = Counter()
-    for rollout in known:
-        constraints = _constraints(rollout.completion, rollout.reference or {})
-        kept.update(constraints | {"all_kept": all(constraints.values())})
-    return {name: count / len(known) for name, count in kept.items()}
-
-
-def _constraints(completion: str, reference: Reference) -> dict[str, bool]:
-    shown = graphemes(completion.strip())
-    text = completion.strip()[:MAX_CHARACTERS]
-    text_words = folded_words(fold(text))
-    campaign = _read_campaign(reference.get("product"), reference.get("offer"))
-    present = set(text_words)
-    return {
-        "within_length": 0 < shown <= MAX_GRAPHEMES,
-        "names_product": share_present(campaign.product, present) == 1.0,
-        "names_offer": makes_offer(text, reference.get("offer") or ""),
-        "informal": not is_formal(text),
-        "one_message": bool(text) and not _several_messages(text.split("\n"), text_words, campaign),
-    }
-
-
-TASK: Final = CommerceTask(
-    "push",
-    WORDING.system,
-    answer,
-    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V42_WEIGHTS, score_v42)},
-    metric,
-)
+REWARDS: Final[Mapping["SpecName", Reward]] = {
+    "grounded": Reward(WEIGHTS, score),
+    "v4.2": Reward(V42_WEIGHTS, score_v42),
+}

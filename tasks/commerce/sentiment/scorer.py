@@ -21,42 +21,31 @@ dict, `schema` fields present of two, `types` checks passed of two). It knows no
 the question here. Gamed by one fixed object, which earns everything.
 """
 
-import json
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
-from tasks.commerce.json_fields import (
+from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
+from tasks.commerce.text.json_fields import (
     REPORT_WEIGHTS,
     SENTIMENTS,
     is_sentiment,
     is_stars,
     report_components,
     sentiment_contradicts,
-    sentiment_of,
 )
-from tasks.commerce.parser import parse_object
-from tasks.commerce.text_form import ramp
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.text.parser import parse_object
+from tasks.commerce.text.text_form import ramp
+from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
-    from schemas.documents import Rollout
-    from tasks.commerce.sandbox import Databases
+    from schemas.tasks import SpecName
+    from tasks.commerce.sql_qa.sandbox import Databases
 
 DATA_FILES: Final = ("data/wordings/sentiment.toml",)
 WORDING: Final = read_wording("sentiment")
 WEIGHTS: Final = {"json": 0.15, "types": 0.10, "polarity": 0.45, "score": 0.30}
 CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {"polarity": is_sentiment, "score": is_stars}
 CONTRADICTED: Final = 0.25
-
-
-def answer(reference: Reference) -> str:
-    """Return polarity and score as compact JSON; an unknown one follows from the other."""
-    by_polarity = {"negative": 1, "neutral": 3, "positive": 5}
-    stars = reference.get("score") or by_polarity.get(reference.get("polarity") or "", 3)
-    polarity = reference.get("polarity") or sentiment_of(stars)
-    return json.dumps({"polarity": polarity, "score": stars}, separators=(",", ":"))
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
@@ -96,33 +85,7 @@ def v42_score(completion: str, prompt: str, reference: Reference | None, databas
     return Score(report_components(parsed.trust, parsed.value or {}, tuple(CHECKS), CHECKS), parsed.value)
 
 
-def metric(rollouts: "Sequence[Rollout]", databases: "Databases | None") -> dict[str, float]:  # noqa: ARG001 - every task's signature
-    """Return accuracy and macro-F1 of the polarity.
-
-    The macro-F1 is the mean over the polarities that occur in a reference or in an answer, like scikit-learn's; an
-    answer without a readable polarity is wrong, and no class of its own.
-    """
-    pairs: list[tuple[str, str | None]] = []
-    for rollout in rollouts:
-        wanted = (rollout.reference or {}).get("polarity")
-        if wanted is not None:
-            found = (parse_object(rollout.completion).value or {}).get("polarity")
-            pairs.append((wanted, found if is_sentiment(found) else None))
-    if not pairs:
-        return {}
-    asked, answered = Counter(wanted for wanted, _ in pairs), Counter(found for _, found in pairs)
-    right = Counter(wanted for wanted, found in pairs if wanted == found)
-    named = [label for label in SENTIMENTS if asked[label] or answered[label]]
-    return {
-        "accuracy": right.total() / len(pairs),
-        "macro_f1": sum(2 * right[label] / (asked[label] + answered[label]) for label in named) / len(named),
-    }
-
-
-TASK: Final = CommerceTask(
-    "sentiment",
-    WORDING.system,
-    answer,
-    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(REPORT_WEIGHTS, v42_score)},
-    metric,
-)
+REWARDS: Final[Mapping["SpecName", Reward]] = {
+    "grounded": Reward(WEIGHTS, score),
+    "v4.2": Reward(REPORT_WEIGHTS, v42_score),
+}

@@ -7,11 +7,11 @@ from typing import Final
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
-from tasks.commerce.sandbox import Databases, Row
-from tasks.commerce.sql_questions import Family, Values, read_families, shuffled, values_of
-from tasks.commerce.sql_results import COPIES_WITH_AN_ANSWER, has_answer
-from tasks.commerce.store_copies import cut
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.sql_qa.questions import Family, Values, read_families, shuffled, values_of
+from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, has_answer
+from tasks.commerce.sql_qa.sandbox import Databases, Row
+from tasks.commerce.sql_qa.store_copies import cut
+from tasks.commerce.text.wordings import read_wording
 
 DATA_FILES: Final = ("data/wordings/sql_qa.toml",)
 WORDING: Final = read_wording("sql_qa")

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.sandbox import MAX_SQL_CHARACTERS
+from tasks.commerce.sql_qa.sandbox import MAX_SQL_CHARACTERS
 
 FENCED: Final = 0.9
 """Form grade of a query that is alone in a code fence."""

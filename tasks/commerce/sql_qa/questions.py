@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from schemas.store.store import Store
-from tasks.commerce.months import MONTHS
+from tasks.commerce.text.months import MONTHS
 
 DATA_FILES: Final = ("data/questions",)
-FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "questions"
+FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "questions"
 Level = Literal["filters", "joins", "aggregation", "dates", "windows"]
 LEVELS: Final[tuple[Level, ...]] = ("filters", "joins", "aggregation", "dates", "windows")
 """The levels, from easy to hard."""

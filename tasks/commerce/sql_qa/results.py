@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import permutations
 from typing import Final
 
-from tasks.commerce.sandbox import Cell, Execution, Row
+from tasks.commerce.sql_qa.sandbox import Cell, Execution, Row
 
 COPIES_WITH_AN_ANSWER: Final = 2
 """Copies on which a question must have an answer, each a different one; the small copy may have none."""

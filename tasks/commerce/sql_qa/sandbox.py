@@ -22,8 +22,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from schemas.store.store import Store
-from tasks.commerce.sql_dates import DATE_FUNCTIONS, Argument
-from tasks.commerce.store_copies import OTHER, TIED, cut, refill
+from tasks.commerce.sql_qa.dates import DATE_FUNCTIONS, Argument
+from tasks.commerce.sql_qa.store_copies import OTHER, TIED, cut, refill
 
 if TYPE_CHECKING:
     from polars import DataFrame

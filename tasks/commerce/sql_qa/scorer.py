@@ -29,20 +29,20 @@ a wrong result earns 0.4 at most for everything but its result.
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from schemas.errors import InputError
-from tasks.commerce.commerce_task import CommerceTask, Reference, Reward, Score, fill_unknown
-from tasks.commerce.lexicons import read_lexicon
-from tasks.commerce.sandbox import MAX_SECONDS, Databases, Execution, Refusal
-from tasks.commerce.sql_results import COPIES_WITH_AN_ANSWER, agreement, f1, has_answer, shape
-from tasks.commerce.sql_text import candidates, form, is_ordered, names, values
-from tasks.commerce.text_form import fold, ramp, words
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
+from tasks.commerce.sql_qa.query_text import candidates, form, is_ordered, names, values
+from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, agreement, f1, has_answer, shape
+from tasks.commerce.sql_qa.sandbox import MAX_SECONDS, Databases, Execution, Refusal
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import fold, ramp, words
+from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
-    from schemas.documents import Rollout
+    from schemas.tasks import SpecName
 
 DATA_FILES: Final = (
     "data/lexicons/business_words.txt",
@@ -76,17 +76,17 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     Raises:
         InputError: There are no databases, or the reference query does not run on them.
     """
-    databases = _required(databases)
+    databases = required_databases(databases)
     # The reference first: the date functions' results are cached then, and cost the completion no time.
-    wanted = _reference_executions(reference, databases)
-    sql, executions = _run_completion(completion, databases)
+    wanted = reference_executions(reference, databases)
+    sql, executions = run_completion(completion, databases)
     found_form, valid = form(sql, completion), _valid(executions[0])
     if wanted is None:
         reads = float(bool(executions[0].reads))
         components = {"form": found_form * reads, "valid": valid * reads, "uses": None, "shape": None, "result": None}
         return Score(fill_unknown(components, WEIGHTS))
     reference_sql = answer(reference or {})
-    result = _result(executions, wanted, reference_sql)
+    result = result_agreement(executions, wanted, reference_sql)
     uses = 1.0 if result == 1.0 else _uses(sql, executions[0], reference_sql, wanted[0], databases)
     return Score(
         {
@@ -99,13 +99,18 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     )
 
 
-def _required(databases: Databases | None) -> Databases:
+def required_databases(databases: Databases | None) -> Databases:
+    """Return the databases.
+
+    Raises:
+        InputError: There are none.
+    """
     if databases is None:
         raise InputError("sql_qa answers are scored by running them, and no store was given; give the store's folder")
     return databases
 
 
-def _run_completion(completion: str, databases: Databases) -> tuple[str, tuple[Execution, ...]]:
+def run_completion(completion: str, databases: Databases) -> tuple[str, tuple[Execution, ...]]:
     """Return the first of the completion's candidates that is a query, or the likeliest if none is."""
     tried, deadline = [""], time.thread_time() + MAX_SECONDS
     for sql in candidates(completion):
@@ -117,7 +122,12 @@ def _run_completion(completion: str, databases: Databases) -> tuple[str, tuple[E
     return likeliest, databases.run(likeliest, deadline)
 
 
-def _reference_executions(reference: Reference | None, databases: Databases) -> tuple[Execution, ...] | None:
+def reference_executions(reference: Reference | None, databases: Databases) -> tuple[Execution, ...] | None:
+    """Run the reference query on every copy; None where it is unknown.
+
+    Raises:
+        InputError: It does not run.
+    """
     sql = (reference or {}).get("sql")
     if sql is None:
         return None
@@ -142,7 +152,8 @@ def _uses(sql: str, found: Execution, reference_sql: str, wanted: Execution, dat
     return ((f1(found.reads, wanted.reads) + written) / 2) ** 2
 
 
-def _result(executions: Sequence[Execution], wanted: Sequence[Execution], reference_sql: str) -> float:
+def result_agreement(executions: Sequence[Execution], wanted: Sequence[Execution], reference_sql: str) -> float:
+    """Return the worst agreement of the results of all copies that count."""
     ordered = is_ordered(reference_sql)
     return min(agreement(found, right, ordered=ordered) for found, right in _counted(executions, wanted))
 
@@ -171,21 +182,7 @@ def v42_score(completion: str, prompt: str, reference: Reference | None, databas
     )
 
 
-def metric(rollouts: "Sequence[Rollout]", databases: Databases | None) -> dict[str, float]:
-    """Return the execution accuracy: the share of queries whose result is the reference's on every copy."""
-    right: list[bool] = []
-    for rollout in rollouts:
-        wanted = _reference_executions(rollout.reference, _required(databases)) if rollout.reference else None
-        if wanted is not None:
-            _, executions = _run_completion(rollout.completion, _required(databases))
-            right.append(_result(executions, wanted, answer(rollout.reference or {})) == 1.0)
-    return {"execution_accuracy": sum(right) / len(right)} if right else {}
-
-
-TASK: Final = CommerceTask(
-    "sql_qa",
-    WORDING.system,
-    answer,
-    {"grounded": Reward(WEIGHTS, score), "v4.2": Reward(V42_WEIGHTS, v42_score)},
-    metric,
-)
+REWARDS: Final[Mapping["SpecName", Reward]] = {
+    "grounded": Reward(WEIGHTS, score),
+    "v4.2": Reward(V42_WEIGHTS, v42_score),
+}

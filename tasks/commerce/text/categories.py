@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Final
 
-from tasks.commerce.lexicons import read_lexicon
+from tasks.commerce.text.lexicons import read_lexicon
 
 DATA_FILES: Final = ("data/lexicons/categories.txt", "data/lexicons/products.txt")
 

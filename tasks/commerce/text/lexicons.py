@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "lexicons"
+FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "lexicons"
 
 
 @cache

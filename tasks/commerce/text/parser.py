@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 import orjson
 
-from tasks.commerce.json_fields import read_number
-from tasks.commerce.text_form import ramp
+from tasks.commerce.text.json_fields import read_number
+from tasks.commerce.text.text_form import ramp
 
 MAX_CHARACTERS: Final = 4_000
 """Longest answer; the longest right one has a tenth of it."""

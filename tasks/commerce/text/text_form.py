@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise, repeat
 from typing import Final
 
-from tasks.commerce.lexicons import read_lexicon
+from tasks.commerce.text.lexicons import read_lexicon
 
 DATA_FILES: Final = (
     "data/lexicons/chatter.txt",

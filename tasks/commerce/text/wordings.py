@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from schemas.tasks import TaskName
 
-FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "wordings"
+FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "wordings"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from schemas.store.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
-from tasks.commerce import churn_prompts
-from tasks.commerce.churn import TASK, WORDING
+from tasks.commerce.churn import prompts as churn_prompts
+from tasks.commerce.churn.scorer import WORDING
+from tasks.commerce.churn.task import TASK
 from tests.tasks.commerce.scoring import completions, score
 
 PROMPT = "Este cliente vai deixar de comprar?\nPedidos: 2\nDias desde a última compra: 210\nNota média: 2,5"

@@ -1,6 +1,6 @@
 import pytest
 
-from tasks.commerce.complaints import same_complaint
+from tasks.commerce.extraction.complaints import same_complaint
 from tasks.synthesize.market import ISSUES
 
 COMPLAINTS = sorted({issue.complaint for issue in ISSUES.values()})

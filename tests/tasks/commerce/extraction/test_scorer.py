@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from schemas.store.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
-from tasks.commerce import extraction_prompts
-from tasks.commerce.extraction import CONTRADICTIONS, TASK
-from tasks.commerce.json_fields import CAUSE_FIELDS
+from tasks.commerce.extraction import prompts as extraction_prompts
+from tasks.commerce.extraction.scorer import CONTRADICTIONS
+from tasks.commerce.extraction.task import TASK
 from tasks.commerce.registry import TASKS
+from tasks.commerce.text.json_fields import CAUSE_FIELDS
 from tests.tasks.commerce.scoring import completions, score
 
 FIELDS: dict[str, Any] = {

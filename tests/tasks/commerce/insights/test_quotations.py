@@ -1,5 +1,5 @@
-from tasks.commerce.quotations import know, read_quotations, tokens_of
-from tasks.commerce.text_form import fold
+from tasks.commerce.insights.quotations import know, read_quotations, tokens_of
+from tasks.commerce.text.text_form import fold
 
 
 def grades(text: str, *facts: str | float) -> list[float]:

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from schemas.documents import Rollout, ScoredRollout
 from schemas.store.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
-from tasks.commerce import insights_prompts
-from tasks.commerce.insights import TASK, WORDING
+from tasks.commerce.insights import prompts as insights_prompts
+from tasks.commerce.insights.scorer import WORDING
+from tasks.commerce.insights.task import TASK
 from tasks.commerce.registry import score_rollout
 
 PROMPT = (

@@ -2,8 +2,8 @@ import random
 from itertools import islice
 
 from schemas.store.store import Store
-from tasks.commerce.portuguese_numbers import numbers_in
-from tasks.commerce.store_facts import FactTable, fact_tables
+from tasks.commerce.insights.store_facts import FactTable, fact_tables
+from tasks.commerce.text.portuguese_numbers import numbers_in
 
 SHORT_MONTHS = ("jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez")
 

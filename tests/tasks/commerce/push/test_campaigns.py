@@ -1,5 +1,5 @@
 from schemas.store.store import Store
-from tasks.commerce.campaigns import OFFERS, products_of, segments_of
+from tasks.commerce.push.campaigns import OFFERS, products_of, segments_of
 
 
 def test_products_are_what_the_store_sells(store: Store) -> None:

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from schemas.documents import Rollout, ScoredRollout
 from schemas.store.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
-from tasks.commerce import push_prompts
-from tasks.commerce.campaigns import OFFERS
-from tasks.commerce.push import FAR_TOO_LONG, TASK, WORDING, graphemes
+from tasks.commerce.push import prompts as push_prompts
+from tasks.commerce.push.campaigns import OFFERS
+from tasks.commerce.push.scorer import FAR_TOO_LONG, WORDING, graphemes
+from tasks.commerce.push.task import TASK
 from tasks.commerce.registry import score_rollout
 
 PROMPT = "Crie a notificação.\nProduto: brinquedos\nOferta: 20% de desconto\nPúblico: clientes sem compra há 90 dias"
@@ -226,7 +227,9 @@ def test_the_metric_knows_an_offer_by_itself(
     offer: str, text: str, kept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rollout = offering(text, offer)
-    monkeypatch.setattr("tasks.commerce.push.grade_offer", lambda *_: pytest.fail("the reward's scorer was asked"))
+    monkeypatch.setattr(
+        "tasks.commerce.push.scorer.grade_offer", lambda *_: pytest.fail("the reward's scorer was asked")
+    )
     assert TASK.metric([rollout], None)["names_offer"] == float(kept)
 
 

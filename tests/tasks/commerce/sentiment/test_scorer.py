@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from schemas.store.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
-from tasks.commerce import sentiment_prompts
-from tasks.commerce.sentiment import TASK, WORDING
+from tasks.commerce.sentiment import prompts as sentiment_prompts
+from tasks.commerce.sentiment.scorer import WORDING
+from tasks.commerce.sentiment.task import TASK
 from tests.tasks.commerce.scoring import completions, score
 
 REFERENCE = {"polarity": "negative", "score": 1}

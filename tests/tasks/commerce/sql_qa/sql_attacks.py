@@ -6,7 +6,7 @@ TARGET stands for the path of a file that must not come to be.
 
 from typing import Final
 
-from tasks.commerce.sandbox import Refusal
+from tasks.commerce.sql_qa.sandbox import Refusal
 
 INVALID, FORBIDDEN, TOO_MUCH = Refusal.INVALID, Refusal.FORBIDDEN, Refusal.TOO_MUCH
 COUNTER = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t)"

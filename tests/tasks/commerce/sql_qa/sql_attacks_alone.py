@@ -1,6 +1,6 @@
 """Run every attack in a process of its own and print, as JSON, how each was refused and how far memory grew, in bytes.
 
-`python -m tests.tasks.commerce.sql_attacks_alone`; no file can be opened or written while the attacks run.
+`python -m tests.tasks.commerce.sql_qa.sql_attacks_alone`; no file can be opened or written while the attacks run.
 """
 
 import json
@@ -8,9 +8,9 @@ import random
 import resource
 from pathlib import Path
 
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
-from tests.tasks.commerce.sql_attacks import ATTACKS
+from tests.tasks.commerce.sql_qa.sql_attacks import ATTACKS
 
 ORDERS = 1_500
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.sql_dates import DATE_FUNCTIONS
+from tasks.commerce.sql_qa.dates import DATE_FUNCTIONS
 
 MOMENTS = st.datetimes().map(lambda moment: moment.strftime("%Y-%m-%d %H:%M:%S"))
 MODIFIERS = st.sampled_from(["+1 month", "-3 days", "start of month", "start of year", "weekday 0", "nonsense"])

@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 
 from schemas.store.store import Store
-from tasks.commerce.sandbox import Databases
-from tasks.commerce.sql_qa_prompts import proves_something
-from tasks.commerce.sql_questions import Family, read_families, shuffled, values_of
+from tasks.commerce.sql_qa.prompts import proves_something
+from tasks.commerce.sql_qa.questions import Family, read_families, shuffled, values_of
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.scoring import score
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.sandbox import MAX_SQL_CHARACTERS
-from tasks.commerce.sql_text import FENCED, SURROUNDED, candidates, form, is_ordered, names, values
+from tasks.commerce.sql_qa.query_text import FENCED, SURROUNDED, candidates, form, is_ordered, names, values
+from tasks.commerce.sql_qa.sandbox import MAX_SQL_CHARACTERS
 
 SQL = "SELECT COUNT(*)\nFROM orders\nWHERE order_status = 'a;b'"
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.store.store import Store
-from tasks.commerce.sandbox import Databases
-from tasks.commerce.sql_qa import WORDING
-from tasks.commerce.sql_qa_prompts import proves_something
-from tasks.commerce.sql_questions import LEVELS, Family, read_families, shuffled, values_of
+from tasks.commerce.sql_qa.prompts import proves_something
+from tasks.commerce.sql_qa.questions import LEVELS, Family, read_families, shuffled, values_of
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.sql_qa.scorer import WORDING
 from tasks.synthesize.simulated import simulate_store
 
 FAMILIES = read_families()

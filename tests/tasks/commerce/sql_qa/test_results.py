@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.sandbox import Execution, Refusal, Row
-from tasks.commerce.sql_results import CELLS, ROWS, WRONG_COLUMN_ORDER, WRONG_ORDER, agreement, rows_f1, shape
+from tasks.commerce.sql_qa.results import CELLS, ROWS, WRONG_COLUMN_ORDER, WRONG_ORDER, agreement, rows_f1, shape
+from tasks.commerce.sql_qa.sandbox import Execution, Refusal, Row
 
 CELL = (
     st.none() | st.integers(-5, 5) | st.sampled_from(["a", "b"]) | st.floats(-5, 5).map(lambda value: round(value, 2))

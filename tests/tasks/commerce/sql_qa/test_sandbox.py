@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tasks.commerce import sandbox
-from tasks.commerce.sandbox import MAX_OPERATIONS, MAX_ROWS, TABLES, Database, Databases, Execution, Refusal
-from tests.tasks.commerce.sql_attacks import ATTACKS
+from tasks.commerce.sql_qa import sandbox
+from tasks.commerce.sql_qa.sandbox import MAX_OPERATIONS, MAX_ROWS, TABLES, Database, Databases, Execution, Refusal
+from tests.tasks.commerce.sql_qa.sql_attacks import ATTACKS
 
 MOST_GROWTH = 256 * 1024 * 1024
 
@@ -70,7 +70,7 @@ def test_no_attack_changes_the_copies(databases: Databases) -> None:
 
 def test_attacks_open_no_file_and_grow_less_than_their_share_of_memory() -> None:
     # A query that opened a file, such as one to sort in, would be refused for another reason than it should be.
-    command = [sys.executable, "-m", "tests.tasks.commerce.sql_attacks_alone"]
+    command = [sys.executable, "-m", "tests.tasks.commerce.sql_qa.sql_attacks_alone"]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     found = json.loads(ended.stdout)
     assert found["refusals"] == {name: refusal and refusal.name for name, (_, refusal) in ATTACKS.items()}

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from schemas.errors import InputError
 from schemas.store.store import Store
-from tasks.commerce import sql_qa_prompts
 from tasks.commerce.example import Example
-from tasks.commerce.lexicons import read_lexicon
-from tasks.commerce.sandbox import Databases
-from tasks.commerce.sql_qa import TASK, WORDING
-from tasks.commerce.sql_qa_prompts import proves_something
-from tasks.commerce.sql_questions import read_families
+from tasks.commerce.sql_qa import prompts as sql_qa_prompts
+from tasks.commerce.sql_qa.prompts import proves_something
+from tasks.commerce.sql_qa.questions import read_families
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.sql_qa.scorer import WORDING
+from tasks.commerce.sql_qa.task import TASK
+from tasks.commerce.text.lexicons import read_lexicon
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.scoring import score
 
@@ -252,7 +253,7 @@ def test_examples_end_where_every_question_is_asked_in_every_wording(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = tuple(family for family in read_families() if family.name in ("orders_by_month", "reviews_by_stars"))
-    monkeypatch.setattr("tasks.commerce.sql_qa_prompts.read_families", lambda: few)
+    monkeypatch.setattr("tasks.commerce.sql_qa.prompts.read_families", lambda: few)
     made = [example.prompt for example in sql_qa_prompts.examples(store, random.Random(1), 10**9)]
     ways = 2 * len(WORDING.instructions)
     assert len(made) == len(set(made)) > 5 * ways

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from schemas.store.store import Store
-from tasks.commerce import store_copies
-from tasks.commerce.sql_questions import read_families
-from tasks.commerce.store_copies import LIMIT_DAYS, LIMITS, OTHER, TIED, Filling, cut, refill
+from tasks.commerce.sql_qa import store_copies
+from tasks.commerce.sql_qa.questions import read_families
+from tasks.commerce.sql_qa.store_copies import LIMIT_DAYS, LIMITS, OTHER, TIED, Filling, cut, refill
 from tasks.synthesize.simulated import simulate_store
 
 LINKS = (("items", "product_id", "products"), ("items", "seller_id", "sellers"), ("orders", "customer_id", "customers"))

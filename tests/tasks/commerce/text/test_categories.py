@@ -1,4 +1,4 @@
-from tasks.commerce.categories import readable_category, things_of
+from tasks.commerce.text.categories import readable_category, things_of
 
 
 def test_categories_read_as_portuguese() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.json_fields import (
+from tasks.commerce.text.json_fields import (
     is_boolean,
     is_sentiment,
     is_share,
@@ -16,7 +16,7 @@ from tasks.commerce.json_fields import (
     report_components,
     sentiment_contradicts,
 )
-from tasks.commerce.portuguese_numbers import decimal
+from tasks.commerce.text.portuguese_numbers import decimal
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.commerce.parser import (
+from tasks.commerce.text.parser import (
     FORM,
     MAX_CHARACTERS,
     MAX_REPAIR_BRACKETS,

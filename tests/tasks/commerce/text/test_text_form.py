@@ -2,7 +2,7 @@ import unicodedata
 
 import pytest
 
-from tasks.commerce.text_form import (
+from tasks.commerce.text.text_form import (
     brevity,
     chatters,
     content_words,
