@@ -128,7 +128,7 @@ INSIGHTS: Final = (
         (
             edit(
                 "insights.scorer:_quoted",
-                ("len(_invented(quotations.unknown - numbers_given(prompt), folded, known))", "0"),
+                ("len(invented_numbers(quotations.unknown - numbers_given(prompt), folded, known))", "0"),
             ),
         ),
     ),

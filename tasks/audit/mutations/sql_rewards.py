@@ -15,7 +15,7 @@ SQL: Final = (
         (
             edit(
                 "sql_qa.scorer:score",
-                ("_result(executions, wanted, reference_sql)", "f1(words(sql), words(reference_sql))"),
+                ("result_agreement(executions, wanted, reference_sql)", "f1(words(sql), words(reference_sql))"),
             ),
         ),
     ),
