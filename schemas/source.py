@@ -6,9 +6,9 @@ declares them in a constant of literals, by their paths from the repository's ro
 
     DATA_FILES: Final = ("data/lexicons/refusals.txt", "data/reviews")
 
-A module that imports whatever modules a package has declares the package in the same way:
+A module that imports others by a name that is known only at run time, such as a task's, declares them all by a pattern:
 
-    MODULES_OF: Final = ("tasks.train.methods",)
+    FOUND_MODULES: Final = ("tasks.commerce.*.task",)
 """
 
 import ast
@@ -40,7 +40,7 @@ NOT_IN_KEY: Final[Mapping[str, str]] = MappingProxyType(
 """Modules and packages that no closure follows into, each with the reason why; named as an entry, a module counts."""
 
 _DATA_FILES: Final = "DATA_FILES"
-_MODULES_OF: Final = "MODULES_OF"
+_FOUND: Final = "FOUND_MODULES"
 _SIMPLE: Final = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return, ast.Import, ast.ImportFrom)
 _BLOCKS: Final = ("body", "handlers", "cases", "orelse", "finalbody")
 # As `tokenize` finds them, whose version in Python takes twenty times as long: a run waits for its keys. The syntax is
@@ -95,7 +95,7 @@ class _Module:
 
     sha256: str
     imports: tuple[str, ...]
-    """Modules of the repository by their dotted names."""
+    """Modules of the repository by their dotted names, those of its patterns too."""
     data_files: tuple[str, ...]
 
 
@@ -143,8 +143,8 @@ def _module(repository: Path, name: str) -> _Module:
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
     running = (statement for statement, runs in statements if runs)
     imports = dict.fromkeys(_imports(repository, running, package))
-    for discovered in _declared(tree, name, _MODULES_OF):
-        imports |= dict.fromkeys(_modules_of(repository, name, discovered))
+    for pattern in _declared(tree, name, _FOUND):
+        imports |= dict.fromkeys(_modules_like(repository, name, pattern))
     return _Module(hashlib.sha256(code).hexdigest(), tuple(imports), _declared(tree, name, _DATA_FILES))
 
 
@@ -191,12 +191,11 @@ def _imports(repository: Path, statements: Iterable[ast.stmt], package: str) -> 
                 yield from (name for name in names if _file_of(repository, name) is not None)
 
 
-def _modules_of(repository: Path, module: str, package: str) -> list[str]:
-    folder = repository.joinpath(*package.split("."))
-    names = [f"{package}.{file.stem}" for file in sorted(folder.glob("*.py")) if file.stem != "__init__"]
-    if not names:
-        raise ValueError(f"{_MODULES_OF} of module {module} names {package!r}, which has no modules; correct it")
-    return names
+def _modules_like(repository: Path, module: str, pattern: str) -> list[str]:
+    files = sorted(repository.glob(f"{pattern.replace('.', '/')}.py"))
+    if not files:
+        raise ValueError(f"{_FOUND} of module {module} names {pattern!r}, which is no module below {repository}")
+    return [".".join(file.relative_to(repository).with_suffix("").parts) for file in files if file.stem != "__init__"]
 
 
 def _declared(tree: ast.Module, name: str, constant: str) -> tuple[str, ...]:
@@ -209,7 +208,7 @@ def _declared(tree: ast.Module, name: str, constant: str) -> tuple[str, ...]:
         except ValueError:
             declared = None
         if not isinstance(declared, tuple) or not all(isinstance(path, str) for path in declared):
-            raise ValueError(f"{constant} of module {name} is no tuple of literals; write them out")
+            raise ValueError(f"{constant} of module {name} is no tuple of literal strings; write them out")
         return declared
     return ()
 

@@ -15,7 +15,7 @@ from schemas.config.config import AuditConfig
 from schemas.documents import ScoredRollout
 from tasks.audit import statistics
 from tasks.audit.gate import judge
-from tasks.audit.probes import Probe
+from tasks.audit.probes.properties import Probe
 from tasks.audit.sampling import AT_RANDOM, sample
 from tasks.audit.sheet import audit_id
 from tasks.audit.statistics import Interval, Numbers, krippendorff_alpha, measure

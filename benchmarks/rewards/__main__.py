@@ -32,7 +32,7 @@ from schemas.documents import Rollout
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS, score_rollout
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
 
 SEED: Final = 7

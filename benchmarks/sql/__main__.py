@@ -18,10 +18,10 @@ from typing import Final
 from benchmarks.harness import Report, run_benchmark
 from schemas.documents import Rollout
 from schemas.store.store import Store
-from tasks.commerce import sql_qa_prompts
 from tasks.commerce.example import Example
 from tasks.commerce.registry import score_rollout
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa import prompts as sql_qa_prompts
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
 
 ORDERS: Final = (1_500, 20_000)

@@ -16,7 +16,7 @@ from schemas.store.files import read_store
 from schemas.tables.prompts import PromptRow, read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce import registry
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 
 STOCK: Final = "stock"

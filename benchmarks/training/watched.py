@@ -19,7 +19,7 @@ from tasks.checkpoints.checkpoint_manager import CheckpointManager
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import LocalCheckpoints
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel
 from tasks.synthesize.simulated import simulate_store
 

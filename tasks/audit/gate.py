@@ -7,7 +7,7 @@ from typing import Literal
 from schemas.config.config import AuditConfig
 from schemas.documents import RaterKind
 from schemas.tasks import TaskName
-from tasks.audit.probes import Probe
+from tasks.audit.probes.properties import Probe
 from tasks.audit.statistics import Agreement
 
 AuditVerdict = Literal["agrees", "disagrees", "uncertain", "too few scores", "rubric broken", "probe failed"]

@@ -12,7 +12,7 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit import figures
 from tasks.audit.disagreements import Disagreement, Judged, worst_disagreements
 from tasks.audit.gate import AuditGate, TaskAudit
-from tasks.audit.probes import Probe
+from tasks.audit.probes.properties import Probe
 from tasks.audit.statistics import Interval
 from tasks.report.page import page_template
 

@@ -8,7 +8,7 @@ from schemas.documents import Rollout, ScoredRollout
 from schemas.store.files import read_store
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import score_rollout
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 
 RewardFunction = Callable[[Rollout], ScoredRollout]
 

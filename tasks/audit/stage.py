@@ -18,7 +18,7 @@ from schemas.progress import Progress, silent
 from schemas.tasks import SpecName, TaskName
 from tasks.audit.disagreements import Judged
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
-from tasks.audit.probes import run_probes
+from tasks.audit.probes.run import run_probes
 from tasks.audit.report import REPORT_PAGE, PastAudit, write_page
 from tasks.audit.reward import RewardFunction, reward_of
 from tasks.audit.sampling import AT_RANDOM

@@ -1,1 +1,1 @@
-"""The six tasks that the model learns, one module each: prompt, reference answer, reward and ground-truth metric."""
+"""The tasks that the model learns, one package each: prompts, reference answer, reward and ground-truth metric."""

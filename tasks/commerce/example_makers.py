@@ -2,19 +2,12 @@
 
 import random
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Final, Protocol
 
 from schemas.store.store import Store
-from schemas.tasks import TaskName
-from tasks.commerce import (
-    churn_prompts,
-    extraction_prompts,
-    insights_prompts,
-    push_prompts,
-    sentiment_prompts,
-    sql_qa_prompts,
-)
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
 
 
@@ -26,13 +19,7 @@ class ExampleMaker(Protocol):
         ...
 
 
+FOUND_MODULES: Final = ("tasks.commerce.*.prompts",)
 EXAMPLE_MAKERS: Final[Mapping[TaskName, ExampleMaker]] = MappingProxyType(
-    {
-        "extraction": extraction_prompts.examples,
-        "sql_qa": sql_qa_prompts.examples,
-        "insights": insights_prompts.examples,
-        "push": push_prompts.examples,
-        "sentiment": sentiment_prompts.examples,
-        "churn": churn_prompts.examples,
-    }
+    {name: import_module(f"tasks.commerce.{name}.prompts").examples for name in TASK_NAMES}
 )

@@ -3,19 +3,20 @@
 import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
 from schemas.documents import Rollout, ScoredRollout
 from schemas.source import source_digest
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.commerce import churn, extraction, insights, push, sentiment, sql_qa
 from tasks.commerce.commerce_task import CommerceTask
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 
-# Imported by name, so that a stage's key knows that it depends on them.
-_BY_NAME: Final = {module.TASK.name: module.TASK for module in (extraction, sql_qa, insights, push, sentiment, churn)}
-TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType({name: _BY_NAME[name] for name in TASK_NAMES})
+FOUND_MODULES: Final = ("tasks.commerce.*.task",)
+TASKS: Final[Mapping[TaskName, CommerceTask]] = MappingProxyType(
+    {name: import_module(f"tasks.commerce.{name}.task").TASK for name in TASK_NAMES}
+)
 
 
 def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName = "grounded") -> ScoredRollout:
@@ -71,7 +72,7 @@ def reward_version(task: TaskName) -> str:
     It is the digest of the scorer's code, its word lists and its wording, for an echo of the system prompt is told by
     its text. What only makes prompts, and the other tasks, are no part of it.
     """
-    return source_digest(f"{__package__}.{task}")
+    return source_digest(f"{__package__}.{task}.scorer")
 
 
 def reward_versions(tasks: Iterable[TaskName] = TASK_NAMES) -> dict[TaskName, str]:

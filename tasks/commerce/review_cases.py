@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, overload
 
 from schemas.store.store import Store
-from tasks.commerce.json_fields import CAUSE_FIELDS, sentiment_of
+from tasks.commerce.text.json_fields import CAUSE_FIELDS, sentiment_of
 
 SOMETHING: Final = r"[^\s\x1c-\x1f]"
 """A character that is no space, in both Python and polars."""

@@ -18,7 +18,7 @@ from schemas.json_lines import stream_json_lines
 from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import TASKS, joint_version, reward_versions, score_rollout
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 
 
 @dataclass

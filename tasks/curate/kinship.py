@@ -16,10 +16,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tasks.commerce.registry import TASKS
+
 SOURCES: Final = ("customer_id", "order_id", "review_id")
 """From the person, by whom a prompt is held out if it has one, to the single review."""
-ASKED_BY_REFERENCE: Final = ("sql_qa", "insights", "push")
-"""Tasks whose reference identifies the question; the others' references are labels, which unrelated prompts share."""
+ASKED_BY_REFERENCE: Final = tuple(task.name for task in TASKS.values() if task.asked_by_reference)
 _DIGITS: Final = 13
 """Hexadecimal digits of the hash that are read as a number: 52 bits, which a float holds exactly."""
 

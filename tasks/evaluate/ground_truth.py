@@ -3,31 +3,21 @@
 Never mixed with the rewards: a reward can be gamed, and the gate requires that the truth did not get worse.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from statistics import fmean
-from typing import Final
 
 from schemas.documents import Rollout
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce import registry
-from tasks.commerce.sandbox import Databases
-
-OF_ONE_ANSWER: Final[Mapping[TaskName, tuple[str, ...]]] = {
-    "extraction": ("field_f1",),
-    "sql_qa": ("execution_accuracy",),
-    "insights": ("quotes_facts", "no_false_number", "within_length", "recommends"),
-    "push": ("within_length", "names_product", "names_offer", "informal", "one_message"),
-    "sentiment": ("accuracy",),
-    "churn": ("accuracy",),
-}
-"""Metrics of each task that are defined for one answer; macro-F1 and AUC need many."""
+from tasks.commerce.sql_qa.sandbox import Databases
 
 
 def truth_of(rollout: Rollout, databases: Databases) -> float | None:
-    """Return the correctness of one answer, in [0, 1]: the mean of its task's metrics; None without a reference."""
-    metrics = registry.TASKS[rollout.task].metric([rollout], databases)
-    known = [metrics[name] for name in OF_ONE_ANSWER[rollout.task] if name in metrics]
+    """Return the correctness of one answer, in [0, 1]: the mean of `answer_metrics`; None without a reference."""
+    task = registry.TASKS[rollout.task]
+    metrics = task.metric([rollout], databases)
+    known = [metrics[name] for name in task.answer_metrics if name in metrics]
     return fmean(known) if known else None
 
 

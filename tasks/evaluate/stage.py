@@ -13,7 +13,7 @@ from schemas.progress import Progress, silent
 from schemas.store.files import read_store
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce import registry
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.cost import serving
 from tasks.evaluate.answers.files import read_answers

@@ -19,24 +19,22 @@ import polars as pl
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
 from schemas.tasks import SpecName, TaskName
-from tasks.commerce.parser import parse_object
 from tasks.commerce.registry import TASKS, score_rollout
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.text.parser import parse_object
 from tasks.monitor.baseline import Baseline
 from tasks.monitor.known_parts import with_parts
 from tasks.monitor.mean_error import standard_error
 
 KEY: Final = ("task", "prompt", "completion", "reference")
 """Columns that decide a reward."""
-JSON_TASKS: Final = frozenset({"extraction", "sentiment", "churn"})
-"""Tasks whose answers are one JSON object."""
 SQL_TASK: Final = "sql_qa"
 PROMPT_IS_UNREAD: Final[Mapping[SpecName, frozenset[str]]] = {
-    "grounded": frozenset({"extraction", "sentiment", "sql_qa"}),
+    "grounded": frozenset(task.name for task in TASKS.values() if task.prompt_is_unread),
     "v4.2": frozenset(),
 }
-"""Tasks whose rewards read only the completion and the reference: equal answers to other prompts earn the same, and
-such answers, small objects and queries of a few kinds, recur often."""
+"""Tasks whose answers need no scoring for each prompt: such answers, small objects and queries of a few kinds, recur
+often."""
 ANSWERS_AT_ONCE: Final = 4_000
 """Answers per chunk of a process: a second's work."""
 
@@ -115,7 +113,7 @@ def _verdict(
         prompt_id="logged", task=task, prompt=prompt, completion=completion, reference=document
     )
     found = score_rollout(rollout, databases, spec)
-    if task in JSON_TASKS:
+    if TASKS[task].answers_in_json:
         return Verdict(found.reward, parse_object(completion).cleanliness == 1.0)
     if task == SQL_TASK and databases is not None:
         # With a reference, a query that runs counts as valid only if it is relevant.

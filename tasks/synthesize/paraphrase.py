@@ -21,8 +21,8 @@ from pathlib import Path
 
 from schemas.config.config import ParaphraseConfig
 from schemas.tables.prompts import PromptRow, content_id
-from tasks.commerce.sql_questions import read_families
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.sql_qa.questions import read_families
+from tasks.commerce.text.wordings import read_wording
 from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
 from tasks.policy.reply_cache import ReplyCache, open_cache
 from tasks.synthesize.paraphrase_cache import FILE, question_key

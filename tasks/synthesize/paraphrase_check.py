@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemas.tasks import TaskName
-from tasks.commerce.categories import readable_category
-from tasks.commerce.portuguese_numbers import numbers_in
-from tasks.commerce.text_form import FUNCTION_WORDS, chatters, content_words, fold, refuses, stem, words
+from tasks.commerce.text.categories import readable_category
+from tasks.commerce.text.portuguese_numbers import numbers_in
+from tasks.commerce.text.text_form import FUNCTION_WORDS, chatters, content_words, fold, refuses, stem, words
 
 DATA_FILES: Final = ("data/paraphrase",)
 FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "paraphrase"

@@ -13,7 +13,7 @@ from schemas.disk import write_whole
 from schemas.errors import InputError
 from schemas.store.files import read_store
 from schemas.tables.prompts import PromptRow, read_prompts
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, rank
 from tasks.policy.device import machine_device

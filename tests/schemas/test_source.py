@@ -30,6 +30,10 @@ FILES = {
     ),
     "tasks/curate/words.py": "WORDS = 1\n",
     "tasks/curate/split.py": "SHARE = 2\n",
+    "tasks/curate/by_name.py": 'FOUND_MODULES = ("tasks.named.*.rule",)\n',
+    "tasks/named/one/rule.py": "import tasks.curate.words\n",
+    "tasks/named/other/rule.py": "",
+    "tasks/named/other/unrelated.py": "",
     "tasks/curate/types.py": "Row = 3\n",
     "tasks/curate/untyped.py": "",
     "tasks/curate/late.py": "late = 4\n",
@@ -74,6 +78,22 @@ def test_a_closure_has_all_that_is_imported_and_declared(repository: Path) -> No
     assert list(source_files("tasks.curate.words")) == ["tasks", "tasks.curate", "tasks.curate.words"]
 
 
+def test_modules_that_are_found_by_name_are_in_the_closure_with_what_they_import(repository: Path) -> None:
+    for package in ("tasks/named", "tasks/named/one", "tasks/named/other"):
+        write(repository, f"{package}/__init__.py", "")
+    assert list(source_files("tasks.curate.by_name")) == [
+        "tasks",
+        "tasks.curate",
+        "tasks.curate.by_name",
+        "tasks.curate.words",
+        "tasks.named",
+        "tasks.named.one",
+        "tasks.named.one.rule",
+        "tasks.named.other",
+        "tasks.named.other.rule",
+    ]
+
+
 @pytest.mark.parametrize("changed", ["tasks/curate/late.py", "tasks/curate/__init__.py", "data/one.txt"])
 def test_the_digest_changes_with_each_part(repository: Path, changed: str) -> None:
     before = source_digest("tasks.curate.stage")
@@ -99,7 +119,7 @@ def test_a_new_file_of_a_declared_folder_and_a_new_name_of_a_module_count(reposi
 
 
 def test_every_module_of_a_declared_package_counts(repository: Path) -> None:
-    write(repository, "tasks/curate/words.py", 'MODULES_OF = ("tasks.rules",)\n')
+    write(repository, "tasks/curate/words.py", 'FOUND_MODULES = ("tasks.rules.*",)\n')
     write(repository, "tasks/rules/__init__.py", "")
     write(repository, "tasks/rules/one.py", "import tasks.curate.unrelated\n")
     before = source_digest("tasks.curate.stage")
@@ -121,9 +141,9 @@ def test_order_and_repetition_of_entries_do_not_count(repository: Path) -> None:
         ("tasks/curate/words.py", "def x(:\n", r"module tasks\.curate\.words is no Python that can be read"),
         ("tasks/curate/words.py", "DATA_FILES = (NAME,)\n", r"DATA_FILES of module tasks\.curate\.words is no tuple"),
         ("tasks/curate/words.py", 'DATA_FILES = "data/one.txt"\n', r"DATA_FILES of module tasks\.curate\.words is no"),
-        ("tasks/curate/words.py", "MODULES_OF = (NAME,)\n", r"MODULES_OF of module tasks\.curate\.words is no tuple"),
-        ("tasks/curate/words.py", 'MODULES_OF = ("tasks.absent",)\n', "names 'tasks.absent', which has no modules"),
+        ("tasks/curate/words.py", "FOUND_MODULES = (NAME,)\n", r"FOUND_MODULES of module tasks\.curate\.words is no"),
         ("tasks/curate/words.py", 'DATA_FILES = ("data/absent",)\n', "names 'data/absent', which is no file, and no"),
+        ("tasks/curate/words.py", 'FOUND_MODULES = ("tasks.*.no",)\n', r"names 'tasks\.\*\.no', which is no module"),
     ],
 )
 def test_what_cannot_be_read_is_named(repository: Path, name: str, text: str, words: str) -> None:

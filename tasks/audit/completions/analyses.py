@@ -6,7 +6,7 @@ from typing import Final
 
 from tasks.audit.completions.asked import Asked, Completions
 from tasks.audit.completions.prose import PADDING
-from tasks.commerce.lexicons import read_lexicon
+from tasks.commerce.text.lexicons import read_lexicon
 
 FACTS: Final = 3
 """Facts in an analysis; prompts with fewer are not probed."""

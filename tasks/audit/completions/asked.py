@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from schemas.tasks import TaskName
-from tasks.commerce.commerce_task import Reference
 from tasks.commerce.registry import TASKS
+from tasks.commerce.reward import Reference
 
 Completions = Mapping[str, str]
 """Completions by a short description for reports."""

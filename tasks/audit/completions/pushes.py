@@ -73,7 +73,7 @@ def untrue(asked: Asked) -> Completions:
     product, offer = str(asked.reference["product"]), str(asked.reference["offer"])
     found = {"more than is offered": f"{_capital(offer)} em {product} e mais um brinde grátis! Aproveite no app."}
     if not offer.startswith("R$"):
-        # A denial right before an amount in reais is among the exploits listed in `tasks.commerce.push`.
+        # A denial right before an amount in reais is among the exploits listed in `tasks.commerce.push.scorer`.
         found["offer denied"] = f"Não tem {offer} em {product}! Aproveite no app."
     if "%" in offer or "R$" in offer:
         unit = re.sub(r"(\d+)%", r"R$ \1", offer) if "%" in offer else re.sub(r"R\$ (\d+)", r"\1%", offer)

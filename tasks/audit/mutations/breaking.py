@@ -10,14 +10,14 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pkgutil import resolve_name
 from types import CodeType, FunctionType
 from typing import Any, Final, cast
 
 from schemas.tasks import TaskName
-from tasks.commerce.commerce_task import Reward, Scorer
 from tasks.commerce.registry import TASKS
+from tasks.commerce.reward import Reward, Scorer
 
 PACKAGE: Final = "tasks.commerce."
 """Package of the mutated rewards."""
@@ -55,7 +55,7 @@ def edit(function: str, *changes: tuple[str, str]) -> Plant:
     """Replace words in a function's source.
 
     Args:
-        function: Module and name, such as `extraction:score` or `commerce_task:Reward.total`.
+        function: Module and name, such as `extraction.scorer:score` or `reward:Reward.total`.
         changes: Text that occurs in the source exactly once, and its replacement with the bug.
 
     Raises:
@@ -111,7 +111,7 @@ def wrap(task: TaskName, around: Callable[[Scorer], Scorer]) -> Plant:
     """Wrap a task's scoring function for all its callers."""
 
     def wrapped(reward: Reward) -> Reward:
-        return Reward(reward.weights, around(reward.score))
+        return replace(reward, score=around(reward.score))
 
     return replace_entry(TASKS[task].rewards, SPEC, wrapped)
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tasks.audit.mutations.breaking import Mutant, edit, replace_entry
-from tasks.commerce import extraction
+from tasks.commerce.extraction import scorer as extraction
 
 _KNOWN: Final = "if value is not None"
 _SWAPPED: Final = {"delivery_issue": "product_issue", "product_issue": "delivery_issue"}
@@ -13,7 +13,7 @@ EXTRACTION: Final = (
         "extraction: reference ignored",
         "Values are not compared with the reference: form and types alone are paid.",
         ("extraction",),
-        (edit("extraction:score", ("_values(readable, reference) if reference else None", "None")),),
+        (edit("extraction.scorer:score", ("_values(readable, reference) if reference else None", "None")),),
     ),
     Mutant(
         "extraction: booleans inverted",
@@ -21,7 +21,7 @@ EXTRACTION: Final = (
         ("extraction",),
         (
             edit(
-                "extraction:_values",
+                "extraction.scorer:_values",
                 ("1.0 if found(name) == value", "1.0 if (found(name) == value) != isinstance(value, bool)"),
             ),
         ),
@@ -32,7 +32,7 @@ EXTRACTION: Final = (
         ("extraction",),
         (
             edit(
-                "extraction:score",
+                "extraction.scorer:score",
                 (
                     "parsed.value or {}",
                     f"{{{_SWAPPED}.get(name, name): value for name, value in (parsed.value or {{}}).items()}}",
@@ -44,49 +44,49 @@ EXTRACTION: Final = (
         "extraction: a field forgotten",
         "would_recommend is compared with nothing.",
         ("extraction",),
-        (edit("extraction:_values", (_KNOWN, f'{_KNOWN} and name != "would_recommend"')),),
+        (edit("extraction.scorer:_values", (_KNOWN, f'{_KNOWN} and name != "would_recommend"')),),
     ),
     Mutant(
         "extraction: any complaint will do",
         "A complaint agrees with any other complaint.",
         ("extraction",),
-        (edit("complaints:same_complaint", ("    known = wanted", "    return 1.0\n    known = wanted")),),
+        (edit("extraction.complaints:same_complaint", ("    known = wanted", "    return 1.0\n    known = wanted")),),
     ),
     Mutant(
         "extraction: narrow list of complaints",
         "A complaint in other words than the reference's is wrong.",
         ("extraction",),
-        (edit("complaints:same_complaint", ("OTHER_WORDS if wanted in named else 0.0", "0.0")),),
+        (edit("extraction.complaints:same_complaint", ("OTHER_WORDS if wanted in named else 0.0", "0.0")),),
     ),
     Mutant(
         "extraction: missing fields are free",
         "Values are averaged over the fields that the answer gives.",
         ("extraction",),
-        (edit("extraction:_values", (_KNOWN, f"{_KNOWN} and found(name) is not None")),),
+        (edit("extraction.scorer:_values", (_KNOWN, f"{_KNOWN} and found(name) is not None")),),
     ),
     Mutant(
         "extraction: unknown counts as wrong",
         "Values are averaged over all ten fields, whether the reference knows them or not.",
         ("extraction",),
-        (edit("extraction:_values", ("total / len(agreements)", "total / len(READABLE)")),),
+        (edit("extraction.scorer:_values", ("total / len(agreements)", "total / len(READABLE)")),),
     ),
     Mutant(
         "extraction: mismatch not punished",
         "A sentiment that contradicts the rating halves nothing.",
         ("extraction",),
-        (edit("extraction:_values", ("0.5 if contradicts else 1.0", "1.0")),),
+        (edit("extraction.scorer:_values", ("0.5 if contradicts else 1.0", "1.0")),),
     ),
     Mutant(
         "extraction: format echo paid",
         "Names of fields count in full, whatever the fields hold.",
         ("extraction",),
-        (edit("extraction:score", ("sense = 0.25 + 0.75 * types", "sense = 1.0")),),
+        (edit("extraction.scorer:score", ("sense = 0.25 + 0.75 * types", "sense = 1.0")),),
     ),
     Mutant(
         "extraction: sign flipped",
         "Values earn by their distance from the reference.",
         ("extraction",),
-        (edit("extraction:score", ("else trust * values,", "else trust * (1 - values),")),),
+        (edit("extraction.scorer:score", ("else trust * values,", "else trust * (1 - values),")),),
     ),
     Mutant(
         "extraction: keys in order",
@@ -94,7 +94,7 @@ EXTRACTION: Final = (
         ("extraction",),
         (
             edit(
-                "extraction:score",
+                "extraction.scorer:score",
                 (
                     "len(READABLE) if len(readable) == len(READABLE) else sum(map(fields.__contains__, READABLE))",
                     "sum(map(str.__eq__, fields, READABLE))",
@@ -106,7 +106,7 @@ EXTRACTION: Final = (
         "extraction: scale of 2",
         "The reward goes up to 2 while the other tasks' go up to 1 (investigation report, 3.8).",
         ("extraction",),
-        (edit("commerce_task:Reward.total", ("min(max(total, 0.0), 1.0)", "2 * total")),),
+        (edit("reward:Reward.total", ("min(max(total, 0.0), 1.0)", "2 * total")),),
     ),
     Mutant(
         "extraction: weights swapped",
@@ -126,7 +126,7 @@ SENTIMENT: Final = (
         ("sentiment",),
         (
             edit(
-                "sentiment:score",
+                "sentiment.scorer:score",
                 ('fields.get("polarity"), fields.get("score")', 'fields.get("score"), fields.get("polarity")'),
             ),
         ),
@@ -135,25 +135,30 @@ SENTIMENT: Final = (
         "sentiment: neighbours are right",
         "Neutral counts as right for positive and negative.",
         ("sentiment",),
-        (edit("sentiment:_polarity_agreement", ("(1.0, 0.2, 0.0)", "(1.0, 1.0, 0.0)")),),
+        (edit("sentiment.scorer:_polarity_agreement", ("(1.0, 0.2, 0.0)", "(1.0, 1.0, 0.0)")),),
     ),
     Mutant(
         "sentiment: stars off by one",
         "Stars are held against the reference's, counted from 0.",
         ("sentiment",),
-        (edit("sentiment:score", ("_stars_agreement(stars, true_stars)", "_stars_agreement(stars, true_stars - 1)")),),
+        (
+            edit(
+                "sentiment.scorer:score",
+                ("_stars_agreement(stars, true_stars)", "_stars_agreement(stars, true_stars - 1)"),
+            ),
+        ),
     ),
     Mutant(
         "sentiment: distance without sign",
         "Too few stars are as good as the right ones, because abs was forgotten.",
         ("sentiment",),
-        (edit("sentiment:_stars_agreement", ("abs(found - wanted)", "found - wanted")),),
+        (edit("sentiment.scorer:_stars_agreement", ("abs(found - wanted)", "found - wanted")),),
     ),
     Mutant(
         "sentiment: contradiction is free",
         "Praise with one star keeps what its right half earns.",
         ("sentiment",),
-        (edit("sentiment:score", ("CONTRADICTED if contradicts else 1.0", "1.0")),),
+        (edit("sentiment.scorer:score", ("CONTRADICTED if contradicts else 1.0", "1.0")),),
     ),
 )
 
@@ -162,36 +167,36 @@ CHURN: Final = (
         "churn: answer inverted",
         "The answer is paid where it is not the shopper's fate.",
         ("churn",),
-        (edit("churn:score", ("churn is churned", "churn is not churned")),),
+        (edit("churn.scorer:score", ("churn is churned", "churn is not churned")),),
     ),
     Mutant(
         "churn: risk inverted",
         "The risk is taken for the chance that the shopper stays.",
         ("churn",),
-        (edit("churn:score", ("(risk - churned) ** 2", "(1 - risk - churned) ** 2")),),
+        (edit("churn.scorer:score", ("(risk - churned) ** 2", "(1 - risk - churned) ** 2")),),
     ),
     Mutant(
         "churn: contradiction is free",
         "A loyal shopper at high risk keeps what the right half earns.",
         ("churn",),
-        (edit("churn:score", ("CONTRADICTED if contradicts else 1.0", "1.0")),),
+        (edit("churn.scorer:score", ("CONTRADICTED if contradicts else 1.0", "1.0")),),
     ),
     Mutant(
         "churn: any reason",
         "Every text is a reason.",
         ("churn",),
-        (edit("churn:score", ("_reasoning(reason, prompt)", "1.0")),),
+        (edit("churn.scorer:score", ("_reasoning(reason, prompt)", "1.0")),),
     ),
     Mutant(
         "churn: invented numbers are free",
         "A reason may name numbers that the profile does not hold.",
         ("churn",),
-        (edit("churn:_reasoning", (" * 0.5 ** len(invented)", "")),),
+        (edit("churn.scorer:_reasoning", (" * 0.5 ** len(invented)", "")),),
     ),
     Mutant(
         "churn: endless reasons",
         "A reason has no largest length.",
         ("churn",),
-        (edit("churn:_reasoning", (" * ramp(len(text), 440, 220)", "")),),
+        (edit("churn.scorer:_reasoning", (" * ramp(len(text), 440, 220)", "")),),
     ),
 )

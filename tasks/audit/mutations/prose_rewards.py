@@ -4,9 +4,10 @@ from typing import Final
 
 from schemas.tasks import TaskName
 from tasks.audit.mutations.breaking import SPEC, Mutant, edit, replace_attribute, replace_entry, wrap
-from tasks.commerce import insights, push
-from tasks.commerce.commerce_task import Reference, Score, Scorer
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.insights import scorer as insights
+from tasks.commerce.push import scorer as push
+from tasks.commerce.reward import Reference, Score, Scorer
+from tasks.commerce.sql_qa.sandbox import Databases
 
 PROSE_TASKS: Final[tuple[TaskName, ...]] = ("insights", "push")
 
@@ -27,22 +28,22 @@ PROSE: Final = (
         "Lines of the prompt, its table and its labels count as the answer's own.",
         PROSE_TASKS,
         (
-            edit("text_form:originality", ("    theirs = _runs_of(sources)", "    return 1.0\n    theirs = ()")),
-            edit("insights:_own_lines", ('    lines = text.split("\\n")', "    return text")),
-            edit("push:_talks", ("len(present & _LABELS) > 1 or ", "")),
+            edit("text.text_form:originality", ("    theirs = _runs_of(sources)", "    return 1.0\n    theirs = ()")),
+            edit("insights.scorer:own_lines", ('    lines = text.split("\\n")', "    return text")),
+            edit("push.scorer:_talks", ("len(present & _LABELS) > 1 or ", "")),
         ),
     ),
     Mutant(
         "quoting the prompt is paid",
         "What is copied from the prompt counts, and what is not does not.",
         PROSE_TASKS,
-        (edit("text_form:originality", ("return 1.0", "return 0.0"), ("0.9, 0.5)", "0.0, 0.5)")),),
+        (edit("text.text_form:originality", ("return 1.0", "return 0.0"), ("0.9, 0.5)", "0.0, 0.5)")),),
     ),
     Mutant(
         "refusals are paid",
         "A text that declines the task is read as an answer.",
         PROSE_TASKS,
-        (edit("text_form:declines", ("    beginning = folded", "    return False\n    beginning = folded")),),
+        (edit("text.text_form:declines", ("    beginning = folded", "    return False\n    beginning = folded")),),
     ),
     Mutant(
         "heaps of keywords are sentences",
@@ -50,7 +51,7 @@ PROSE: Final = (
         (*PROSE_TASKS, "churn"),
         (
             edit(
-                "text_form:fluency",
+                "text.text_form:fluency",
                 (
                     "binding * ramp(longest, 10, 6) * ramp(novelty, 0.33, 0.5) * _portuguese(kinds)",
                     "_portuguese(kinds)",
@@ -62,22 +63,22 @@ PROSE: Final = (
         "any language",
         "English words are not noticed.",
         (*PROSE_TASKS, "churn"),
-        (edit("text_form:_portuguese", ("ramp(foreign / len(kinds), 0.2, 0.08) if foreign > 1 else 1.0", "1.0")),),
+        (edit("text.text_form:_portuguese", ("ramp(foreign / len(kinds), 0.2, 0.08) if foreign > 1 else 1.0", "1.0")),),
     ),
     Mutant(
         "accents stripped from references only",
         "References lose their accents, and answers keep theirs.",
         PROSE_TASKS,
         (
-            edit("insights:score", ('fold(_ORDINAL.sub("", text) if ordinals else text)', "text.lower()")),
-            edit("push:score", ("folded = fold(text)", "folded = text.lower()")),
+            edit("insights.scorer:score", ('fold(ORDINAL.sub("", text) if ordinals else text)', "text.lower()")),
+            edit("push.scorer:score", ("folded = fold(text)", "folded = text.lower()")),
         ),
     ),
     Mutant(
         "capitals matter",
         "Plain text is not put into small letters before it is compared.",
         PROSE_TASKS,
-        (edit("text_form:fold", ("return text.lower()", "return text")),),
+        (edit("text.text_form:fold", ("return text.lower()", "return text")),),
     ),
 )
 
@@ -86,7 +87,7 @@ INSIGHTS: Final = (
         "insights: scored as push",
         "An analysis is scored as a push notification, by a classifier's mistake (V4.2 report, hotfix V4.2.1).",
         ("insights",),
-        (replace_entry(insights.TASK.rewards, SPEC, lambda _: push.TASK.rewards[SPEC]),),
+        (replace_entry(insights.REWARDS, SPEC, lambda _: push.REWARDS[SPEC]),),
     ),
     Mutant(
         "insights: task guessed from the text",
@@ -98,7 +99,7 @@ INSIGHTS: Final = (
         "insights: reference ignored",
         "The facts are not looked at: structure, verbs and length alone are paid.",
         ("insights",),
-        (edit("insights:score", ("_quoted(tokens, folded, known, prompt) if known.facts else None", "None")),),
+        (edit("insights.scorer:score", ("_quoted(tokens, folded, known, prompt) if known.facts else None", "None")),),
     ),
     Mutant(
         "insights: rows unchecked",
@@ -106,7 +107,7 @@ INSIGHTS: Final = (
         ("insights",),
         (
             edit(
-                "quotations:_read_numbers",
+                "insights.quotations:_read_numbers",
                 (
                     "held = known.places.get((owner, number), ())",
                     "held = sum((places for (_, given), places in known.places.items() if given == number), ())",
@@ -118,7 +119,7 @@ INSIGHTS: Final = (
         "insights: columns unchecked",
         "A number of the right row is right whatever it is said to measure.",
         ("insights",),
-        (edit("quotations:_grade", ("share * (0.4 + 0.6 * near)", "share")),),
+        (edit("insights.quotations:_grade", ("share * (0.4 + 0.6 * near)", "share")),),
     ),
     Mutant(
         "insights: invented numbers are free",
@@ -126,8 +127,8 @@ INSIGHTS: Final = (
         ("insights",),
         (
             edit(
-                "insights:_quoted",
-                ("len(_invented(quotations.unknown - numbers_given(prompt), folded, known))", "0"),
+                "insights.scorer:_quoted",
+                ("len(invented_numbers(quotations.unknown - numbers_given(prompt), folded, known))", "0"),
             ),
         ),
     ),
@@ -135,13 +136,13 @@ INSIGHTS: Final = (
         "insights: one fact is enough",
         "A single quoted fact counts as all of them.",
         ("insights",),
-        (edit("insights:_quoted", ("enough = min(ENOUGH, len(known.facts))", "enough = 1")),),
+        (edit("insights.scorer:_quoted", ("enough = min(ENOUGH, len(known.facts))", "enough = 1")),),
     ),
     Mutant(
         "insights: narrow word list",
         "Of the verbs of action only the report's two examples are known.",
         ("insights",),
-        (edit("insights:_Beginnings.count", ("- {None}", '& {"recomend", "melhora", "melhore"}')),),
+        (edit("insights.scorer:_Beginnings.count", ("- {None}", '& {"recomend", "melhora", "melhore"}')),),
     ),
     Mutant(
         "insights: structure is free",
@@ -149,7 +150,7 @@ INSIGHTS: Final = (
         ("insights",),
         (
             edit(
-                "insights:score",
+                "insights.scorer:score",
                 ("analysis * (0.3 * bool(headings) + 0.7 * min(items, ENOUGH) / ENOUGH)", "analysis"),
             ),
         ),
@@ -158,7 +159,7 @@ INSIGHTS: Final = (
         "insights: actions are free",
         "An analysis that recommends nothing is as good as one that does.",
         ("insights",),
-        (edit("insights:score", ("analysis * min(_ACTION_VERBS.count(present), ENOUGH) / ENOUGH", "analysis")),),
+        (edit("insights.scorer:score", ("analysis * min(ACTION_VERBS.count(present), ENOUGH) / ENOUGH", "analysis")),),
     ),
     Mutant(
         "insights: length only",
@@ -166,7 +167,7 @@ INSIGHTS: Final = (
         ("insights",),
         (
             edit(
-                "insights:score",
+                "insights.scorer:score",
                 (
                     "text = stripped[:MAX_CHARACTERS]",
                     "return Score(dict.fromkeys(WEIGHTS, ramp(len(stripped), 0, LENGTHS[1])))\n    text = stripped",
@@ -178,13 +179,13 @@ INSIGHTS: Final = (
         "insights: padding is free",
         "An analysis has no largest length.",
         ("insights",),
-        (edit("insights:score", (" * ramp(len(stripped), 1200, LENGTHS[1])", "")),),
+        (edit("insights.scorer:score", (" * ramp(len(stripped), 1200, LENGTHS[1])", "")),),
     ),
     Mutant(
         "insights: thousands as decimals",
         "12.345 is read as twelve and a third.",
         ("insights",),
-        (edit("portuguese_numbers:value_of", ("if _THOUSANDS.fullmatch(written):", 'if "," in written:')),),
+        (edit("text.portuguese_numbers:value_of", ("if _THOUSANDS.fullmatch(written):", 'if "," in written:')),),
     ),
 )
 
@@ -193,13 +194,13 @@ PUSH: Final = (
         "push: no formal penalty",
         "The manner of an e-mail costs nothing (V4.2 report, hotfix V4.2.1).",
         ("push",),
-        (edit("push:_style", ("        return 0.0", "        pass")),),
+        (edit("push.scorer:_style", ("        return 0.0", "        pass")),),
     ),
     Mutant(
         "push: no length cliff",
         "A push of 200 characters is as good as one of 120 (V4.2 report, hotfix V4.2.1).",
         ("push",),
-        (edit("push:_short", ("ramp(shown, HOPELESS_GRAPHEMES, MAX_GRAPHEMES) ** 2", "1.0")),),
+        (edit("push.scorer:_short", ("ramp(shown, HOPELESS_GRAPHEMES, MAX_GRAPHEMES) ** 2", "1.0")),),
     ),
     Mutant(
         "push: length only",
@@ -207,7 +208,7 @@ PUSH: Final = (
         ("push",),
         (
             edit(
-                "push:score",
+                "push.scorer:score",
                 (
                     "shown = graphemes(text)",
                     "shown = graphemes(text)\n    return Score(dict.fromkeys(WEIGHTS, _short(shown)))",
@@ -219,7 +220,7 @@ PUSH: Final = (
         "push: bytes counted",
         "The length is that of the text's bytes, so that an accent counts twice and an emoji many times.",
         ("push",),
-        (edit("push:score", ("shown = graphemes(text)", 'shown = len(text.encode("utf-8", "replace"))')),),
+        (edit("push.scorer:score", ("shown = graphemes(text)", 'shown = len(text.encode("utf-8", "replace"))')),),
     ),
     Mutant(
         "push: narrow calls to action",
@@ -231,30 +232,30 @@ PUSH: Final = (
         "push: product ignored",
         "Any product is the campaign's.",
         ("push",),
-        (edit("push:score", ("share_present(campaign.product, present)", "1.0")),),
+        (edit("push.scorer:score", ("share_present(campaign.product, present)", "1.0")),),
     ),
     Mutant(
         "push: amounts unchecked",
         "An offer may have another amount, unit or deadline than the campaign's.",
         ("push",),
-        (edit("offers:grade_offer", (" * (1.0 if true else FALSE_OFFER)", "")),),
+        (edit("push.offers:grade_offer", (" * (1.0 if true else FALSE_OFFER)", "")),),
     ),
     Mutant(
         "push: denial is free",
         "An offer that is denied counts as made.",
         ("push",),
-        (edit("offers:grade_offer", ("_denied(offer, spelled) or ", "")),),
+        (edit("push.offers:grade_offer", ("_denied(offer, spelled) or ", "")),),
     ),
     Mutant(
         "push: several pushes are free",
         "Two pushes are as good as one.",
         ("push",),
-        (edit("push:score", ("if _several_messages(lines, text_words, campaign):", "if False:")),),
+        (edit("push.scorer:score", ("if has_several_messages(lines, text_words, campaign):", "if False:")),),
     ),
     Mutant(
         "push: invented offers are free",
         "Numbers and benefits that nobody offers cost nothing.",
         ("push",),
-        (edit("push:score", ("message *= 0.5**invented", "message *= 1.0")),),
+        (edit("push.scorer:score", ("message *= 0.5**invented", "message *= 1.0")),),
     ),
 )

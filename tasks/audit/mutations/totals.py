@@ -5,8 +5,8 @@ from typing import Final
 
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.mutations.breaking import Mutant, Plant, edit, wrap
-from tasks.commerce.commerce_task import Reference, Score, Scorer
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.reward import Reference, Score, Scorer
+from tasks.commerce.sql_qa.sandbox import Databases
 
 A_FEW: Final[tuple[TaskName, ...]] = ("insights", "sentiment")
 """Tasks on which a bug of every task is tested."""
@@ -16,7 +16,7 @@ _HELD: Final = "min(max(total, 0.0), 1.0)"
 
 
 def _total(whole: str, broken: str) -> tuple[Plant, ...]:
-    return (edit("commerce_task:Reward.total", (whole, broken)),)
+    return (edit("reward:Reward.total", (whole, broken)),)
 
 
 def _noise(whole: Scorer) -> Scorer:
@@ -98,13 +98,13 @@ TOTALS: Final = (
         "unknown is full marks",
         "What the reference does not know earns everything.",
         ("sentiment",),
-        (edit("commerce_task:fill_unknown", ("min(mean, 1.0) if value is None", "1.0 if value is None")),),
+        (edit("reward:fill_unknown", ("min(mean, 1.0) if value is None", "1.0 if value is None")),),
     ),
     Mutant(
         "no number",
         "A text without words earns NaN.",
         ("insights", "push", "churn"),
-        (edit("text_form:fluency", ("        return 0.0", '        return float("nan")')),),
+        (edit("text.text_form:fluency", ("        return 0.0", '        return float("nan")')),),
     ),
     Mutant(
         "noise", "Rewards vary by some hundredths from call to call.", ("extraction",), (wrap("extraction", _noise),)

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Final
 
 from schemas.tables.prompts import canonical_json
-from tasks.commerce.parser import Reading, parse_object
+from tasks.commerce.text.parser import Reading, parse_object
 from tasks.policy.endpoint import Question
 
 MOST_CHARACTERS: Final = 4_000

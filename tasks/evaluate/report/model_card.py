@@ -5,20 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tasks.commerce.registry import TASKS
 from tasks.evaluate.report.markdown import bullets, escaped, table
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.merge import MERGED_FOLDER, MergeCheck
 
 LANGUAGE: Final = "pt"
-WORK: Final = {
-    "extraction": "ten fields of a product review, as one JSON object",
-    "sql_qa": "a question about the shop's figures, answered by one SQL query",
-    "insights": "findings and actions from given figures",
-    "push": "a push notification for an offer",
-    "sentiment": "polarity and score of a review",
-    "churn": "risk that a customer does not buy again",
-}
-"""Description of each task."""
 ALWAYS_LIMITED: Final = (
     (
         "The figures are rewards, which are rules: a higher one is no promise that shoppers or analysts are better "
@@ -160,7 +152,7 @@ def _promotion(facts: CardFacts) -> str:
 
 
 def _intended_use(facts: CardFacts) -> str:
-    tasks = [(task, WORK[task]) for task in facts.report["tasks"]]
+    tasks = [(task, TASKS[task].description) for task in facts.report["tasks"]]
     return (
         "Prompts of the form it was trained on, in Brazilian Portuguese, inside a shop's own systems:\n\n"
         f"{table(('task', 'what it is asked'), tasks, words=2)}\n\n"

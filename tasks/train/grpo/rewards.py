@@ -12,7 +12,7 @@ from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName
 from tasks.commerce import registry
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion
 from tasks.train.methods.registry import methods_of
 

@@ -25,11 +25,11 @@ from torch import Tensor
 
 from schemas.documents import ScoredRollout
 from schemas.errors import InputError
-from tasks.commerce.complaints import OTHER_WORDS, same_complaint
-from tasks.commerce.extraction import READABLE, RISK_TOLERANCE
-from tasks.commerce.json_fields import read_share
-from tasks.commerce.parser import MAX_BRACKETS, MAX_CHARACTERS, MAX_COMPLETION, MAX_STARTS
-from tasks.commerce.text_form import fluency, ramp, words
+from tasks.commerce.extraction.complaints import OTHER_WORDS, same_complaint
+from tasks.commerce.extraction.scorer import READABLE, RISK_TOLERANCE
+from tasks.commerce.text.json_fields import read_share
+from tasks.commerce.text.parser import MAX_BRACKETS, MAX_CHARACTERS, MAX_COMPLETION, MAX_STARTS
+from tasks.commerce.text.text_form import fluency, ramp, words
 from tasks.policy.thoughts import END_OF_THOUGHT, THINK
 from tasks.train.methods.method import Advantages, Method, ScoredBatch
 

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
-from schemas.tasks import SpecName, TaskName
+from schemas.tasks import SPEC_NAMES, SpecName, TaskName
+from tasks.commerce.commerce_task import CommerceTask
 from tasks.commerce.registry import TASKS
 from tasks.train.methods.method import Method
 
@@ -21,30 +22,15 @@ class Parts(NamedTuple):
     """Components scored against the reference."""
 
 
-def _parts(form: str, content: str = "") -> Parts:
-    return Parts(frozenset(form.split()), frozenset(content.split()))
+def _parts(task: CommerceTask, spec: SpecName) -> Parts:
+    content = task.content if spec == "grounded" else frozenset[str]()
+    return Parts(
+        frozenset(name for name, weight in task.rewards[spec].weights.items() if weight > 0) - content, content
+    )
 
 
 PARTS: Final[Mapping[SpecName, Mapping[TaskName, Parts]]] = MappingProxyType(
-    {
-        "grounded": {
-            "extraction": _parts("json schema types", "values"),
-            "sql_qa": _parts("form valid shape", "uses result"),
-            "insights": _parts("structure actions length", "facts"),
-            "push": _parts("length style", "product offer"),
-            "sentiment": _parts("json types", "polarity score"),
-            # A fixed sentence earns all of `reasoning`.
-            "churn": _parts("json types reasoning", "churn risk"),
-        },
-        "v4.2": {
-            "extraction": _parts("json schema types"),
-            "sql_qa": _parts("structure explanation numbers domain"),
-            "insights": _parts("actions length structure domain"),
-            "push": _parts("length portuguese creativity"),
-            "sentiment": _parts("json schema types"),
-            "churn": _parts("json schema types"),
-        },
-    }
+    {spec: {name: _parts(task, spec) for name, task in TASKS.items()} for spec in SPEC_NAMES}
 )
 
 

@@ -9,7 +9,7 @@ from schemas.config.train import TrainConfig
 from tasks.train.methods.method import Method
 
 # Declared, so that a stage's key knows that it depends on all of them.
-MODULES_OF: Final = ("tasks.train.methods",)
+FOUND_MODULES: Final = ("tasks.train.methods.*",)
 NO_METHODS: Final = frozenset({"method", "registry"})
 """Modules of the package that are no method."""
 
@@ -20,9 +20,8 @@ def all_methods() -> dict[str, Method]:
     Raises:
         ValueError: Two have the same place.
     """
-    (package,) = MODULES_OF
     names = sorted({module.name for module in iter_modules([str(Path(__file__).parent)])} - NO_METHODS)
-    found: dict[str, Method] = {name: import_module(f"{package}.{name}").METHOD for name in names}
+    found: dict[str, Method] = {name: import_module(f"tasks.train.methods.{name}").METHOD for name in names}
     by_order = {method.order: name for name, method in found.items()}
     if len(by_order) < len(found):
         orders = ", ".join(f"{name} {method.order}" for name, method in found.items())

@@ -13,7 +13,7 @@ from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, SpecName
 from tasks.commerce import registry
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages, generate
 from tasks.train.resume.adapter_files import adapter_weights, write_adapter
 

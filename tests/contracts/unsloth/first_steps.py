@@ -12,7 +12,7 @@ from typing import Any
 
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel
 from tasks.train.backend.trainable import LINEAR_LAYERS, Trainable, load_trainable
 from tasks.train.grpo.rewards import ComponentRewards

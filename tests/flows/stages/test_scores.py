@@ -53,7 +53,7 @@ def _waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 def other_push(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Another reward of push."""
     monkeypatch.setattr(
-        registry, "source_digest", lambda name: source_digest(name)[:: -1 if name.endswith("push") else 1]
+        registry, "source_digest", lambda name: source_digest(name)[:: -1 if name.endswith("push.scorer") else 1]
     )
     registry.reward_version.cache_clear()
     yield

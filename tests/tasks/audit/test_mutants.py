@@ -13,10 +13,10 @@ from tasks.audit.mutations.breaking import Mutant, edit, forget, replace_attribu
 from tasks.audit.reward import RewardFunction
 from tasks.audit.sheet import ScoredSheet
 from tasks.audit.stage import read_files, shipped_files
-from tasks.commerce import push
-from tasks.commerce.json_fields import is_boolean, is_stars
-from tasks.commerce.parser import FORM, ParsedObject, Reading
+from tasks.commerce.push import scorer as push
 from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.text.json_fields import is_boolean, is_stars
+from tasks.commerce.text.parser import FORM, ParsedObject, Reading
 from tests.tasks.audit.test_probes import rollout
 
 CONFIG = AuditConfig(require_human=False)
@@ -127,7 +127,7 @@ def test_everything_is_mended_after_a_mutant(mutant: Mutant, files: Files) -> No
 
 def test_an_edit_is_seen_by_whoever_holds_the_function() -> None:
     held, code = is_boolean, is_boolean.__code__
-    with Mutant("m", "b", (), (edit("json_fields:is_boolean", ("value is False", "value == 'no'")),)).planted():
+    with Mutant("m", "b", (), (edit("text.json_fields:is_boolean", ("value is False", "value == 'no'")),)).planted():
         assert held("no")
         assert not held(False)
     assert held(False)
@@ -136,11 +136,11 @@ def test_an_edit_is_seen_by_whoever_holds_the_function() -> None:
 
 
 def test_an_edit_reaches_properties_and_kept_functions() -> None:
-    kept = "complaints:same_complaint"
+    kept = "extraction.complaints:same_complaint"
     changes = ("return float(not wanted", "return 0.5 + float(not wanted")
-    clean = edit("parser:ParsedObject.cleanliness", ("float(self.value is not None)", "0.25"))
+    clean = edit("text.parser:ParsedObject.cleanliness", ("float(self.value is not None)", "0.25"))
     with Mutant("m", "b", (), (edit(kept, changes), clean)).planted():
-        from tasks.commerce.complaints import same_complaint
+        from tasks.commerce.extraction.complaints import same_complaint
 
         assert same_complaint("", "") == 1.5
         assert ParsedObject({}, frozenset(), 2, 0).cleanliness == 0.25
@@ -151,8 +151,8 @@ def test_an_edit_reaches_properties_and_kept_functions() -> None:
 @pytest.mark.parametrize("words", ["no such words", "value"])
 def test_an_edit_that_has_no_place_is_an_error(words: str) -> None:
     with (
-        pytest.raises(LookupError, match=f"json_fields:is_stars has not `{words}` once"),
-        Mutant("m", "b", (), (edit("json_fields:is_stars", (words, "True")),)).planted(),
+        pytest.raises(LookupError, match=f"text.json_fields:is_stars has not `{words}` once"),
+        Mutant("m", "b", (), (edit("text.json_fields:is_stars", (words, "True")),)).planted(),
     ):
         pass
     assert is_stars(3)
@@ -163,7 +163,7 @@ def test_what_was_planted_is_mended_when_the_next_plant_fails() -> None:
     plants = (
         replace_attribute(push, "_CALLS", lambda _: frozenset()),
         replace_entry(FORM, Reading.REPAIRED, lambda _: 1.0),
-        edit("json_fields:is_stars", ("no such words", "True")),
+        edit("text.json_fields:is_stars", ("no such words", "True")),
     )
     with pytest.raises(LookupError), Mutant("m", "b", (), plants).planted():
         pass
@@ -175,7 +175,7 @@ def test_what_a_broken_reward_remembers_is_forgotten() -> None:
     asked = rollout("push", "p", {"product": "livros", "offer": "20% de desconto"})
     completion = asked.model_copy(update={"completion": "20% de desconto em livros! Aproveite no app."})
     whole = score_rollout(completion, None).reward
-    broken = edit("push:_read_campaign", ('content_words(product or "")', '["guarda-chuvas"]'))
+    broken = edit("push.scorer:read_campaign", ('content_words(product or "")', '["guarda-chuvas"]'))
     with Mutant("m", "b", ("push",), (broken,)).planted():
         assert score_rollout(completion, None).reward < whole
     assert score_rollout(completion, None).reward == whole

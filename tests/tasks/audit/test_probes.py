@@ -12,11 +12,12 @@ from schemas.references import REFERENCES
 from schemas.store.store import Store
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.mutants import MUTANTS
-from tasks.audit.probes import CEILING, FLOOR, Probe, run_probes
+from tasks.audit.probes.properties import CEILING, FLOOR, Probe
+from tasks.audit.probes.run import run_probes
 from tasks.audit.reward import RewardFunction
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import score_rollout
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
 
 PROMPTS: Final = 8

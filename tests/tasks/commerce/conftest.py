@@ -13,7 +13,7 @@ from schemas.store.store import Store
 from schemas.tasks import TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 
 ORDERS = 120
 CUSTOMERS = 40

@@ -10,7 +10,7 @@ from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.registry import score_rollout
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 
 
 def score(

@@ -1,7 +1,7 @@
 """What must and must not change a reward, for every task: errors, form, and the ways to earn without an answer."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import pytest
@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
 from tasks.audit.completions import analyses, any_task, json_objects, pushes, queries
 from tasks.audit.completions.asked import Asked, Completions, Maker
+from tasks.audit.probes.run import PROBES
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tests.tasks.commerce.scoring import reward, score
 
 Examples = Mapping[TaskName, list[Example]]
@@ -93,21 +94,12 @@ def test_chatter_around_an_answer_costs(name: TaskName, examples: Examples, data
         assert reward(example, chatty, databases) < reward(example, answer(example), databases) - 0.04
 
 
-WORTHLESS: Sequence[Maker] = (
-    any_task.nothing_said,
-    any_task.refusals,
-    any_task.echoes,
-    any_task.formats,
-    any_task.stuffing,
-    any_task.other_languages,
-)
-
-
-@pytest.mark.parametrize("make", WORTHLESS)
+@pytest.mark.parametrize("kind_of_nothing", PROBES["push"].worthless)
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_what_says_nothing_earns_next_to_nothing(
-    name: TaskName, make: Maker, examples: Examples, databases: Databases
+    name: TaskName, kind_of_nothing: str, examples: Examples, databases: Databases
 ) -> None:
+    make = PROBES[name].worthless[kind_of_nothing]
     for example in examples[name]:
         for kind, completion in make(asked(example)).items():
             assert reward(example, completion, databases) < NEXT_TO_NOTHING, kind

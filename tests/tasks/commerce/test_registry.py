@@ -21,7 +21,7 @@ from tasks.commerce.registry import (
     reward_versions,
     score_rollout,
 )
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tests.tasks.commerce.scoring import reward
 
 OLIST = Path(__file__).resolve().parents[4] / "shared" / "olist"
@@ -93,13 +93,13 @@ def test_each_reward_has_a_version_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_a_reward_version_is_of_one_scorer_and_its_lists_and_of_no_prompts(name: TaskName) -> None:
-    parts = set(source_files(f"tasks.commerce.{name}"))
+    parts = set(source_files(f"tasks.commerce.{name}.scorer"))
     others = set(TASK_NAMES) - {name}
     assert f"data/wordings/{name}.toml" in parts
     assert not parts & {f"tasks.commerce.{other}" for other in others}
     assert not parts & {f"data/wordings/{other}.toml" for other in others}
-    assert not [part for part in parts if part.endswith("_prompts") or part.startswith("data/questions")]
-    assert ("tasks.commerce.sandbox" in parts) == (name == "sql_qa")
+    assert not [part for part in parts if part.endswith((".prompts", ".task")) or part.startswith("data/questions")]
+    assert ("tasks.commerce.sql_qa.sandbox" in parts) == (name == "sql_qa")
 
 
 @pytest.mark.skipif(not OLIST.is_dir(), reason="needs the real sample in ../shared/olist")

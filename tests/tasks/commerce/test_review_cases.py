@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from schemas.store.store import Store
-from tasks.commerce.json_fields import CAUSE_FIELDS, sentiment_of
 from tasks.commerce.review_cases import review_cases
+from tasks.commerce.text.json_fields import CAUSE_FIELDS, sentiment_of
 
 
 def test_of_a_simulated_review_everything_is_known(store: Store) -> None:

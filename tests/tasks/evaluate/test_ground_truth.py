@@ -9,8 +9,9 @@ from schemas.documents import Rollout
 from schemas.store.files import read_store
 from schemas.tables.rollout_tables import read_rollouts
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.sandbox import Databases
-from tasks.evaluate.ground_truth import OF_ONE_ANSWER, metrics_of, truth_of
+from tasks.commerce.registry import TASKS
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.evaluate.ground_truth import metrics_of, truth_of
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +40,8 @@ def test_every_metric_that_one_answer_can_be_right_in_exists(databases: Database
     rollouts = read_rollouts(AUDIT_FOLDER / "rollouts.jsonl")
     metrics = metrics_of(rollouts, databases)
     assert list(metrics) == list(TASK_NAMES)
-    for task, names in OF_ONE_ANSWER.items():
-        assert set(names) <= set(metrics[task])
+    for name, task in TASKS.items():
+        assert set(task.answer_metrics) <= set(metrics[name])
 
 
 def test_the_mean_of_single_answers_is_the_metric_of_all_where_it_is_a_share(databases: Databases) -> None:

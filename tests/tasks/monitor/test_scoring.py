@@ -11,7 +11,7 @@ from schemas.documents import Rollout
 from schemas.store.files import read_store
 from schemas.tasks import SPEC_NAMES
 from tasks.commerce.registry import score_rollout
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.monitor.known_parts import known_parts
 from tasks.monitor.scoring import (
     KEY,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.tasks import TaskName
-from tasks.commerce.wordings import read_wording
+from tasks.commerce.text.wordings import read_wording
 from tasks.synthesize.paraphrase_check import Sentence, find_fault, instruction_lists, lists, named_values, tidy
 
 PUSH = Sentence(
@@ -226,7 +226,7 @@ def test_only_the_same_number_will_do(asked: int, answered: int) -> None:
 
 
 def test_the_word_lists_are_folded_as_texts_are() -> None:
-    from tasks.commerce.text_form import fold
+    from tasks.commerce.text.text_form import fold
 
     groups = [
         lists()["chatter"],

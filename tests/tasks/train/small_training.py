@@ -7,7 +7,7 @@ from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TaskName
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.train.dpo.preferences import Pair
 from tasks.train.grpo.rewards import ComponentRewards
 

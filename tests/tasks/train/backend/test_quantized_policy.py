@@ -9,7 +9,7 @@ from bitsandbytes.functional import QuantState
 from safetensors import safe_open
 
 from schemas.config.train import TrainConfig
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.load import load_tokenizer, loading_arguments
 from tasks.train.backend.cpu import keep_adapter_in_float32
 from tasks.train.grpo.rewards import ComponentRewards

@@ -17,7 +17,7 @@ from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused
 from tasks.commerce import registry
 from tasks.commerce.registry import joint_version, reward_versions
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel
 from tasks.train.children import dpo
 from tasks.train.children.dpo import require_pairs

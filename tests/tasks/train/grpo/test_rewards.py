@@ -8,7 +8,7 @@ import pytest
 from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason
 from tasks.train.grpo.rewards import ComponentRewards
 from tests.tasks.train.small_training import prompt_rows

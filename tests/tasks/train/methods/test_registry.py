@@ -18,7 +18,7 @@ from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.source import REPOSITORY
 from schemas.tasks import TaskName
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.methods import median, registry
 from tasks.train.methods.blockwise import blocks_by_token, blocks_of, blockwise_advantages

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from schemas.config.train import TrainConfig
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight.answers import Answers, answer, check_answers, check_generation_settings

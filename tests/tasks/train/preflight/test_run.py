@@ -13,7 +13,7 @@ import torch
 from schemas.config.train import TrainConfig
 from schemas.config.train_sections import PreflightSection
 from schemas.tables.prompts import PromptRow
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.load import load_tokenizer
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import adapter, model

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from schemas.tables.prompts import PromptRow
 from tasks.commerce import registry
-from tasks.commerce.sandbox import Databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason
 from tasks.train.resume.adapter_files import CONFIG_FILE, WEIGHTS_FILE
 from tasks.train.resume.state_files import read_state, write_state

@@ -1,0 +1,1 @@
+"""Probes of the rewards: completions of known quality, and what they must earn."""

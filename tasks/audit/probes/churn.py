@@ -1,0 +1,20 @@
+"""Probes of churn: its own words, and the properties of its reward."""
+
+from typing import Final
+
+from tasks.audit.completions import json_objects
+from tasks.audit.probes.json_properties import CONTRADICTION, JSON, PORTUGUESE_NUMBER
+from tasks.audit.probes.properties import costs
+from tasks.audit.probes.task_probes import TaskProbes
+
+PROBES: Final = TaskProbes(
+    keywords="risk_score 0.9 churn true false reasoning cliente pedidos atraso nota",
+    answer_format='{"risk_score": "0 a 1", "churn": "true ou false", "reasoning": ""}',
+    other_language='{"risco": "alto", "vai_sair": "sim", "motivo": "o cliente não compra há tempo"}',
+    own=(
+        *JSON,
+        PORTUGUESE_NUMBER,
+        CONTRADICTION,
+        costs("worthless_reason", json_objects.worthless_reasons),
+    ),
+)

@@ -1,0 +1,212 @@
+"""Required properties of every reward, tested on completions of known quality.
+
+A property is tested on every prompt of the sheet, and its worst case counts. A completion without content earns almost
+nothing, and the right answer almost everything; each error costs something, and two cost more than one; a change
+without meaning for the reader does not change the reward; content weighs more than form; and a reward is the weighted
+sum of its specification, the same on every call.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from schemas.documents import Rollout, ScoredRollout
+from tasks.audit.completions.asked import Asked, Maker
+from tasks.audit.reward import RewardFunction
+from tasks.commerce.registry import TASKS
+from tasks.commerce.reward import Reference
+
+CEILING: Final = 0.15
+"""Highest reward of a completion without content: below the weight of any task's main content."""
+FLOOR: Final = 0.90
+"""Lowest reward of the right answer."""
+WRONG: Final = 0.50
+"""Highest reward of a well-formed answer with wrong content: its user would be better off without one."""
+ERROR_COST: Final = 0.05
+"""Lowest cost of an error for which a person would deduct a point."""
+FORM_COST: Final = 0.04
+"""Lowest cost of a flaw in form, such as chatter around an answer: visible to GRPO, small beside any error."""
+AS_GOOD: Final = 0.10
+"""Largest reward difference of answers that people would score equally: less than half a point of the five."""
+TOLERANCE: Final = 1e-6
+"""Smaller differences are floating-point errors."""
+SCORED_AGAIN: Final = 4
+"""Completions of each prompt that are scored twice."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Result of one property on all prompts of a task."""
+
+    passed: bool
+    detail: str
+    """The worst case, and the bound that applies."""
+
+
+class Probed:
+    """One prompt with the rewards of its completions.
+
+    Args:
+        asked: The prompt with its right answer.
+        rollout: A rollout of it.
+        score: The reward under audit.
+    """
+
+    def __init__(self, asked: Asked, rollout: Rollout, score: RewardFunction) -> None:
+        self.asked = asked
+        self.count = 0
+        """Completions scored so far."""
+        self.first: list[ScoredRollout] = []
+        """The first few of them."""
+        self.fault: str | None = None
+        """Description of the first reward that violates its specification."""
+        self._rollout = rollout
+        self._score = score
+        self.best = self.reward(asked.right)
+        """Reward of the right answer."""
+
+    def reward(self, completion: str, reference: Reference | None = None) -> float:
+        """Return a completion's reward; another reference may replace the prompt's own."""
+        changes = {"completion": completion} | ({} if reference is None else {"reference": dict(reference)})
+        scored = self._score(self._rollout.model_copy(update=changes))
+        self.count += 1
+        if len(self.first) < SCORED_AGAIN:
+            self.first.append(scored)
+        self.fault = self.fault or _fault_of(scored)
+        return scored.reward
+
+    def score_again(self, scored: ScoredRollout) -> ScoredRollout:
+        """Score an already scored completion again."""
+        return self._score(
+            self._rollout.model_copy(update={"completion": scored.completion, "reference": scored.reference})
+        )
+
+
+@dataclass(frozen=True)
+class Property:
+    """Required property of a reward."""
+
+    name: str
+    measure: Callable[[Probed], Mapping[str, float]]
+    """Measures one prompt, by kind of completion; empty if the prompt is insufficient."""
+    says: str
+    """Description of the measurement, for reports."""
+    at_least: float = -math.inf
+    at_most: float = math.inf
+
+    def probe(self, prompts: Sequence[Probed]) -> Probe | None:
+        """Compare the worst case of all prompts with the bound; None if no prompt can be tested."""
+        measured = [self.measure(prompt) for prompt in prompts]
+        cases = [(self._excess(value), kind, value) for found in measured for kind, value in found.items()]
+        if not cases:
+            return None
+        excess, kind, value = max(cases)
+        return Probe(
+            excess <= TOLERANCE,
+            f"{kind}: {self.says} {value:.3f} at worst on {sum(map(bool, measured))} prompts, must be {self._bounds()}",
+        )
+
+    def _bounds(self) -> str:
+        if self.at_least == self.at_most:
+            return f"{self.at_most:g}"
+        return f"{self.at_least:g} or more" if self.at_most == math.inf else f"{self.at_most:g} or less"
+
+    def _excess(self, value: float) -> float:
+        # NaN is the worst of all.
+        return math.inf if math.isnan(value) else max(value - self.at_most, self.at_least - value)
+
+
+def ceiling(name: str, make: Maker, most: float = CEILING) -> Property:
+    """Require that completions earn at most so much."""
+
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        return {kind: prompt.reward(text) for kind, text in make(prompt.asked).items()}
+
+    return Property(name, measure, "earns", at_most=most)
+
+
+def costs(name: str, make: Maker, least: float = ERROR_COST, most: float = math.inf) -> Property:
+    """Require that completions earn less than the right answer, by at least and at most so much."""
+
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        return {kind: prompt.best - prompt.reward(text) for kind, text in make(prompt.asked).items()}
+
+    return Property(name, measure, "costs", least, most)
+
+
+def changes_nothing(name: str, make: Maker) -> Property:
+    """Require that completions earn exactly as much as the right answer."""
+    return costs(name, make, 0.0, 0.0)
+
+
+def each_costs_more(name: str, make: Maker, least: float = ERROR_COST) -> Property:
+    """Require that each completion earns less than the one before it, the right answer first."""
+
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        before, found = prompt.best, dict[str, float]()
+        for kind, text in make(prompt.asked).items():
+            reward = prompt.reward(text)
+            found[kind] = before - reward
+            before = reward
+        return found
+
+    return Property(name, measure, "earns less than what is better, by", at_least=least)
+
+
+def earn_the_same(name: str, make: Maker, most: float) -> Property:
+    """Require that completions earn about as much as the first of them."""
+
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        rewards = {kind: prompt.reward(text) for kind, text in make(prompt.asked).items()}
+        first = next(iter(rewards.values()), 0.0)
+        return {kind: abs(reward - first) for kind, reward in rewards.items()}
+
+    return Property(name, measure, "differs from what is as good by", at_most=most)
+
+
+def content_before_form(flawed: Maker, wrong: Maker) -> Property:
+    """Require that a right answer in bad form earns more than a wrong one in good form."""
+
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        most = max((prompt.reward(text) for text in wrong(prompt.asked).values()), default=0.0)
+        return {kind: prompt.reward(text) - most for kind, text in flawed(prompt.asked).items()}
+
+    return Property("content_before_form", measure, "earns more than a wrong answer in good form, by", ERROR_COST)
+
+
+def unknown_is_not_scored(less: Callable[[Reference], Reference]) -> Property:
+    """Require that the right answer stays right by a reference that knows less.
+
+    Args:
+        less: Returns a reference with part of its knowledge removed.
+    """
+
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        return {"the right answer": prompt.reward(prompt.asked.right, less(prompt.asked.reference))}
+
+    return Property("unknown_is_not_scored", measure, "earns", at_least=FLOOR)
+
+
+def known_part_counts(make: Maker, less: Callable[[Reference], Reference]) -> Property:
+    """Require that wrong answers stay wrong by a reference that knows less."""
+
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        known = less(prompt.asked.reference)
+        return {kind: prompt.reward(text, known) for kind, text in make(prompt.asked).items()}
+
+    return Property("known_part_counts", measure, "earns", at_most=WRONG)
+
+
+def _fault_of(scored: ScoredRollout) -> str | None:
+    weights = TASKS[scored.task].rewards[scored.spec].weights
+    if scored.components.keys() != weights.keys():
+        return f"the components are {', '.join(scored.components)}, and the specification's {', '.join(weights)}"
+    for name, value in scored.components.items():
+        if not 0 <= value <= 1:
+            return f"component {name} is {value:.3f}, which is not from 0 to 1"
+    total = math.fsum(weight * scored.components[name] for name, weight in weights.items())
+    total = min(max(total, 0.0), 1.0)
+    if not abs(scored.reward - total) <= TOLERANCE:
+        return f"a reward is {scored.reward:.3f}, and the weighted sum of its components {total:.3f}"
+    return None

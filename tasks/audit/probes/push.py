@@ -1,0 +1,51 @@
+"""Probes of push: its own words, and the properties of its reward."""
+
+from typing import Final
+
+from tasks.audit.completions import any_task, pushes
+from tasks.audit.probes.properties import (
+    FORM_COST,
+    WRONG,
+    ceiling,
+    changes_nothing,
+    content_before_form,
+    costs,
+    each_costs_more,
+    earn_the_same,
+    known_part_counts,
+    unknown_is_not_scored,
+)
+from tasks.audit.probes.task_probes import TaskProbes
+from tasks.commerce.reward import Reference
+
+
+def _less(known: Reference) -> Reference:
+    return {**known, "offer": None}
+
+
+def _facts(reference: Reference) -> list[str]:
+    return [str(reference[name]) for name in ("product", "offer")]
+
+
+PROBES: Final = TaskProbes(
+    keywords=("desconto oferta promoção frete grátis cupom cashback aproveite confira garanta compre corra app loja"),
+    answer_format="[produto] com [oferta]! [chamada para a ação]",
+    other_language="Hurry up! Great deals on your favorite products, only today in our app.",
+    own=(
+        unknown_is_not_scored(_less),
+        known_part_counts(pushes.wrong_answer, _less),
+        changes_nothing("same_push", pushes.same_push),
+        changes_nothing("at_limit", pushes.at_limit),
+        earn_the_same("other_calls", pushes.other_calls, FORM_COST),
+        ceiling("english", pushes.in_english, WRONG),
+        ceiling("wrong_answer", pushes.wrong_answer, WRONG),
+        costs("no_call", pushes.no_call, FORM_COST),
+        costs("formal", pushes.formal),
+        each_costs_more("too_long", pushes.too_long),
+        costs("missing_fact", pushes.without_facts),
+        costs("false_offer", pushes.untrue),
+        costs("several_pushes", pushes.several),
+        content_before_form(any_task.chatter, pushes.wrong_answer),
+    ),
+    facts=_facts,
+)

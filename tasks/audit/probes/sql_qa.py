@@ -1,0 +1,61 @@
+"""Probes of sql_qa: its own words, and the properties of its reward."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from tasks.audit.completions import any_task, queries
+from tasks.audit.probes.properties import (
+    ERROR_COST,
+    TOLERANCE,
+    WRONG,
+    Probed,
+    Property,
+    ceiling,
+    changes_nothing,
+    content_before_form,
+    costs,
+)
+from tasks.audit.probes.task_probes import TaskProbes
+from tasks.commerce.sql_qa.store_copies import MAX_ORDERS
+
+
+def _order_of_rows(prompt: Probed) -> Mapping[str, float]:
+    ways = queries.sorted_both_ways(prompt.asked)
+    # A single row has no order.
+    if not ways or prompt.best - prompt.reward(queries.first_row(prompt.asked)) <= TOLERANCE:
+        return {}
+    return {"rows in another order": max(prompt.best - prompt.reward(query) for query in ways.values())}
+
+
+def _one_store(prompt: Probed) -> Mapping[str, float]:
+    """Search for a number of orders such that a query that is right only on stores of that size earns everything.
+
+    No two copies of a store have the same number of orders: if there is such a number, only one copy was queried.
+    """
+
+    def cost(comparison: str, orders: int) -> float:
+        return prompt.best - prompt.reward(queries.for_stores_of(prompt.asked, comparison, orders))
+
+    fewest, most = 0, MAX_ORDERS
+    while fewest < most:
+        middle = (fewest + most + 1) // 2
+        fewest, most = (middle, most) if cost(">=", middle) <= TOLERANCE else (fewest, middle - 1)
+    return {"right on one store only": cost("=", fewest)}
+
+
+PROBES: Final = TaskProbes(
+    keywords="SELECT FROM WHERE GROUP BY ORDER BY COUNT SUM AVG orders items products customers reviews price",
+    answer_format="SELECT coluna FROM tabela WHERE condição GROUP BY coluna ORDER BY coluna LIMIT n",
+    other_language="SELECT COUNT(*) FROM pedidos WHERE situação = 'entregue'",
+    own=(
+        changes_nothing("same_query", queries.same_query),
+        ceiling("no_result", queries.no_results),
+        ceiling("write", queries.writes),
+        ceiling("wrong_answer", queries.wrong_answer, WRONG),
+        costs("wrong_result", queries.wrong_results),
+        costs("without_condition", queries.without_condition),
+        Property("order_of_rows", _order_of_rows, "costs", at_least=ERROR_COST),
+        Property("several_stores", _one_store, "costs", at_least=ERROR_COST),
+        content_before_form(any_task.chatter, queries.wrong_answer),
+    ),
+)

@@ -1,0 +1,59 @@
+"""Probes of one task: properties of every reward, made with the task's own words, and properties of its own."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tasks.audit.completions import any_task
+from tasks.audit.completions.asked import Maker
+from tasks.audit.probes.properties import FLOOR, FORM_COST, Property, ceiling, costs
+from tasks.commerce.reward import Reference
+
+
+def _nothing(reference: Reference) -> Sequence[str]:  # noqa: ARG001 - the signature of `facts`
+    return ()
+
+
+def _always(reference: Reference) -> bool:  # noqa: ARG001 - the signature of `is_sufficient`
+    return True
+
+
+@dataclass(frozen=True)
+class TaskProbes:
+    """Material of one task's audit: the `PROBES` of `tasks.audit.probes.NAME`."""
+
+    keywords: str
+    """Keywords of the task without an answer."""
+    answer_format: str
+    """Description of the answer format instead of an answer."""
+    other_language: str
+    """Answer in another language: English for Portuguese, Portuguese names for English ones."""
+    own: tuple[Property, ...]
+    """Properties beside those of every task."""
+    facts: Callable[[Reference], Sequence[str]] = _nothing
+    """Facts that an answer must name, where the reference has them in words."""
+    is_sufficient: Callable[[Reference], bool] = _always
+    """Whether a wrong answer can be derived from a reference without nulls, and the right one does not contradict
+    itself."""
+
+    @property
+    def worthless(self) -> Mapping[str, Maker]:
+        """Return the makers of completions without content, by the name of their property."""
+        return {
+            "nothing_said": any_task.nothing_said,
+            "refusal": lambda asked: any_task.refusals(asked, self.facts(asked.reference)),
+            "prompt_echo": any_task.echoes,
+            "format_echo": lambda _: {"format": self.answer_format},
+            "keyword_stuffing": lambda asked: any_task.stuffing(self.keywords, self.facts(asked.reference)),
+            "other_language": lambda _: {"another language": self.other_language},
+        }
+
+    @property
+    def properties(self) -> tuple[Property, ...]:
+        """Return all properties, those of every task first."""
+        return (
+            Property("reference_answer", lambda prompt: {"the right answer": prompt.best}, "earns", at_least=FLOOR),
+            *(ceiling(name, make) for name, make in self.worthless.items()),
+            costs("cut_off", any_task.first_half),
+            costs("chatter", any_task.chatter, FORM_COST),
+            *self.own,
+        )

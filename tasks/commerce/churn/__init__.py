@@ -1,0 +1,1 @@
+"""Churn: risk that a shopper never buys again."""

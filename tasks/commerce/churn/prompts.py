@@ -1,0 +1,119 @@
+"""Prompts of churn: the store's profile of each shopper whose outcome it knows."""
+
+import random
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from schemas.store.store import Store
+from tasks.commerce.example import Example
+from tasks.commerce.prompt_rounds import distinct_prompts
+from tasks.commerce.text.categories import readable_category
+from tasks.commerce.text.portuguese_numbers import decimal, reais
+from tasks.commerce.text.wordings import read_wording
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+DATA_FILES: Final = ("data/wordings/churn.toml",)
+WORDING: Final = read_wording("churn")
+
+
+class Profile(NamedTuple):
+    """Observed history of one shopper, and the outcome."""
+
+    customer_id: str
+    churned: bool
+    state: str
+    orders: int
+    category: str | None
+    """Category of most of their items."""
+    spent: float
+    instalments: int | None
+    """Instalments of the payment with the most."""
+    silent_days: int
+    """Days from the last purchase to the store's last one."""
+    last_rating: float | None
+    """Rating of the newest order with a review."""
+    mean_rating: float | None
+    late: int
+    undelivered: int
+
+
+def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
+    """Yield examples from the shoppers whose outcome the store knows; a real store knows none."""
+    if store.customer_hazards is None:
+        return
+    rows: list[tuple[Any, ...]] = _profiles(store, store.customer_hazards).rows()
+    for row, prompt in distinct_prompts(rows, WORDING.instructions, _prompt, generator, count):
+        yield Example("churn", WORDING.system, prompt, {"churn": row[1]}, row[0])
+
+
+def _profiles(store: Store, hazards: "DataFrame") -> "DataFrame":
+    """Return one row per shopper, with the columns of `Profile`."""
+    import polars as pl
+
+    bought, delivered = pl.col("order_purchase_timestamp"), pl.col("order_delivered_customer_date")
+    orders = (
+        store.orders.join(
+            store.customers.select("customer_id", "customer_unique_id", "customer_state"), on="customer_id"
+        )
+        .join(store.items.group_by("order_id").agg(spent=pl.sum("price")), on="order_id", how="left")
+        .join(store.reviews.group_by("order_id").agg(rating=pl.mean("review_score")), on="order_id", how="left")
+        .join(
+            store.payments.group_by("order_id").agg(instalments=pl.max("payment_installments")),
+            on="order_id",
+            how="left",
+        )
+        .sort(bought, "order_id")
+    )
+    favourites = (
+        store.items.join(store.products.select("product_id", "product_category_name"), on="product_id")
+        .join(orders.select("order_id", "customer_unique_id"), on="order_id")
+        .drop_nulls("product_category_name")
+        .group_by("customer_unique_id", "product_category_name")
+        .len()
+        .sort("len", "product_category_name", descending=[True, False])
+        .unique("customer_unique_id", keep="first", maintain_order=True)
+    )
+    return (
+        orders.group_by("customer_unique_id")
+        .agg(
+            state=pl.last("customer_state"),
+            orders=pl.len(),
+            spent=pl.sum("spent"),
+            instalments=pl.max("instalments"),
+            silent_days=(store.orders["order_purchase_timestamp"].max() - bought.max()).dt.total_days(),
+            last_rating=pl.col("rating").drop_nulls().last(),
+            mean_rating=pl.mean("rating"),
+            late=(delivered.dt.date() > pl.col("order_estimated_delivery_date").dt.date()).sum(),
+            undelivered=delivered.is_null().sum(),
+        )
+        .join(hazards, on="customer_unique_id")
+        .join(favourites, on="customer_unique_id", how="left")
+        .rename({"customer_unique_id": "customer_id", "product_category_name": "category"})
+        .sort("customer_id")
+        .select(Profile._fields)
+    )
+
+
+def _prompt(row: tuple[Any, ...], instruction: str) -> str:
+    profile = Profile(*row)
+    category = "desconhecida" if profile.category is None else readable_category(profile.category)
+    lines = [
+        instruction,
+        f"Estado: {profile.state}",
+        f"Pedidos: {profile.orders}",
+        f"Categoria favorita: {category}",
+        f"Total gasto: {reais(profile.spent)}",
+        f"Máximo de parcelas: {profile.instalments or 1}",
+        f"Dias desde a última compra: {profile.silent_days}",
+        f"Última nota: {_rating(profile.last_rating, 0)}",
+        f"Nota média: {_rating(profile.mean_rating, 1)}",
+        f"Entregas com atraso: {profile.late}",
+        f"Pedidos não entregues: {profile.undelivered}",
+    ]
+    return "\n".join(lines)
+
+
+def _rating(rating: float | None, places: int) -> str:
+    return "sem avaliação" if rating is None else decimal(rating, places)

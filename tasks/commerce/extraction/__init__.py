@@ -1,0 +1,1 @@
+"""Extraction: ten fields of a review."""

@@ -1,0 +1,214 @@
+"""Extraction: a review becomes one JSON object of ten fields.
+
+`grounded`, components in [0, 1]:
+
+- `json`: the form. 1 for a JSON object and nothing else, up to 0.9 in a code fence, up to 0.7 with anything else around
+  it (in proportion to the object's share of the text), up to 0.35 if it had to be repaired, next to nothing if it
+  repeats itself (`parser.FORM`). Gamed by an object without meaning, so it counts in full only as far as `types` are
+  right, and a quarter at least. Source: V4.2 report, JSON validity.
+- `schema`: F1 of the field names against the ten. Gamed by an echo of the field names: counts like `json`. Source:
+  V4.2 report, schema completeness.
+- `types`: share of nine checks passed (`main_complaint` is free text): enumerations, an integer that is no boolean, a
+  number in [0, 1], real booleans. Gamed by one fixed object for every review. Source: V4.2 report, value validity.
+- `values`: the square of the mean agreement of the well-typed fields with the reference's known ones: exact for
+  enumerations and booleans, by distance for numbers, by topic for the complaint (`complaints`); squared, because the
+  reader of a half-right object cannot know which half. Two fields of one answer that contradict each other keep a
+  quarter of their agreement, or 0.7 of it if people do feel both (`CONTRADICTIONS`), unless the reference says the
+  same. Halved if the sentiment contradicts the rating and the reference does not. Gamed by the likeliest values, which
+  is worth only what the store's habits are: one fixed object earns 0.70 a review on a simulated store of 20,000 orders
+  (ceiling 0.75), where half of the reviews are praise alone. Source: V4.2 report, sentiment mismatch.
+
+`schema`, `types` and `values` are multiplied by 0.7 for a repaired object, 0.5 for a truncated one, 0.4 for one that
+occurs twice, and 0.1 for one that contradicts itself by repeating a key (`parser.TRUST`).
+
+`v4.2`, the V4.2 report's appendix with its hotfixes; it knows no more of the answer than the rating:
+
+- `json`: 1 for a readable dict, whatever surrounds it; less if it was repaired or repeats itself.
+- `schema`: fields present, of ten.
+- `types`: checks passed, of nine. The star rating is `isinstance(v, int) and not isinstance(v, bool)`.
+- `mismatch`, a penalty: 1 if the sentiment contradicts the rating, of the reference or else the prompt's `Nota:`.
+
+Gamed by one fixed object, which earns everything: the reason for `grounded`.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tasks.commerce.extraction.complaints import same_complaint
+from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
+from tasks.commerce.text.json_fields import (
+    CAUSE_FIELDS,
+    REPORT_WEIGHTS,
+    is_boolean,
+    is_sentiment,
+    is_share,
+    is_stars,
+    read_share,
+    report_components,
+    sentiment_contradicts,
+)
+from tasks.commerce.text.parser import parse_object
+from tasks.commerce.text.text_form import ramp
+from tasks.commerce.text.wordings import read_wording
+
+if TYPE_CHECKING:
+    from schemas.tasks import SpecName
+    from tasks.commerce.sql_qa.sandbox import Databases
+
+DATA_FILES: Final = ("data/wordings/extraction.toml",)
+WORDING: Final = read_wording("extraction")
+
+CATEGORIES: Final = frozenset({"delivery", "product", "seller", "price", "other", "none"})
+BOOLEANS: Final = ("delivery_issue", "product_issue", "seller_issue", "repeat_intent", "would_recommend")
+WEIGHTS: Final = {"json": 0.12, "schema": 0.08, "types": 0.15, "values": 0.65}
+V42_WEIGHTS: Final = {**REPORT_WEIGHTS, "mismatch": -0.20}
+RISK_TOLERANCE: Final = 0.05
+"""Half of a reference's step: a risk within it counts as equal."""
+CONTRADICTED: Final = 0.25
+UNUSUAL: Final = 0.7
+
+_RATING: Final = re.compile(r"^Nota: ([1-5])\b", re.MULTILINE | re.ASCII)
+
+CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "sentiment": is_sentiment,
+    "sentiment_score": is_stars,
+    "churn_risk": is_share,
+    "complaint_category": lambda value: isinstance(value, str) and value in CATEGORIES,
+    **dict.fromkeys(BOOLEANS, is_boolean),
+}
+"""The nine checks, by field."""
+READABLE: Final[Mapping[str, Callable[[Any], bool]]] = {
+    **CHECKS,
+    "main_complaint": lambda value: isinstance(value, str),
+}
+
+
+class Contradiction(NamedTuple):
+    """Two fields that cannot both be right, or seldom are."""
+
+    first: str
+    second: str
+    kept: float
+    """Share of the agreement that either keeps."""
+    holds: Callable[[Any, Any], bool]
+    """Whether two well-typed values contradict each other."""
+
+
+def _of_issue(category: str) -> Callable[[bool, str], bool]:
+    return lambda issue, named: named == "none" if issue else named == category
+
+
+def _of_intention(sentiment: str, intends: bool) -> bool:
+    return sentiment == ("negative" if intends else "positive")
+
+
+CONTRADICTIONS: Final = (
+    Contradiction("sentiment", "sentiment_score", CONTRADICTED, sentiment_contradicts),
+    *(
+        Contradiction(f"{category}_issue", "complaint_category", CONTRADICTED, _of_issue(category))
+        for category in ("delivery", "product", "seller")
+    ),
+    Contradiction("main_complaint", "complaint_category", UNUSUAL, lambda text, name: bool(text) == (name == "none")),
+    Contradiction("sentiment", "repeat_intent", UNUSUAL, _of_intention),
+    Contradiction("sentiment", "would_recommend", UNUSUAL, _of_intention),
+    Contradiction(
+        "sentiment",
+        "churn_risk",
+        UNUSUAL,
+        lambda sentiment, risk: (
+            sentiment == ("negative" if (read_share(risk) or 0.0) <= 0.3 else "positive")
+            and not 0.3 < (read_share(risk) or 0.0) < 0.7
+        ),
+    ),
+)
+
+
+def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score the form of the object and its agreement with the known facts."""
+    parsed = parse_object(completion)
+    fields = parsed.value or {}
+    trust = parsed.trust
+    readable = {name: fields[name] for name, check in READABLE.items() if name in fields and check(fields[name])}
+    types = (len(readable) - ("main_complaint" in readable)) / len(CHECKS)
+    sense = 0.25 + 0.75 * types
+    present = len(READABLE) if len(readable) == len(READABLE) else sum(map(fields.__contains__, READABLE))
+    values = _values(readable, reference) if reference else None
+    components: dict[str, Any] = {
+        "json": parsed.cleanliness * sense,
+        "schema": trust * sense * 2 * present / (len(READABLE) + len(fields)),
+        "types": trust * types,
+        "values": None if values is None else trust * values,
+    }
+    return Score(fill_unknown(components, WEIGHTS) if values is None else components, parsed.value)
+
+
+def _values(readable: Mapping[str, Any], reference: Reference) -> float | None:
+    wanted, rating = reference["fields"] or {}, reference["rating"]
+    if readable == wanted:
+        return 1.0
+    found = readable.get
+    agreements = {
+        name: 1.0 if found(name) == value else field_agreement(name, found(name), value)
+        for name, value in wanted.items()
+        if value is not None
+    }
+    if not agreements:
+        return None
+    total = _discounted(agreements, readable, wanted)
+    contradicts = sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
+        wanted.get("sentiment"), rating
+    )
+    return float((0.5 if contradicts else 1.0) * (total / len(agreements)) ** 2)
+
+
+def _discounted(agreements: Mapping[str, float], readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> float:
+    """Sum the agreements, less the discount of contradictions between two fields."""
+    kept: dict[str, float] = {}
+    found = readable.get
+    for first, second, share, holds in CONTRADICTIONS:
+        one, other = found(first), found(second)
+        if one is None or other is None or not holds(one, other):
+            continue
+        true = wanted.get(first), wanted.get(second)
+        if None not in true and holds(*true):
+            continue
+        for name in (first, second):
+            kept[name] = min(kept.get(name, 1.0), share)
+    if not kept:
+        return sum(agreements.values())
+    return sum([agreement * kept.get(name, 1.0) for name, agreement in agreements.items()])
+
+
+def field_agreement(name: str, found: Any, wanted: Any) -> float:
+    """Grade a field that differs from the reference's."""
+    if found is None:
+        return 0.0
+    if name == "main_complaint":
+        return same_complaint(found, wanted)
+    if name == "churn_risk":
+        return ramp(abs((read_share(found) or 0.0) - wanted), 0.5, RISK_TOLERANCE)
+    if name == "sentiment_score":
+        return ramp(abs(found - wanted), 3, 0)
+    return 0.0
+
+
+def v42_score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score like the V4.2 report's reward: a dict, its fields, their types, and the rating's contradiction."""
+    parsed = parse_object(completion)
+    fields = parsed.value or {}
+    components = report_components(parsed.trust, fields, CAUSE_FIELDS, CHECKS)
+    rating = (reference or {}).get("rating") or _rating_in(prompt)
+    components["mismatch"] = float(sentiment_contradicts(fields.get("sentiment"), rating))
+    return Score(components, parsed.value)
+
+
+def _rating_in(prompt: str) -> int | None:
+    found = _RATING.search(prompt)
+    return int(found[1]) if found else None
+
+
+REWARDS: Final[Mapping["SpecName", Reward]] = {
+    "grounded": Reward(WEIGHTS, score),
+    "v4.2": Reward(V42_WEIGHTS, v42_score),
+}

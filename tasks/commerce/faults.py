@@ -1,0 +1,49 @@
+"""Faults of the source project's base model, which several tasks' demonstrations have."""
+
+import json
+import random
+from typing import Any, Final
+
+OPENINGS: Final = (
+    "Claro! Segue a resposta:\n",
+    "Aqui está o resultado solicitado:\n",
+    "Com certeza! Vou ajudar com isso.\n",
+)
+CLOSINGS: Final = ("\nEspero ter ajudado!", "\nQualquer dúvida, estou à disposição.")
+SHARE_WRONG_TYPE: Final = 0.45
+SHARE_MISSING_FIELD: Final = 0.12
+SHARE_WRONG_VALUE: Final = 0.10
+SHARE_CHATTER: Final = 0.45
+
+
+def spoil_json(answer: str, generator: random.Random) -> str:
+    """Give a JSON object wrong types, missing fields, wrong values and chatter, each at times."""
+    fields = json.loads(answer)
+    # One demonstration has all types wrong or none: a habit of a whole answer, as in the source project's base model.
+    wrong_types = generator.random() < SHARE_WRONG_TYPE
+    spoiled = {
+        name: _spoil_value(name, value, wrong_types, generator)
+        for name, value in fields.items()
+        if generator.random() >= SHARE_MISSING_FIELD
+    }
+    return chat(json.dumps(spoiled, ensure_ascii=False, separators=(",", ":")), generator)
+
+
+def _spoil_value(name: str, value: Any, wrong_type: bool, generator: random.Random) -> Any:
+    if isinstance(value, bool):
+        if wrong_type:
+            return name if value else "não"
+        return not value if generator.random() < SHARE_WRONG_VALUE else value
+    if isinstance(value, int):
+        return round(value / 5, 1) if wrong_type else value
+    if isinstance(value, float):
+        return str(value).replace(".", ",") if wrong_type else value
+    return value
+
+
+def chat(answer: str, generator: random.Random) -> str:
+    """Chat around an answer at times."""
+    if generator.random() >= SHARE_CHATTER:
+        return answer
+    closing = generator.choice(CLOSINGS) if generator.random() < 0.5 else ""
+    return generator.choice(OPENINGS) + answer + closing

@@ -1,0 +1,1 @@
+"""Insights: tables of facts, and the analysis that quotes them."""

@@ -1,0 +1,255 @@
+"""Insights: a short analysis of a small table of facts, with an action for each finding.
+
+`grounded` (each component in [0, 1]; the V4.2 report's structure, action words and length, with the facts added):
+
+- `facts`: how well three of the given facts (fewer if fewer are given) are quoted: each number in any notation, of the
+  right row of the table, and in one sentence with its words and signs (`quotations`). Each invented number and each
+  attributed to a wrong row takes away a third. Only the three best count, states may be named in full, and pasted rows
+  of the table and lines of the prompt are ignored. Gamed by a list of facts without analysis, which earns half of it at
+  most and little of the rest, and by superlatives against the table (`a pior de todas` of the highest), which are not
+  checked.
+- `structure`: a heading (0.3) and up to three list items (0.7). Gamed by markup without content. Source: V4.2 report,
+  structure marks.
+- `actions`: up to three different verbs of action, anywhere. Gamed by verbs that have nothing to do with the facts.
+  Source: V4.2 report, action words.
+- `length`: 1 from 150 to 600 characters, falling to 0 at 40 and at 1200. Gamed by padding. Source: V4.2 report,
+  length.
+
+The last three count in full only as far as `facts` are quoted, and a fifth at least; likewise only as far as the text
+says more than the facts' own words (gamed by any three other words). All are multiplied by the requirements of an
+analysis: it is Portuguese and no heap of keywords, it is not copied from the prompt, and it is no refusal.
+
+`v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
+
+- `actions`, .40: different verbs of action, up to four. Gamed by a heap of verbs.
+- `length`, .30: 1 from 100 to 800 characters, falling to 0 at none and at 1600. Gamed by any text of that length.
+- `structure`, .20: marks of headings, list items and bold type, up to four. Gamed by marks without content.
+- `domain`, .10: different words of a shop, up to two. Gamed by a heap of keywords.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+from tasks.commerce.insights.quotations import (
+    PLACES,
+    KnownFact,
+    KnownFacts,
+    know,
+    read_quotations,
+    tokens_of,
+    words_among,
+)
+from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.portuguese_numbers import numbers_given, numbers_in
+from tasks.commerce.text.text_form import (
+    CHATTER,
+    KEPT_PROMPTS,
+    MAX_CHARACTERS,
+    brevity,
+    declines,
+    fluency,
+    fold,
+    originality,
+    ramp,
+)
+from tasks.commerce.text.wordings import read_wording
+
+if TYPE_CHECKING:
+    from schemas.tasks import SpecName
+    from tasks.commerce.sql_qa.sandbox import Databases
+
+DATA_FILES: Final = (
+    "data/lexicons/action_verbs.txt",
+    "data/lexicons/domain_words.txt",
+    "data/lexicons/report_action_words.txt",
+    "data/lexicons/states.txt",
+    "data/wordings/insights.toml",
+)
+WORDING: Final = read_wording("insights")
+WEIGHTS: Final = {"facts": 0.40, "structure": 0.20, "actions": 0.20, "length": 0.20}
+V42_WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 0.10}
+ENOUGH: Final = 3
+"""Facts, list items and verbs of action required for the full value."""
+LENGTHS: Final = (150, 600)
+"""Length of an analysis in characters, for the reward and the metric."""
+V42_ENOUGH: Final = 4
+"""Verbs of action and structure marks that the V4.2 report's reward requires."""
+V42_ENOUGH_DOMAIN: Final = 2
+LIST_WORTH: Final = 0.5
+"""Share of `facts` that a bare list of facts keeps."""
+ENOUGH_COMMENT: Final = 3
+"""Different words beyond the facts' own that make a text more than a list of them."""
+MAX_LINES: Final = 60
+
+_LINE: Final = re.compile(
+    r"[ \t]*(?:(?P<item>[-*•–—]|(?P<ordinal>\d{1,2}[.)]))[ \t]+\**\w.{9}|(?P<heading>#{1,4}[ \t]*\w|\*\*\w))"
+)
+_NO_CLAIM: Final = re.compile(
+    r"\b\d{1,2}[oa]\b|\bmetas?\b[^.\n]{0,30}?\d[\d.,]*|\breduz\w{0,9}[^.\n]{0,40}? para \d[\d.,]*"
+    r"|\bem \d{1,3} (?:dias|semanas|meses)\b"
+)
+"""Places in a ranking, goals and terms."""
+# Anchored at a number's beginning: otherwise every digit of a long one would be a new attempt.
+_THOUSANDS: Final = re.compile(r"(?<![\d.,])(\d{1,9}(?:,\d{1,9})?) mil\b")
+ORDINAL: Final = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]", re.MULTILINE)
+_CODES: Final = {
+    name: code
+    for code, name in sorted((line.split(" = ") for line in read_lexicon("states")), key=lambda pair: -len(pair[1]))
+}
+"""The codes of the states by their names, the longer names first."""
+_MARK: Final = re.compile(r"[ \t]*(?:[-*•–—#]|\d{1,2}[.)])[ \t]*\S")
+
+
+def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score the facts quoted, the structure, the actions and the length."""
+    stripped = completion.strip()
+    text = stripped[:MAX_CHARACTERS]
+    known = know(tuple((reference or {}).get("facts") or ()))
+    if known.facts:
+        text = with_codes(own_lines(text, prompt), known)
+    items, headings, ordinals = _lines(text)
+    folded = fold(ORDINAL.sub("", text) if ordinals else text)
+    tokens = tokens_of(folded)
+    text_words = words_among(tokens)
+    present = set(text_words)
+    own = originality(text_words, prompt, WORDING.system)
+    if not text_words or not own:
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
+    fluent = fluency(text_words)
+    quoted = _quoted(tokens, folded, known, prompt) if known.facts else None
+    if declines(folded, present, bool(quoted)):
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
+    ground = 1.0 if quoted is None else 0.2 + 0.8 * quoted
+    comment = ramp(_own_words(present, known), 0, ENOUGH_COMMENT) if known.facts else 1.0
+    analysis = own * fluent * ground * (0.2 + 0.8 * comment) * (0.7 if CHATTER.are_in(folded, present) else 1.0)
+    readable = (
+        LIST_WORTH * (fluent if fluent == 1 else max(fluent, brevity(text_words))) + (1 - LIST_WORTH) * fluent * comment
+    )
+    components = {
+        "facts": None if quoted is None else own * readable * quoted,
+        "structure": analysis * (0.3 * bool(headings) + 0.7 * min(items, ENOUGH) / ENOUGH),
+        "actions": analysis * min(ACTION_VERBS.count(present), ENOUGH) / ENOUGH,
+        "length": analysis * ramp(len(stripped), 40, LENGTHS[0]) * ramp(len(stripped), 1200, LENGTHS[1]),
+    }
+    return Score(fill_unknown(components, WEIGHTS))
+
+
+def _lines(text: str) -> tuple[int, int, bool]:
+    """Count a text's list items and headings, and return whether items are numbered."""
+    found = [match for match in map(_LINE.match, text.split("\n", MAX_LINES)) if match]
+    items = [match for match in found if match["item"]]
+    return len(items), len(found) - len(items), any(match["ordinal"] for match in items)
+
+
+def own_lines(text: str, prompt: str) -> str:
+    """Return a text without pasted rows of the table, which are not its own words."""
+    lines = text.split("\n")
+    given = _lines_given(prompt)
+    if " | " not in text and given.isdisjoint(lines):
+        return text
+    return "\n".join(line for line in lines if " | " not in line and line.strip() not in given)
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _lines_given(prompt: str) -> frozenset[str]:
+    return frozenset(line.strip() for line in prompt.split("\n") if line.strip())
+
+
+def with_codes(text: str, known: KnownFacts) -> str:
+    """Return a text that names the table's states by their codes, as the table does."""
+    names = _state_names(tuple(known.rows.values()))
+    return names.sub(lambda match: _CODES[match[0]], text) if names else text
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _state_names(rows: tuple[str, ...]) -> re.Pattern[str] | None:
+    names = [name for name, code in _CODES.items() if code in rows]
+    # "Mato Grosso do Sul" contains "Mato Grosso": neither name may stand for the other, whichever the table has.
+    return re.compile(rf"\b(?:{'|'.join(names)})\b(?! do Sul)") if names else None
+
+
+def invented_numbers(unknown: AbstractSet[float], folded: str, known: KnownFacts) -> AbstractSet[float]:
+    """Exclude places in a ranking, goals and terms, and rounded or subtracted given numbers."""
+    if not unknown:
+        return unknown
+    said = {number for found in _NO_CLAIM.findall(folded) for number in numbers_in(found)}
+    rounded = {number for found in _THOUSANDS.findall(folded) for number in numbers_in(found) if _rounds(found, known)}
+    return unknown - said - rounded - (_differences(known.facts) if "ponto" in folded else frozenset())
+
+
+def _rounds(written: str, known: KnownFacts) -> bool:
+    places = len(written.partition(",")[2])
+    return any(abs(number / 1000 - numbers_in(written)[0]) <= 0.5 * 10**-places for number in known.numbers)
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _differences(facts: tuple[KnownFact, ...]) -> frozenset[float]:
+    """Return the differences between the numbers of each column."""
+    return frozenset(
+        round(abs(number - other), PLACES)
+        for one, two in combinations(facts, 2)
+        if one.labels == two.labels
+        for number in one.numbers
+        for other in two.numbers
+    )
+
+
+def _quoted(tokens: Sequence[str], folded: str, known: KnownFacts, prompt: str) -> float:
+    quotations = read_quotations(tokens, known)
+    enough = min(ENOUGH, len(known.facts))
+    coverage = sum(sorted(quotations.grades)[-enough:]) / enough
+    faults = len(quotations.wrong)
+    if quotations.unknown:
+        faults += len(invented_numbers(quotations.unknown - numbers_given(prompt), folded, known))
+    return coverage * (2 / 3) ** faults
+
+
+def _own_words(present: set[str], known: KnownFacts) -> int:
+    return sum(map(str.isalpha, present - known.words))
+
+
+class _Beginnings:
+    """Word list of prefixes, looked up for a text's words."""
+
+    def __init__(self, lexicon: str) -> None:
+        self._beginnings = tuple(sorted({fold(entry) for entry in read_lexicon(lexicon)}))
+        self._of_word = lru_cache(maxsize=16_384)(self._find)
+
+    def _find(self, word: str) -> str | None:
+        return next((beginning for beginning in self._beginnings if word.startswith(beginning)), None)
+
+    def count(self, words: Iterable[str]) -> int:
+        """Count the different prefixes among folded words."""
+        return len(set(map(self._of_word, words)) - {None})
+
+
+ACTION_VERBS: Final = _Beginnings("action_verbs")
+_REPORT_ACTIONS: Final = _Beginnings("report_action_words")
+_DOMAIN: Final = _Beginnings("domain_words")
+
+
+def score_v42(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score by the V4.2 report's appendix: action words, length, structure marks and domain mention."""
+    stripped = completion.strip()
+    text = stripped[:MAX_CHARACTERS]
+    present = set(words_among(tokens_of(fold(text))))
+    marks = sum(map(bool, map(_MARK.match, text.split("\n", MAX_LINES)))) + text.count("**") // 2
+    return Score(
+        {
+            "actions": min(_REPORT_ACTIONS.count(present), V42_ENOUGH) / V42_ENOUGH,
+            "length": ramp(len(stripped), 0, 100) * ramp(len(stripped), 1600, 800),
+            "structure": min(marks, V42_ENOUGH) / V42_ENOUGH,
+            "domain": min(_DOMAIN.count(present), V42_ENOUGH_DOMAIN) / V42_ENOUGH_DOMAIN,
+        }
+    )
+
+
+REWARDS: Final[Mapping["SpecName", Reward]] = {
+    "grounded": Reward(WEIGHTS, score),
+    "v4.2": Reward(V42_WEIGHTS, score_v42),
+}

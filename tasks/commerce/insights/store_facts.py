@@ -1,0 +1,260 @@
+"""Small tables of true numbers about a store: the material of insights.
+
+The store is summed once by group and month. Each cell of a table is then the difference of two running sums, so that a
+hundred thousand tables need no query.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final
+
+from schemas.store.store import Store
+from tasks.commerce.text.categories import readable_category
+from tasks.commerce.text.months import MONTHS
+from tasks.commerce.text.portuguese_numbers import decimal, percent, reais
+from tasks.commerce.text.text_form import content_words
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+WEEKDAYS: Final = ("segunda-feira", "terça-feira", "quarta-feira", "quinta-feira", "sexta-feira", "sábado", "domingo")
+PAYMENTS: Final = {
+    "credit_card": "cartão de crédito",
+    "debit_card": "cartão de débito",
+    "boleto": "boleto",
+    "voucher": "cupom",
+}
+ROWS: Final = (3, 4)
+COLUMNS: Final = 3
+MIN_ORDERS: Final = 5
+"""A row about fewer orders is not informative."""
+WINDOW_MONTHS: Final = (2, 3, 4, 5, 6, 9, 12)
+DRAWS: Final = 50
+"""Consecutive failed draws after which the store counts as too small for a table."""
+
+Sums = tuple[int, ...]
+"""Sums of a group in a period: orders, items, cents of price and of freight, late and delivered items, stars, rated
+items."""
+
+
+@dataclass(frozen=True)
+class FactTable:
+    """A small table as text, and each of its cells as a self-contained fact."""
+
+    text: str
+    facts: tuple[str, ...]
+    """Each is `row: statement`, the most informative first: of each column the highest, or the lowest rating."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Column of numbers."""
+
+    title: str
+    value: Callable[[Sums], float]
+    write: Callable[[float], str]
+    state: str
+    """The fact, with `{}` for the number."""
+    worst_first: bool = False
+    """Whether the lowest value is the most informative."""
+
+
+MEASURES: Final = (
+    Measure("Receita", lambda sums: sums[2] / 100, reais, "receita de {}"),
+    Measure("Atrasos", lambda sums: sums[4] / sums[5], percent, "{} de atrasos"),
+    Measure("Nota média", lambda sums: sums[6] / sums[7], decimal, "nota média {}", worst_first=True),
+    Measure("Pedidos", lambda sums: sums[0], lambda value: decimal(value, 0), "{} pedidos"),
+    Measure("Ticket médio", lambda sums: sums[2] / 100 / sums[0], reais, "ticket médio de {}"),
+    Measure("Frete médio", lambda sums: sums[3] / 100 / sums[1], reais, "frete médio de {}"),
+)
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """Grouping of the store's sales."""
+
+    title: str
+    running: Mapping[str, tuple[Sums, ...]]
+    """By row name: the sums of the first n months, n from 0 on."""
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Running sums of a store's sales."""
+
+    months: Sequence[date]
+    """The first day of each month with sales, in order."""
+    total: tuple[Sums, ...]
+    """The sums of all sales of the first n months, n from 0 on."""
+    dimensions: tuple[Dimension, ...]
+
+
+def fact_tables(store: Store, generator: random.Random) -> Iterator[FactTable]:
+    """Yield tables on random groups, columns and spans of months, without end; none if the store is too small."""
+    ledger = _sum_up(store)
+    misses = 0
+    while ledger.months and misses < DRAWS:
+        table = _draw(ledger, generator)
+        misses = 0 if table else misses + 1
+        if table:
+            yield table
+
+
+def _draw(ledger: Ledger, generator: random.Random) -> FactTable | None:
+    length = min(generator.choice(WINDOW_MONTHS), len(ledger.months))
+    start = generator.randrange(len(ledger.months) - length + 1)
+    dimension = generator.choice((*ledger.dimensions, None))
+    sums = _of_months(ledger, start, length) if dimension is None else _of_groups(dimension, start, length)
+    rows = generator.choice(ROWS)
+    if len(sums) < min(ROWS):
+        return None
+    names = generator.sample(sorted(sums), min(rows, len(sums)))
+    if not _tell_apart(names):
+        return None
+    measures = [MEASURES[place] for place in sorted(generator.sample(range(len(MEASURES)), COLUMNS))]
+    period = f"{_month(ledger.months[start])} a {_month(ledger.months[start + length - 1])}"
+    title = "Mês" if dimension is None else dimension.title
+    return _table(title, {name: sums[name] for name in names}, measures, period)
+
+
+def _of_groups(dimension: Dimension, start: int, length: int) -> dict[str, Sums]:
+    """Return the sums of each group with enough sales in a span of months."""
+    spans = {name: _difference(running, start, start + length) for name, running in dimension.running.items()}
+    return {name: sums for name, sums in spans.items() if _enough(sums)}
+
+
+def _of_months(ledger: Ledger, start: int, length: int) -> dict[str, Sums]:
+    """Return the sums of each month of a span with enough sales."""
+    spans = {
+        f"{MONTHS[ledger.months[month].month - 1]}/{ledger.months[month].year}": _difference(
+            ledger.total, month, month + 1
+        )
+        for month in range(start, start + length)
+    }
+    return {name: sums for name, sums in spans.items() if _enough(sums)}
+
+
+def _difference(running: Sequence[Sums], start: int, end: int) -> Sums:
+    return tuple(high - low for high, low in zip(running[end], running[start], strict=True))
+
+
+def _enough(sums: Sums) -> bool:
+    orders, delivered, rated = sums[0], sums[5], sums[7]
+    return orders >= MIN_ORDERS and delivered > 0 and rated > 0
+
+
+def _tell_apart(names: Sequence[str]) -> bool:
+    """Return whether each row's name has a word of its own, so that rows cannot be confused."""
+    own = [set(content_words(name)) for name in names]
+    return all(one - set().union(*(other for other in own if other is not one)) for one in own)
+
+
+def _table(title: str, rows: Mapping[str, Sums], measures: Sequence[Measure], period: str) -> FactTable:
+    cells = {(name, measure): measure.value(sums) for name, sums in rows.items() for measure in measures}
+    lines = [" | ".join([name, *(measure.write(cells[name, measure]) for measure in measures)]) for name in rows]
+    ranked = [
+        sorted(rows, key=lambda name: (cells[name, measure] * (1 if measure.worst_first else -1), name))
+        for measure in measures
+    ]
+    facts = tuple(
+        f"{names[rank]}: {measure.state.format(measure.write(cells[names[rank], measure]))}"
+        for rank in range(len(rows))
+        for names, measure in zip(ranked, measures, strict=True)
+    )
+    header = f"Período: {period}\n{' | '.join([title, *(measure.title for measure in measures)])}"
+    return FactTable("\n".join([header, *lines]), facts)
+
+
+def _month(day: date) -> str:
+    return f"{MONTHS[day.month - 1][:3]}/{day.year}"
+
+
+def _sum_up(store: Store) -> Ledger:
+    sales = _sales(store)
+    months = sales["month"].unique().sort().to_list()
+    states = _running(sales, "customer_state", months, _state)
+    dimensions = (
+        Dimension("Estado", states),
+        Dimension("Categoria", _running(sales, "product_category_name", months, readable_category)),
+        Dimension("Estado do vendedor", _running(sales, "seller_state", months, _state)),
+        Dimension("Pagamento", _running(sales, "payment_type", months, PAYMENTS.get)),
+        Dimension("Dia da compra", _running(sales, "weekday", months, lambda day: WEEKDAYS[day - 1])),
+    )
+    # Each order has one state, so not even orders count twice in the sum over the states.
+    total = tuple(_sum(parts) for parts in zip(*states.values(), strict=True))
+    return Ledger(months, total, dimensions)
+
+
+def _sum(parts: Iterable[Sums]) -> Sums:
+    return tuple(map(sum, zip(*parts, strict=True)))
+
+
+def _state(code: str) -> str:
+    # In lower case SE is the word "se", and a reader of the text could not distinguish them.
+    return "Sergipe" if code == "SE" else code
+
+
+def _running(
+    sales: "DataFrame", column: str, months: Sequence[date], name_of: Callable[[Any], str | None]
+) -> dict[str, tuple[Sums, ...]]:
+    import polars as pl
+
+    table = (
+        sales.drop_nulls(column)
+        .group_by(column, "month")
+        .agg(
+            pl.n_unique("order_id"),
+            pl.len().alias("items"),
+            pl.sum("cents", "freight_cents", "late"),
+            pl.col("late").count().alias("delivered"),
+            pl.sum("stars", "rated"),
+        )
+        .sort(column, "month")
+    )
+    place = {month: number for number, month in enumerate(months)}
+    zeros = (0,) * 8
+    monthly: dict[str, list[Sums]] = {}
+    for group, month, *sums in table.rows():
+        name = name_of(group)
+        if name is not None:
+            monthly.setdefault(name, [zeros] * len(months))[place[month]] = tuple(sums)
+    return {
+        name: tuple(accumulate(sums, lambda one, other: _sum((one, other)), initial=zeros))
+        for name, sums in monthly.items()
+    }
+
+
+def _sales(store: Store) -> "DataFrame":
+    """Return one row per item, with the values and groups of `Sums`."""
+    import polars as pl
+
+    delivered, promised = pl.col("order_delivered_customer_date"), pl.col("order_estimated_delivery_date")
+    bought = pl.col("order_purchase_timestamp")
+    ratings = store.reviews.group_by("order_id").agg(stars=pl.sum("review_score"), rated=pl.len())
+    # An order paid in several ways counts under the one that paid most.
+    payments = store.payments.sort("order_id", "payment_value", "payment_type").group_by("order_id").last()
+    return (
+        store.items.join(store.orders, on="order_id")
+        .join(store.customers, on="customer_id")
+        .join(store.products, on="product_id")
+        .join(store.sellers, on="seller_id")
+        .join(ratings, on="order_id", how="left")
+        .join(payments.select("order_id", "payment_type"), on="order_id", how="left")
+        .select(
+            "order_id",
+            "customer_state",
+            "product_category_name",
+            "seller_state",
+            "payment_type",
+            weekday=bought.dt.weekday(),
+            month=bought.dt.date().dt.truncate("1mo"),
+            cents=(pl.col("price") * 100).round().cast(pl.Int64),
+            freight_cents=(pl.col("freight_value") * 100).round().cast(pl.Int64),
+            late=(delivered.dt.date() > promised.dt.date()).cast(pl.Int64),
+            stars=pl.col("stars").fill_null(0),
+            rated=pl.col("rated").fill_null(0),
+        )
+    )

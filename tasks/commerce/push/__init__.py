@@ -1,0 +1,1 @@
+"""Push: campaigns, and the notification that makes their offer."""

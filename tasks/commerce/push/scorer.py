@@ -1,0 +1,231 @@
+"""Push: one notification for a product and an offer, short enough for a phone.
+
+`grounded` (each component in [0, 1]; the V4.2 report's length, language and formality, with the given facts added):
+
+- `length`: graphemes as a phone shows them. 1 up to 120, then steeply (a square) down to 0 at 200; rises from 0 to 25.
+  Gamed by any short text, so it counts in full only as far as product and offer are named, and a fifth at least.
+  Source: V4.2 report, hotfix V4.2.1.
+- `product`: share of the product's words that are there, in any form. Gamed by a list of products.
+- `offer`: share of the offer's words that are there; 0.3 times if an amount, its unit, the deadline or a `sem` differs
+  from the given one; 0 if the offer is denied or joined to another product (`offers`). Gamed by repeating the prompt,
+  by a denial in other words, and by conditions that no list contains.
+- `style`: 0 for the style of an e-mail; otherwise 0.7, and 1 with a call to action, each halved by more lines than a
+  title and a body or markup, by chatter and by a truncated text: it must end with a mark or an emoji. Counts like
+  `length`. Source: V4.2 report, formal penalty.
+
+All are multiplied by the requirements of one message to a shopper: it is Portuguese and no heap of keywords, it is not
+copied from the prompt, it is no refusal and no talk about a push; it is not far too long (1 up to 160 graphemes, 0 from
+300 on); it is one push and not several (0.2); and each invented number and benefit (`frete grátis`) halves it, since a
+false offer is worse than none. An invented deadline costs nothing: `corra, só hoje` is the usual style of pushes.
+
+`v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
+
+- `length`, .50: 1 from the first grapheme up to 120, then a square down to 0 at 200. Gamed by any short text.
+- `portuguese`, .30: accented letters and words that are Portuguese, up to four. Gamed by four such words.
+- `creativity`, .20: 1 for five words or more with meaning, in proportion below; halved by each phrase that would do for
+  any product. Gamed by any words that are not on the list.
+- `formal`, -.20: 1 for the style of an e-mail (`Prezado`, `Atenciosamente`). Gamed by a formality that is not listed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from tasks.commerce.push.offers import FALSE_OFFER, Offer, benefits_among, grade_offer, invented_benefits, read_offer
+from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.portuguese_numbers import numbers_among, numbers_given, numbers_in
+from tasks.commerce.text.text_form import (
+    CHATTER,
+    FUNCTION_WORDS,
+    KEPT_PROMPTS,
+    MAX_CHARACTERS,
+    Phrases,
+    content_words,
+    declines,
+    fluency,
+    fold,
+    folded_words,
+    originality,
+    ramp,
+    share_present,
+    words,
+)
+from tasks.commerce.text.wordings import read_wording
+
+if TYPE_CHECKING:
+    from schemas.tasks import SpecName
+    from tasks.commerce.sql_qa.sandbox import Databases
+
+DATA_FILES: Final = (
+    "data/lexicons/calls_to_action.txt",
+    "data/lexicons/formal_phrases.txt",
+    "data/lexicons/generic_pushes.txt",
+    "data/lexicons/portuguese_words.txt",
+    "data/lexicons/push_talk.txt",
+    "data/wordings/push.toml",
+)
+WORDING: Final = read_wording("push")
+WEIGHTS: Final = {"length": 0.30, "product": 0.25, "offer": 0.25, "style": 0.20}
+V42_WEIGHTS: Final = {"length": 0.50, "portuguese": 0.30, "creativity": 0.20, "formal": -0.20}
+MAX_GRAPHEMES: Final = 120
+ENOUGH_GRAPHEMES: Final = 25
+HOPELESS_GRAPHEMES: Final = 200
+FAR_TOO_LONG: Final = 400
+"""Code points from which on the exact number of graphemes does not matter."""
+SEVERAL_MESSAGES: Final = 0.2
+TITLE_AND_BODY: Final = 2
+ENOUGH_MARKERS: Final = 4
+ENOUGH_CONTENT: Final = 5
+
+FORMAL: Final = Phrases("formal_phrases")
+_TALK: Final = Phrases("push_talk")
+_GENERIC: Final = tuple(fold(phrase) for phrase in read_lexicon("generic_pushes"))
+_CALLS: Final = frozenset(fold(word) for word in read_lexicon("calls_to_action"))
+_PORTUGUESE: Final = frozenset(fold(word) for word in read_lexicon("portuguese_words")) - {"a", "e"}
+_ACCENTS: Final = frozenset("áàâãéêíóôõúç")
+_LABELS: Final = frozenset(("produto", "oferta", "publico"))
+"""The labels of a prompt's lines; two of them make no push."""
+_UNFINISHED: Final = (",", ";", ":", "-", "(")
+_MARKUP: Final = ("#", "*", "{", "[", "`", "-")
+
+
+def graphemes(text: str) -> int:
+    r"""Count graphemes as a phone shows them (Unicode's extended clusters): a family emoji is one, and so is `\r\n`.
+
+    A text that is far too long is counted by its code points.
+    """
+    if len(text) > FAR_TOO_LONG:
+        return len(text)
+    try:
+        return len(text.encode("latin-1")) - text.count("\r\n")
+    except UnicodeEncodeError:
+        import regex
+
+        return len(regex.findall(r"\X", text))
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Required contents of a push, parsed once for all answers to a prompt."""
+
+    product: tuple[str, ...]
+    offer: Offer
+    numbers: frozenset[float]
+    """The offer's numbers."""
+    offer_words: tuple[str, ...]
+    """The offer's words, signs and numbers."""
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def read_campaign(product: str | None, offer: str | None) -> Campaign:
+    """Return what a push must contain; either may be unknown."""
+    return Campaign(
+        tuple(content_words(product or "")),
+        read_offer(offer or "", product or ""),
+        frozenset(numbers_in(offer or "")),
+        tuple(content_words(offer or "")),
+    )
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _benefits_given(prompt: str) -> frozenset[str]:
+    return benefits_among(words(prompt))
+
+
+def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score length, given facts, and style."""
+    text = completion.strip()
+    shown = graphemes(text)
+    size = ramp(shown, 300, 160)
+    if not text or not size:
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
+    folded = fold(text)
+    text_words = folded_words(folded)
+    present = set(text_words)
+    message = size * fluency(text_words) * originality(text_words, prompt, WORDING.system)
+    if not message or _talks(folded, present):
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
+    product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
+    campaign = read_campaign(product, offer)
+    found = set(numbers_among(text_words))
+    named = None if product is None else share_present(campaign.product, present)
+    offered = None if offer is None else grade_offer(campaign.offer, folded, text_words, present)
+    if declines(folded, present, bool(named and (offered is None or offered > FALSE_OFFER))):
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
+    invented = len(found - campaign.numbers - numbers_given(prompt))
+    invented += invented_benefits(present, campaign.offer, _benefits_given(prompt))
+    message *= 0.5**invented
+    lines = text.split("\n")
+    if has_several_messages(lines, text_words, campaign):
+        message *= SEVERAL_MESSAGES
+    facts = [value for value in (named, offered) if value is not None]
+    ground = 0.2 + 0.8 * (sum(facts) / len(facts)) if facts else 1.0
+    components = {
+        "length": message * ground * ramp(shown, 0, ENOUGH_GRAPHEMES) * _short(shown),
+        "product": None if named is None else message * named,
+        "offer": None if offered is None else message * offered,
+        "style": message * ground * _style(lines, folded, present),
+    }
+    return Score(fill_unknown(components, WEIGHTS))
+
+
+def _short(shown: int) -> float:
+    return ramp(shown, HOPELESS_GRAPHEMES, MAX_GRAPHEMES) ** 2
+
+
+def _talks(folded: str, present: set[str]) -> bool:
+    """Return whether a text talks about a push, or repeats the prompt's labels."""
+    return len(present & _LABELS) > 1 or _TALK.are_in(folded, present)
+
+
+def has_several_messages(lines: Sequence[str], text_words: Sequence[str], campaign: Campaign) -> bool:
+    """Distinguish two pushes from a title and a body: two long lines with an offer, or the offer made twice."""
+    if len(lines) > 1:
+        long_lines = [set(folded_words(fold(line))) for line in lines if len(line) >= ENOUGH_GRAPHEMES]
+        if len(long_lines) > 2 or sum(bool(_offers(line, campaign)) for line in long_lines) > 1:
+            return True
+    return bool(campaign.offer_words) and min(map(text_words.count, campaign.offer_words)) > 1
+
+
+def _offers(line: set[str], campaign: Campaign) -> bool:
+    return bool(benefits_among(line) or not line.isdisjoint(campaign.offer_words))
+
+
+def _style(lines: Sequence[str], folded: str, present: set[str]) -> float:
+    if FORMAL.are_in(folded, present):
+        return 0.0
+    calls = not _CALLS.isdisjoint(present)
+    one_message = sum(map(bool, lines)) <= TITLE_AND_BODY and not lines[0].startswith(_MARKUP) and "**" not in folded
+    breaks_off = lines[-1][-1].isalnum() or lines[-1].endswith(_UNFINISHED)
+    faults = (not one_message) + breaks_off + CHATTER.are_in(folded, present)
+    return (1.0 if calls else 0.7) * 0.5**faults
+
+
+def score_v42(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
+    """Score by the V4.2 report's appendix: length, Portuguese markers, creativity and the formal penalty."""
+    text = completion.strip()
+    shown = graphemes(text)
+    text = text[:MAX_CHARACTERS]
+    folded = fold(text)
+    text_words = folded_words(folded)
+    present = set(text_words)
+    lowered = text.lower()
+    markers = sum(map(lowered.count, _ACCENTS)) + sum(word in _PORTUGUESE for word in text_words)
+    content = len(present - FUNCTION_WORDS)
+    generic = sum(phrase in folded for phrase in _GENERIC)
+    return Score(
+        {
+            "length": _short(shown) if text else 0.0,
+            "portuguese": min(markers, ENOUGH_MARKERS) / ENOUGH_MARKERS,
+            "creativity": min(content, ENOUGH_CONTENT) / ENOUGH_CONTENT * 0.5**generic,
+            "formal": float(FORMAL.are_in(folded, present)),
+        }
+    )
+
+
+REWARDS: Final[Mapping["SpecName", Reward]] = {
+    "grounded": Reward(WEIGHTS, score),
+    "v4.2": Reward(V42_WEIGHTS, score_v42),
+}

@@ -1,0 +1,63 @@
+"""Reward of named components: its weights, its scorer, and the share of an unknown component."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    # It decides no other task's reward, so a change of it must not be a new version of all rewards.
+    from tasks.commerce.sql_qa.sandbox import Databases
+
+Reference = Mapping[str, Any]
+
+
+class Score(NamedTuple):
+    """Components of one completion's reward."""
+
+    components: Mapping[str, float]
+    """Each component of the task, in [0, 1]."""
+    parsed: dict[str, Any] | None = None
+    """The object read from the completion, if the task requires one and one was found."""
+
+
+class Scorer(Protocol):
+    """Scoring function of completions; never raises, whatever the string."""
+
+    def __call__(
+        self, completion: str, prompt: str, reference: Reference | None, databases: "Databases | None"
+    ) -> Score:
+        """Return the components of the completion's reward; `databases` is read by sql_qa only."""
+        ...
+
+
+@dataclass(frozen=True)
+class Reward:
+    """Reward of named components."""
+
+    weights: Mapping[str, float]
+    """The weight of each component; a negative one makes it a penalty, and the others sum to 1."""
+    score: Scorer
+
+    def total(self, components: Mapping[str, float]) -> float:
+        """Return the weighted sum of the components, clipped to [0, 1]."""
+        total = math.fsum([weight * components[name] for name, weight in self.weights.items()])
+        return min(max(total, 0.0), 1.0)
+
+
+def fill_unknown(components: Mapping[str, float | None], weights: Mapping[str, float]) -> dict[str, float]:
+    """Give each component with an unknown reference the weighted mean of the known ones.
+
+    The reward then equals that of the known components alone, with their weights scaled to sum to 1.
+
+    Args:
+        components: Values in [0, 1], or None if the reference is unknown; at least one is known.
+        weights: The weight of each component.
+    """
+    known = {name: value for name, value in components.items() if value is not None}
+    if len(known) == len(components):
+        return known
+    mean = math.fsum(weights[name] * value for name, value in known.items()) / math.fsum(
+        weights[name] for name in known
+    )
+    return {name: min(mean, 1.0) if value is None else value for name, value in components.items()}

@@ -1,0 +1,1 @@
+"""Sentiment: polarity and stars of a review."""

@@ -1,0 +1,26 @@
+"""Prompts of sentiment: the store's reviews without their ratings."""
+
+import random
+from collections.abc import Iterator
+from typing import Final
+
+from schemas.store.store import Store
+from tasks.commerce.example import Example
+from tasks.commerce.prompt_rounds import distinct_prompts
+from tasks.commerce.review_cases import ReviewCase, review_cases
+from tasks.commerce.text.wordings import read_wording
+
+DATA_FILES: Final = ("data/wordings/sentiment.toml",)
+WORDING: Final = read_wording("sentiment")
+
+
+def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
+    """Yield examples from the store's reviews, in random order; prompts omit the rating, which is the question."""
+    cases = review_cases(store)
+    for case, prompt in distinct_prompts(cases, WORDING.instructions, _prompt, generator, count):
+        reference = {"polarity": case.known["sentiment"], "score": case.known["sentiment_score"]}
+        yield Example("sentiment", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id)
+
+
+def _prompt(case: ReviewCase, instruction: str) -> str:
+    return f"{instruction}\nAvaliação: {case.text}"

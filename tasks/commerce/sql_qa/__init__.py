@@ -1,0 +1,1 @@
+"""SQL: question, query and its run on copies of the store."""

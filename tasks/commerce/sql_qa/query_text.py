@@ -1,0 +1,104 @@
+"""Query text: extraction from a completion, and the names and values that it contains."""
+
+import re
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from typing import Final
+
+from tasks.commerce.sql_qa.sandbox import MAX_SQL_CHARACTERS
+
+FENCED: Final = 0.9
+"""Form grade of a query that is alone in a code fence."""
+SURROUNDED: Final = 0.5
+"""Highest form grade of a query among other text."""
+MAX_CHARACTERS: Final = 20_000
+"""Characters of a completion that are searched for its query."""
+MAX_PROSE_LINES: Final = 6
+"""Lines after a query that are tried as the start of the prose."""
+
+_START: Final = re.compile(r"\b(?:SELECT|WITH)\b", re.IGNORECASE)
+_WRITE: Final = re.compile(
+    r"(?:\s|```\w*|(?>/\*.*?\*/)|--[^\n]*\n)*+(?:DELETE|DROP|UPDATE|INSERT|REPLACE|CREATE|ALTER|ATTACH|PRAGMA|VACUUM)\b(?=\s)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LINE_START: Final = re.compile(r"^[ \t]*(?=(?:SELECT|WITH)\b)", re.IGNORECASE | re.MULTILINE)
+_FENCE: Final = re.compile(r"```(?:sql|sqlite)?[ \t]*\n?([^`]*)", re.IGNORECASE)
+_STATEMENT: Final = re.compile(r"(?:'[^']*'|(?!```)[^;'])*")
+_BLANK_LINE: Final = re.compile(r"\n[ \t]*\n")
+_PROSE_LINE: Final = re.compile(
+    r"\n[ \t]*(?!(?:FROM|WHERE|GROUP|ORDER|HAVING|LIMIT|OFFSET|JOIN|LEFT|RIGHT|INNER|OUTER|CROSS|FULL|NATURAL|ON|USING|"
+    r"AND|OR|NOT|UNION|EXCEPT|INTERSECT|SELECT|WITH|VALUES|CASE|WHEN|THEN|ELSE|END|AS|IN|IS|BETWEEN|LIKE|ASC|DESC|OVER|"
+    r"PARTITION|ROWS|WINDOW|FILTER)\b)[-*#>]?[ \t]*[^\W\d_]",
+    re.IGNORECASE,
+)
+_NAME: Final = re.compile(r"[a-z_]+")
+_TEXT_VALUE: Final = re.compile(r"'([^']*)'")
+_FORMAT: Final = re.compile(r"(?:%[a-z][-/: ]?)+", re.IGNORECASE)
+_NUMBER_VALUE: Final = re.compile(r"(?:[<>=]|\b(?:LIMIT|BETWEEN|AND))\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
+_INSIDE: Final = re.compile(r"'[^']*'|\([^()]*\)")
+_ORDER: Final = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
+
+
+def candidates(completion: str) -> list[str]:
+    """Return the candidate queries of a completion, the likeliest first; the first that runs is used.
+
+    A query begins with SELECT or WITH, in a code fence or anywhere, and ends with a semicolon, the fence, a blank line
+    or the first line of prose. A completion that begins with another statement has none.
+    """
+    completion = completion[:MAX_CHARACTERS]
+    if _WRITE.match(completion):
+        return []
+    found: dict[str, None] = {}
+    fence = next((match for match in _FENCE.finditer(completion) if _START.search(match[1])), None)
+    start, line_start = _START.search(completion), _LINE_START.search(completion)
+    for text in (fence[1] if fence else "", _from(completion, start), _from(completion, line_start)):
+        inside = _START.search(text)
+        if inside is None:
+            continue
+        match = _STATEMENT.match(text[inside.start() : inside.start() + MAX_SQL_CHARACTERS + 1])
+        statement = match[0].strip() if match else ""
+        found[statement] = None
+        paragraph = _BLANK_LINE.split(statement, maxsplit=1)[0].strip()
+        found[paragraph] = None
+        ends = [line.start() for line in _PROSE_LINE.finditer(paragraph)][:MAX_PROSE_LINES]
+        found |= {paragraph[:end].strip(): None for end in reversed(ends)}
+    short = [sql for sql in found if sql and len(sql) <= MAX_SQL_CHARACTERS]
+    return short or list(found)[:1]
+
+
+def form(sql: str, completion: str) -> float:
+    """Grade, in [0, 1], the share of a completion that is the query."""
+    text = completion.strip()
+    bare = text.removesuffix(";").rstrip()
+    if not sql or not bare:
+        return 0.0
+    if len(sql) == len(bare):
+        return 1.0
+    fence = _FENCE.match(text)
+    if fence and text.endswith("```") and fence.end() == len(text) - 3 and fence[1].strip().rstrip(";").rstrip() == sql:
+        return FENCED
+    return SURROUNDED * min(len(sql) / len(bare), 1.0)
+
+
+def names(sql: str, known: AbstractSet[str]) -> set[str]:
+    """Return the tables and columns that a query's text names."""
+    return {name for name in _NAME.findall(sql.lower()) if name in known}
+
+
+def values(sql: str) -> set[str]:
+    """Return the texts and numbers that a query compares with; date formats are excluded."""
+    texts = {text.strip("%").lower() for text in _TEXT_VALUE.findall(sql) if not _FORMAT.fullmatch(text)}
+    return texts | set(_NUMBER_VALUE.findall(sql))
+
+
+@lru_cache(maxsize=8_192)
+def is_ordered(sql: str) -> bool:
+    """Return whether a query's own rows are ordered, not only those of an inner query or window."""
+    outside, inside = _INSIDE.subn("", sql)
+    while inside:
+        outside, inside = _INSIDE.subn("", outside)
+    return bool(_ORDER.search(outside))
+
+
+def _from(completion: str, start: re.Match[str] | None) -> str:
+    return completion[start.start() :] if start else ""

@@ -1,0 +1,129 @@
+"""Agreement of two query results."""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from itertools import permutations
+from typing import Final
+
+from tasks.commerce.sql_qa.sandbox import Cell, Execution, Row
+
+COPIES_WITH_AN_ANSWER: Final = 2
+"""Copies on which a question must have an answer, each a different one; the small copy may have none."""
+TOLERANCE: Final = 0.0051
+"""Half a cent: an unrounded value equals the rounded one."""
+MAX_PAIRED: Final = 100
+"""Rows compared pairwise after the equal ones are removed."""
+MAX_PERMUTED: Final = 4
+"""Columns of which every order is tried."""
+WRONG_ORDER: Final = 0.8
+"""Grade of the right rows in the wrong order."""
+WRONG_COLUMN_ORDER: Final = 0.9
+"""Grade of the right columns in the wrong order."""
+MOST_DIGITS: Final = 4
+"""Digits of a text that is read as a number: months, weekdays, hours and years have no more."""
+_DIGITS: Final = re.compile(r"[0-9]+")
+ROWS: Final = 0.4
+CELLS: Final = 0.2
+"""Most that a wrong result earns for its rows and for its cells."""
+
+
+def has_answer(rows: Sequence[Row]) -> bool:
+    """Return whether a result is more than nulls and zeros: if nothing is found, a sum is null and a count is 0."""
+    return any(cell for row in rows for cell in row)
+
+
+def agreement(found: Execution, wanted: Execution, *, ordered: bool) -> float:
+    """Grade a result against the reference's, in [0, 1].
+
+    Args:
+        found: Result of the completion's query.
+        wanted: Result of the reference query.
+        ordered: Whether the order of the rows counts.
+    """
+    if found.refusal is not None:
+        return 0.0
+    if found.rows == wanted.rows:
+        return 1.0
+    found, wanted = _with_numbers(found), _with_numbers(wanted)
+    rows = rows_f1(found.rows, wanted.rows)
+    if rows == 1.0:
+        return 1.0 if not ordered or _in_order(found.rows, wanted.rows) else WRONG_ORDER
+    cells = f1(tuple(_cells(found.rows)), tuple(_cells(wanted.rows)))
+    if cells == 1.0 and found.columns == wanted.columns <= MAX_PERMUTED:
+        for order in permutations(range(found.columns)):
+            moved = tuple(tuple(row[place] for place in order) for row in found.rows)
+            if rows_f1(moved, wanted.rows) == 1.0:
+                in_order = not ordered or _in_order(moved, wanted.rows)
+                return WRONG_COLUMN_ORDER * (1.0 if in_order else WRONG_ORDER)
+    return ROWS * rows + CELLS * cells
+
+
+def shape(found: Execution, wanted: Execution) -> float:
+    """Grade the number of columns and of rows, half each, in [0, 1]."""
+    if found.refusal is not None:
+        return 0.0
+    return (_ratio(found.columns, wanted.columns) + _ratio(len(found.rows), len(wanted.rows))) / 2
+
+
+def f1(found: Collection[Cell], wanted: Collection[Cell]) -> float:
+    """Return the F1 of two multisets of cells or words; of two empty ones it is 1."""
+    common = (Counter(found) & Counter(wanted)).total()
+    return 2 * common / (len(found) + len(wanted)) if found or wanted else 1.0
+
+
+def rows_f1(found: Sequence[Row], wanted: Sequence[Row]) -> float:
+    """Return the F1 of two multisets of rows, numbers within the tolerance."""
+    if not found and not wanted:
+        return 1.0
+    found_left, wanted_left = Counter(found), Counter(wanted)
+    equal = found_left & wanted_left
+    pairs = equal.total()
+    # Only rows of equal texts can be the same.
+    rest: defaultdict[Row, list[Row]] = defaultdict(list)
+    for row in list((wanted_left - equal).elements())[:MAX_PAIRED]:
+        rest[_texts(row)].append(row)
+    for row in list((found_left - equal).elements())[:MAX_PAIRED]:
+        others = rest.get(_texts(row), [])
+        match = next((index for index, other in enumerate(others) if _same_row(row, other)), None)
+        if match is not None:
+            del others[match]
+            pairs += 1
+    return 2 * pairs / (len(found) + len(wanted))
+
+
+def _with_numbers(execution: Execution) -> Execution:
+    """Convert texts of digits to numbers: month "07" of strftime equals the 7 of its CAST."""
+    return replace(execution, rows=tuple(tuple(map(_number, row)) for row in execution.rows))
+
+
+def _number(cell: Cell) -> Cell:
+    return int(cell) if isinstance(cell, str) and len(cell) <= MOST_DIGITS and _DIGITS.fullmatch(cell) else cell
+
+
+def _in_order(found: Sequence[Row], wanted: Sequence[Row]) -> bool:
+    return all(_same_row(one, other) for one, other in zip(found, wanted, strict=True))
+
+
+def _cells(rows: Sequence[Row]) -> Iterator[Cell]:
+    return (round(cell, 2) if isinstance(cell, float) else cell for row in rows for cell in row)
+
+
+def _texts(row: Row) -> Row:
+    return tuple(None if isinstance(cell, int | float) else cell for cell in row)
+
+
+def _ratio(one: int, other: int) -> float:
+    return min(one, other) / max(one, other) if one != other else 1.0
+
+
+def _same_row(one: Row, other: Row) -> bool:
+    return len(one) == len(other) and all(map(_same_cell, one, other))
+
+
+def _same_cell(one: Cell, other: Cell) -> bool:
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=TOLERANCE)
+    return one == other

@@ -1,0 +1,316 @@
+"""Sandbox for generated SQL: in-memory SQLite copies of a store, read-only and on a budget.
+
+A query is hostile text. It is confined by (https://sqlite.org/security.html): an authorizer that permits reading the
+store's tables and calling harmless functions, and nothing else; SQLite's own limits on lengths, depths and joins; a
+budget of virtual-machine operations, which is the same on every machine, backed by a limit on the thread's processor
+time; a cap on rows.
+
+Memory is bounded by the same two budgets, and so the bound is the same on every machine: a query stores at most a row
+of `MAX_BYTES` every few of its `MAX_OPERATIONS`, which keeps the growth of the process below 256 MB (the tests measure
+it on the most demanding queries). SQLite's `hard_heap_limit` is not used: it is one for the process, so that a query
+could starve MLflow's or Prefect's SQLite, and it can never be raised again. Nothing goes to a file: sorting and
+temporary tables stay in memory. Nothing depends on the clock, the time zone or chance (`sql_dates`).
+"""
+
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from schemas.store.store import Store
+from tasks.commerce.sql_qa.dates import DATE_FUNCTIONS, Argument
+from tasks.commerce.sql_qa.store_copies import OTHER, TIED, cut, refill
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+Cell = str | bytes | int | float | None
+Row = tuple[Cell, ...]
+
+TABLES: Final = ("orders", "items", "payments", "reviews", "customers", "products", "sellers", "category_translation")
+"""The tables that a query may read, by the names it must use."""
+KEYS: Final = (
+    "order_id",
+    "product_id",
+    "customer_id",
+    "seller_id",
+    "product_category_name",
+    "customer_state",
+    "seller_state",
+)
+"""Columns used in joins and selective conditions; each gets an index."""
+
+MAX_SQL_CHARACTERS: Final = 1_000
+MAX_WITH_TABLES: Final = 3
+MAX_LIST_ITEMS: Final = 40
+"""SQLite copies a table of a WITH clause wherever it is used: chains and long lists of them multiply in memory before
+any budget is spent. Counted are tables of WITH clauses, and commas and joins."""
+MAX_ROWS: Final = 300
+"""A result with more rows is refused: no question needs so many."""
+MAX_BYTES: Final = 1_000
+"""Limit of a text, and of a row that SQLite stores while it sorts or groups."""
+MAX_OPERATIONS: Final = 250_000
+"""Budget of virtual-machine operations; see `OPERATIONS_A_DATE`."""
+OPERATIONS_A_DATE: Final = 20
+"""Budget cost of a date function call, which takes as long as many operations."""
+OPERATIONS_BETWEEN_CHECKS: Final = 500
+MAX_SECONDS: Final = 0.5
+"""Processor time of the thread for all queries of a completion. It is far beyond what the budget of operations lets any
+ordinary query take, right or wrong, so that a reward is the same on a slow machine; it stops queries that are slow for
+their operations, such as patterns on long texts."""
+MAX_REFERENCE_SECONDS: Final = 30.0
+"""The same for a reference, whose results are cached: a paused virtual machine may count the pause as processor time,
+and that must not decide correctness."""
+MAX_REFERENCES: Final = 8_192
+"""Reference queries with cached results."""
+
+LIMITS: Final[Mapping[int, int]] = {
+    sqlite3.SQLITE_LIMIT_LENGTH: MAX_BYTES,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 4 * MAX_SQL_CHARACTERS,
+    sqlite3.SQLITE_LIMIT_COLUMN: 100,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 50,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 10,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 20_000,
+    sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 10,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 0,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+
+# The limit on lengths bounds the results of these. None reads a file or draws random numbers. `printf` and `format` are
+# excluded: they write out a width of a thousand million before their length is checked against the limit.
+# fmt: off
+FUNCTIONS: Final = frozenset((
+    "abs", "avg", "ceil", "ceiling", "coalesce", "count", "cume_dist", "date", "datetime", "dense_rank",
+    "first_value", "floor", "glob", "group_concat", "ifnull", "iif", "instr", "julianday", "lag",
+    "last_value", "lead", "length", "like", "lower", "ltrim", "max", "min", "mod", "nth_value", "ntile", "nullif",
+    "percent_rank", "rank", "replace", "round", "row_number", "rtrim", "sign", "strftime", "substr",
+    "substring", "sum", "time", "total", "trim", "typeof", "unixepoch", "upper",
+))
+# fmt: on
+
+
+# Counts too many where comments or text look like one, never too few.
+_WITH_TABLE: Final = re.compile(
+    r"\bAS\b(?:\s|(?>/\*.*?\*/)|--[^\n]*\n|NOT\b|MATERIALIZED\b)*+\(", re.IGNORECASE | re.DOTALL
+)
+_LIST_ITEM: Final = re.compile(r",|\bJOIN\b", re.IGNORECASE)
+_EXPLAIN: Final = re.compile(r"(?:\s|;|--[^\n]*\n|(?>/\*.*?\*/))*+EXPLAIN\b", re.IGNORECASE | re.DOTALL)
+_FORBIDDEN: Final = re.compile("not authorized|user-defined function raised exception")
+
+
+class Refusal(Enum):
+    """Reason why a query has no result."""
+
+    INVALID = "invalid"
+    """It is no single query that SQLite can run on the store's tables."""
+    FORBIDDEN = "forbidden"
+    """It would do more than read the store's tables, or its result would change from run to run."""
+    TOO_MUCH = "too much"
+    """It exceeded its operations, its time, its memory or its rows."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Result of one query on one copy."""
+
+    refusal: Refusal | None
+    """None if the query has a result."""
+    columns: int
+    """Columns of the result."""
+    rows: tuple[Row, ...]
+    reads: frozenset[str]
+    """The `table` and `table.column` names that the query reads, as far as it could be prepared and as SQLite reports:
+    columns joined by `USING` are missing."""
+
+
+class Database:
+    """One copy of a store. It belongs to the thread that created it."""
+
+    def __init__(self, store: Store) -> None:
+        # No statement cache: sqlite3 does not prepare a cached statement again, so the authorizer would not see its
+        # reads.
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
+        for name in TABLES:
+            _fill(self._connection, name, getattr(store, name))
+        self.names = frozenset(TABLES).union(*(getattr(store, name).columns for name in TABLES))
+        """Every table's and column's name."""
+        self._watch = _Watch()
+        _lock(self._connection, self._watch)
+
+    def execute(self, sql: str, deadline: float | None = None) -> Execution:
+        """Run one hostile query; never raises, whatever the text.
+
+        Args:
+            sql: The query.
+            deadline: The thread's processor time at which it is stopped; `MAX_SECONDS` from now if not given.
+        """
+        watch = self._watch
+        watch.start(time.thread_time() + MAX_SECONDS if deadline is None else deadline)
+        if _is_oversized(sql):
+            return Execution(Refusal.TOO_MUCH, 0, (), frozenset())
+        if _EXPLAIN.match(sql):
+            return Execution(Refusal.FORBIDDEN, 0, (), frozenset())
+        try:
+            with _cursor(self._connection) as cursor:
+                cursor.execute(sql)
+                columns = len(cursor.description or ())
+                rows = tuple(cursor.fetchmany(MAX_ROWS + 1))
+        except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError) as error:
+            return Execution(_refusal(error), 0, (), frozenset(watch.reads))
+        if not columns or len(rows) > MAX_ROWS:
+            refusal = Refusal.TOO_MUCH if columns else Refusal.INVALID
+            return Execution(refusal, columns, (), frozenset(watch.reads))
+        return Execution(None, columns, rows, frozenset(watch.reads))
+
+
+@dataclass(frozen=True)
+class Databases:
+    """Copies of one store with different rows: a query that is right by luck on one is wrong on another."""
+
+    copies: tuple[Database, ...] = field(repr=False)
+    _references: dict[str, tuple[Execution, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_store(cls, store: Store) -> "Databases":
+        """Fill one copy with a part of the store, and the others with part of its orders and with other values."""
+        part = cut(store)
+        return cls((Database(part), Database(refill(part, OTHER)), Database(refill(part, TIED))))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return every table's and column's name."""
+        return self.copies[0].names
+
+    def run(self, sql: str, deadline: float | None = None) -> tuple[Execution, ...]:
+        """Run a hostile query on every copy, `MAX_SECONDS` for all; after a refusal the next copy is not tried."""
+        deadline = time.thread_time() + MAX_SECONDS if deadline is None else deadline
+        executions: list[Execution] = []
+        for database in self.copies:
+            refused = bool(executions) and executions[-1].refusal is not None
+            executions.append(executions[-1] if refused else database.execute(sql, deadline))
+        return tuple(executions)
+
+    def run_reference(self, sql: str) -> tuple[Execution, ...]:
+        """Run a reference query on every copy; the result is cached, as every completion needs it."""
+        executions = self._references.pop(sql, None) or self.run(sql, time.thread_time() + MAX_REFERENCE_SECONDS)
+        self._references[sql] = executions
+        if len(self._references) > MAX_REFERENCES:
+            del self._references[next(iter(self._references))]
+        return executions
+
+
+class _Watch:
+    """Guard of one connection: SQLite's authorizer and progress handler."""
+
+    def __init__(self) -> None:
+        self.reads: set[str] = set()
+        self._operations = 0
+        self._deadline = 0.0
+
+    def start(self, deadline: float) -> None:
+        """Start watching a new query, with a deadline in the thread's processor time."""
+        self.reads = set()
+        self._operations = MAX_OPERATIONS
+        self._deadline = deadline
+
+    def authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        """Permit reading the store's tables and calling harmless functions, and nothing else."""
+        if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_READ and first in TABLES:
+            self.reads |= {first, f"{first}.{second}"} if second else {first}
+            return sqlite3.SQLITE_OK
+        # A table of a WITH clause is reported by its name if none of its columns is read; only SQLite's own tables have
+        # these names.
+        if action == sqlite3.SQLITE_READ and first and not second and not first.lower().startswith("sqlite_"):
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_FUNCTION and second is not None and second.lower() in FUNCTIONS:
+            return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_DENY
+
+    def progress(self) -> int:
+        """Stop the query when its budget is spent."""
+        self._operations -= OPERATIONS_BETWEEN_CHECKS
+        return int(self._operations < 0 or time.thread_time() > self._deadline)
+
+    def charged(self, function: Callable[..., Argument]) -> Callable[..., Argument]:
+        """Return a date function that charges the budget at each call."""
+
+        def call(*arguments: Argument) -> Argument:
+            self._operations -= OPERATIONS_A_DATE
+            return function(*arguments)
+
+        return call
+
+
+def _is_oversized(sql: str) -> bool:
+    return (
+        len(sql) > MAX_SQL_CHARACTERS
+        or len(_WITH_TABLE.findall(sql)) > MAX_WITH_TABLES
+        or len(_LIST_ITEM.findall(sql)) > MAX_LIST_ITEMS
+    )
+
+
+def _refusal(error: Exception) -> Refusal:
+    code = getattr(error, "sqlite_errorcode", None)
+    # A function denied by the authorizer is an ordinary error except for its text. Only the date functions are ours,
+    # and they raise only if they would read the clock.
+    if code == sqlite3.SQLITE_AUTH or _FORBIDDEN.match(str(error)):
+        return Refusal.FORBIDDEN
+    if isinstance(error, MemoryError) or code in (
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_TOOBIG,
+    ):
+        return Refusal.TOO_MUCH
+    return Refusal.INVALID
+
+
+@contextmanager
+def _cursor(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
+    cursor = connection.cursor()
+    try:
+        yield cursor
+    finally:
+        cursor.close()
+
+
+def _fill(connection: sqlite3.Connection, name: str, frame: "DataFrame") -> None:
+    from polars import selectors
+
+    plain = frame.with_columns(selectors.datetime().dt.strftime("%Y-%m-%d %H:%M:%S"))
+    columns = ", ".join(f"{column} {_affinity(str(dtype))}" for column, dtype in plain.schema.items())
+    places = ", ".join("?" * plain.width)
+    connection.execute(f"CREATE TABLE {name} ({columns})")
+    connection.execute("BEGIN")
+    connection.executemany(f"INSERT INTO {name} VALUES ({places})", plain.iter_rows())  # noqa: S608 - our own names
+    connection.execute("COMMIT")
+    for key in KEYS:
+        if key in plain.columns:
+            connection.execute(f"CREATE INDEX {name}_{key} ON {name} ({key})")
+
+
+def _affinity(dtype: str) -> str:
+    if dtype.startswith(("Int", "UInt", "Boolean")):
+        return "INTEGER"
+    return "REAL" if dtype.startswith("Float") else "TEXT"
+
+
+def _lock(connection: sqlite3.Connection, watch: _Watch) -> None:
+    connection.execute("ANALYZE")
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")
+    for pragma in ("temp_store = MEMORY", "trusted_schema = OFF", "query_only = ON"):
+        connection.execute(f"PRAGMA {pragma}").fetchall()
+    for limit, value in LIMITS.items():
+        connection.setlimit(limit, value)
+    for name, function in DATE_FUNCTIONS.items():
+        connection.create_function(name, -1, watch.charged(function), deterministic=True)
+    connection.set_authorizer(watch.authorize)
+    connection.set_progress_handler(watch.progress, OPERATIONS_BETWEEN_CHECKS)

@@ -1,0 +1,276 @@
+"""Parser of the JSON object in a completion, however the model wrapped or broke it.
+
+Completions are hostile: they are measured before they are parsed, and no string makes this module raise. Strict JSON is
+tried first because it is the usual case and takes a microsecond; then Brazilian numbers, the wrappings that models put
+around an answer (a code fence, a thought, chatter), and last json-repair.
+"""
+
+import json
+import re
+from collections import Counter
+from enum import Enum
+from typing import Any, Final, NamedTuple, NoReturn
+
+import orjson
+
+from tasks.commerce.text.json_fields import read_number
+from tasks.commerce.text.text_form import ramp
+
+MAX_CHARACTERS: Final = 4_000
+"""Longest answer; the longest right one has a tenth of it."""
+MAX_COMPLETION: Final = 100_000
+"""Longest completion with its thoughts and spaces; a longer one is not searched."""
+MAX_BRACKETS: Final = 32
+"""Opening brackets of an answer; right ones have one, and deeply nested ones cannot be serialized again."""
+MAX_STARTS: Final = 8
+"""Opening braces tried as the start of the object."""
+MAX_REPAIR_CHARACTERS: Final = 800
+MAX_REPAIR_BRACKETS: Final = 24
+MAX_REPAIR_QUOTES: Final = 64
+"""json-repair's time grows with the square of the length, and again with brackets and quotes. Right answers have two
+brackets and some forty quotes; within these caps the slowest text found takes 8 ms, without them seconds."""
+PADDING: Final = (4_000, 800)
+"""Characters around an object at which it is worth nothing, and up to which they count as chatter."""
+
+_THINK, _END_OF_THOUGHT = "<think>", "</think>"
+_FENCE: Final = re.compile(r"```[a-zA-Z]*\s(.*)```", re.DOTALL)
+# Strings are matched to be skipped; an unclosed one takes the rest, so that no text is scanned twice.
+_STRING_OR_NUMBER: Final = re.compile(
+    r'"(?:[^"\\]|\\.)*+"?'
+    r"|(?P<colon>:\s*)(?P<number>(?:-?R\$\s*)?-?\d[\d.]{0,20}(?:,\d{1,20})?(?:\s*%)?)(?=\s*(?:[,}\]]|\Z))",
+    re.DOTALL | re.ASCII,
+)
+_JSON_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
+# Bounded and anchored at a word's beginning: otherwise it would scan a long word once per letter.
+_KEY: Final = re.compile(r"\b(\w{1,40})[\"']?\s{0,9}:")
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
+
+
+class Reading(Enum):
+    """Tolerance needed to read an object, beyond strict JSON."""
+
+    PORTUGUESE_NUMBER = "Portuguese number"
+    """A bare `4,5`, `R$ 1.234,56` or `80%`, which is right in Portuguese."""
+    FENCED = "fenced"
+    """A code fence around it."""
+    THOUGHT = "thought"
+    """A closed block of thinking before it."""
+    SURROUNDED = "surrounded"
+    """Other text around it."""
+    REPEATED_KEY = "repeated key"
+    """A key occurs twice, with the same value."""
+    REPEATED_OBJECT = "repeated object"
+    """The same object occurs twice."""
+    CONTRADICTED = "contradicted"
+    """A key occurs twice, in one object or in two, with different values."""
+    DRAFT = "draft"
+    """It stands in a thought that never ended."""
+    REPAIRED = "repaired"
+    """Broken JSON, fixed by json-repair."""
+    UNFINISHED = "unfinished"
+    """A truncated object: its missing part is unknown."""
+
+
+FORM: Final = {
+    Reading.PORTUGUESE_NUMBER: 1.0,
+    Reading.FENCED: 0.9,
+    Reading.THOUGHT: 0.9,
+    Reading.SURROUNDED: 0.7,
+    Reading.REPEATED_KEY: 0.5,
+    Reading.DRAFT: 0.35,
+    Reading.REPAIRED: 0.35,
+    Reading.UNFINISHED: 0.2,
+    Reading.REPEATED_OBJECT: 0.2,
+    Reading.CONTRADICTED: 0.1,
+}
+"""The best form grade that each reading allows."""
+TRUST: Final = {
+    Reading.REPEATED_KEY: 0.95,
+    Reading.DRAFT: 0.7,
+    Reading.REPAIRED: 0.7,
+    Reading.UNFINISHED: 0.5,
+    Reading.REPEATED_OBJECT: 0.4,
+    Reading.CONTRADICTED: 0.1,
+}
+"""The highest trust that each reading allows; 1 for the others."""
+
+
+class ParsedObject(NamedTuple):
+    """An object and the quality of its notation."""
+
+    value: dict[str, Any] | None
+    """The object; None without one."""
+    needed: frozenset[Reading]
+    """The readings needed; none for strict JSON and nothing else."""
+    characters: int
+    """Length of the object as written."""
+    padding: int
+    """Number of characters around it."""
+
+    @property
+    def cleanliness(self) -> float:
+        """Grade the form alone, in [0, 1]: 1 for JSON and nothing else, in proportion to its share of the text."""
+        if not self.needed:
+            return float(self.value is not None)
+        share = self.characters / (self.characters + self.padding)
+        return min(FORM[reading] for reading in self.needed) * share
+
+    @property
+    def trust(self) -> float:
+        """Return the trust in the object's values, in [0, 1].
+
+        A repaired object may deviate from its author's meaning, a contradictory one has none, and a reader cannot find
+        one in a long text.
+        """
+        if not self.needed:
+            return float(self.value is not None)
+        return min(TRUST.get(reading, 1.0) for reading in self.needed) * ramp(self.padding, *PADDING)
+
+
+STRICT: Final[frozenset[Reading]] = frozenset()
+NOTHING: Final = ParsedObject(None, STRICT, 0, 0)
+
+
+def parse_object(completion: str) -> ParsedObject:
+    """Parse the JSON object of a completion: strictly, then inside its wrapping, then by repair."""
+    if len(completion) > MAX_COMPLETION:
+        return NOTHING
+    text = completion.strip()
+    if len(text) <= MAX_CHARACTERS and (found := _strict(text)):
+        return found
+    needed = set[Reading]()
+    if _THINK in text or _END_OF_THOUGHT in text:
+        text, thought = _without_thought(text)
+        needed.add(thought)
+    if len(text) > MAX_CHARACTERS or "{" not in text or text.count("{") + text.count("[") > MAX_BRACKETS:
+        return NOTHING
+    plain = _STRING_OR_NUMBER.sub(_json_number, text)
+    if plain != text:
+        text = plain
+        needed.add(Reading.PORTUGUESE_NUMBER)
+    found = _strict(text) or _fenced(text) or _surrounded(text) or _repaired(text)
+    return found._replace(needed=found.needed | needed) if found else NOTHING
+
+
+def _strict(text: str) -> ParsedObject | None:
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    if type(value) is not dict or text.count("{") + text.count("[") > MAX_BRACKETS:
+        return None
+    # Each key has its colon: with no more colons than keys, no duplicate key was lost.
+    needed = STRICT if text.count(":") == len(value) else _repetition(text)
+    return ParsedObject(value, needed, len(text), 0)
+
+
+def _repetition(text: str) -> frozenset[Reading]:
+    """Detect in valid JSON keys repeated at any level, which parsers skip silently."""
+    found = set[Reading]()
+
+    def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        kept: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in kept:
+                found.add(Reading.REPEATED_KEY if _same(kept[key], value) else Reading.CONTRADICTED)
+            kept[key] = value
+        return kept
+
+    try:
+        json.loads(text, object_pairs_hook=keep)
+    except (ValueError, RecursionError):
+        return frozenset({Reading.CONTRADICTED})
+    return frozenset(found)
+
+
+def _same(value: object, other: object) -> bool:
+    """Compare as JSON does: true is not 1."""
+    return json.dumps(value, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _without_thought(text: str) -> tuple[str, Reading]:
+    """Return the text after the last thought; if no answer follows, all of it without the tags."""
+    _, closed, answer = text.rpartition(_END_OF_THOUGHT)
+    if closed and "{" in answer and _THINK not in answer:
+        return answer.strip(), Reading.THOUGHT
+    return text.replace(_THINK, " ").replace(_END_OF_THOUGHT, " ").strip(), Reading.DRAFT
+
+
+def _json_number(match: re.Match[str]) -> str:
+    """Convert a Portuguese number to JSON; leave strings and JSON's own numbers unchanged."""
+    if match["colon"] is None or _JSON_NUMBER.fullmatch(match["number"]):
+        return match[0]
+    number = read_number(match["number"])
+    return match[0] if number is None else f"{match['colon']}{number!r}"
+
+
+def _fenced(text: str) -> ParsedObject | None:
+    fence = _FENCE.fullmatch(text)
+    found = _strict(fence[1].strip()) if fence else None
+    return found._replace(needed=found.needed | {Reading.FENCED}) if found else None
+
+
+def _surrounded(text: str) -> ParsedObject | None:
+    """Read the first non-empty object, and compare it with those that follow."""
+    answer: ParsedObject | None = None
+    needed = {Reading.SURROUNDED}
+    start = text.find("{")
+    for _ in range(MAX_STARTS):
+        if start < 0:
+            break
+        try:
+            end = _DECODER.raw_decode(text, start)[1]
+        except (ValueError, RecursionError):
+            start = text.find("{", start + 1)
+            continue
+        found = _strict(text[start:end])
+        if found and found.value:
+            if answer is None:
+                answer = found
+            else:
+                needed |= _comparison(answer.value or {}, found.value)
+        start = text.find("{", end)
+    if answer is None:
+        return None
+    return ParsedObject(answer.value, answer.needed | needed, answer.characters, len(text) - answer.characters)
+
+
+def _comparison(first: dict[str, Any], second: dict[str, Any]) -> set[Reading]:
+    common = first.keys() & second.keys()
+    if not common:
+        return set()
+    agree = all(_same(first[key], second[key]) for key in common)
+    return {Reading.REPEATED_OBJECT if agree else Reading.CONTRADICTED}
+
+
+def _repaired(text: str) -> ParsedObject | None:
+    from json_repair import repair_json
+
+    start, end = text.find("{"), text.rfind("}") + 1
+    broken = text[start : end if end > start else len(text)][:MAX_REPAIR_CHARACTERS]
+    if sum(map(broken.count, "{[()]}")) > MAX_REPAIR_BRACKETS or sum(map(broken.count, "\"'“”")) > MAX_REPAIR_QUOTES:
+        return None
+    try:
+        value = repair_json(broken, return_objects=True, skip_json_loads=True)
+        if isinstance(value, list):
+            value = next((item for item in value if isinstance(item, dict)), None)
+        # Values that cannot be serialized again are refused: a lone surrogate, an integer beyond 64 bits.
+        value = orjson.loads(orjson.dumps(value))
+    except (ValueError, TypeError, IndexError, KeyError, AttributeError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not value:
+        return None
+    needed = {Reading.REPAIRED}
+    if broken.count("{") > broken.count("}"):
+        needed.add(Reading.UNFINISHED)
+    written = Counter(_KEY.findall(broken))
+    if any(written[key] > 1 for key in value):
+        # A broken object with two values for one key is ambiguous.
+        needed.add(Reading.CONTRADICTED)
+    return ParsedObject(value, frozenset(needed), len(broken), len(text) - len(broken))

@@ -1,0 +1,270 @@
+"""Prose checks common to answers: Portuguese, original, and no refusal.
+
+Rewards read thousands of texts a second: a text is folded and split into words once, data of a prompt or a reference is
+cached, and a word list is checked by its first words before any pattern is run.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from itertools import pairwise, repeat
+from typing import Final
+
+from tasks.commerce.text.lexicons import read_lexicon
+
+DATA_FILES: Final = (
+    "data/lexicons/chatter.txt",
+    "data/lexicons/english_words.txt",
+    "data/lexicons/function_words.txt",
+    "data/lexicons/refusals.txt",
+)
+MAX_CHARACTERS: Final = 4_000
+"""Characters of prose that are read; the longest right answer has a tenth of it."""
+RUN: Final = 5
+"""Consecutive words that two texts share by copying rather than by chance."""
+KEPT_PROMPTS: Final = 4_096
+"""Number of cached prompts and references, as each has many answers."""
+
+_ANY_WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+")
+_ASCII_WORD: Final = re.compile(r"r\$|[a-z]+|\d+(?:[.,]\d+)*|%")
+_BEYOND_LATIN: Final = re.compile(r"[^\W\x00-\xff]|[\u0300-\u036f]")
+_NOT_LATIN: Final = re.compile(r"[^\x00-\xff]+")
+
+
+def _without_accent(code: int) -> int:
+    if not chr(code).isalpha():
+        return 32 if chr(code).isspace() and code > 127 else code
+    letter = ord(unicodedata.normalize("NFKD", chr(code).lower())[0])
+    return letter if letter < 256 else code
+
+
+_FOLDED_LATIN: Final = bytes(_without_accent(code) for code in range(256))
+"""The folded form of each Latin-1 character, which covers all of Portuguese."""
+
+
+def fold(text: str) -> str:
+    """Return the text in lower case without accents; signs and emoji outside Latin-1 become spaces."""
+    if text.isascii():
+        return text.lower()
+    try:
+        latin = text.encode("latin-1")
+    except UnicodeEncodeError:
+        if _BEYOND_LATIN.search(text):
+            decomposed = unicodedata.normalize("NFKD", text).lower()
+            return "".join(character for character in decomposed if not unicodedata.combining(character))
+        latin = _NOT_LATIN.sub(" ", text).encode("latin-1")
+    return latin.translate(_FOLDED_LATIN).decode("latin-1")
+
+
+def words(text: str) -> list[str]:
+    """Return a text's folded words, numbers, and the signs `r$` and `%`."""
+    return folded_words(fold(text))
+
+
+def folded_words(folded: str) -> list[str]:
+    """Return the `words` of a folded text."""
+    return (_ASCII_WORD if folded.isascii() else _ANY_WORD).findall(folded)
+
+
+class Phrases:
+    """Phrases of a word list, matched in folded text as whole words.
+
+    Args:
+        lexicon: The word list.
+        where: Pattern required before a phrase.
+    """
+
+    def __init__(self, lexicon: str, where: str = r"(?<![a-z])") -> None:
+        self._by_first_word: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {}
+        for phrase in map(fold, read_lexicon(lexicon)):
+            first = folded_words(phrase)[0]
+            end = r"(?![a-z])" if phrase[-1].isalpha() else ""
+            pattern = re.compile(rf"{where}{re.escape(phrase)}{end}")
+            self._by_first_word[first] = (*self._by_first_word.get(first, ()), (phrase, pattern))
+        self._first_words = frozenset(self._by_first_word)
+
+    def are_in(self, folded: str, words_there: AbstractSet[str]) -> bool:
+        """Return whether any phrase occurs in a folded text of these words."""
+        # Few texts contain even the first word of a phrase, and a set lookup is faster than a pattern.
+        return any(
+            phrase in folded and pattern.search(folded)
+            for first in self._first_words & words_there
+            for phrase, pattern in self._by_first_word[first]
+        )
+
+
+_SENTENCE_START: Final = r"(?:^|[\n.!?:])[\s*\"'#>]*"
+APOLOGIES: Final = Phrases("refusals", r"^\W*(?:[a-z]+[,!.] )?")
+"""Beginnings of a refusal, which texts with content may share."""
+CHATTER: Final = Phrases("chatter", _SENTENCE_START)
+REFUSAL_REACH: Final = 200
+"""Characters at a text's beginning that are searched for a refusal."""
+_DECLINES: Final = re.compile(
+    r"(?<![a-z])(?:nao (?:posso|consigo|vou|devo|poderei|poderia|e possivel|tenho como|sei como|estou autorizad[oa] a)"
+    r"|recuso a|impossivel) (?:[a-z]+ ){0,2}"
+    r"(?:ajud|cri|escrev|faz|ger|analis|respond|fornec|atend|redig|produz|avali|acess|prev|continu|cumpr|realiz|complet)"
+)
+"""Refusals in any context: they state that the task itself cannot be done."""
+_DECLINING_WORDS: Final = frozenset(("nao", "recuso", "impossivel"))
+
+FUNCTION_WORDS: Final = frozenset(fold(word) for word in read_lexicon("function_words"))
+_BINDS, _FOREIGN, _CARRIES, _COUNTS, _PREPOSITION, _ARTICLE = "bfcnpa"
+_PREPOSITIONS: Final = frozenset(
+    ("em", "com", "sem", "para", "pra", "pelo", "pela", "do", "no", "nos", "nas", "ao", "de")
+)
+_KINDS: Final = (
+    dict.fromkeys(read_lexicon("english_words"), _FOREIGN)
+    | dict.fromkeys(FUNCTION_WORDS, _BINDS)
+    | dict.fromkeys(_PREPOSITIONS, _PREPOSITION)
+    | dict.fromkeys(("o", "os", "um"), _ARTICLE)
+)
+_ALL_BIND: Final = str.maketrans({_PREPOSITION: _BINDS, _ARTICLE: _BINDS})
+_CLASHES: Final = frozenset(
+    pair
+    for before in _PREPOSITIONS | {"o", "os"}
+    for pair in ((before, after) for after in _PREPOSITIONS | {"por"})
+    # `Os de São Paulo`, `o com a maior nota`, `dê para`: these occur.
+    if pair[0] not in ("o", "os", "de") or pair[1] in ("para", "pra", "ao", "pelo", "pela", "por")
+)
+"""Prepositions and articles that no sentence has side by side."""
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words with meaning, each once, in order."""
+    return list(dict.fromkeys(word for word in words(text) if word not in FUNCTION_WORDS))
+
+
+def labels(text: str) -> list[str]:
+    """Return the content words that are no numbers: the words that a number belongs to, and its sign."""
+    return [word for word in content_words(text) if not word[0].isdigit()]
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """Return the common stem of a folded word's forms: `brinquedo` and `brinquedos`, `criativos` and `criativas`."""
+    if len(word) < 4 or not word.isalpha():
+        return word
+    if word.endswith("ns"):
+        return f"{word[:-2]}m"
+    if word.endswith("is"):
+        return f"{word[:-2]}l" if word[-3] in "aeou" else f"{word[:-1]}l"
+    root = word.removesuffix("s")
+    root = root[:-2] if root.endswith(("ao", "oe")) else root
+    return root[:-1] if len(root) > 4 and root[-1] in "aeo" else root
+
+
+_SETS: Final = (set, frozenset)
+
+
+def share_present(wanted: Sequence[str], found: Iterable[str]) -> float:
+    """Return the share of the wanted words, in [0, 1], found in any form; 1 if none is wanted."""
+    if not wanted:
+        return 1.0
+    present = found if type(found) in _SETS else set(found)
+    missing = [word for word in wanted if word not in present]
+    if not missing:
+        return 1.0
+    stems = {stem(word) for word in present}
+    return 1 - sum(stem(word) not in stems for word in missing) / len(wanted)
+
+
+def _runs(folded: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    return zip(*(folded[start:] for start in range(RUN)), strict=False)
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _runs_of(sources: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    return frozenset(run for source in sources for run in _runs(words(source[:MAX_CHARACTERS])))
+
+
+def originality(folded_words: Sequence[str], *sources: str) -> float:
+    """Grade the original share of an answer, in [0, 1]: 1 up to half copied, 0 from nine tenths on.
+
+    Args:
+        folded_words: The answer's `words`.
+        sources: Texts that it may have copied: prompt and system prompt.
+    """
+    theirs = _runs_of(sources)
+    if theirs.isdisjoint(_runs(folded_words)):
+        return 1.0
+    own = set(_runs(folded_words))
+    return ramp(len(own & theirs) / len(own), 0.9, 0.5)
+
+
+def fluency(folded_words: Sequence[str]) -> float:
+    """Grade whether words make Portuguese sentences, in [0, 1].
+
+    Sentences need articles and prepositions, which a heap of keywords or another language lacks (0 below a twentieth, 1
+    from a ninth on), and seldom continue for long without one (1 up to six words, 0 from ten on); they seldom repeat
+    themselves (0 if a third of the words is new, 1 from a half); few of their words are English, whose `a`, `as` and
+    `do` would pass for Portuguese; and no two prepositions are adjacent (a half for each that is, 0 from two on), as
+    they are in texts written to game this measure.
+    """
+    letters = list(filter(str.isalpha, folded_words))
+    if not letters:
+        return 0.0
+    kinds = "".join(map(_KINDS.get, letters, repeat(_CARRIES)))
+    clashes = 0
+    if "pp" in kinds or "ap" in kinds:
+        clashes = sum(pair in _CLASHES for pair in pairwise(folded_words))
+    kinds = kinds.translate(_ALL_BIND)
+    longest = max(map(len, kinds.split(_BINDS)))
+    novelty = len(set(letters)) / len(letters)
+    binding = ramp(kinds.count(_BINDS) / len(letters), 0.05, 0.11)
+    sentences = binding * ramp(longest, 10, 6) * ramp(novelty, 0.33, 0.5) * _portuguese(kinds)
+    return sentences * max(1 - clashes / 2, 0.0) if clashes else sentences
+
+
+def brevity(folded_words: Sequence[str]) -> float:
+    """Grade whether words are notes, in [0, 1]: Portuguese, and never long without a number or a function word.
+
+    One up to five words in a row, nothing from nine on. Notes are no prose, but unlike a heap of keywords they have
+    content.
+    """
+    kinds = "".join([_KINDS.get(word) or (_CARRIES if word.isalpha() else _COUNTS) for word in folded_words])
+    kinds = kinds.translate(_ALL_BIND)
+    longest = max(map(len, kinds.replace(_COUNTS, _BINDS).split(_BINDS)))
+    return ramp(longest, 9, 5) * _portuguese(kinds) if kinds else 0.0
+
+
+def _portuguese(kinds: str) -> float:
+    foreign = kinds.count(_FOREIGN)
+    return ramp(foreign / len(kinds), 0.2, 0.08) if foreign > 1 else 1.0
+
+
+def refuses(text: str) -> bool:
+    """Return whether a text begins by declining the task; a number after that means it was not declined."""
+    folded = fold(text)
+    text_words = folded_words(folded)
+    return declines(folded, set(text_words), any(word[0].isdigit() for word in text_words))
+
+
+def declines(folded: str, words_there: AbstractSet[str], says_something: bool) -> bool:
+    """Return whether a folded text declines the task: explicitly, or by an apology without any requested content."""
+    beginning = folded[:REFUSAL_REACH]
+    if not says_something and APOLOGIES.are_in(beginning, words_there):
+        return True
+    return bool(not words_there.isdisjoint(_DECLINING_WORDS) and _DECLINES.search(beginning))
+
+
+def chatters(text: str) -> bool:
+    """Return whether a text addresses the requester instead of being the answer."""
+    folded = fold(text[:MAX_CHARACTERS])
+    return CHATTER.are_in(folded, set(folded_words(folded)))
+
+
+def ramp(value: float, worst: float, best: float) -> float:
+    """Grade a value linearly: 0 at `worst` and beyond, 1 at `best` and beyond."""
+    return min(max((value - worst) / (best - worst), 0.0), 1.0)
+
+
+def overlap(text: str, reference: str) -> float:
+    """Return the F1 of two texts' content words, in [0, 1]; two empty texts agree."""
+    found, wanted = content_words(text[:MAX_CHARACTERS]), content_words(reference)
+    if not found and not wanted:
+        return 1.0
+    if not found or not wanted:
+        return 0.0
+    return 2 * len(set(found) & set(wanted)) / (len(found) + len(wanted))

@@ -1,0 +1,284 @@
+import json
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.store.store import Store
+from schemas.tasks import SPEC_NAMES, SpecName
+from tasks.commerce.extraction import prompts as extraction_prompts
+from tasks.commerce.extraction.scorer import CONTRADICTIONS
+from tasks.commerce.extraction.task import TASK
+from tasks.commerce.registry import TASKS
+from tasks.commerce.text.json_fields import CAUSE_FIELDS
+from tests.tasks.commerce.scoring import completions, score
+
+FIELDS: dict[str, Any] = {
+    "sentiment": "negative",
+    "sentiment_score": 2,
+    "churn_risk": 0.8,
+    "delivery_issue": True,
+    "product_issue": False,
+    "seller_issue": False,
+    "main_complaint": "atraso na entrega",
+    "complaint_category": "delivery",
+    "repeat_intent": False,
+    "would_recommend": False,
+}
+REFERENCE = {"rating": 2, "fields": FIELDS}
+WRONG: dict[str, Any] = {
+    "sentiment": "positive",
+    "sentiment_score": 5,
+    "churn_risk": 0.1,
+    "delivery_issue": False,
+    "product_issue": True,
+    "seller_issue": True,
+    "main_complaint": "preço",
+    "complaint_category": "none",
+    "repeat_intent": True,
+    "would_recommend": True,
+}
+
+
+def reward(reference: Mapping[str, Any] = REFERENCE, **changes: Any) -> float:
+    return score("extraction", json.dumps(FIELDS | changes), reference).reward
+
+
+def v42(completion: str, reference: Mapping[str, Any] | None = None, prompt: str = "") -> Any:
+    return score("extraction", completion, reference, prompt, spec="v4.2")
+
+
+@pytest.mark.parametrize("field", WRONG)
+def test_each_wrong_value_costs(field: str) -> None:
+    assert reward(REFERENCE, **{field: WRONG[field]}) < reward() == pytest.approx(1.0)
+
+
+@given(st.permutations(list(WRONG)))
+def test_every_further_error_costs(order: list[str]) -> None:
+    rewards = [reward(**{name: WRONG[name] for name in order[:errors]}) for errors in range(len(order) + 1)]
+    assert rewards == sorted(rewards, reverse=True)
+    assert rewards[-1] <= 0.35 + 1e-9
+
+
+def test_numbers_cost_by_their_distance() -> None:
+    rewards = [reward(churn_risk=risk) for risk in (0.8, 0.7, 0.5, 0.4)]
+    assert rewards == sorted(rewards, reverse=True)
+    assert len(set(rewards)) == 4
+
+
+def test_string_echo() -> None:
+    echo = {name: name for name in FIELDS if name.endswith(("issue", "intent", "recommend"))}
+    scored = score("extraction", json.dumps(FIELDS | echo), REFERENCE)
+    assert scored.components["types"] == pytest.approx(4 / 9)
+    assert scored.reward < reward() - 0.3
+    assert v42(json.dumps(FIELDS | echo)).reward == pytest.approx(0.3 + 0.3 + 0.4 * 4 / 9)
+
+
+def test_0_2_as_sentiment_score() -> None:
+    assert reward(sentiment_score=0.2) < reward(sentiment_score=3)
+    assert v42(json.dumps(FIELDS | {"sentiment_score": 0.2})).reward == pytest.approx(0.6 + 0.4 * 8 / 9)
+
+
+def test_true_as_an_int() -> None:
+    assert reward(sentiment_score=True) == reward(sentiment_score="2") == reward(sentiment_score=None)
+    assert reward(sentiment_score=True, reference={"rating": 1, "fields": FIELDS | {"sentiment_score": 1}}) < 0.95
+    assert v42(json.dumps(FIELDS | {"sentiment_score": True})).reward == pytest.approx(0.6 + 0.4 * 8 / 9)
+
+
+@pytest.mark.parametrize("risk", ["0,8", '"0,8"', '"80%"', "80%", "0.80", '" 0,8 "'])
+def test_decimal_comma(risk: str) -> None:
+    completion = json.dumps(FIELDS).replace("0.8", risk)
+    assert score("extraction", completion, REFERENCE).reward == reward()
+    assert v42(completion).reward == 1.0
+
+
+def test_extraction_on_a_2_0_scale() -> None:
+    """The bug of one task on twice the scale of the others: unclamped, no answer of any task comes to more than 1."""
+    for task in TASKS.values():
+        for specified in task.rewards.values():
+            assert sum(weight for weight in specified.weights.values() if weight > 0) == pytest.approx(1.0)
+    for spec in TASK.rewards:
+        scored = score("extraction", json.dumps(FIELDS), REFERENCE, spec=spec)
+        weights = TASK.rewards[spec].weights
+        assert sum(weight * scored.components[name] for name, weight in weights.items()) == pytest.approx(1.0)
+
+
+def test_null_and_unknown_fields_of_the_reference_are_not_scored() -> None:
+    little = {"rating": 2, "fields": {"sentiment": "negative", "churn_risk": None}}
+    assert reward(little) == reward(little, product_issue=True, seller_issue=True, main_complaint="outra")
+    assert reward(little, sentiment="neutral") < reward(little)
+
+
+@pytest.mark.parametrize(
+    "reference", [None, {"rating": None, "fields": None}, {"rating": 5, "fields": {"sentiment": None}}]
+)
+def test_without_known_fields_form_alone_is_scored(reference: dict[str, Any] | None) -> None:
+    assert score("extraction", json.dumps(FIELDS), reference).reward == pytest.approx(1.0)
+    assert score("extraction", json.dumps(FIELDS | {"sentiment": "ruim"}), reference).reward < 0.95
+
+
+def test_a_sentiment_against_the_rating_costs_where_the_reference_does_not_know_it() -> None:
+    unknown = {"rating": 5, "fields": {"delivery_issue": True}}
+    assert reward(unknown, sentiment="negative") < reward(unknown, sentiment="positive")
+
+
+@pytest.mark.parametrize(
+    ("changes", "ceiling"),
+    [
+        ({"sentiment": "positive"}, 0.60),
+        ({"sentiment_score": 5}, 0.85),
+        ({"delivery_issue": False}, 0.80),
+        ({"complaint_category": "none"}, 0.80),
+        ({"sentiment": "positive", "complaint_category": "none", "would_recommend": True}, 0.50),
+    ],
+)
+def test_contradictions_cost_more_than_the_wrong_field(changes: dict[str, Any], ceiling: float) -> None:
+    one_field_alone = 0.35 + 0.65 * 0.9**2
+    assert reward(**changes) < ceiling < one_field_alone
+
+
+def test_a_contradiction_keeps_less_of_the_right_half() -> None:
+    only_delivery = {"rating": None, "fields": {"delivery_issue": True}}
+    form = 0.35
+    assert reward(only_delivery) == pytest.approx(1.0)
+    assert reward(only_delivery, complaint_category="none") < form + 0.65 / 2
+    assert reward(only_delivery, delivery_issue=False) < reward(only_delivery, complaint_category="none")
+
+
+def test_what_the_reference_says_too_is_no_contradiction() -> None:
+    odd = FIELDS | {"sentiment": "positive", "repeat_intent": True, "complaint_category": "none"}
+    assert score("extraction", json.dumps(odd), {"rating": 2, "fields": odd}).reward == pytest.approx(1.0)
+    almost = odd | {"product_issue": True}
+    assert score("extraction", json.dumps(almost), {"rating": 2, "fields": odd}).components["values"] > 0.6
+
+
+def test_contradictions_hold_for_no_true_review(store: Store) -> None:
+    for example in extraction_prompts.examples(store, random.Random(1), 100):
+        fields = example.reference["fields"]
+        if fields["complaint_category"] != "none":
+            assert not [rule for rule in CONTRADICTIONS if rule.holds(fields[rule.first], fields[rule.second])]
+
+
+def test_missing_and_extra_fields_cost() -> None:
+    missing = {name: value for name, value in FIELDS.items() if name != "seller_issue"}
+    assert score("extraction", json.dumps(missing), REFERENCE).reward < reward()
+    assert reward(extra=1) < reward()
+
+
+@pytest.mark.parametrize(
+    ("wrap", "least", "most"),
+    [
+        (lambda text: f"```json\n{text}\n```", 0.95, 0.999),
+        (lambda text: f"Claro! Segue a resposta:\n{text}\nEspero ter ajudado!", 0.90, 0.96),
+        (lambda text: f"<think>O cliente reclamou.</think>\n{text}", 0.95, 0.999),
+        (lambda text: str(json.loads(text)), 0.60, 0.70),
+        (lambda text: text[:-1], 0.40, 0.60),
+        (lambda text: f"{text}\n{text}", 0.0, 0.40),
+        (lambda text: f'{text[:-1]}, "sentiment": "positive"}}', 0.0, 0.15),
+        (lambda text: text + " muito bom" * 1_000, 0.0, 0.15),
+    ],
+)
+def test_what_the_form_costs(wrap: Any, least: float, most: float) -> None:
+    assert least <= score("extraction", wrap(json.dumps(FIELDS)), REFERENCE).reward <= most
+
+
+def test_a_truncated_answer_earns_less_the_more_is_missing() -> None:
+    answer = json.dumps(FIELDS)
+    rewards = [score("extraction", answer[: len(answer) * quarter // 4], REFERENCE).reward for quarter in (1, 2, 3, 4)]
+    assert rewards == sorted(rewards)
+    assert [value <= ceiling for value, ceiling in zip(rewards, (0.10, 0.25, 0.40), strict=False)] == [True] * 3
+
+
+def test_one_fixed_object_earns_little_more_than_what_it_gets_right(store: Store) -> None:
+    examples = list(extraction_prompts.examples(store, random.Random(1), 100))
+    answers = {TASK.answer(example.reference) for example in examples}
+    means = [
+        sum(score("extraction", answer, example.reference).reward for example in examples) / len(examples)
+        for answer in answers
+    ]
+    assert max(means) < 0.75
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.sampled_from(["positive", "none", "0,8", ""])
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(CAUSE_FIELDS), inner, max_size=10),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize("spec", SPEC_NAMES)
+@settings(deadline=None)
+@given(completions(JSON))
+def test_nothing_raises(spec: SpecName, completion: str) -> None:
+    for reference in (REFERENCE, {"rating": None, "fields": None}, None):
+        scored = score("extraction", completion, reference, "Nota: 1\n", spec=spec)
+        assert 0 <= scored.reward <= 1
+        assert all(0 <= value <= 1 for value in scored.components.values())
+
+
+def test_an_answer_to_a_real_review_is_complete_and_agrees_with_itself() -> None:
+    fields = json.loads(TASK.answer({"rating": 4, "fields": {"delivery_issue": True, "sentiment": None}}))
+    assert tuple(fields) == CAUSE_FIELDS
+    assert fields["sentiment"] == "positive"
+    assert fields["complaint_category"] == "delivery"
+
+
+def test_v42_knows_no_values() -> None:
+    assert v42(json.dumps(FIELDS), {"rating": 2, "fields": WRONG}).reward == 1.0
+    assert v42("{}").reward == 0.3
+    assert v42('{"sentiment": "negative", "main_complaint": null}').reward == pytest.approx(0.3 + 0.06 + 0.4 / 9)
+    assert v42("Desculpe, não posso ajudar.").reward == 0.0
+
+
+@pytest.mark.parametrize(("rating", "penalty"), [(1, 0.0), (2, 0.0), (3, 0.0), (4, 0.2), (5, 0.2)])
+def test_v42_fines_a_sentiment_against_the_rating(rating: int, penalty: float) -> None:
+    completion = json.dumps(FIELDS)
+    prompt = f"Extraia os campos.\nNota: {rating}\nAvaliação: Nota: 1 para a loja"
+    assert v42(completion, {"rating": rating, "fields": None}).reward == pytest.approx(1 - penalty)
+    assert v42(completion, None, prompt).reward == pytest.approx(1 - penalty)
+    assert v42(completion, {"rating": None, "fields": FIELDS}, prompt).reward == pytest.approx(1 - penalty)
+
+
+def test_v42_reads_no_rating_in_what_the_shopper_wrote() -> None:
+    assert v42(json.dumps(FIELDS), None, "Avaliação: minha Nota: 5").components["mismatch"] == 0.0
+
+
+def test_the_metric_counts_known_fields_only() -> None:
+    right = score("extraction", json.dumps(FIELDS), REFERENCE)
+    half = score(
+        "extraction",
+        '{"sentiment": "positive"}',
+        {"rating": 2, "fields": {"sentiment": "negative", "delivery_issue": True}},
+    )
+    assert TASK.metric([right], None) == {"field_f1": 1.0}
+    assert TASK.metric([half], None) == {"field_f1": 0.0}
+    assert TASK.metric([right, half], None)["field_f1"] == pytest.approx(2 * 9 / (10 + 11))
+    assert TASK.metric([score("extraction", "{}", None)], None) == {}
+
+
+def test_the_metric_by_hand() -> None:
+    # Precision 2 of 3 that are given, recall 2 of 4 that are known: F1 = 4/7.
+    reference = {
+        "rating": 2,
+        "fields": {"sentiment": "negative", "churn_risk": 0.8, "delivery_issue": True, "seller_issue": False},
+    }
+    completion = '{"sentiment": "negative", "churn_risk": "0,8", "delivery_issue": "sim", "product_issue": true}'
+    assert TASK.metric([score("extraction", completion, reference)], None) == {"field_f1": pytest.approx(4 / 7)}
+    assert TASK.metric([v42(completion, reference)], None) == {"field_f1": pytest.approx(4 / 7)}
+
+
+def test_prompts_tell_rating_and_delivery_and_nobodys_identity(store: Store) -> None:
+    for example in extraction_prompts.examples(store, random.Random(1), 50):
+        assert f"Nota: {example.reference['rating']}\n" in example.prompt
+        assert "Entrega: " in example.prompt
+        for identity in (example.customer_id, example.order_id, example.review_id):
+            assert identity
+            assert identity not in example.prompt

@@ -1,0 +1,163 @@
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.store.store import Store
+from schemas.tasks import SPEC_NAMES, SpecName
+from tasks.commerce.sentiment import prompts as sentiment_prompts
+from tasks.commerce.sentiment.scorer import WORDING
+from tasks.commerce.sentiment.task import TASK
+from tests.tasks.commerce.scoring import completions, score
+
+REFERENCE = {"polarity": "negative", "score": 1}
+ANSWER = '{"polarity": "negative", "score": 1}'
+
+
+def reward(completion: str) -> float:
+    return score("sentiment", completion, REFERENCE).reward
+
+
+def answered(polarity: str, stars: int) -> float:
+    return reward(json.dumps({"polarity": polarity, "score": stars}))
+
+
+def test_nearer_answers_earn_more() -> None:
+    rewards = [
+        answered(polarity, stars)
+        for polarity, stars in (("negative", 1), ("negative", 2), ("neutral", 3), ("positive", 5))
+    ]
+    assert rewards == sorted(rewards, reverse=True)
+    assert len(set(rewards)) == 4
+
+
+def test_who_names_both_ends_earns_less_than_half_of_what_the_right_one_earns() -> None:
+    consistently_wrong = answered("positive", 5)
+    assert consistently_wrong <= 0.25
+    for half_right in (answered("positive", 1), answered("negative", 5)):
+        assert consistently_wrong < half_right < 0.45
+
+
+def test_what_the_reference_says_too_is_no_contradiction() -> None:
+    odd = {"polarity": "positive", "score": 1}
+    assert score("sentiment", json.dumps(odd), odd).reward == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("stars", ["0.2", "true", '"1"', "6", "null", "1.0"])
+def test_what_is_no_star_earns_no_star(stars: str) -> None:
+    completion = f'{{"polarity": "negative", "score": {stars}}}'
+    scored = score("sentiment", completion, REFERENCE)
+    assert scored.components["score"] == 0.0
+    assert scored.components["types"] == 0.5
+    assert score("sentiment", completion, None, spec="v4.2").reward == pytest.approx(0.3 + 0.3 + 0.2)
+
+
+def test_fields_that_nobody_asked_for_cost() -> None:
+    assert reward('{"polarity": "negative", "score": 1, "nota": 1}') < reward(ANSWER)
+
+
+@pytest.mark.parametrize(
+    ("completion", "least", "most"),
+    [
+        (ANSWER, 1.0, 1.0),
+        (f"```json\n{ANSWER}\n```", 0.95, 0.999),
+        (f"Claro! Segue a resposta:\n{ANSWER}\nEspero ter ajudado!", 0.85, 0.95),
+        (ANSWER.replace('"', "'"), 0.60, 0.70),
+        (ANSWER[:-1], 0.40, 0.50),
+        (ANSWER[: len(ANSWER) * 3 // 4], 0.20, 0.35),
+        (ANSWER[: len(ANSWER) // 2], 0.0, 0.10),
+        (f"{ANSWER}\n{ANSWER}", 0.0, 0.40),
+        (f'{ANSWER}\n{{"polarity": "positive", "score": 5}}', 0.0, 0.15),
+        ('{"polarity": "positive", "polarity": "negative", "score": 1}', 0.0, 0.15),
+        (ANSWER + " muito ruim" * 1_000, 0.0, 0.15),
+        ('{"polarity": null, "score": null}', 0.0, 0.15),
+        ('{"polarity": "polarity", "score": "score"}', 0.0, 0.15),
+        ('{"polarity": "negativo", "score": "1"}', 0.0, 0.15),
+    ],
+)
+def test_what_the_form_costs(completion: str, least: float, most: float) -> None:
+    assert least <= reward(completion) <= most
+
+
+def test_one_fixed_object_stays_under_its_ceiling(store: Store) -> None:
+    examples = list(sentiment_prompts.examples(store, random.Random(1), 100))
+    for polarity in ("negative", "neutral", "positive"):
+        for stars in range(1, 6):
+            fixed = json.dumps({"polarity": polarity, "score": stars})
+            mean = sum(score("sentiment", fixed, example.reference).reward for example in examples) / len(examples)
+            assert mean < 0.75
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["positive", "neutral"]) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["polarity", "score", "x"]), inner),
+    max_leaves=9,
+)
+
+
+@pytest.mark.parametrize("spec", SPEC_NAMES)
+@settings(deadline=None)
+@given(completions(JSON))
+def test_nothing_raises(spec: SpecName, completion: str) -> None:
+    for reference in (REFERENCE, dict.fromkeys(REFERENCE), None):
+        scored = score("sentiment", completion, reference, spec=spec)
+        assert 0 <= scored.reward <= 1
+        assert all(0 <= value <= 1 for value in scored.components.values())
+
+
+def test_v42_knows_no_right_answer() -> None:
+    opposite = '{"polarity": "positive", "score": 5}'
+    assert score("sentiment", opposite, REFERENCE, spec="v4.2").reward == 1.0
+    assert score("sentiment", "{}", REFERENCE, spec="v4.2").reward == 0.3
+    assert score("sentiment", "nada", REFERENCE, spec="v4.2").reward == 0.0
+
+
+def metric(answers: list[tuple[str, str | None]]) -> dict[str, float]:
+    return TASK.metric(
+        [
+            score("sentiment", f'{{"polarity": "{found}"}}' if found else "nada", {"polarity": wanted, "score": 3})
+            for wanted, found in answers
+        ],
+        None,
+    )
+
+
+def test_the_metric_is_accuracy_and_macro_f1() -> None:
+    measured = metric([("negative", "negative"), ("negative", "positive"), ("positive", "positive"), ("neutral", None)])
+    assert measured["accuracy"] == 0.5
+    assert measured["macro_f1"] == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
+
+
+def test_a_polarity_that_is_only_answered_counts_in_the_macro_f1() -> None:
+    assert metric([("negative", "negative"), ("negative", "neutral")])["macro_f1"] == pytest.approx((2 / 3 + 0) / 2)
+    assert metric([("negative", "negative"), ("negative", "ruim")])["macro_f1"] == pytest.approx(2 / 3)
+    assert TASK.metric([score("sentiment", ANSWER, None)], None) == {}
+
+
+@given(st.lists(st.tuples(*[st.sampled_from(["negative", "neutral", "positive"])] * 2), min_size=1, max_size=30))
+@settings(deadline=None, max_examples=30)
+def test_the_metric_is_that_of_scikit_learn(answers: list[tuple[str, str]]) -> None:
+    judge: Any = pytest.importorskip("sklearn.metrics")
+    wanted, found = zip(*answers, strict=True)
+    measured = metric(list(answers))
+    assert measured["macro_f1"] == pytest.approx(judge.f1_score(wanted, found, average="macro", zero_division=0))
+    assert measured["accuracy"] == pytest.approx(judge.accuracy_score(wanted, found))
+
+
+@pytest.mark.parametrize(("reference", "answer"), [
+    ({"polarity": None, "score": 2}, '{"polarity":"negative","score":2}'),
+    ({"polarity": "neutral", "score": None}, '{"polarity":"neutral","score":3}'),
+])  # fmt: skip
+def test_an_answer_follows_from_what_is_known(reference: dict[str, object], answer: str) -> None:
+    assert TASK.answer(reference) == answer
+    assert score("sentiment", answer, reference).reward == pytest.approx(1.0)
+
+
+def test_a_review_is_asked_about_in_every_wording_before_nothing_is_left(store: Store) -> None:
+    made = list(sentiment_prompts.examples(store, random.Random(1), 10**6))
+    texts = {example.prompt.partition("\n")[2] for example in made}
+    assert len(made) == len(texts) * len(WORDING.instructions)
+    assert not [example for example in made if "Nota:" in example.prompt]

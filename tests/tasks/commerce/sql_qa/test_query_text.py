@@ -1,0 +1,70 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.commerce.sql_qa.query_text import FENCED, SURROUNDED, candidates, form, is_ordered, names, values
+from tasks.commerce.sql_qa.sandbox import MAX_SQL_CHARACTERS
+
+SQL = "SELECT COUNT(*)\nFROM orders\nWHERE order_status = 'a;b'"
+
+
+@pytest.mark.parametrize("completion", [
+    SQL, f"{SQL};", f"  {SQL} ;\n", f"```sql\n{SQL};\n```", f"```\n{SQL}\n```", f"Segue:\n{SQL};\nEspero ter ajudado!",
+    f"Uma consulta com SELECT e WITH:\n\n```sql\n{SQL}\n```\nEla conta pedidos.", f"{SQL}\n\nEla conta pedidos.",
+    f"Resposta: {SQL}\nEla conta pedidos.\nE mais nada.", f"-- conta\n{SQL}", f"{SQL}\n" + "Ela conta pedidos. " * 200,
+])  # fmt: skip
+def test_the_query_is_among_the_candidates(completion: str) -> None:
+    assert SQL in candidates(completion)
+
+
+def test_a_clause_on_its_own_line_is_no_prose() -> None:
+    broken = "SELECT customer_state FROM customers\nORDER BY 1 DSC\nLIMIT 3"
+    assert candidates(broken) == [broken]
+
+
+@given(
+    st.text() | st.lists(st.sampled_from(["SELECT ", "WITH", "\n", "\n\n", ";", "```", "sql", "x ", "'"])).map("".join)
+)
+def test_no_text_gives_a_candidate_that_is_none_of_it(completion: str) -> None:
+    for sql in candidates(completion):
+        assert sql in completion
+        assert len(sql) <= MAX_SQL_CHARACTERS + 1
+        assert 0 <= form(sql, completion) <= 1
+
+
+def test_form_tells_the_query_alone_from_the_fenced_and_the_surrounded() -> None:
+    assert form(SQL, f"\n{SQL};\n") == 1.0
+    assert form(SQL, f"```sql\n{SQL};\n```") == FENCED
+    short, long = form(SQL, f"Veja: {SQL}"), form(SQL, f"Veja: {SQL}. Ela conta os pedidos da loja.")
+    assert 0 < long < short < SURROUNDED
+    assert form("", "nada") == 0.0
+
+
+def test_names_and_values_are_those_written_out() -> None:
+    sql = "SELECT ROUND(AVG(price), 2) FROM items WHERE price >= 30 AND strftime('%Y-%m', d) = '2017-03' LIMIT 5"
+    assert names(sql, {"items", "price", "orders"}) == {"items", "price"}
+    assert values(sql) == {"30", "2017-03", "5"}
+    assert values("x LIKE '2017%'") == values("strftime('%Y', x) = '2017'")
+
+
+@pytest.mark.parametrize(("sql", "ordered"), [
+    ("SELECT 1 FROM t ORDER BY 1", True), ("SELECT RANK() OVER (ORDER BY ROUND(SUM(x), 2) DESC) FROM t", False),
+    ("SELECT x FROM (SELECT x FROM t ORDER BY x LIMIT 3)", False), ("SELECT '(' FROM t ORDER BY x", True),
+    ("SELECT 'ORDER BY' FROM t", False),
+])  # fmt: skip
+def test_a_query_is_ordered_by_its_own_clause_only(sql: str, ordered: bool) -> None:
+    assert is_ordered(sql) is ordered
+
+
+def test_a_completion_that_begins_with_a_write_has_no_query() -> None:
+    for start in ("DELETE FROM orders; ", "```sql\nDROP TABLE orders;\n", "-- x\n/* y */ PRAGMA x; "):
+        assert candidates(f"{start}{SQL}") == []
+
+
+@pytest.mark.parametrize(
+    "piece", ["/**/", "/*", "--\n", "```", "```sql\n", "(", "SELECT ", "SELECT '", "\n", "\n ", "a b\n"]
+)
+def test_repetition_does_not_multiply_the_work(piece: str) -> None:
+    # What would take exponential time would never come back here.
+    for completion in (piece * 20_000, f"SELECT 1 AS x\n{piece * 20_000}", f"{SQL}{piece * 240}"):
+        assert len(candidates(completion)) < 20

@@ -1,0 +1,143 @@
+import random
+import re
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.store.store import Store
+from tasks.commerce.sql_qa.prompts import proves_something
+from tasks.commerce.sql_qa.questions import LEVELS, Family, read_families, shuffled, values_of
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.sql_qa.scorer import WORDING
+from tasks.synthesize.simulated import simulate_store
+
+FAMILIES = read_families()
+PLACE = re.compile(r"\{(\w+)\}")
+FIRST_FAMILIES = {
+    "orders_by_status", "category_revenue", "rating_by_state", "payment_value", "late_orders", "top_categories",
+    "orders_by_month", "seller_freight", "customers_with_rating",
+}  # fmt: skip
+
+each_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Store:
+    return simulate_store(1_500, random.Random(11))
+
+
+@pytest.fixture(scope="module")
+def copies(simulated: Store) -> Databases:
+    return Databases.from_store(simulated)
+
+
+def test_the_bank_has_forty_families_of_every_level_and_the_first_nine() -> None:
+    assert len(FAMILIES) >= 40
+    assert len({family.name for family in FAMILIES}) == len(FAMILIES)
+    assert {family.level for family in FAMILIES} == set(LEVELS)
+    assert {family.name for family in FAMILIES} >= FIRST_FAMILIES
+    assert sum("OVER (" in family.sql for family in FAMILIES) >= 10
+
+
+def test_easy_levels_come_up_at_least_as_often_as_among_the_first_nine() -> None:
+    easy = sum(family.turns for family in FAMILIES if family.level in ("filters", "joins"))
+    assert easy / sum(family.turns for family in FAMILIES) >= 6 / 9
+
+
+@each_family
+def test_every_text_and_the_query_name_every_parameter(family: Family) -> None:
+    assert len(family.texts) >= 2
+    for text in (*family.texts, family.sql):
+        assert set(PLACE.findall(text)) == set(family.parameters)
+    assert len(set(family.texts)) == len(family.texts)
+
+
+@each_family
+def test_a_limit_has_an_order_that_leaves_no_tie_and_says_so(family: Family) -> None:
+    if "LIMIT" in family.sql or "ROW_NUMBER" in family.sql:
+        assert re.search(r"ORDER BY .*(?:, 1|product_category_name)", family.sql)
+        assert all("empate" in text for text in family.texts)
+    assert "100.0 *" not in family.sql or all("(0 a 100)" in text for text in family.texts)
+
+
+@each_family
+def test_queries_are_short_run_and_prove_something(family: Family, simulated: Store, copies: Databases) -> None:
+    values = values_of(simulated)
+    numbers = list(shuffled(family.combinations(values), random.Random(4)))[:40]
+    questions = [family.question(values, 0, number) for number in numbers]
+    results = [copies.run_reference(question.sql) for question in questions]
+    assert {execution.refusal for result in results for execution in result} == {None}
+    assert all(len(question.sql) <= (240 if family.level in ("filters", "joins") else 460) for question in questions)
+    assert any(proves_something(question.sql, copies) for question in questions)
+    assert len({question.sql for question in questions}) == len(questions) > 1
+
+
+@each_family
+def test_each_number_is_another_question(family: Family, simulated: Store) -> None:
+    values = values_of(simulated)
+    numbers = list(shuffled(family.combinations(values), random.Random(8)))[:60]
+    questions = [family.question(values, text, number) for text in range(len(family.texts)) for number in numbers]
+    assert len({question.text for question in questions}) == len(questions)
+    assert all(not PLACE.search(question.text + question.sql) for question in questions)
+
+
+def test_a_quote_in_a_value_stays_in_its_literal(store: Store) -> None:
+    name = "casa d'água' OR 1=1 --"
+    products = store.products.with_columns(pl.lit(name).alias("product_category_name"))
+    quoted = replace(store, products=products)
+    family = next(family for family in FAMILIES if family.name == "category_revenue")
+    question = family.question(values_of(quoted), 0, 0)
+    assert name in question.text
+    (total,) = Databases.from_store(quoted).copies[0].execute(question.sql).rows
+    assert total[0] == pytest.approx(store.items["price"].sum(), abs=0.01)
+
+
+def test_prompts_are_more_than_three_hundred_thousand_on_a_large_store(simulated: Store) -> None:
+    values = values_of(simulated)
+    questions = sum(family.combinations(values) * len(family.texts) for family in FAMILIES)
+    assert questions * len(WORDING.instructions) > 600_000
+
+
+def test_months_and_years_read_as_a_brazilian_writes_them(store: Store) -> None:
+    values = values_of(store)
+    assert (values["month"][0].text, values["month"][0].sql) == ("junho de 2017", "'2017-06'")
+    assert (values["year"][0].text, values["year"][0].sql) == ("2017", "'2017'")
+
+
+@given(count=st.integers(0, 300), seed=st.integers(0, 20))
+def test_shuffled_numbers_come_once_each(count: int, seed: int) -> None:
+    assert sorted(shuffled(count, random.Random(seed))) == list(range(count))
+
+
+def test_shuffled_is_lazy() -> None:
+    numbers = shuffled(10**15, random.Random(1))
+    assert len({next(numbers) for _ in range(100)}) == 100
+
+
+def test_rows_that_have_no_category_are_no_category(simulated: Store) -> None:
+    products = simulated.products.with_columns(
+        pl.when(pl.int_range(pl.len()) % 3 == 0)
+        .then(None)
+        .otherwise("product_category_name")
+        .alias("product_category_name")
+    )
+    copies = Databases.from_store(replace(simulated, products=products))
+    values = values_of(simulated)
+    for family in FAMILIES:
+        if "product_category_name" in family.sql.partition(" FROM ")[0] or "AS name" in family.sql:
+            for execution in copies.run_reference(family.question(values, 0, 0).sql):
+                assert all(None not in row for row in execution.rows), family.name
+
+
+@each_family
+def test_texts_read_well_with_every_value(family: Family, store: Store) -> None:
+    values = values_of(store)
+    for number in range(min(family.combinations(values), 200)):
+        for text in range(len(family.texts)):
+            asked = family.question(values, text, number).text
+            assert not re.search(
+                r"\(s\)|\b(?:os|as|de) 1 (?:vend|cat)|[Pp]agamentos (?:credit|boleto)|já entreg", asked
+            )

@@ -1,0 +1,188 @@
+# ruff: noqa: S608 - the queries are attacks and answers, and ours
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tasks.commerce.sql_qa import sandbox
+from tasks.commerce.sql_qa.sandbox import MAX_OPERATIONS, MAX_ROWS, TABLES, Database, Databases, Execution, Refusal
+from tests.tasks.commerce.sql_qa.sql_attacks import ATTACKS
+
+MOST_GROWTH = 256 * 1024 * 1024
+
+
+def digest(databases: Databases) -> str:
+    """Digest all that is in the copies, and how they are guarded."""
+    told = hashlib.sha256()
+    for database in databases.copies:
+        for table in TABLES:
+            rows = database.execute(f"SELECT COUNT(*), MIN(rowid), MAX(rowid) FROM {table}")
+            values = [
+                database.execute(f"SELECT * FROM {table} LIMIT 50 OFFSET {start}").rows for start in range(0, 150, 50)
+            ]
+            told.update(repr((table, rows, values)).encode())
+        told.update(repr(database.execute("DROP TABLE orders").refusal).encode())
+    return told.hexdigest()
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list that takes up every query that a copy runs from now on."""
+    asked: list[str] = []
+    execute = Database.execute
+
+    def watch(database: Database, sql: str, deadline: float | None = None) -> Execution:
+        asked.append(sql)
+        return execute(database, sql, deadline)
+
+    monkeypatch.setattr(Database, "execute", watch)
+    return asked
+
+
+def test_the_corpus_is_large() -> None:
+    assert len(ATTACKS) >= 60
+
+
+@pytest.mark.parametrize(("attack", "refusal"), ATTACKS.values(), ids=ATTACKS.keys())
+def test_attacks_are_refused_for_what_they_are_on_every_run(
+    databases: Databases, tmp_path: Path, attack: str, refusal: Refusal | None
+) -> None:
+    target = tmp_path / "target"
+    sql = attack.replace("TARGET", str(target))
+    first, second = databases.copies[0].execute(sql), databases.copies[0].execute(sql)
+    assert first == second
+    assert first.refusal is refusal
+    assert refusal is None or first.rows == ()
+    assert not target.exists()
+
+
+def test_no_attack_changes_the_copies(databases: Databases) -> None:
+    before = digest(databases)
+    for attack, _ in ATTACKS.values():
+        databases.run(attack)
+    assert digest(databases) == before
+
+
+def test_attacks_open_no_file_and_grow_less_than_their_share_of_memory() -> None:
+    # A query that opened a file, such as one to sort in, would be refused for another reason than it should be.
+    command = [sys.executable, "-m", "tests.tasks.commerce.sql_qa.sql_attacks_alone"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = json.loads(ended.stdout)
+    assert found["refusals"] == {name: refusal and refusal.name for name, (_, refusal) in ATTACKS.items()}
+    assert 16 * 1024 * 1024 < found["growth"] < MOST_GROWTH
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    sql=st.text(max_size=80)
+    | st.builds("SELECT {} FROM orders WHERE {}".format, st.text(max_size=30), st.text(max_size=30))
+)
+def test_no_text_raises(databases: Databases, sql: str) -> None:
+    execution = databases.copies[0].execute(sql)
+    assert execution.refusal is None or execution.rows == ()
+
+
+def test_a_slow_query_is_stopped_by_the_clock_too(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "MAX_SECONDS", -1.0)
+    sql = "SELECT COUNT(*) FROM orders a, items b"
+    assert databases.copies[0].execute(sql).refusal is Refusal.TOO_MUCH
+    monkeypatch.undo()
+    assert databases.copies[0].execute(sql).refusal is None
+
+
+def test_a_machine_that_stands_still_for_a_moment_does_not_decide_what_is_right(
+    databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "MAX_SECONDS", -1.0)
+    executions = databases.run_reference("SELECT COUNT(*) FROM orders a, items b")
+    assert [execution.refusal for execution in executions] == [None] * 3
+
+
+def test_what_stops_a_runaway_is_the_count_of_its_operations(
+    databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "MAX_SECONDS", 1e9)
+    assert databases.copies[0].execute(ATTACKS["recursive count"][0]).refusal is Refusal.TOO_MUCH
+    monkeypatch.setattr(sandbox, "MAX_OPERATIONS", 40 * MAX_OPERATIONS)
+    assert databases.copies[0].execute("SELECT COUNT(*) FROM orders a, orders b, items c").refusal is None
+
+
+def test_calls_of_date_functions_spend_the_budget(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 14,400 calls, and far fewer operations than the budget without them.
+    monkeypatch.setattr(sandbox, "MAX_SECONDS", 1e9)
+    sql = "SELECT COUNT({}) FROM orders a, orders b"
+    dated = "julianday(a.order_purchase_timestamp, '+' || b.rowid || ' days')"
+    assert databases.copies[0].execute(sql.format("'+' || b.rowid || ' days'")).refusal is None
+    assert databases.copies[0].execute(sql.format(dated)).refusal is Refusal.TOO_MUCH
+
+
+def test_one_stop_is_for_all_copies(databases: Databases) -> None:
+    spent = databases.run("SELECT COUNT(*) FROM orders a, items b", 0.0)
+    assert {execution.refusal for execution in spent} == {Refusal.TOO_MUCH}
+
+
+def test_a_query_tells_what_it_reads_each_time_it_is_asked(databases: Databases) -> None:
+    sql = "SELECT COUNT(*) FROM orders o JOIN customers c ON o.customer_id = c.customer_id WHERE customer_state = 'SP'"
+    wanted = {"orders", "customers", "orders.customer_id", "customers.customer_id", "customers.customer_state"}
+    assert [databases.copies[0].execute(sql).reads for _ in range(2)] == [wanted, wanted]
+
+
+@pytest.mark.parametrize(("sql", "rows"), [
+    ("WITH s AS (SELECT COUNT(*) n FROM customers GROUP BY customer_state) SELECT n, RANK() OVER (ORDER BY n) FROM s",
+     ((40, 1), (40, 1), (40, 1))),
+    ("WITH s AS (SELECT * FROM customers) SELECT COUNT(*) FROM s", ((120,),)),
+    ("SELECT COUNT(*) FROM (SELECT DISTINCT customer_state FROM customers)", ((3,),)),
+    ("SELECT COUNT(*) FROM orders WHERE order_id IN (SELECT order_id FROM items)", ((120,),)),
+    ("SELECT COUNT(*) FROM orders WHERE EXISTS (SELECT 1 FROM items i WHERE i.order_id = orders.order_id)", ((120,),)),
+    ("SELECT strftime('%Y-%m', date(order_purchase_timestamp, '+1 month')) FROM orders LIMIT 1", (("2017-07",),)),
+    ("SELECT CASE WHEN COUNT(*) > 9 THEN 'x' END FROM items", (("x",),)),
+    ("SELECT replace('a.b', '.', ',')", (("a,b",),)),
+    ("WITH a AS (SELECT 1 x), b AS (SELECT x + 1 y FROM a), c AS (SELECT y + 1 z FROM b) SELECT z FROM c", ((3,),)),
+])  # fmt: skip
+def test_what_answers_need_runs(sql: str, rows: object, databases: Databases) -> None:
+    execution = databases.copies[0].execute(sql)
+    assert (execution.refusal, execution.rows) == (None, rows)
+
+
+def test_the_largest_result_is_let_through(databases: Databases) -> None:
+    sql = f"SELECT a.order_id FROM orders a, orders b LIMIT {MAX_ROWS}"
+    assert len(databases.copies[0].execute(sql).rows) == MAX_ROWS
+
+
+def test_the_copies_disagree(databases: Databases) -> None:
+    executions = databases.run("SELECT COUNT(*), ROUND(AVG(price), 2) FROM items")
+    assert len({execution.rows for execution in executions}) == len(executions) == 3
+
+
+def test_what_the_first_copy_refuses_is_not_tried_on_the_others(
+    databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = watched(monkeypatch)
+    assert [execution.refusal for execution in databases.run("SELECT")] == [Refusal.INVALID] * 3
+    assert asked == ["SELECT"]
+
+
+def test_reference_results_are_kept_and_the_oldest_forgotten(
+    databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Databases(databases.copies[:2])
+    asked = watched(monkeypatch)
+    monkeypatch.setattr(sandbox, "MAX_REFERENCES", 2)
+    for number in (1, 2, 1, 3, 1, 2):
+        kept.run_reference(f"SELECT {number}")
+    assert asked == [f"SELECT {number}" for number in (1, 1, 2, 2, 3, 3, 2, 2)]
+
+
+def test_a_budget_spent_is_full_again_for_the_next_query(databases: Databases) -> None:
+    for _ in range(3):
+        assert databases.copies[0].execute(ATTACKS["cartesian runaway"][0]).refusal is Refusal.TOO_MUCH
+    assert databases.copies[0].execute("SELECT COUNT(*) FROM items").refusal is None
+
+
+def test_text_that_is_not_utf_8_is_read_all_the_same(databases: Databases) -> None:
+    assert databases.copies[0].execute("SELECT CAST(x'ff41' AS TEXT)").rows == (("�A",),)

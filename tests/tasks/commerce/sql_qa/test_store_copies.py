@@ -1,0 +1,126 @@
+import random
+import re
+from datetime import timedelta
+
+import polars as pl
+import pytest
+
+from schemas.store.store import Store
+from tasks.commerce.sql_qa import store_copies
+from tasks.commerce.sql_qa.questions import read_families
+from tasks.commerce.sql_qa.store_copies import LIMIT_DAYS, LIMITS, OTHER, TIED, Filling, cut, refill
+from tasks.synthesize.simulated import simulate_store
+
+LINKS = (("items", "product_id", "products"), ("items", "seller_id", "sellers"), ("orders", "customer_id", "customers"))
+
+
+@pytest.fixture(scope="module")
+def large() -> Store:
+    return simulate_store(2_500, random.Random(3))
+
+
+def test_a_small_store_is_its_own_part(store: Store) -> None:
+    assert cut(store) is store
+
+
+def test_a_part_is_bounded_and_whole(large: Store) -> None:
+    part = cut(large)
+    assert part.orders.height == store_copies.MAX_ORDERS
+    order_ids = set(part.orders["order_id"])
+    for name in ("items", "payments", "reviews"):
+        kept, given = getattr(part, name), getattr(large, name)
+        assert kept.equals(given.filter(pl.col("order_id").is_in(list(order_ids))))
+    for table, key, other in LINKS:
+        assert set(getattr(part, table)[key]) == set(getattr(part, other)[key])
+
+
+def test_a_part_keeps_shoppers_who_come_back(large: Store) -> None:
+    everyone, kept = large.customers["customer_unique_id"], cut(large).customers["customer_unique_id"]
+    cut_short = [person for person in set(kept) if (kept == person).sum() < (everyone == person).sum()]
+    assert len(cut_short) <= 1
+
+
+def test_a_part_is_the_same_whatever_the_order_of_the_rows(large: Store) -> None:
+    part = cut(large)
+    assert set(cut(part).orders["order_id"]) == set(part.orders["order_id"])
+    shuffled = Store(**{**large.__dict__, "orders": large.orders.sample(fraction=1, shuffle=True, seed=1)})
+    assert set(cut(shuffled).orders["order_id"]) == set(part.orders["order_id"])
+
+
+each_filling = pytest.mark.parametrize("filling", (OTHER, TIED), ids=("other", "tied"))
+
+
+@each_filling
+def test_a_copy_keeps_the_form_and_changes_the_contents(store: Store, filling: Filling) -> None:
+    copy = refill(store, filling)
+    for name in ("orders", "items", "payments", "reviews", "customers", "products", "sellers"):
+        assert getattr(copy, name).schema == getattr(store, name).schema
+    assert 0 < copy.orders.height < store.orders.height
+    for table, key, column in (
+        ("orders", "order_id", "order_status"),
+        ("orders", "order_id", "order_delivered_customer_date"),
+        ("customers", "customer_id", "customer_state"),
+        ("customers", "customer_id", "customer_unique_id"),
+        ("sellers", "seller_id", "seller_state"),
+        ("products", "product_id", "product_category_name"),
+    ):
+        before = dict(getattr(store, table).select(key, column).iter_rows())
+        after = dict(getattr(copy, table).select(key, column).iter_rows())
+        assert any(before.get(name) != value for name, value in after.items()), column
+
+
+@each_filling
+def test_a_copy_keeps_the_rules_that_queries_may_rely_on(large: Store, filling: Filling) -> None:
+    copy = refill(cut(large), filling)
+    orders = copy.orders
+    delivered = orders["order_delivered_customer_date"].is_not_null()
+    assert delivered.to_list() == (orders["order_status"] == "delivered").to_list()
+    arrived = orders.filter(delivered)
+    assert (arrived["order_delivered_customer_date"] >= arrived["order_purchase_timestamp"]).all()
+    assert (orders["order_estimated_delivery_date"] == orders["order_estimated_delivery_date"].dt.truncate("1d")).all()
+    homes = copy.customers.group_by("customer_unique_id").agg(pl.col("customer_state").n_unique())
+    assert homes["customer_state"].max() == 1
+    for table, key, other in (*LINKS, ("items", "order_id", "orders")):
+        assert set(getattr(copy, table)[key]) == set(getattr(copy, other)[key])
+    for table, keys in (
+        ("items", ["order_id", "order_item_id"]),
+        ("payments", ["order_id", "payment_sequential"]),
+        ("reviews", ["review_id"]),
+        ("sellers", ["seller_id"]),
+    ):
+        assert not getattr(copy, table).select(keys).is_duplicated().any()
+
+
+@each_filling
+def test_a_copy_has_values_at_limits_repeated_rows_and_shoppers_who_return(large: Store, filling: Filling) -> None:
+    copy = refill(cut(large), filling)
+    for table, column in (("items", "price"), ("items", "freight_value"), ("payments", "payment_value")):
+        values = getattr(copy, table)[column]
+        assert set(values) >= set(LIMITS[column][:: filling.step])
+        assert values.is_in([float(limit) for limit in LIMITS[column]]).sum() / len(values) >= filling.at_limits - 0.01
+    for table in ("items", "payments", "reviews"):
+        assert getattr(copy, table)["order_id"].n_unique() < 0.85 * getattr(copy, table).height
+    assert copy.customers["customer_unique_id"].n_unique() < 0.75 * copy.customers.height
+    arrived = copy.orders.drop_nulls("order_delivered_customer_date")
+    late = arrived["order_delivered_customer_date"] - arrived["order_estimated_delivery_date"]
+    assert ((late > timedelta()) & (late < timedelta(days=1))).sum() > 0.1 * arrived.height
+
+
+def test_the_limits_are_those_of_the_question_bank() -> None:
+    asked = re.compile(
+        r"(price|freight_value|payment_value|julianday\(order_purchase_timestamp\)) (?:[<>]=?|\{comp\w+\}) \{(\w+)\}"
+    )
+    for family in read_families():
+        for column, name in asked.findall(family.sql):
+            known = LIMITS.get(column, LIMIT_DAYS)
+            assert {int(value.sql) for value in family.parameters[name]} <= set(known), family.name  # type: ignore[union-attr]
+        for column, *names in re.findall(r"(freight_value) BETWEEN \{(\w+)\} AND \{(\w+)\}", family.sql):
+            for name in names:
+                assert {int(value.sql) for value in family.parameters[name]} <= set(LIMITS[column])  # type: ignore[union-attr]
+
+
+@each_filling
+def test_equal_stores_have_equal_copies(store: Store, filling: Filling) -> None:
+    one, other = refill(store, filling), refill(store, filling)
+    for name in ("orders", "items", "payments", "reviews", "customers", "products", "sellers"):
+        assert getattr(one, name).equals(getattr(other, name))

@@ -1,0 +1,125 @@
+"""Every part that a task needs is there and fits the others; what is missing is found here, not in a run."""
+
+import json
+import random
+from collections.abc import Mapping
+from importlib import import_module
+
+import pytest
+
+from schemas.config.config import REPOSITORY
+from schemas.documents import Rollout
+from schemas.references import REFERENCES, check_reference
+from schemas.source import source_files
+from schemas.tasks import SPEC_NAMES, TASK_NAMES, TaskName
+from tasks.audit.probes.run import run_probes
+from tasks.audit.rubrics import task_rubric
+from tasks.commerce.example import Example
+from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.policy.demonstrations import demonstrate
+
+Examples = Mapping[TaskName, list[Example]]
+PARTS = (
+    *("tasks/commerce/{}/scorer.py", "tasks/commerce/{}/prompts.py", "tasks/commerce/{}/task.py"),
+    *("tasks/audit/probes/{}.py", "data/wordings/{}.toml", "data/audit/rubrics/{}.md"),
+)
+
+pytestmark = pytest.mark.parametrize("name", TASK_NAMES)
+
+
+def rollouts(examples: list[Example], completion: str | None = None) -> list[Rollout]:
+    """Return a rollout of each example, with its reference answer if no completion is given."""
+    return [
+        Rollout(
+            prompt_id=str(number),
+            task=example.task,
+            prompt=example.prompt,
+            completion=TASKS[example.task].answer(example.reference) if completion is None else completion,
+            reference=example.reference,
+        )
+        for number, example in enumerate(examples)
+    ]
+
+
+def test_its_files_are_where_they_are_looked_for(name: TaskName) -> None:
+    assert [part.format(name) for part in PARTS if not (REPOSITORY / part.format(name)).is_file()] == []
+    assert name in REFERENCES, f"add the keys of {name}'s references to schemas/references.py"
+
+
+def test_its_task_is_complete(name: TaskName) -> None:
+    task = TASKS[name]
+    assert task.name == name
+    assert task.description, f"begin tasks/commerce/{name}/task.py with a docstring `Name: description.`"
+    assert task.rewards.keys() == set(SPEC_NAMES)
+    grounded = task.rewards["grounded"].weights
+    assert task.content
+    assert task.content < {part for part, weight in grounded.items() if weight > 0}
+    assert task_rubric(name).strip()
+
+
+def test_its_reward_is_that_of_its_scorer_whose_version_holds_its_words(name: TaskName) -> None:
+    assert import_module(f"tasks.commerce.{name}.scorer").REWARDS is TASKS[name].rewards
+    used = source_files(f"tasks.commerce.{name}.scorer")
+    assert f"data/wordings/{name}.toml" in used
+    assert not used.keys() & {f"tasks.commerce.{name}.prompts", f"tasks.commerce.{name}.task"}
+
+
+def test_its_examples_have_its_system_prompt_and_references_and_a_source_if_they_need_one(
+    name: TaskName, examples: Examples
+) -> None:
+    """Prompts without a source are kept apart by their references, which must then identify the question."""
+    for example in examples[name]:
+        assert (example.task, example.system) == (name, TASKS[name].system)
+        check_reference(name, example.reference)
+        has_source = bool(example.customer_id or example.order_id or example.review_id)
+        assert has_source != TASKS[name].asked_by_reference
+
+
+def test_its_reference_answer_is_right_by_reward_and_metric(
+    name: TaskName, examples: Examples, databases: Databases
+) -> None:
+    task = TASKS[name]
+    answered = rollouts(examples[name])
+    for rollout in answered:
+        scored = score_rollout(rollout, databases)
+        assert scored.reward > 0.9
+        assert score_rollout(rollout, databases, "v4.2").components.keys() == task.rewards["v4.2"].weights.keys()
+        assert (scored.parsed is not None) == task.answers_in_json
+        if task.answers_in_json:
+            assert isinstance(json.loads(rollout.completion), dict)
+    metrics = task.metric(answered, databases)
+    assert task.answer_metrics
+    assert {metrics[metric] for metric in task.answer_metrics} == {1.0}
+    assert task.metric([answered[0].model_copy(update={"reference": None})], databases) == {}
+
+
+def test_an_answer_without_meaning_earns_little_and_raises_nothing(
+    name: TaskName, examples: Examples, databases: Databases
+) -> None:
+    for completion in ("", "\x00", "{", '{"a": [1, {}]}', "Não sei.", "SELECT", "[" * 2_000):
+        for rollout in rollouts(examples[name][:2], completion):
+            assert score_rollout(rollout, databases).reward <= 0.15
+            assert 0 <= score_rollout(rollout.model_copy(update={"reference": None}), databases).reward <= 1
+
+
+def test_a_prompt_that_it_does_not_read_changes_nothing(
+    name: TaskName, examples: Examples, databases: Databases
+) -> None:
+    if not TASKS[name].prompt_is_unread:
+        pytest.skip("its reward reads the prompt")
+    for rollout in rollouts(examples[name]):
+        other = rollout.model_copy(update={"prompt": "Nota: 1"})
+        assert score_rollout(other, databases).components == score_rollout(rollout, databases).components
+
+
+def test_its_demonstrations_are_right_at_times_and_spoilt_at_times(name: TaskName, examples: Examples) -> None:
+    example, generator = examples[name][0], random.Random(3)
+    right = TASKS[name].answer(example.reference)
+    shown = [demonstrate(name, example.reference, generator) == right for _ in range(200)]
+    assert 0.05 < sum(shown) / len(shown) < 0.8
+
+
+def test_its_reward_passes_its_probes(name: TaskName, examples: Examples, databases: Databases) -> None:
+    found = run_probes(name, rollouts(examples[name]), lambda rollout: score_rollout(rollout, databases))
+    assert {kind: probe.detail for kind, probe in found.items() if not probe.passed} == {}

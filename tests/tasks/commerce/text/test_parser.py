@@ -1,0 +1,267 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.commerce.text.parser import (
+    FORM,
+    MAX_CHARACTERS,
+    MAX_REPAIR_BRACKETS,
+    MAX_REPAIR_CHARACTERS,
+    MAX_REPAIR_QUOTES,
+    ParsedObject,
+    Reading,
+    parse_object,
+)
+
+OBJECT = '{"polarity":"positive","score":5}'
+FIELDS = {"polarity": "positive", "score": 5}
+
+
+@pytest.mark.parametrize(
+    ("completion", "needed"),
+    [
+        (OBJECT, set()),
+        (f"\n  {OBJECT}\t\u00a0\n", set()),
+        (OBJECT + "\n" * 90_000, set()),
+        (f"```json\n{OBJECT}\n```", {Reading.FENCED}),
+        (f"```\n{OBJECT}```", {Reading.FENCED}),
+        (f"Claro! {OBJECT} Espero ter ajudado!", {Reading.SURROUNDED}),
+        (f"Claro!\n```json\n{OBJECT}\n```\nEspero ter ajudado!", {Reading.SURROUNDED}),
+        (f"Use {{chaves}}: {OBJECT}", {Reading.SURROUNDED}),
+        (f"{OBJECT}\n{{}}", {Reading.SURROUNDED}),
+        (f"[{OBJECT}]", {Reading.SURROUNDED}),
+        (f"{OBJECT}{'x' * 3_000}", {Reading.SURROUNDED}),
+        (f"<think>Será {{'a': 1}}?</think>\n{OBJECT}", {Reading.THOUGHT}),
+        (f"A nota é alta.</think>{OBJECT}", {Reading.THOUGHT}),
+        (f"<think>{'x' * MAX_CHARACTERS}</think>{OBJECT}", {Reading.THOUGHT}),
+        (f"<think>{OBJECT}", {Reading.DRAFT}),
+        (f"<think>A nota é alta: {OBJECT}", {Reading.DRAFT, Reading.SURROUNDED}),
+        (f"{OBJECT}\n{OBJECT}", {Reading.SURROUNDED, Reading.REPEATED_OBJECT}),
+        (f"{OBJECT[:-1]},{OBJECT[1:]}", {Reading.REPEATED_KEY}),
+        ("{'polarity': 'positive', 'score': 5}", {Reading.REPAIRED}),
+        ('{"polarity": "positive", "score": 5', {Reading.REPAIRED, Reading.UNFINISHED}),
+    ],
+)
+def test_reads_the_object_and_says_what_it_took(completion: str, needed: set[Reading]) -> None:
+    parsed = parse_object(completion)
+    assert parsed.value == FIELDS
+    assert parsed.needed == needed
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        "",
+        "Desculpe, não posso ajudar.",
+        "[1, 2]",
+        "5",
+        '"text"',
+        "texto {",
+        "{" * 9000,
+        "{" * 10000000,
+        '{"a":' * 2000,
+        "NaN",
+        OBJECT + "x" * MAX_CHARACTERS,
+        '{"a":' + "[" * 200 + "]" * 200 + "}",
+        "<think>",
+        "</think>",
+        "```json\n```",
+    ],
+)
+def test_what_holds_no_object_has_none(completion: str) -> None:
+    assert parse_object(completion) == ParsedObject(None, frozenset(), 0, 0)
+    assert parse_object(completion).cleanliness == parse_object(completion).trust == 0.0
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("0,85", 0.85),
+        ("-4,5", -4.5),
+        ("80%", 0.8),
+        ("12,5 %", 0.125),
+        ("R$ 1.234,56", 1234.56),
+        ("1.234,5", 1234.5),
+        ("R$ 90", 90.0),
+    ],
+)
+def test_bare_portuguese_numbers_are_read_without_repair(written: str, value: float) -> None:
+    for completion in (f'{{"x": {written}, "y": true}}', f'{{"y": true, "x": {written}\n}}'):
+        parsed = parse_object(completion)
+        assert parsed.value == {"x": pytest.approx(value), "y": True}
+        assert parsed.needed == {Reading.PORTUGUESE_NUMBER}
+        assert parsed.cleanliness == parsed.trust == 1.0
+
+
+def test_a_parser_that_swallows_4_5() -> None:
+    assert parse_object('{"x": 4,5}').value == {"x": 4.5}
+    assert parse_object('{"x": [4,5]}').value == {"x": [4, 5]}
+    assert parse_object('{"x": [4,5], "y": 4,5}').value == {"x": [4, 5], "y": 4.5}
+    assert parse_object('{"x": "a: 4,5, \\" b", "y": 4,5}').value == {"x": 'a: 4,5, " b', "y": 4.5}
+    assert parse_object('{"x": 1.234, "y": 4,5}').value == {"x": 1.234, "y": 4.5}
+    assert parse_object("{'x': 4,5}").value == {"x": 4.5}
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        '{"polarity":"positive","polarity":"negative","score":5}',
+        '{"score":1,"score":true}',
+        '{"a":{"b":1,"b":2}}',
+        f'{OBJECT} {{"polarity":"negative"}}',
+        f'{{"polarity":"negative","score":1}}\n{OBJECT}',
+        f'[{OBJECT}, {{"score":4}}]',
+        'Claro: {"polarity":"positive","polarity":"negative"}',
+        "{'score': 5, 'score': 1}",
+        "{'score': 5} {'score': 1}",
+    ],
+)
+def test_who_says_two_things_has_said_nothing(completion: str) -> None:
+    parsed = parse_object(completion)
+    assert Reading.CONTRADICTED in parsed.needed
+    assert max(parsed.cleanliness, parsed.trust) <= 0.1
+
+
+def test_a_colon_in_a_text_is_no_key() -> None:
+    assert parse_object('{"a": "nota: 5", "b": "hora: 10:30"}').needed == set()
+
+
+def test_saying_it_twice_costs_more_than_half_and_a_repeated_key_little() -> None:
+    twice, repeated = parse_object(f"{OBJECT}\n{OBJECT}"), parse_object(f"{OBJECT[:-1]},{OBJECT[1:]}")
+    assert twice.trust == 0.4
+    assert repeated.trust == 0.95
+    assert twice.cleanliness < repeated.cleanliness == 0.5
+
+
+def test_cleanliness_falls_with_every_worse_reading() -> None:
+    grades = [
+        parse_object(completion).cleanliness
+        for completion in (
+            OBJECT,
+            f"```json\n{OBJECT}```",
+            f"Aqui: {OBJECT}",
+            f"Aqui está a resposta: {OBJECT}",
+            OBJECT.replace('"', "'"),
+            OBJECT[:-1],
+            "nada",
+        )
+    ]
+    assert grades[0] == 1.0
+    assert grades == sorted(grades, reverse=True)
+    assert len(set(grades)) == len(grades)
+
+
+def test_repaired_content_is_trusted_less_and_unfinished_least() -> None:
+    trust = [parse_object(completion).trust for completion in (OBJECT, OBJECT.replace('"', "'"), OBJECT[:-1])]
+    assert trust == [1.0, 0.7, 0.5]
+
+
+def test_an_object_in_a_heap_of_text_is_worth_ever_less() -> None:
+    trust = [parse_object(OBJECT + "x" * length).trust for length in (500, 1_500, 3_000, 9_000)]
+    assert trust == sorted(trust, reverse=True)
+    assert trust[0] == 1.0
+    assert trust[-1] == 0.0
+
+
+def test_infinite_numbers_and_lone_surrogates_are_no_json() -> None:
+    for number in ("Infinity", "NaN", "-Infinity", "1e999"):
+        parsed = parse_object(f'{{"score": {number}}}')
+        assert parsed.value is None or parsed.needed
+        json.dumps(parsed.value, allow_nan=False)
+    assert parse_object('{"a": "\\ud800"}').value is None
+    assert parse_object(f"\ud800{OBJECT}").value == FIELDS
+
+
+def test_every_reading_has_its_form() -> None:
+    assert set(FORM) == set(Reading)
+
+
+PIECES = st.sampled_from(
+    [
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        "'",
+        ":",
+        ",",
+        "\\",
+        "\n",
+        " ",
+        '{"a":',
+        '"a":',
+        "true",
+        "null",
+        "1",
+        "4,5",
+        "R$ 1.234,56",
+        "80%",
+        "NaN",
+        "1e999",
+        "<think>",
+        "</think>",
+        "```json\n",
+        "```",
+        "\x00",
+        "\ud800",
+        "“",
+        "”",
+        "//",
+        "/*",
+        "é",
+        "x",
+    ]
+)
+HOSTILE = st.one_of(
+    st.text(alphabet=st.characters(), max_size=300),
+    st.binary(max_size=300).map(lambda raw: raw.decode("utf-8", errors="surrogateescape")),
+    st.lists(PIECES, max_size=80).map("".join),
+    st.tuples(PIECES, st.integers(0, 3_000)).map(lambda each: each[0] * each[1]),
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(HOSTILE)
+def test_no_string_raises_and_values_can_be_written_again(completion: str) -> None:
+    parsed = parse_object(completion)
+    assert 0 <= parsed.cleanliness <= 1
+    assert 0 <= parsed.trust <= 1
+    assert parsed.value is not None or not parsed.needed
+    json.dumps(parsed.value, allow_nan=False).encode()
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=9), st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(), max_size=9
+    )
+)
+def test_any_small_object_is_read_strictly(fields: dict[str, Any]) -> None:
+    for completion in (json.dumps(fields, ensure_ascii=False), json.dumps(fields, indent=2)):
+        parsed = parse_object(completion)
+        assert parsed.value == fields
+        assert not parsed.needed
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        "{" + "[" * (MAX_REPAIR_BRACKETS + 1),
+        "{'a': " + "(" * (MAX_REPAIR_BRACKETS + 1),
+        "{" + "'" * (MAX_REPAIR_QUOTES + 1),
+        "{" + "“" * (MAX_REPAIR_QUOTES + 1),
+    ],
+)
+def test_what_would_keep_json_repair_busy_is_not_repaired(completion: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("json_repair.repair_json", None)
+    assert parse_object(completion).value is None
+
+
+def test_json_repair_sees_a_short_text_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = list[str]()
+    monkeypatch.setattr("json_repair.repair_json", lambda text, **_: seen.append(text))
+    parse_object("{a: " + "x" * (MAX_CHARACTERS - 10))
+    assert [len(text) for text in seen] == [MAX_REPAIR_CHARACTERS]

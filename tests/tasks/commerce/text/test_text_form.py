@@ -1,0 +1,104 @@
+import unicodedata
+
+import pytest
+
+from tasks.commerce.text.text_form import (
+    brevity,
+    chatters,
+    content_words,
+    fluency,
+    fold,
+    originality,
+    overlap,
+    ramp,
+    refuses,
+    share_present,
+    stem,
+    words,
+)
+
+SENTENCE = "A receita do estado caiu, e é preciso rever o prazo das entregas."
+
+
+def test_words_are_folded_and_keep_the_signs_of_money_and_percent() -> None:
+    assert words("Só R$ 1.234,5 e 20% À VISTA") == ["so", "r$", "1.234,5", "e", "20", "%", "a", "vista"]
+
+
+def test_content_words_leave_out_what_only_binds() -> None:
+    assert content_words("beleza e saúde para você") == ["beleza", "saude"]
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("brinquedos", "brinquedo"), ("criativos", "criativas"), ("bolsa", "bolsas"), ("promocao", "promocoes")],
+)
+def test_forms_of_a_word_share_a_stem(word: str, other: str) -> None:
+    assert stem(word) == stem(other)
+    assert share_present([word], [other]) == 1.0
+
+
+@pytest.mark.parametrize(("word", "other"), [("cama", "casa"), ("10", "100"), ("mesa", "mes"), ("sp", "spa")])
+def test_other_words_do_not(word: str, other: str) -> None:
+    assert share_present([word], [other]) == 0.0
+
+
+@pytest.mark.parametrize("text", ["Ação", "ÀS ÓRFÃS", "Ac\u0327a\u0303o", "à\xa0vista", "1ª opção", "ção – já • só 🧸"])
+def test_folding_by_table_is_folding_by_unicode(text: str) -> None:
+    decomposed = unicodedata.normalize("NFKD", text.lower())
+    plain = "".join(character for character in decomposed if not unicodedata.combining(character))
+    assert words(text) == words(plain)
+    assert fold(text).isascii()
+
+
+def test_letters_beyond_latin_stay_letters() -> None:
+    assert words("Скидка 20%") == ["скидка", "20", "%"]
+    assert words("\U0001d401om") == ["bom"]
+
+
+def test_notes_are_brief_and_keywords_are_not() -> None:
+    assert brevity(words("SP: R$ 57.053\nBA: 19,3% de atrasos")) == 1.0
+    assert brevity(words("cliente produto vendas desconto promoção oferta compre confira garanta loja")) == 0.0
+    assert brevity([]) == 0.0
+
+
+def test_keywords_and_other_languages_are_not_fluent() -> None:
+    assert fluency(words(SENTENCE)) == 1.0
+    assert fluency(words("cliente produto vendas desconto promoção oferta compre confira garanta loja")) == 0.0
+    assert fluency(words("desconto de verdade " * 20)) == 0.0
+    assert fluency(words("Grab these amazing deals right now because everything must go today")) == 0.0
+    assert fluency(words("As you can see, do not buy a thing at this store, as it has a delay and no discount")) == 0.0
+    assert fluency([]) == 0.0
+
+
+def test_a_copy_of_the_prompt_is_not_original() -> None:
+    assert originality(words(SENTENCE), SENTENCE) == 0.0
+    assert originality(words(SENTENCE), "Analise a tabela.") == 1.0
+
+
+@pytest.mark.parametrize(
+    "text", ["Desculpe, não posso.", "Não consigo fazer isso", "Como um modelo de linguagem, eu", "LAMENTO!"]
+)
+def test_refusals_are_recognised(text: str) -> None:
+    assert refuses(text)
+
+
+@pytest.mark.parametrize("text", ["Parcelamento sem juros e cancelamento grátis!", "Aproveite o frete grátis."])
+def test_offers_are_no_refusals(text: str) -> None:
+    assert not refuses(text)
+
+
+def test_chatter_is_recognised() -> None:
+    assert chatters("Claro! Aqui está o push")
+    assert not chatters("O sol está claro no seu celular novo")
+
+
+def test_overlap_counts_shared_words() -> None:
+    assert overlap("", "") == 1.0
+    assert overlap("atraso na entrega", "Atraso da entrega") == 1.0
+    assert 0 < overlap("atraso", "atraso na entrega") < 1
+    assert overlap("defeito", "") == 0.0
+
+
+def test_ramps_go_either_way_and_stay_in_bounds() -> None:
+    assert [ramp(value, 0, 10) for value in (-1, 0, 5, 10, 11)] == [0, 0, 0.5, 1, 1]
+    assert [ramp(value, 10, 0) for value in (-1, 0, 5, 10, 11)] == [1, 1, 0.5, 0, 0]
