@@ -7,11 +7,13 @@ import pytest
 import torch
 from bitsandbytes.functional import QuantState
 from safetensors import safe_open
+from trl import GRPOTrainer
 
 from schemas.config.train import TrainConfig
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.load import load_tokenizer, loading_arguments
-from tasks.train.backend.cpu import keep_adapter_in_float32
+from tasks.train.backend import cpu
+from tasks.train.backend.cpu import CpuGRPOTrainer, keep_adapter_in_float32
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import model as preflight_model
 from tasks.train.preflight.dry_step import dry_run_step
@@ -142,3 +144,11 @@ def test_a_bfloat16_adapter_becomes_float32_on_any_device_and_the_base_stays_as_
     model[0].requires_grad_(False)
     keep_adapter_in_float32(model)
     assert (model[0].weight.dtype, model[1].weight.dtype) == (torch.bfloat16, torch.float32)
+
+
+def test_a_trainer_on_any_device_keeps_its_adapter_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU it once stayed in bfloat16, where an update at the recipe's own rate is below the type's precision."""
+    model = torch.nn.Linear(2, 2, dtype=torch.bfloat16, device="meta")
+    monkeypatch.setattr(GRPOTrainer, "__init__", lambda self, **_: setattr(self, "model", model))
+    monkeypatch.setattr(cpu, "checkpoint_gradients", lambda _: None)
+    assert CpuGRPOTrainer().model.weight.dtype is torch.float32

@@ -53,6 +53,7 @@ def test_the_cards_recipe_in_trls_words(tmp_path: Path) -> None:
         "lr_scheduler_type": "constant_with_warmup", "epsilon": 0.2, "epsilon_high": 0.2, "scale_rewards": "none",
         "multi_objective_aggregation": "normalize_then_sum", "save_strategy": "no", "bf16": True, "use_cpu": False,
         "use_vllm": False, "entropy_coef": 0.0, "use_adaptive_entropy": False, "mask_truncated_completions": False,
+        "torch_empty_cache_steps": None,
     }  # fmt: skip
     assert {name: told[name] for name in wanted} == wanted
 
