@@ -124,7 +124,7 @@ def _damaged(store: Any, sha256: str) -> Any:
 
 
 def _alias(alias: str, wanted: str, name: str) -> Step:
-    from flows.runtime.registry import open_registry
+    from flows.runtime.stores import open_registry
 
     config = _config()
     holder = open_registry(config).holder(config.promote.model_name, alias)

@@ -12,7 +12,7 @@ from prefect.runtime import flow_run
 
 from flows.runtime.console import say
 from flows.runtime.deployed import dated, deployed
-from flows.runtime.registry import open_registry
+from flows.runtime.stores import open_registry
 from flows.stages.audit import audit
 from flows.stages.base import base
 from flows.stages.changed_keys import tell_changed_keys

@@ -56,7 +56,7 @@ def open_walker(config: Config) -> Walker:
     def ask_alias(alias: str) -> str | None:
         if local is not None:
             return None  # All artifacts of a local store are known already.
-        from flows.runtime.registry import open_registry
+        from flows.runtime.stores import open_registry
 
         holder = open_registry(config).holder(model, alias)
         return holder.version if holder else None

@@ -10,7 +10,7 @@ import typer
 from flows.cli.options import Json, Overrides, Profile
 
 if TYPE_CHECKING:
-    from flows.monitor import Monitored
+    from flows.stages.monitor import Monitored
 
 
 def monitor(
@@ -42,7 +42,7 @@ def monitor(
     # What is kept of logs is compressed, and so smaller than they are.
     needed = BYTES_NEEDED + files.bytes
     with session(config, bytes_needed=needed):
-        from flows.monitor import monitor as flow
+        from flows.stages.monitor import monitor as flow
 
         monitored = flow(config, given)
     _tell(monitored, report, as_json=as_json)

@@ -75,9 +75,9 @@ def _require_state(config: "Config") -> None:
 
 def _roll_back(config: "Config") -> "Rollback":
     """Move the alias back, and record that as a run; no model is read or written."""
-    from flows.runtime.registry import open_registry
     from flows.runtime.session import artifacts_folder, state_folder
     from flows.runtime.signals import interruptible
+    from flows.runtime.stores import open_registry
     from flows.stages.runner import open_recorder
     from tasks.lineage.store.artifacts import ArtifactStore
 
@@ -97,9 +97,9 @@ def _roll_back(config: "Config") -> "Rollback":
 def _promote(config: "Config", number: str | None, reason: str | None) -> dict[str, Any]:
     """Promote a version, or report that the gate holds it."""
     from flows.runtime.console import say
-    from flows.runtime.registry import open_registry
     from flows.runtime.session import artifacts_folder, state_folder
     from flows.runtime.signals import interruptible
+    from flows.runtime.stores import open_registry
     from tasks.evaluate.compare import read_report
     from tasks.lineage.store.artifacts import ArtifactStore
 

@@ -18,7 +18,7 @@ def retrain(
     as_json: Json = False,
 ) -> None:
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
-    from flows.cli.get_ready import get_ready
+    from flows.cli.chain import get_ready
     from flows.runtime.console import say
     from flows.runtime.session import BYTES_NEEDED, session
     from flows.runtime.signals import told_about_fresh

@@ -67,7 +67,7 @@ def evaluate(
 
 
 def _run(config: "Config", profile: str, *, until: "Until", fresh: bool) -> "Retraining":
-    from flows.cli.get_ready import get_ready
+    from flows.cli.chain import get_ready
     from flows.runtime.console import say
     from flows.runtime.session import BYTES_NEEDED, session
     from flows.runtime.signals import told_about_fresh

@@ -11,7 +11,7 @@ from prefect.artifacts import create_markdown_artifact
 
 from flows.runtime.console import say
 from flows.runtime.links import linked_to_mlflow
-from flows.runtime.registry import open_registry
+from flows.runtime.stores import open_registry
 from flows.stages.merge import merge
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from schemas.config.config import Config

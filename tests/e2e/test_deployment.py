@@ -18,7 +18,7 @@ import psutil
 import pytest
 from prefect.client.schemas.objects import FlowRun
 
-from flows.runtime.registry import open_registry
+from flows.runtime.stores import open_registry
 from flows.stages.remote_run import REMOTE_FOLDER
 from flows.stages.runner import open_store
 from schemas.artifact import ArtifactKind

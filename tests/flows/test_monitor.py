@@ -16,7 +16,7 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.events.schemas.automations import AutomationCore
 
-from flows.monitor import DRIFT_EVENT, Monitored, _scrubbed, monitor
+from flows.stages.monitor import DRIFT_EVENT, Monitored, _scrubbed, monitor
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.lineage.store.artifacts import ArtifactStore

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from flows.runtime.console import print_table, say
 
 if TYPE_CHECKING:
-    from flows.monitor import Monitored
+    from flows.stages.monitor import Monitored
 
 HEADER = ("task", "answers", "mean", "95 %", "promised", "valid", "p50 / p95 ms", "cost", "evidence")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.runtime.registry import open_registry
+from flows.runtime.stores import open_registry
 from flows.stages.champion import champion_for
 from flows.stages.runner import open_recorder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord

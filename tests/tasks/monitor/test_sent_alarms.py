@@ -7,7 +7,7 @@ import pytest
 
 from schemas.config.monitor import MonitorConfig
 from tasks.monitor.drift import find_drift
-from tasks.monitor.told import Told, alarms_of
+from tasks.monitor.sent_alarms import Told, alarms_of
 from tests.tasks.monitor.reward_days import baseline, counts
 
 CONFIG = MonitorConfig()

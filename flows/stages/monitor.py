@@ -18,8 +18,8 @@ from prefect.settings import PREFECT_API_URL
 from flows.runtime.console import say
 from flows.runtime.links import linked_to_mlflow
 from flows.runtime.prefect_client import connected
-from flows.runtime.registry import open_registry
 from flows.runtime.reschedule import rescheduled
+from flows.runtime.stores import open_registry
 from flows.stages.changed_keys import tell_changed_keys
 from flows.stages.runner import Stage, StageResult, config_digest, open_recorder, open_store, run_stage
 from schemas.artifact import ArtifactRecord
@@ -39,8 +39,8 @@ from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.monitor import stage as monitor_stage
 from tasks.monitor.logs import LogFiles, log_files
 from tasks.monitor.report import REPORT_PAGE
+from tasks.monitor.sent_alarms import Told, alarms_of
 from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, Champion, last_days, read_monitoring
-from tasks.monitor.told import Told, alarms_of
 
 STAGE: Final = "monitor"
 SECONDS_TO_REST: Final = 60.0
@@ -119,7 +119,7 @@ def _monitor(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
         kind="monitoring",
         pipeline=STAGE,
         # This flow too: it scrubs the logs, and finds the champion.
-        sources=("flows.monitor",),
+        sources=("flows.stages.monitor",),
         config_digest=config_digest(
             config.monitor.model_dump(mode="json", exclude={"logs", "workers"}),
             config.evaluate.cost.model_dump(mode="json"),
