@@ -79,9 +79,10 @@ def _judge_damaged(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """Evaluate a policy whose weights are noise as the pipeline would, and return the decision."""
     config = _config()
     with session(config, bytes_needed=BYTES_NEEDED):
+        from flows.runtime.stores import open_recorder, open_store
         from flows.stages.evaluate import evaluate
         from flows.stages.promote import promote, read_decision
-        from flows.stages.runner import StageResult, open_recorder, open_store
+        from flows.stages.runner import StageResult
 
         store = open_store(config)
         made = {

@@ -11,9 +11,10 @@ from pydantic import RootModel
 from flows.runtime.console import say
 from flows.runtime.deployed import dated, deployed
 from flows.runtime.session import work_folder
+from flows.runtime.stores import open_store
 from flows.stages.remote_child import OUTPUT, WORK, ChildAnswer, HandedChild, as_local, read_answer
 from flows.stages.remote_run import fetch, open_shared
-from flows.stages.runner import open_store, watched
+from flows.stages.runner import watched
 from schemas.artifact import Worker
 from schemas.config.config import Config
 from schemas.errors import InputError

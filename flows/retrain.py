@@ -12,7 +12,7 @@ from prefect.runtime import flow_run
 
 from flows.runtime.console import say
 from flows.runtime.deployed import dated, deployed
-from flows.runtime.stores import open_registry
+from flows.runtime.stores import open_recorder, open_registry, open_store
 from flows.stages.audit import audit
 from flows.stages.base import base
 from flows.stages.changed_keys import tell_changed_keys
@@ -20,7 +20,7 @@ from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
 from flows.stages.retraining_page import show_retraining
-from flows.stages.runner import FRESH_FOLDER, StageResult, open_recorder, open_store
+from flows.stages.runner import FRESH_FOLDER, StageResult
 from flows.stages.scores import known_scores, people_scores
 from flows.stages.synthesize import synthesize
 from flows.stages.train import best_seed, stage_name, train

@@ -6,9 +6,10 @@ from prefect import flow
 
 from flows.runtime.console import say
 from flows.runtime.deployed import dated, deployed
+from flows.runtime.stores import open_recorder, open_store
 from flows.stages.remote_run import fetch, open_shared
 from flows.stages.remote_training import DECIDING, Given, answer_for, fetch_answer
-from flows.stages.runner import FRESH_FOLDER, StageResult, open_recorder, open_store
+from flows.stages.runner import FRESH_FOLDER, StageResult
 from flows.stages.train import train, training_key
 from schemas.config.config import Config
 from schemas.errors import InputError

@@ -25,7 +25,7 @@ def get_ready(config: Config) -> None:
         InputError: The store cannot be opened or written.
     """
     importlib.import_module("flows.retrain")
-    from flows.stages.runner import open_recorder
+    from flows.runtime.stores import open_recorder
     from flows.stages.train import entry_modules
 
     # Each module is read once per process: with these, nearly all that the stages' keys need.

@@ -77,8 +77,7 @@ def _roll_back(config: "Config") -> "Rollback":
     """Move the alias back, and record that as a run; no model is read or written."""
     from flows.runtime.session import artifacts_folder, state_folder
     from flows.runtime.signals import interruptible
-    from flows.runtime.stores import open_registry
-    from flows.stages.runner import open_recorder
+    from flows.runtime.stores import open_recorder, open_registry
     from tasks.lineage.store.artifacts import ArtifactStore
 
     names = config.promote
@@ -143,8 +142,9 @@ def _run(
     # A merged model and a copy of it.
     with session(config, bytes_needed=BYTES_NEEDED + 2 * weights):
         # Prefect reads the session's settings when it is imported.
+        from flows.runtime.stores import open_recorder, open_store
         from flows.stages.promote import CARD_FILE, promote
-        from flows.stages.runner import StageResult, open_recorder, open_store
+        from flows.stages.runner import StageResult
 
         store, recorder = open_store(config), open_recorder(config)
         recorder.end_abandoned()

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from flows.runtime.console import say
-from flows.stages.runner import open_store
+from flows.runtime.stores import open_store
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
 

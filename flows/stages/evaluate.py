@@ -11,11 +11,12 @@ from prefect.artifacts import create_markdown_artifact
 from flows.runtime.console import say
 from flows.runtime.links import linked_to_mlflow
 from flows.runtime.session import mlflow_store, work_folder
+from flows.runtime.stores import open_store
 from flows.stages.answers import Answering, answer, answer_rival
 from flows.stages.base import published
 from flows.stages.champion import Champion, champion_for
 from flows.stages.merge import merge
-from flows.stages.runner import Stage, StageResult, config_digest, open_store, run_stage
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config

@@ -19,9 +19,9 @@ from flows.runtime.console import say
 from flows.runtime.links import linked_to_mlflow
 from flows.runtime.prefect_client import connected
 from flows.runtime.reschedule import rescheduled
-from flows.runtime.stores import open_registry
+from flows.runtime.stores import open_recorder, open_registry, open_store
 from flows.stages.changed_keys import tell_changed_keys
-from flows.stages.runner import Stage, StageResult, config_digest, open_recorder, open_store, run_stage
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted

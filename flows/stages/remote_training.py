@@ -13,8 +13,9 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from flows.runtime.console import say
+from flows.runtime.stores import open_recorder, open_store
 from flows.stages.remote_run import RemoteRun, fetch, open_shared, run_remotely
-from flows.stages.runner import StageResult, open_recorder, open_store
+from flows.stages.runner import StageResult
 from flows.stages.train import stage_name, trained_before, training_key
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config

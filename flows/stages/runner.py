@@ -18,14 +18,14 @@ from prefect.runtime import flow_run
 
 from flows.runtime.console import say, stage_progress
 from flows.runtime.links import linked_to_mlflow
-from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
+from flows.runtime.stores import open_recorder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.progress import Progress
 from schemas.source import source_digest, source_files
-from tasks.lineage.mlflow.recorder import Recorder, StageRun
+from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.openlineage import LineageRun, open_emitter
-from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactDamaged
 
 Work = Callable[[Path, Progress, StageRun], Origin | None]
 Summary = Callable[[Path], Mapping[str, Any]]
@@ -94,16 +94,6 @@ def stage_key(identity: str, sources: tuple[str, ...], config_digest: str, input
 def config_digest(*parts: Any) -> str:
     """Return the digest of JSON-like values that a stage reads."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def open_store(config: Config) -> ArtifactStore:
-    """Open the artifact store of the state folder."""
-    return ArtifactStore(artifacts_folder(config))
-
-
-def open_recorder(config: Config) -> Recorder:
-    """Open MLflow's store in the state folder."""
-    return Recorder(*mlflow_store(config.state), EXPERIMENT, state=str(config.state.root.resolve()))
 
 
 def _key(_: Any, parameters: dict[str, Any]) -> str:

@@ -13,8 +13,9 @@ from typing import Final
 
 from flows.runtime.console import say
 from flows.runtime.human_gate import wait_for_scores
+from flows.runtime.stores import open_store
 from flows.stages.audit_sheet import sheet
-from flows.stages.runner import StageResult, open_store
+from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.tasks import TASK_NAMES, TaskName

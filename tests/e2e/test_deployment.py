@@ -18,9 +18,8 @@ import psutil
 import pytest
 from prefect.client.schemas.objects import FlowRun
 
-from flows.runtime.stores import open_registry
+from flows.runtime.stores import open_registry, open_store
 from flows.stages.remote_run import REMOTE_FOLDER
-from flows.stages.runner import open_store
 from schemas.artifact import ArtifactKind
 from schemas.config.config import REPOSITORY, Config
 from schemas.config.profiles import load_config

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from flows.runtime.stores import open_store
 from flows.stages.changed_keys import tell_changed_keys
-from flows.stages.runner import open_store
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
 from schemas.config.profiles import load_config

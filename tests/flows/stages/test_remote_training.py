@@ -18,10 +18,11 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelled, Cancelling, Completed, Crashed, Failed, Running
 
 from flows.runtime.session import EXPERIMENT, mlflow_store
+from flows.runtime.stores import open_recorder, open_store
 from flows.stages import remote_run
 from flows.stages.remote_run import RemoteRun, fetch, has_ended, open_shared, wait_for
 from flows.stages.remote_training import DECIDING, Given, answer_for, train_elsewhere
-from flows.stages.runner import StageResult, open_recorder, open_store
+from flows.stages.runner import StageResult
 from flows.stages.train import _what_decides as decided_by
 from flows.stages.train import entry_modules, training_key
 from flows.training import training
