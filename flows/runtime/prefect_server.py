@@ -96,8 +96,9 @@ def _wait_for(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -
 def _main(port: int) -> None:
     threading.Thread(target=die_with_parent, daemon=True).start()
 
-    import uvicorn
-    from prefect.server.api.server import create_app
+    # Only the server's own process needs these, which take seconds.
+    import uvicorn  # noqa: PLC0415
+    from prefect.server.api.server import create_app  # noqa: PLC0415
 
     uvicorn.run(create_app(ephemeral=True, final=True), host=HOST, port=port, log_level="error", lifespan="on")
 

@@ -27,7 +27,7 @@ from tasks.policy.generate import StopReason
 
 STAGE: Final = "answer"
 RIVAL_STAGE: Final = "answer-rival"
-RIVAL_DECIDES_NOTHING: Final = HOW_IT_IS_REACHED | {"name", "price_input", "price_output"}
+RIVAL_NOT_IN_KEY: Final = HOW_IT_IS_REACHED | {"name", "price_input", "price_output"}
 """Settings of a rival that are in no key: these, its name and its prices."""
 
 
@@ -113,12 +113,12 @@ def answer(
     stage = Stage(
         name=f"{STAGE}-{who.name}",
         # A model's answers are the same whatever its role in the comparison.
-        identity=STAGE,
+        cache_name=STAGE,
         kind="answers",
         sources=("tasks.evaluate.answers.answer",),
         config_digest=digest,
         inputs=inputs,
-        permits=who.trained | {"dataset": dataset.record, "plan": plan.record},
+        order_only_inputs=who.trained | {"dataset": dataset.record, "plan": plan.record},
         work=work,
         summary=_figures,
     )
@@ -155,19 +155,19 @@ def answer_rival(
 
     stage = Stage(
         name=f"{RIVAL_STAGE}-{rival.name}",
-        identity=RIVAL_STAGE,
+        cache_name=RIVAL_STAGE,
         kind="answers",
         sources=("tasks.evaluate.answers.rival",),
         config_digest=config_digest(
             dataset.record.files[TEST_FILE],
             config.seed,
-            rival.model_dump(mode="json", exclude=set(RIVAL_DECIDES_NOTHING)),
+            rival.model_dump(mode="json", exclude=set(RIVAL_NOT_IN_KEY)),
             config.evaluate.temperature,
             config.evaluate.samples,
             config.train.max_completion_tokens,
         ),
         inputs={},
-        permits={"dataset": dataset.record, "plan": plan.record},
+        order_only_inputs={"dataset": dataset.record, "plan": plan.record},
         work=work,
         summary=_figures,
     )

@@ -97,7 +97,7 @@ def evaluate(
             answers[f"rival-{rival.name}"] = answer_rival(config, pipeline_run, dataset, plan, rival, fresh=fresh)
         except EndpointError as error:
             # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
-            say(f"evaluate: warning: {error}; the evaluation goes on without it")
+            say(f"evaluate: warning: {error}; the evaluation continues without it")
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
     ours = {PUBLISHED: "the model as it is published, before its warm start", TUNED_NF4: BESIDE_NF4}
     others = [Shown(name, answers[name].path, what) for name, what in ours.items() if name in answers]
@@ -214,7 +214,7 @@ def _plan(
         sources=("tasks.evaluate.preregistration",),
         config_digest=config_digest(plan.model_dump(mode="json")),
         inputs={},
-        permits={"dataset": dataset.record},
+        order_only_inputs={"dataset": dataset.record},
         work=lambda output, _progress, _run: write_plan(plan, output),
         summary=lambda _: {"margin": plan.margin, "challengers": len(plan.challengers)},
     )

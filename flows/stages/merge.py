@@ -66,12 +66,12 @@ def merge(
     stage = Stage(
         name=name,
         # A policy's weights are the same whatever its role in the comparison.
-        identity=STAGE,
+        cache_name=STAGE,
         kind="merged",
         sources=(MODULE,),
         config_digest=config_digest(),
         inputs={"base": base, "policy": policy},
-        permits={"dataset": dataset.record},
+        order_only_inputs={"dataset": dataset.record},
         work=work,
         summary=_figures,
     )

@@ -1,4 +1,4 @@
-"""Flow `monitor`: compare the champion's production answers with its evaluation."""
+"""Stage `monitor`: the champion's production answers, scored and compared with its evaluation."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -9,18 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-from prefect import flow
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
-from prefect.events import Event, EventTrigger
-from prefect.runtime import flow_run
-from prefect.settings import PREFECT_API_URL
 
-from flows.runtime.console import say
 from flows.runtime.links import linked_to_mlflow
-from flows.runtime.prefect_client import connected
-from flows.runtime.reschedule import rescheduled
-from flows.runtime.stores import open_recorder, open_registry, open_store
-from flows.stages.changed_keys import tell_changed_keys
+from flows.runtime.stores import open_registry, open_store
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
@@ -37,23 +29,18 @@ from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.mlflow.registry import PolicyVersion
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.monitor import stage as monitor_stage
-from tasks.monitor.logs import LogFiles, log_files
+from tasks.monitor.logs import LogFiles
 from tasks.monitor.report import REPORT_PAGE
-from tasks.monitor.sent_alarms import Told, alarms_of
 from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, Champion, last_days, read_monitoring
 
 STAGE: Final = "monitor"
-SECONDS_TO_REST: Final = 60.0
-"""How long an interrupted run rests."""
-DRIFT_EVENT: Final = "tucano.drift"
-TOLD_FOLDER: Final = "alarms"
-"""Folder of the state with the alarms that a server received, so that each starts one retraining, even after a kill."""
 
 
 @dataclass(frozen=True)
 class Monitored:
     """Result of a monitoring run."""
 
+    champion: Champion
     stage: StageResult
     found: Mapping[str, Any]
     """Content of `drift.json`."""
@@ -66,36 +53,19 @@ class Monitored:
         return bool(self.found["drift"]["found"])
 
 
-def run_name() -> str:
-    """Name a run by the day on which it was to start."""
-    return f"monitor-{flow_run.scheduled_start_time:%Y-%m-%d}"
-
-
-@flow(name=STAGE, flow_run_name=run_name)
-def monitor(config: Config, logs: Path | None = None) -> Monitored:
-    """Score the champion's production logs, look for drift, and where there is any, send the event `tucano.drift`.
+def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
+    """Score the logs and look for drift, or reuse what was found in the same logs; show it on the run's page.
 
     Args:
         config: The run's configuration.
-        logs: A file of logs or a folder of them; `monitor.logs` where not given.
+        pipeline_run: MLflow's run of which this is a stage.
+        files: The logs.
 
     Raises:
         InputError: There is no champion, its evaluation is lost, or the logs cannot be read.
+        Interrupted: A process that scored was killed.
     """
-    # Does not lock the state folder: a retraining holds it for days while it waits for its training.
-    with rescheduled(SECONDS_TO_REST):
-        given = logs or config.monitor.logs
-        if given is None:
-            raise InputError("no logs are given; name a file or folder of them, or set monitor.logs")
-        files = log_files(given)
-        recorder, tags = open_recorder(config), {"model": config.promote.model_name, "config_digest": config.digest()}
-        with recorder.pipeline(run_name(), tags, alone=False) as run:
-            return _monitor(config, run, files)
-
-
-def _monitor(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
-    tell_changed_keys(config)
-    champion, inputs, permits = _champion(config)
+    champion, inputs, order_only = _champion(config)
     seconds: dict[str, float] = {}
     digests = files.digests()
 
@@ -118,7 +88,7 @@ def _monitor(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
         name=STAGE,
         kind="monitoring",
         pipeline=STAGE,
-        # This flow too: it scrubs the logs, and finds the champion.
+        # This module too: it scrubs the logs, and finds the champion.
         sources=("flows.stages.monitor",),
         config_digest=config_digest(
             config.monitor.model_dump(mode="json", exclude={"logs", "workers"}),
@@ -128,16 +98,14 @@ def _monitor(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
             digests,
         ),
         inputs=inputs,
-        permits=permits,
+        order_only_inputs=order_only,
         work=work,
         summary=_figures,
         reports=(REPORT_PAGE, REPORT_TEXT, DRIFT_FILE),
     )
     result = run_stage(stage, config, pipeline_run, fresh=False)
-    found = read_monitoring(result.path)
     _show(config, result)
-    _tell(config, champion, result, found["drift"])
-    return Monitored(result, found, seconds)
+    return Monitored(champion, result, read_monitoring(result.path), seconds)
 
 
 def _champion(config: Config) -> tuple[Champion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
@@ -161,7 +129,7 @@ def _champion(config: Config) -> tuple[Champion, dict[str, ArtifactRecord], dict
     except ArtifactDamaged as error:
         raise InputError(
             f"what version {version.version} of {names.model_name} promised cannot be read: {error}; bring it back "
-            "from a backup of the state folder, or evaluate it anew with `tucano retrain`"
+            "from a backup of the state folder, or evaluate it again with `tucano retrain`"
         ) from None
     inputs = {"evaluation": evaluation, "answers": answers}
     with suppress(ArtifactDamaged):
@@ -191,8 +159,8 @@ def _champion(config: Config) -> tuple[Champion, dict[str, ArtifactRecord], dict
 
 def _reward_versions(identities: Mapping[str, str], reward_version: str) -> dict[TaskName, str]:
     """Return the version of each task's reward by which a report's answers were scored; an old one knew but one."""
-    told = {task: identities[name] for task in TASK_NAMES if (name := reward_identity(task)) in identities}
-    return {task: as_it_is_now(version) for task, version in told.items()} or versions_of(reward_version)
+    known = {task: identities[name] for task in TASK_NAMES if (name := reward_identity(task)) in identities}
+    return {task: as_it_is_now(version) for task, version in known.items()} or versions_of(reward_version)
 
 
 def _as_spec(name: str) -> SpecName:
@@ -251,63 +219,3 @@ def _show(config: Config, result: StageResult) -> None:
         markdown=linked_to_mlflow(text, result.record, config),
         description="Does the champion keep its promise?",
     )
-
-
-def _tell(config: Config, champion: Champion, result: StageResult, drift: Mapping[str, Any]) -> None:
-    """Send the event that starts a retraining, once for each alarm of each champion while the alarm lasts.
-
-    It is marked as sent once a server with an automation that waits for it has received it. After a kill before that,
-    or where the server refuses it or has no such automation, as a session's own seldom has, the next run sends it
-    again.
-    """
-    evaluation = result.record.inputs["evaluation"]
-    told = Told(config.state.root / TOLD_FOLDER, champion.names[0], evaluation, champion.promoted_at)
-    alarms = alarms_of(drift)
-    new = told.new(alarms)
-    if not new:
-        if alarms:
-            say("drift: these alarms were told before; no event is sent")
-        return
-    event = Event(
-        event=DRIFT_EVENT,
-        resource={"prefect.resource.id": f"tucano.model.{champion.model}", "tucano.version": champion.version},
-        related=[{"prefect.resource.id": f"prefect.flow-run.{flow_run.id}", "prefect.resource.role": "flow-run"}],
-        payload={
-            "alarms": new,
-            "reasons": list(drift["reasons"]),
-            "version": champion.version,
-            "artifact": result.record.sha256,
-        },
-    )
-    try:
-        waiting = _sent(event)
-    except InputError as error:
-        say(f"drift: the event {DRIFT_EVENT} could not be sent: {error}; the next run sends it again")
-        return
-    if not waiting:
-        say(
-            f"drift: no automation of this run's Prefect server waits for the event {DRIFT_EVENT}, so that no "
-            "retraining starts; start one with `tucano retrain`, or put the automation on a server that stays with "
-            "`tucano infra apply`, and the next run there sends the event again"
-        )
-        return
-    told.keep(new)
-    say(f"drift: the event {DRIFT_EVENT} is sent, for which the server's automation {' and '.join(waiting)} waits")
-
-
-def _sent(event: Event) -> list[str]:
-    """Send an event, and return the names of the server's automations that wait for it.
-
-    `emit_event` would only queue it, and report no loss.
-
-    Raises:
-        InputError: The server did not take it.
-    """
-    with connected(str(PREFECT_API_URL.value())) as client:
-        client.request("POST", "/events", json=[event.model_dump(mode="json")]).raise_for_status()
-        automations = client.read_automations()
-    return [
-        each.name
-        for each in automations
-        if each.enabled and isinstance(each.trigger, EventTrigger) and event.event in each.trigger.expect
-    ]

@@ -31,9 +31,10 @@ from prefect.states import AwaitingRetry
 
 from flows.runtime.human_gate import SHEET_ARTIFACT, ScoresDone, wait_for_scores
 from flows.runtime.prefect_server import reachable
-from schemas.config.config import REPOSITORY, StateConfig
+from schemas.config.config import StateConfig
 from schemas.documents import Rollout
 from schemas.errors import Interrupted
+from schemas.source import REPOSITORY
 from tasks.audit.rubrics import RUBRICS_FOLDER
 from tasks.audit.scoring import with_score
 from tasks.audit.sheet import as_row, is_scored, read_rows, write_rows
