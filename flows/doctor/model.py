@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Final
 
+from huggingface_hub import constants, get_token, try_to_load_from_cache
+from huggingface_hub.errors import HFValidationError
+
 from flows.doctor.finding import Outcome, single
 from flows.doctor.http import Unreachable, ask
 from schemas.config.config import Config
@@ -17,9 +20,6 @@ def check_model(config: Config) -> Outcome:
         return single("model", "ok", "the stand-in is made here")
     if Path(name).is_dir():
         return _folder(Path(name))
-    # It takes seconds to import, and the stand-in needs none of it.
-    from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415
-    from huggingface_hub.errors import HFValidationError  # noqa: PLC0415
 
     try:
         cached = any(
@@ -34,7 +34,6 @@ def check_model(config: Config) -> Outcome:
 
 
 def _hub(name: str, revision: str) -> Outcome:
-    from huggingface_hub import constants, get_token  # noqa: PLC0415 - as above
 
     remedy = "reach the hub once, set HF_ENDPOINT to a mirror of it, or set policy.name to the folder of a download"
     if constants.HF_HUB_OFFLINE:

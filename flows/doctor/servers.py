@@ -14,8 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from flows.doctor.finding import Finding, Outcome, single
 from flows.doctor.http import Answer, Unreachable, ask
-from flows.runtime.prefect_client import KEYS
-from flows.runtime.prefect_server import shown
+from flows.runtime.prefect_server import KEYS, shown
 from flows.runtime.session import mlflow_store, running_server
 from schemas.config.config import Config
 

@@ -20,10 +20,9 @@ from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.states import Crashed
 
-from flows.runtime.prefect_server import shown
+from flows.runtime.prefect_server import KEYS, shown
 from schemas.errors import InputError
 
-KEYS = "PREFECT_API_AUTH_STRING=USER:PASSWORD for a server of your own, or PREFECT_API_KEY for Prefect Cloud"
 MOST_SHOWN = 300
 """Most characters shown of the server's own message."""
 SECONDS_TO_DRAIN = 10.0

@@ -23,6 +23,7 @@ from schemas.errors import TucanoError
 from tasks.policy.child import die_with_parent, end_group
 
 HOST = "127.0.0.1"
+KEYS = "PREFECT_API_AUTH_STRING=USER:PASSWORD for a server of your own, or PREFECT_API_KEY for Prefect Cloud"
 SECONDS_TO_START = 120
 SECONDS_TO_END = 5
 
