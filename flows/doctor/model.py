@@ -20,7 +20,6 @@ def check_model(config: Config) -> Outcome:
         return single("model", "ok", "the stand-in is made here")
     if Path(name).is_dir():
         return _folder(Path(name))
-
     try:
         cached = any(
             isinstance(try_to_load_from_cache(name, file, revision=config.policy.revision), str) for file in WEIGHTS
@@ -34,7 +33,6 @@ def check_model(config: Config) -> Outcome:
 
 
 def _hub(name: str, revision: str) -> Outcome:
-
     remedy = "reach the hub once, set HF_ENDPOINT to a mirror of it, or set policy.name to the folder of a download"
     if constants.HF_HUB_OFFLINE:
         return single("model", "fault", f"{name} is not downloaded, and HF_HUB_OFFLINE is set", remedy)
