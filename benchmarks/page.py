@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.result import BENCHMARKS, RESULTS, Result, read_result
-from schemas.config.config import REPOSITORY
+from schemas.source import REPOSITORY
 
 PAGE_FILE: Final = REPOSITORY / "docs" / "benchmarks.md"
 TEMPLATE_FILE: Final = BENCHMARKS / "page.md.jinja"

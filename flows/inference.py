@@ -9,11 +9,12 @@ from prefect.runtime import flow_run
 from pydantic import RootModel
 
 from flows.runtime.console import say
-from flows.runtime.deployed import dated, deployed
+from flows.runtime.deployed import deployed, run_name
 from flows.runtime.session import work_folder
+from flows.runtime.stores import open_store
 from flows.stages.remote_child import OUTPUT, WORK, ChildAnswer, HandedChild, as_local, read_answer
 from flows.stages.remote_run import fetch, open_shared
-from flows.stages.runner import open_store, watched
+from flows.stages.runner import watched
 from schemas.artifact import Worker
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -23,30 +24,30 @@ from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.policy.child import run_child
 
 
-def run_name() -> str:
+def _run_name() -> str:
     """Name a run by the stage that it is for, the day and the seed."""
     child: HandedChild | None = flow_run.parameters["child"]
-    return dated("inference" if child is None else f"inference-{child.stage}")
+    return run_name("inference" if child is None else f"inference-{child.stage}")
 
 
-@flow(name="inference", flow_run_name=run_name)
+@flow(name="inference", flow_run_name=_run_name)
 def inference(config: Config, child: HandedChild | None = None) -> None:
-    """Run the child process of a stage that a retraining hands over, and leave its output for it.
+    """Run the child process of a stage of a retraining on another machine, and leave its output for it.
 
     Interrupted, it is scheduled again. Batches of answers that were finished are used again on the same disk; with a
     Spot machine's disk they are lost, and drawn once more.
 
     Args:
         config: With what state it is run.
-        child: What the retraining hands over, by way of `state.artifacts`.
+        child: The retraining's request, by way of `state.artifacts`.
 
     Raises:
-        InputError: Nothing is handed over, or this worker's code is another than that of the run which waits for it.
+        InputError: There is no request, or this worker's code is another than that of the run which waits for it.
     """
     if child is None:
         raise InputError(
-            "nothing is handed over to infer; start `retrain/retrain`, with until=evaluate where no promotion is "
-            "wanted, which hands over what needs weights and runs this deployment"
+            "there is no request to infer; start `retrain/retrain`, with until=evaluate where no promotion is "
+            "wanted, which requests what needs weights and runs this deployment"
         )
     with deployed(config):
         _infer(config, child)

@@ -1,69 +1,26 @@
-"""Flow `monitor`: compare the champion's production answers with its evaluation."""
+"""Flow `monitor`: compare the champion's production answers with its evaluation, and send an event of drift."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import polars as pl
 from prefect import flow
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
-from prefect.events import Event, EventTrigger
 from prefect.runtime import flow_run
-from prefect.settings import PREFECT_API_URL
 
 from flows.runtime.console import say
-from flows.runtime.links import linked_to_mlflow
-from flows.runtime.prefect_client import connected
-from flows.runtime.registry import open_registry
-from flows.runtime.reschedule import rescheduled
-from flows.stages.changed_keys import tell_changed_keys
-from flows.stages.runner import Stage, StageResult, config_digest, open_recorder, open_store, run_stage
-from schemas.artifact import ArtifactRecord
+from flows.runtime.events import DRIFT_EVENT, send_drift
+from flows.runtime.reschedule import reschedule_on_interrupt
+from flows.runtime.stores import open_recorder
+from flows.stages.changed_keys import warn_of_changed_keys
+from flows.stages.monitor import STAGE, Monitored, monitor_logs
 from schemas.config.config import Config
-from schemas.errors import InputError, Interrupted
-from schemas.progress import Progress
-from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.commerce.past_versions import as_it_is_now, versions_of
-from tasks.curate.processes import in_processes
-from tasks.curate.scrub import may_hold_personal_data, scrub
-from tasks.evaluate.answers.files import ROLLOUTS_FILE
-from tasks.evaluate.compare import read_report
-from tasks.evaluate.report.background import reward_identity
-from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.mlflow.registry import PolicyVersion
-from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
-from tasks.monitor import stage as monitor_stage
-from tasks.monitor.logs import LogFiles, log_files
-from tasks.monitor.report import REPORT_PAGE
-from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, Champion, last_days, read_monitoring
-from tasks.monitor.told import Told, alarms_of
+from schemas.errors import InputError
+from tasks.monitor.logs import log_files
+from tasks.monitor.sent_alarms import SentAlarms, alarms_of
 
-STAGE: Final = "monitor"
 SECONDS_TO_REST: Final = 60.0
 """How long an interrupted run rests."""
-DRIFT_EVENT: Final = "tucano.drift"
-TOLD_FOLDER: Final = "alarms"
+ALARMS_FOLDER: Final = "alarms"
 """Folder of the state with the alarms that a server received, so that each starts one retraining, even after a kill."""
-
-
-@dataclass(frozen=True)
-class Monitored:
-    """Result of a monitoring run."""
-
-    stage: StageResult
-    found: Mapping[str, Any]
-    """Content of `drift.json`."""
-    seconds: Mapping[str, float]
-    """Time by step; empty where the same logs were monitored before."""
-
-    @property
-    def drifted(self) -> bool:
-        """Whether there is an alarm."""
-        return bool(self.found["drift"]["found"])
 
 
 def run_name() -> str:
@@ -83,204 +40,37 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
         InputError: There is no champion, its evaluation is lost, or the logs cannot be read.
     """
     # Does not lock the state folder: a retraining holds it for days while it waits for its training.
-    with rescheduled(SECONDS_TO_REST):
+    with reschedule_on_interrupt(SECONDS_TO_REST):
         given = logs or config.monitor.logs
         if given is None:
             raise InputError("no logs are given; name a file or folder of them, or set monitor.logs")
         files = log_files(given)
         recorder, tags = open_recorder(config), {"model": config.promote.model_name, "config_digest": config.digest()}
         with recorder.pipeline(run_name(), tags, alone=False) as run:
-            return _monitor(config, run, files)
+            warn_of_changed_keys(config)
+            monitored = monitor_logs(config, run, files)
+            _send_new_alarms(config, monitored)
+        return monitored
 
 
-def _monitor(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
-    tell_changed_keys(config)
-    champion, inputs, permits = _champion(config)
-    seconds: dict[str, float] = {}
-    digests = files.digests()
-
-    def work(output: Path, progress: Progress, _: StageRun) -> None:
-        found = monitor_stage.run(
-            files,
-            digests,
-            config.monitor,
-            config.evaluate.cost,
-            champion,
-            scrub=_scrubbed,
-            map_chunks=partial(_in_processes, config.monitor.workers),
-            now=datetime.now(UTC),
-            output=output,
-            progress=progress,
-        )
-        seconds.update(found.seconds)
-
-    stage = Stage(
-        name=STAGE,
-        kind="monitoring",
-        pipeline=STAGE,
-        # This flow too: it scrubs the logs, and finds the champion.
-        sources=("flows.monitor",),
-        config_digest=config_digest(
-            config.monitor.model_dump(mode="json", exclude={"logs", "workers"}),
-            config.evaluate.cost.model_dump(mode="json"),
-            champion.names,
-            champion.promoted_at and champion.promoted_at.isoformat(),
-            digests,
-        ),
-        inputs=inputs,
-        permits=permits,
-        work=work,
-        summary=_figures,
-        reports=(REPORT_PAGE, REPORT_TEXT, DRIFT_FILE),
-    )
-    result = run_stage(stage, config, pipeline_run, fresh=False)
-    found = read_monitoring(result.path)
-    _show(config, result)
-    _tell(config, champion, result, found["drift"])
-    return Monitored(result, found, seconds)
-
-
-def _champion(config: Config) -> tuple[Champion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
-    """Find the serving model, its evaluation, and its promotion.
-
-    Raises:
-        InputError: There is none, or its evaluation or its answers are lost.
-    """
-    names, store = config.promote, open_store(config)
-    version = open_registry(config).holder(names.model_name, names.alias)
-    if version is None:
-        raise InputError(
-            f"no version of {names.model_name} is `{names.alias}`, so nothing says what its answers should be worth; "
-            "promote one with `tucano retrain` or `tucano promote VERSION`"
-        )
-    try:
-        store.verify(version.evaluation)
-        evaluation = store.record(version.evaluation)
-        answers = _answers(store, evaluation, version)
-        store.verify(answers.sha256)
-    except ArtifactDamaged as error:
-        raise InputError(
-            f"what version {version.version} of {names.model_name} promised cannot be read: {error}; bring it back "
-            "from a backup of the state folder, or evaluate it anew with `tucano retrain`"
-        ) from None
-    inputs = {"evaluation": evaluation, "answers": answers}
-    with suppress(ArtifactDamaged):
-        # Needed only for its store, to run queries on; without it SQL answers are not scored, and the report says so.
-        store.verify(evaluation.inputs["prompts"])
-        inputs["prompts"] = store.record(evaluation.inputs["prompts"])
-    identities = read_report(store.path(evaluation.sha256))["identities"]
-    spec, reward_version = identities["rewards"].split()
-    champion = Champion(
-        model=names.model_name,
-        version=version.version,
-        alias=names.alias,
-        spec=_as_spec(spec),
-        reward_version=reward_version,
-        reward_versions=_reward_versions(identities, reward_version),
-        answers=store.path(answers.sha256) / ROLLOUTS_FILE,
-        store=store.path(inputs["prompts"].sha256) / "store" if "prompts" in inputs else None,
-        promoted_at=datetime.fromisoformat(version.promoted_at) if version.promoted_at else None,
-    )
-    promotions = [
-        record
-        for record in store.records("promotion")
-        if (record.inputs.get("policy"), record.inputs.get("evaluation")) == (version.policy, version.evaluation)
-    ]
-    return champion, inputs, {"promotion": promotions[0]} if promotions else {}
-
-
-def _reward_versions(identities: Mapping[str, str], reward_version: str) -> dict[TaskName, str]:
-    """Return the version of each task's reward by which a report's answers were scored; an old one knew but one."""
-    told = {task: identities[name] for task in TASK_NAMES if (name := reward_identity(task)) in identities}
-    return {task: as_it_is_now(version) for task, version in told.items()} or versions_of(reward_version)
-
-
-def _as_spec(name: str) -> SpecName:
-    return "v4.2" if name == "v4.2" else "grounded"
-
-
-def _answers(store: ArtifactStore, evaluation: ArtifactRecord, version: PolicyVersion) -> ArtifactRecord:
-    """Return the champion's own answers to the test split, among those that its evaluation compared."""
-    for role, sha256 in evaluation.inputs.items():
-        if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == version.policy:
-            return record
-    raise ArtifactDamaged(f"evaluation {evaluation.sha256} names no answers of the policy {version.policy}")
-
-
-def _scrubbed(texts: pl.Series) -> pl.Series:
-    """Replace the personal data in texts, of which few hold any."""
-    suspects = texts.to_frame("text").select(may_hold_personal_data("text")).to_series().arg_true()
-    # `Series.scatter` would change the given texts in place.
-    clean = texts.to_list()
-    for place in suspects:
-        clean[place], _ = scrub(clean[place])
-    return pl.Series(texts.name, clean, pl.String)
-
-
-def _in_processes(workers: int, function: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[Any]:
-    try:
-        yield from in_processes(workers)(function, things)
-    except Interrupted:
-        raise Interrupted(
-            "a process that scored was killed, perhaps for want of memory; lower monitor.workers, and run the same "
-            "command again"
-        ) from None
-
-
-def _figures(folder: Path) -> Mapping[str, Any]:
-    found = read_monitoring(folder)
-    logs, last = found["logs"], last_days(folder)
-    return {
-        "answers": logs["answers"],
-        "left out": sum(logs["left_out"].values()),
-        **{f"mean reward {row['task']}": round(row["mean"], 3) for row in last},
-        "drift": "; ".join(found["drift"]["reasons"]) or "none",
-    }
-
-
-def _show(config: Config, result: StageResult) -> None:
-    """Show the figures on the run's page."""
-    rows = [
-        {name: round(value, 4) if isinstance(value, float) else str(value) for name, value in row.items()}
-        for row in last_days(result.path)
-    ]
-    create_table_artifact(key="monitoring-days", table=rows, description="The last day of each task")
-    text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
-    create_markdown_artifact(
-        key="monitoring",
-        markdown=linked_to_mlflow(text, result.record, config),
-        description="Does the champion keep its promise?",
-    )
-
-
-def _tell(config: Config, champion: Champion, result: StageResult, drift: Mapping[str, Any]) -> None:
+def _send_new_alarms(config: Config, monitored: Monitored) -> None:
     """Send the event that starts a retraining, once for each alarm of each champion while the alarm lasts.
 
     It is marked as sent once a server with an automation that waits for it has received it. After a kill before that,
     or where the server refuses it or has no such automation, as a session's own seldom has, the next run sends it
     again.
     """
-    evaluation = result.record.inputs["evaluation"]
-    told = Told(config.state.root / TOLD_FOLDER, champion.names[0], evaluation, champion.promoted_at)
+    champion, artifact, drift = monitored.champion, monitored.stage.record, monitored.found["drift"]
+    evaluation = artifact.inputs["evaluation"]
+    sent = SentAlarms(config.state.root / ALARMS_FOLDER, champion.names[0], evaluation, champion.promoted_at)
     alarms = alarms_of(drift)
-    new = told.new(alarms)
+    new = sent.new(alarms)
     if not new:
         if alarms:
-            say("drift: these alarms were told before; no event is sent")
+            say("drift: these alarms were sent before; no event is sent")
         return
-    event = Event(
-        event=DRIFT_EVENT,
-        resource={"prefect.resource.id": f"tucano.model.{champion.model}", "tucano.version": champion.version},
-        related=[{"prefect.resource.id": f"prefect.flow-run.{flow_run.id}", "prefect.resource.role": "flow-run"}],
-        payload={
-            "alarms": new,
-            "reasons": list(drift["reasons"]),
-            "version": champion.version,
-            "artifact": result.record.sha256,
-        },
-    )
     try:
-        waiting = _sent(event)
+        waiting = send_drift(champion.model, champion.version, new, drift["reasons"], artifact.sha256)
     except InputError as error:
         say(f"drift: the event {DRIFT_EVENT} could not be sent: {error}; the next run sends it again")
         return
@@ -291,23 +81,5 @@ def _tell(config: Config, champion: Champion, result: StageResult, drift: Mappin
             "`tucano infra apply`, and the next run there sends the event again"
         )
         return
-    told.keep(new)
+    sent.keep(new)
     say(f"drift: the event {DRIFT_EVENT} is sent, for which the server's automation {' and '.join(waiting)} waits")
-
-
-def _sent(event: Event) -> list[str]:
-    """Send an event, and return the names of the server's automations that wait for it.
-
-    `emit_event` would only queue it, and report no loss.
-
-    Raises:
-        InputError: The server did not take it.
-    """
-    with connected(str(PREFECT_API_URL.value())) as client:
-        client.request("POST", "/events", json=[event.model_dump(mode="json")]).raise_for_status()
-        automations = client.read_automations()
-    return [
-        each.name
-        for each in automations
-        if each.enabled and isinstance(each.trigger, EventTrigger) and event.event in each.trigger.expect
-    ]

@@ -4,23 +4,25 @@ import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from prefect import flow, get_run_logger
-from prefect.events import emit_event
+from prefect.artifacts import create_markdown_artifact
 from prefect.runtime import flow_run
 
 from flows.runtime.console import say
-from flows.runtime.deployed import dated, deployed
-from flows.runtime.registry import open_registry
+from flows.runtime.deployed import deployed, run_name
+from flows.runtime.events import emit_held
+from flows.runtime.links import mlflow_page
+from flows.runtime.stores import open_recorder, open_registry, open_store
 from flows.stages.audit import audit
 from flows.stages.base import base
-from flows.stages.changed_keys import tell_changed_keys
+from flows.stages.changed_keys import warn_of_changed_keys
 from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
-from flows.stages.retraining_page import show_retraining
-from flows.stages.runner import FRESH_FOLDER, StageResult, open_recorder, open_store
+from flows.stages.remote_training import train_remotely
+from flows.stages.runner import FRESH_FOLDER, StageResult
 from flows.stages.scores import known_scores, people_scores
 from flows.stages.synthesize import synthesize
 from flows.stages.train import best_seed, stage_name, train
@@ -30,8 +32,6 @@ from tasks.evaluate.compare import read_report
 from tasks.train.sizing.fit import refuse_unfit
 
 Until = Literal["audit", "train", "evaluate", "promote"]
-HELD_EVENT: Final = "tucano.held"
-"""Event of a version that the gate holds; an automation of infra/automations notifies people."""
 
 
 @dataclass(frozen=True)
@@ -52,20 +52,20 @@ class Retraining:
     """The version that holds the alias now; a run after the deciding one may have moved it."""
 
 
-def run_name() -> str:
+def _run_name() -> str:
     """Name a run by its last stage, the day and the seed."""
     until = flow_run.parameters.get("until", "promote")
-    return dated("retrain" if until == "promote" else until)
+    return run_name("retrain" if until == "promote" else until)
 
 
-@flow(name="retrain", flow_run_name=run_name)
+@flow(name="retrain", flow_run_name=_run_name)
 def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") -> Retraining:
     """Retrain a model: synthesize, curate, audit, base, train, evaluate, promote, or up to one of these.
 
     The audit comes first of all that costs, where people have scored these rewards; where they have not, they are
     given completions of the base policy, and the audit follows it.
 
-    Interrupted, the run of a deployment is scheduled again, and goes on where another worker takes it.
+    Interrupted, the run of a deployment is scheduled again, and resumes where another worker takes it.
     """
     with deployed(config):
         return run_chain(config, fresh=fresh, until=until)
@@ -78,7 +78,7 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
     recorder = open_recorder(config)
     recorder.end_abandoned()
     open_store(config).clean_drafts()
-    tell_changed_keys(config)
+    warn_of_changed_keys(config)
     tags = {
         "seed": str(config.seed),
         "config_digest": config.digest(),
@@ -86,7 +86,7 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
         "prefect_run_id": str(flow_run.id),
     }
     stages: dict[str, StageResult] = {}
-    with recorder.pipeline(run_name(), tags, config=config.model_dump(mode="json", exclude={"state"})) as run:
+    with recorder.pipeline(_run_name(), tags, config=config.model_dump(mode="json", exclude={"state"})) as run:
         stages["synthesize"] = prompts = synthesize(config, run, fresh=fresh)
         stages["curate"] = dataset = curate(config, run, prompts, fresh=fresh)
         scored = known_scores(config)
@@ -112,12 +112,12 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
             stages["promote"] = promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
             decision = read_decision(promotion.path)
             if decision["verdict"] != "promote" and not promotion.reused:
-                _tell_held(decision)
+                emit_held(decision)
     champion = open_registry(config).holder(config.promote.model_name, config.promote.alias)
-    show_retraining(config, stages, decision, champion.version if champion else None)
+    _show(config, stages, decision, champion.version if champion else None)
     shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
     if all(stage.reused for stage in stages.values()):
-        why = "no data, configuration or code has changed since an earlier run, so nothing was made anew"
+        why = "no data, configuration or code has changed since an earlier run, so nothing was made again"
         say(why)
         get_run_logger().info(why)
     get_run_logger().info("done: %s", decision["verdict"] if decision else f"until {until}")
@@ -129,12 +129,6 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
         decision=decision,
         champion=champion.version if champion else None,
     )
-
-
-def _tell_held(decision: Mapping[str, Any]) -> None:
-    model = f"{decision['model']} version {decision['version']}"
-    resource = {"prefect.resource.id": f"tucano.promotion.{decision['version']}", "prefect.resource.name": model}
-    emit_event(HELD_EVENT, resource=resource, payload={"reason": "; ".join(decision["reasons"])})
 
 
 def _train(
@@ -152,6 +146,34 @@ def _train(
             fresh=fresh,
         )
         return here
-    from flows.stages.remote_training import train_elsewhere
+    return train_remotely(config, pipeline_run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
 
-    return train_elsewhere(config, pipeline_run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
+
+def _show(config: Config, stages: Mapping[str, StageResult], decision: Mapping[str, Any], champion: str | None) -> None:
+    """Show a run's results.
+
+    Args:
+        config: The run's configuration.
+        stages: Each stage's result, in order of execution.
+        decision: The decision; empty where there was none.
+        champion: The version that holds the alias now.
+    """
+    verdict = f"The gate says **{decision['verdict']}** of version {decision['version']}." if decision else ""
+    serves = f"`{config.promote.alias}` is version {champion}." if champion else f"Nobody is `{config.promote.alias}`."
+    lines = [
+        f"{verdict} {serves}".strip(),
+        "",
+        *(f"- {reason}" for reason in decision.get("reasons", ())),
+        "",
+        "| stage | artifact | seconds | |",
+        "|---|---|---:|---|",
+        *(_row(config, name, result) for name, result in stages.items()),
+    ]
+    create_markdown_artifact(key="retraining", markdown="\n".join(lines), description="What came of this run?")
+
+
+def _row(config: Config, name: str, result: StageResult) -> str:
+    page = mlflow_page(result.record, config)
+    artifact = f"{result.record.kind} {result.record.sha256[:12]}"
+    made = "made earlier" if result.reused else "made now"
+    return f"| {name} | {f'[{artifact}]({page})' if page else artifact} | {result.seconds:.1f} | {made} |"

@@ -83,9 +83,10 @@ def _judge_damaged(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """Evaluate a policy whose weights are noise as the pipeline would, and return the decision."""
     config = _config()
     with session(config, bytes_needed=BYTES_NEEDED):
+        from flows.runtime.stores import open_recorder, open_store
         from flows.stages.evaluate import evaluate
         from flows.stages.promote import promote, read_decision
-        from flows.stages.runner import StageResult, open_recorder, open_store
+        from flows.stages.runner import StageResult
 
         store = open_store(config)
         made = {
@@ -128,7 +129,7 @@ def _damaged(store: Any, sha256: str) -> Any:
 
 
 def _alias(alias: str, wanted: str, name: str) -> Step:
-    from flows.runtime.registry import open_registry
+    from flows.runtime.stores import open_registry
 
     config = _config()
     holder = open_registry(config).holder(config.promote.model_name, alias)

@@ -1,24 +1,34 @@
 """Commands `tucano audit`: the reward audit on its own, and the ways of scoring a sheet."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flows.cli.options import UNDONE, Json, Overrides, Profile
+from flows.cli.options import UNDONE, Json, Overrides, Profile, emit
+from flows.cli.output_folder import new_folder
+from flows.cli.tables.audit import print_audit, print_disagreements, print_mutants, print_sample
+from flows.runtime.console import say, stage_progress
+from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from flows.runtime.signals import interruptible
+from flows.stages.past_audits import past_audits
+from schemas.config.profiles import load_config, read_state
 from schemas.tasks import SpecName, TaskName
+from tasks.audit import review, stage
+from tasks.audit.mutants import run_mutants
+from tasks.audit.new_sheet import make_sheet
+from tasks.audit.report import REPORT_PAGE
+from tasks.audit.stage import STORE_FOLDER, read_files, shipped_files
 
 app = typer.Typer(
     name="audit",
-    help="Hold the rewards against people's scores, before a GPU-hour is spent on them.",
+    help="Compare the rewards with people's scores, before a GPU-hour is spent on them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
 SHARE_TO_CATCH = 0.95
-KEPT = "interrupted; what was done is kept, and the same command goes on"
+KEPT = "interrupted; what was done is kept, and the same command resumes"
 
 Sheet = Annotated[Path, typer.Argument(help="The audit sheet, a CSV file.")]
 Store = Annotated[
@@ -39,10 +49,6 @@ def sheet(
     seed: Annotated[int, typer.Option(min=0, help="Decides which completions are drawn.")] = 42,
 ) -> None:
     """Draw completions for people to score: half at random, half by strata of the reward."""
-    from flows.cli.tables.audit import print_sample
-    from flows.runtime.console import say, stage_progress
-    from tasks.audit.new_sheet import make_sheet
-
     with interruptible(UNDONE), stage_progress("sheet") as progress:
         sample = make_sheet(rollouts, spec, _store(rollouts, store), per_task, seed, out, progress)
     print_sample(sample)
@@ -60,16 +66,7 @@ def check(
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     as_json: Json = False,
 ) -> None:
-    """Hold the rewards against a scored sheet; exit code 3 where they do not agree."""
-    from flows.cli.output_folder import new_folder
-    from flows.cli.tables.audit import print_audit, print_disagreements
-    from flows.runtime.console import say, stage_progress
-    from flows.runtime.session import artifacts_folder
-    from flows.stages.past_audits import past_audits
-    from schemas.config.profiles import load_config
-    from tasks.audit import stage
-    from tasks.audit.report import REPORT_PAGE
-
+    """Compare the rewards with a scored sheet; exit code 3 where they do not agree."""
     config = load_config(profile, overrides, makes_prompts=False)
     files = stage.AuditFiles(sheet, rollouts, _store(rollouts, store))
     with new_folder(report, stage.FILES) as draft, stage_progress("audit") as progress:
@@ -80,8 +77,7 @@ def check(
     if not audit.gate.passed:
         print_disagreements(audit.judged)
     say(f"report: {report / REPORT_PAGE}")
-    if as_json:
-        typer.echo(json.dumps(audit.report(), ensure_ascii=False))
+    emit(audit.report(), as_json=as_json)
     if not audit.gate.passed:
         raise typer.Exit(3)
 
@@ -93,7 +89,8 @@ def label(
     task: Annotated[TaskName | None, typer.Option(help="Score this task only.")] = None,
 ) -> None:
     """Score a sheet in the terminal, one key a completion; every score is saved at once."""
-    from flows.cli.label.app import label as score_in_terminal
+    # The other commands draw no screen.
+    from flows.cli.label.app import label as score_in_terminal  # noqa: PLC0415
 
     score_in_terminal(sheet, rater, task)
 
@@ -101,11 +98,6 @@ def label(
 @app.command()
 def publish(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None) -> None:
     """Put a sheet into MLflow's review queue, to be scored in the browser."""
-    from flows.runtime.console import say, stage_progress
-    from flows.runtime.session import EXPERIMENT, mlflow_store
-    from schemas.config.profiles import read_state
-    from tasks.audit import review
-
     with interruptible(KEPT), stage_progress("publish") as progress:
         published = review.publish(sheet, *mlflow_store(read_state(state, mlflow)), EXPERIMENT, progress)
     say(f"{published.new} of {published.completions} completions are new in MLflow; to score, {published.where}")
@@ -115,11 +107,6 @@ def publish(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None)
 @app.command()
 def collect(sheet: Sheet, state: State = Path(".tucano"), mlflow: Mlflow = None) -> None:
     """Read the scores that were given in MLflow back into the sheet."""
-    from flows.runtime.console import say
-    from flows.runtime.session import EXPERIMENT, mlflow_store
-    from schemas.config.profiles import read_state
-    from tasks.audit import review
-
     with interruptible(KEPT):
         collected = review.collect(sheet, *mlflow_store(read_state(state, mlflow)), EXPERIMENT)
     say(
@@ -136,21 +123,14 @@ def mutants(
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     as_json: Json = False,
 ) -> None:
-    """Break the rewards on purpose, one bug at a time, and tell how many of the bugs the audit catches."""
-    from flows.cli.tables.audit import print_mutants
-    from flows.runtime.console import say, stage_progress
-    from schemas.config.profiles import load_config
-    from tasks.audit.mutants import run_mutants
-    from tasks.audit.stage import read_files, shipped_files
-
+    """Break the rewards on purpose, one bug at a time, and report how many of the bugs the audit catches."""
     config = load_config(profile, overrides, makes_prompts=False)
     with interruptible(UNDONE), stage_progress("mutants") as progress:
         scored, reward = read_files(shipped_files(), config.audit, config.rewards.spec)
         report = run_mutants(scored, reward, config.audit, progress=progress)
     print_mutants(report)
-    if as_json:
-        caught = {result.mutant.name: list(result.checks) for result in report.results}
-        typer.echo(json.dumps({"share_caught": report.share_caught, "caught_by": caught}, ensure_ascii=False))
+    caught = {result.mutant.name: list(result.checks) for result in report.results}
+    emit({"share_caught": report.share_caught, "caught_by": caught}, as_json=as_json)
     if report.share_caught < SHARE_TO_CATCH:
         say(f"{SHARE_TO_CATCH:.0%} is needed; add a probe for each bug that the table marks NOTHING")
         raise typer.Exit(3)
@@ -158,9 +138,6 @@ def mutants(
 
 def _store(rollouts: Path, given: Path | None) -> Path:
     """Return the store that SQL is run on, and report where it is the shipped one."""
-    from flows.runtime.console import say
-    from tasks.audit.stage import STORE_FOLDER, shipped_files
-
     beside = rollouts.parent / STORE_FOLDER
     if given is not None or beside.is_dir():
         return given or beside

@@ -2,23 +2,35 @@
 
 import json
 import math
-from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from rich.filesize import decimal
 
-from flows.cli.options import Json
+from flows.cli.options import LOOKED, Json, emit
+from flows.cli.output_folder import new_folder
+from flows.cli.tables.checkpoints import print_checkpoints, print_pruned, print_verified
+from flows.runtime.console import say, stage_progress
 from flows.runtime.signals import interruptible
 from schemas.errors import GateRefused, InputError
+from tasks.checkpoints.address import BUCKET_SCHEME, open_mirror, trainings
+from tasks.checkpoints.inspect import (
+    choose_checkpoint,
+    complete_name,
+    require_nobody_sends,
+    require_not_left_behind,
+    size_of,
+    verify_checkpoints,
+)
+from tasks.checkpoints.lease import Lease, holder
+from tasks.checkpoints.local import verify_sealed
+from tasks.checkpoints.manifest import Manifest
+from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import GRACE_SECONDS
-
-if TYPE_CHECKING:
-    from schemas.progress import Progress
-    from tasks.checkpoints.manifest import Manifest
-    from tasks.checkpoints.mirror import Mirror
+from tasks.checkpoints.stretches import describe, read_stretches
 
 app = typer.Typer(
     name="checkpoints",
@@ -27,10 +39,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-LOOKED = "interrupted, and nothing was changed; run the same command again"
-SENT_IN_PART = "interrupted before the checkpoint was there as a whole; the same command goes on with what was sent"
-PRUNED_IN_PART = "interrupted, and every checkpoint that is left is whole; the same command goes on"
-MEGABYTE = 1_000_000
+SENT_IN_PART = "interrupted before the checkpoint was there as a whole; the same command resumes with what was sent"
+PRUNED_IN_PART = "interrupted, and every checkpoint that is left is whole; the same command resumes"
 PUSH_LEASE_SECONDS = 60.0
 """Seconds for which the lease of a killed push keeps others waiting."""
 
@@ -52,35 +62,27 @@ Step = Annotated[int | None, typer.Option(min=0, help="Only the checkpoint of th
 @app.command("list")
 def list_checkpoints(mirror: Address, training: Training = None, as_json: Json = False) -> None:
     """List the checkpoints of each training, which machines made them, and who works on it now."""
-    from flows.cli.tables.checkpoints import print_checkpoints
-
     with interruptible(LOOKED):
         trainings = [_as_document(opened) for opened in _open(mirror, training)]
     print_checkpoints(mirror, trainings)
-    if as_json:
-        typer.echo(json.dumps({"mirror": mirror, "trainings": trainings}, ensure_ascii=False))
+    emit({"mirror": mirror, "trainings": trainings}, as_json=as_json)
 
 
 @app.command()
 def verify(mirror: Address, training: Training = None, step: Step = None, as_json: Json = False) -> None:
     """Read and hash every file of every checkpoint; exit code 3 where one is not whole."""
-    from flows.cli.tables.checkpoints import print_verified
-    from flows.runtime.console import stage_progress
-
     with interruptible(LOOKED), stage_progress("verify") as progress:
-        checked = _verify(_open(mirror, training), step, progress)
+        checked = verify_checkpoints(_open(mirror, training), step, progress)
     rows = [row for rows in checked.values() for row in rows]
     if not rows and step is not None:
         raise InputError(f"{mirror} has no checkpoint of step {step}; list them with: tucano checkpoints list {mirror}")
     print_verified(mirror, checked)
     damaged = [row for row in rows if row["problem"]]
-    if as_json:
-        document = {"mirror": mirror, "whole": not damaged, "trainings": checked}
-        typer.echo(json.dumps(document, ensure_ascii=False))
+    emit({"mirror": mirror, "whole": not damaged, "trainings": checked}, as_json=as_json)
     if damaged:
         raise GateRefused(
             f"{len(damaged)} of {len(rows)} checkpoints in {mirror} are not whole; a training that resumes passes them "
-            "over, and publishes anew what it comes to again"
+            "over, and publishes again what it comes to again"
         )
 
 
@@ -94,9 +96,6 @@ def pull(
     as_json: Json = False,
 ) -> None:
     """Copy one checkpoint to a folder: the newest whole one, that of a step, or a pinned one."""
-    from flows.cli.output_folder import new_folder
-    from flows.runtime.console import say
-
     if step is not None and pin is not None:
         raise InputError(f"--step {step} and --pin {pin} name two checkpoints; give one of them")
     with new_folder(out) as draft:
@@ -106,8 +105,7 @@ def pull(
             path.rename(draft / path.name)
         restored.rmdir()
     say(f"pulled {_describe(manifest)}, from {mirror} to {out}")
-    if as_json:
-        typer.echo(json.dumps({"mirror": mirror, **_identity(manifest), "out": str(out)}, ensure_ascii=False))
+    emit({"mirror": mirror, **_identity(manifest), "out": str(out)}, as_json=as_json)
 
 
 @app.command()
@@ -117,13 +115,6 @@ def push(
     as_json: Json = False,
 ) -> None:
     """Send one checkpoint to a mirror, under the training that it is of."""
-    from rich.filesize import decimal
-
-    from flows.runtime.console import say
-    from tasks.checkpoints.address import open_mirror
-    from tasks.checkpoints.lease import Lease
-    from tasks.checkpoints.local import verify_sealed
-
     with interruptible(SENT_IN_PART):
         manifest = verify_sealed(folder)
         opened = open_mirror(mirror, manifest.training)
@@ -132,15 +123,13 @@ def push(
         )
         try:
             lease.start()
-            _require_not_left_behind(opened, manifest, mirror)
+            require_not_left_behind(opened, manifest, mirror)
             opened.publish(folder, before_manifest=lease.require_held)
         finally:
             lease.release()
     sent = opened.bytes_sent
     say(f"pushed {_describe(manifest)}, from {folder} to {mirror}; {decimal(sent)} were not there yet")
-    if as_json:
-        document = {"mirror": mirror, **_identity(manifest), "from": str(folder), "bytes_sent": sent}
-        typer.echo(json.dumps(document, ensure_ascii=False))
+    emit({"mirror": mirror, **_identity(manifest), "from": str(folder), "bytes_sent": sent}, as_json=as_json)
 
 
 @app.command()
@@ -156,14 +145,11 @@ def prune(
     as_json: Json = False,
 ) -> None:
     """Remove all but the newest checkpoints and the pinned ones, and then the bytes that none is made of."""
-    from flows.cli.tables.checkpoints import print_pruned
-    from flows.runtime.console import stage_progress
-
     with interruptible(PRUNED_IN_PART), stage_progress("prune") as progress:
         mirrors = _open(mirror, training)
         removed: list[dict[str, Any]] = []
         for opened in mirrors:
-            _require_nobody_sends(opened, grace_hours)
+            require_nobody_sends(opened, grace_hours)
         for number, opened in enumerate(mirrors):
             progress(number, len(mirrors), opened.training)
             pruned = opened.prune(keep, grace_hours * 3600)
@@ -176,27 +162,24 @@ def prune(
                 }
             )
     print_pruned(mirror, removed)
-    if as_json:
-        typer.echo(json.dumps({"mirror": mirror, "trainings": removed}, ensure_ascii=False))
+    emit({"mirror": mirror, "trainings": removed}, as_json=as_json)
 
 
-def _open(address: str, training: str | None) -> list["Mirror"]:
+def _open(address: str, training: str | None) -> list[Mirror]:
     """Open the mirror of each requested training.
 
     Raises:
         InputError: There is no such folder or no such training.
     """
-    from tasks.checkpoints.address import BUCKET_SCHEME, open_mirror, trainings
-
     if not address.startswith(BUCKET_SCHEME) and "://" not in address and not Path(address).is_dir():
         raise InputError(f"there is no folder {address}; give a mirror's folder or gs://bucket/prefix")
     names = trainings(address)
     if training is not None:
-        names = [_complete(training, names, address)]
+        names = [complete_name(training, names, address)]
     return [open_mirror(address, name) for name in names]
 
 
-def _open_one(address: str, training: str | None) -> "Mirror":
+def _open_one(address: str, training: str | None) -> Mirror:
     mirrors = _open(address, training)
     if not mirrors:
         raise InputError(
@@ -208,77 +191,19 @@ def _open_one(address: str, training: str | None) -> "Mirror":
     return mirrors[0]
 
 
-def _complete(beginning: str, names: Sequence[str], address: str) -> str:
-    """Return the training of that name, or else the only one whose name begins so."""
-    if beginning in names:
-        return beginning
-    found = [name for name in names if name.startswith(beginning)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        listed = ", ".join(names) or "none"
-        raise InputError(f"{address} has no training {beginning!r}; choose among those that it has: {listed}")
-    raise InputError(
-        f"--training {beginning} is how {len(found)} trainings begin; write more of it: {', '.join(found)}"
-    )
-
-
-def _restore(mirror: "Mirror", step: int | None, pin: Pin | None, folder: Path) -> "Manifest":
+def _restore(mirror: Mirror, step: int | None, pin: Pin | None, folder: Path) -> Manifest:
     """Write the requested checkpoint to a folder of its own name inside the given one."""
     if step is None and pin is None:
         newest = mirror.restore_newest(lambda manifest: folder / manifest.name)
         if newest is None:
             raise InputError(f"training {mirror.training} has no checkpoint that is whole; pull from another mirror")
         return newest
-    chosen = _choose(mirror, step, pin)
+    chosen = choose_checkpoint(mirror, step, pin)
     mirror.restore(chosen, folder / chosen.name)
     return chosen
 
 
-def _choose(mirror: "Mirror", step: int | None, pin: Pin | None) -> "Manifest":
-    manifests = mirror.manifests()
-    if pin is None:
-        found = [manifest for manifest in manifests if manifest.step == step]
-        wanted = f"checkpoint of step {step}"
-    else:
-        name = mirror.pins().get(pin)
-        found = [manifest for manifest in manifests if manifest.name == name]
-        wanted = f"checkpoint pinned as {pin}"
-    if not found:
-        steps = ", ".join(str(manifest.step) for manifest in manifests) or "none"
-        raise InputError(f"training {mirror.training} has no {wanted}; its checkpoints are of the steps: {steps}")
-    return found[0]
-
-
-def _require_not_left_behind(mirror: "Mirror", manifest: "Manifest", address: str) -> None:
-    """Refuse a checkpoint that the mirror would not count: the training resumed from an earlier step without it."""
-    from tasks.checkpoints.stretches import begun
-
-    if not manifest.is_live(begun(mirror.store, mirror.root)):
-        raise InputError(
-            f"training {manifest.training} in {address} went on without this checkpoint of step {manifest.step}, which "
-            "is of no use there any more; push it to a mirror of its own"
-        )
-
-
-def _require_nobody_sends(mirror: "Mirror", grace_hours: float) -> None:
-    """Refuse to remove bytes so young that they may belong to a checkpoint that is being uploaded."""
-    from tasks.checkpoints.lease import holder
-    from tasks.checkpoints.object_store import store_time
-
-    if grace_hours * 3600 >= GRACE_SECONDS or (held_by := holder(mirror.store, mirror.root)) is None:
-        return
-    silent = store_time(mirror.store, mirror.root) - held_by.heard_at
-    if silent.total_seconds() <= held_by.seconds:
-        raise InputError(
-            f"{held_by.owner.machine} works on {mirror.training}, and may be sending what --grace-hours "
-            f"{grace_hours:g} would remove; leave it at {GRACE_SECONDS / 3600:g}, or prune when that training is over"
-        )
-
-
-def _refuse_to_wait(mirror: "Mirror", _sentence: str, seconds: float) -> NoReturn:
-    from tasks.checkpoints.lease import holder
-
+def _refuse_to_wait(mirror: Mirror, _sentence: str, seconds: float) -> NoReturn:
     held_by = holder(mirror.store, mirror.root)
     machine = held_by.owner.machine if held_by else "another machine"
     raise InputError(
@@ -287,36 +212,7 @@ def _refuse_to_wait(mirror: "Mirror", _sentence: str, seconds: float) -> NoRetur
     )
 
 
-def _verify(mirrors: "Sequence[Mirror]", step: int | None, progress: "Progress") -> dict[str, list[dict[str, Any]]]:
-    """Return, by training, the faults of each checkpoint that the training kept on its path."""
-    from tasks.checkpoints.mirror import CheckpointDamaged
-
-    checked: dict[str, list[dict[str, Any]]] = {mirror.training: [] for mirror in mirrors}
-    whole: list[tuple[Mirror, Manifest]] = []
-    for mirror in mirrors:
-        manifests, damaged = mirror.inspect()
-        whole += [(mirror, manifest) for manifest in manifests if step in {None, manifest.step}]
-        for (of_step, fencing), problem in damaged.items():
-            if step in {None, of_step}:
-                checked[mirror.training].append({"step": of_step, "fencing": fencing, "problem": problem})
-    done, total = 0, sum(_bytes(manifest) for _, manifest in whole)
-    for mirror, manifest in whole:
-        progress(done // MEGABYTE, total // MEGABYTE, f"MB; step {manifest.step}")
-        row: dict[str, Any] = {"step": manifest.step, "fencing": manifest.fencing, "problem": None}
-        try:
-            mirror.verify(manifest)
-        except CheckpointDamaged as error:
-            row["problem"] = str(error)
-        checked[mirror.training].append(row)
-        done += _bytes(manifest)
-    for rows in checked.values():
-        rows.sort(key=lambda row: (row["step"], row["fencing"]), reverse=True)
-    return checked
-
-
-def _as_document(mirror: "Mirror") -> dict[str, Any]:
-    from tasks.checkpoints.stretches import describe, read_stretches
-
+def _as_document(mirror: Mirror) -> dict[str, Any]:
     pins = mirror.pins()
     stretches = read_stretches(mirror.store, mirror.root)
     return {
@@ -331,9 +227,7 @@ def _as_document(mirror: "Mirror") -> dict[str, Any]:
     }
 
 
-def _lease(mirror: "Mirror") -> dict[str, Any] | None:
-    from tasks.checkpoints.lease import holder
-
+def _lease(mirror: Mirror) -> dict[str, Any] | None:
     held_by = holder(mirror.store, mirror.root)
     if held_by is None:
         return None
@@ -345,7 +239,7 @@ def _lease(mirror: "Mirror") -> dict[str, Any] | None:
     }
 
 
-def _identity(manifest: "Manifest") -> dict[str, Any]:
+def _identity(manifest: Manifest) -> dict[str, Any]:
     return {
         "training": manifest.training,
         "step": manifest.step,
@@ -354,15 +248,9 @@ def _identity(manifest: "Manifest") -> dict[str, Any]:
         # As in the manifest: JSON has no value for numbers that are not finite.
         "metrics": json.loads(manifest.model_dump_json(include={"metrics"}))["metrics"],
         "files": len(manifest.files),
-        "bytes": _bytes(manifest),
+        "bytes": size_of(manifest),
     }
 
 
-def _describe(manifest: "Manifest") -> str:
-    from rich.filesize import decimal
-
-    return f"step {manifest.step} of {manifest.training} ({len(manifest.files)} files, {decimal(_bytes(manifest))})"
-
-
-def _bytes(manifest: "Manifest") -> int:
-    return sum(file.size for file in manifest.files.values())
+def _describe(manifest: Manifest) -> str:
+    return f"step {manifest.step} of {manifest.training} ({len(manifest.files)} files, {decimal(size_of(manifest))})"

@@ -22,13 +22,11 @@ COMMANDS: Final[Mapping[str, str]] = {
     "lineage": "Walk from a model, a run, an artifact or a row to all that it came from and led to.",
     "doctor": "Say what a run with this profile needs, and what of it is missing here. Nothing is changed.",
     "ui": "Serve Prefect's and MLflow's pages on loopback, until Ctrl-C.",
-    "audit": "Hold the rewards against people's scores, before a GPU-hour is spent on them.",
+    "audit": "Compare the rewards with people's scores, before a GPU-hour is spent on them.",
     "checkpoints": "List, verify, pull, push and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
     "infra": "Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL, or compare it.",
 }
 """Help of each command, by its name; a test compares it with the command's own."""
-MODULES: Final[Mapping[str, str]] = {"evaluate": "train"}
-"""Module in `flows.cli` of a command that has none of its own name."""
 
 
 class LazyCommands(TyperGroup):
@@ -47,7 +45,7 @@ class LazyCommands(TyperGroup):
 
 def load(name: str) -> Any:
     """Import a command: a module's `app`, or its function of the command's name."""
-    module = import_module(f"flows.cli.{MODULES.get(name, name)}")
+    module = import_module(f"flows.cli.{name}")
     whole = typer.Typer()
     if hasattr(module, "app"):
         whole.add_typer(module.app)

@@ -1,20 +1,30 @@
 """Command `tucano compare`: compare two files of scores, and size the next comparison."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
-from flows.cli.options import UNDONE, Json
+from flows.cli.options import UNDONE, Json, emit
+from flows.cli.tables.compare import print_plan, print_report
+from flows.runtime.console import say
 from flows.runtime.signals import interruptible
+from schemas.digests import file_sha256
 from schemas.errors import InputError
-
-if TYPE_CHECKING:
-    from tasks.evaluate.compare import Comparison
+from schemas.shown_text import as_shown
+from tasks.evaluate.compare import REPORT_FILE, Comparison, write_report
+from tasks.evaluate.compare import compare as compare_scores
+from tasks.evaluate.report.background import Background
+from tasks.evaluate.report.figures import draw
+from tasks.evaluate.report.page import REPORT_PAGE, write_page
+from tasks.evaluate.report.sentences import headline
+from tasks.evaluate.report.text import REPORT_TEXT, markdown
+from tasks.evaluate.stats.pairing import read_scores
+from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, plan, read_comparison
 
 OF_A_COMPARISON: Final = {"base": "BASE", "tuned": "TUNED"} | {
     name: f"--{name}" for name in ("report", "margin", "seed", "resamples")
@@ -51,10 +61,6 @@ def compare(
         raise InputError("give BASE.jsonl, TUNED.jsonl and --report FOLDER, or --plan REPORT.json and no scores")
     if effect is not None:
         raise InputError(f"--effect {effect} is for --plan REPORT.json; leave it out")
-    from flows.cli.tables.compare import print_report
-    from flows.runtime.console import say
-    from tasks.evaluate.report.page import REPORT_PAGE
-    from tasks.evaluate.report.sentences import headline
 
     with interruptible(UNDONE):
         comparison = _compare(base, tuned, report, margin, resamples, seed)
@@ -62,21 +68,12 @@ def compare(
     say(f"{comparison.gate.verdict}: {headline(comparison)}")
     print_report(document)
     say(f"report: {report / REPORT_PAGE}")
-    if as_json:
-        typer.echo(json.dumps(document, ensure_ascii=False))
+    emit(document, as_json=as_json)
     if comparison.gate.verdict != "promote":
         raise typer.Exit(3)
 
 
-def _compare(base: Path, tuned: Path, report: Path, margin: float, resamples: int, seed: int) -> "Comparison":
-    from schemas.digests import file_sha256
-    from tasks.evaluate.compare import REPORT_FILE, compare, write_report
-    from tasks.evaluate.report.background import Background
-    from tasks.evaluate.report.figures import draw
-    from tasks.evaluate.report.page import REPORT_PAGE, write_page
-    from tasks.evaluate.report.text import REPORT_TEXT, markdown
-    from tasks.evaluate.stats.pairing import read_scores
-
+def _compare(base: Path, tuned: Path, report: Path, margin: float, resamples: int, seed: int) -> Comparison:
     try:
         same = base.exists() and tuned.exists() and base.samefile(tuned)
     except OSError as error:
@@ -84,7 +81,9 @@ def _compare(base: Path, tuned: Path, report: Path, margin: float, resamples: in
     if same:
         raise InputError(f"{base} and {tuned} are the same file; give the scores of two models")
     with _report_folder(report, (REPORT_PAGE, REPORT_TEXT, REPORT_FILE)) as draft:
-        comparison = compare(read_scores(base), read_scores(tuned), margin=margin, resamples=resamples, seed=seed)
+        comparison = compare_scores(
+            read_scores(base), read_scores(tuned), margin=margin, resamples=resamples, seed=seed
+        )
         # A pipe can be read only once.
         files = {"base scores": base, "tuned scores": tuned}
         background = Background(identities={name: file_sha256(path) for name, path in files.items() if path.is_file()})
@@ -129,13 +128,6 @@ def _report_folder(folder: Path, files: Sequence[str]) -> Iterator[Path]:
 
 
 def _plan(report: Path, effect: float | None, *, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from flows.cli.tables.compare import print_plan
-    from flows.runtime.console import say
-    from schemas.shown_text import as_shown
-    from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, plan, read_comparison
-
     earlier = read_comparison(report)
     wanted = earlier.margin if effect is None else effect
     # One sample says nothing about the variance between samples, so that no number of them can be planned.
@@ -146,6 +138,5 @@ def _plan(report: Path, effect: float | None, *, as_json: bool) -> None:
     if earlier.without_spread:
         unknown = ", ".join(map(as_shown, earlier.without_spread))
         say(f"no spread to plan by: {unknown}, whose prompts have one difference")
-    if as_json:
-        found: dict[str, Any] = {scope: [asdict(need) for need in of_scope] for scope, of_scope in needs.items()}
-        typer.echo(json.dumps({"effect": wanted, "needs": found}, ensure_ascii=False))
+    found = {scope: [asdict(need) for need in of_scope] for scope, of_scope in needs.items()}
+    emit({"effect": wanted, "needs": found}, as_json=as_json)

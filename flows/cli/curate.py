@@ -1,19 +1,23 @@
 """Command `tucano curate`: one dataset of prompts."""
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from flows.cli.options import UNDONE, Json, Overrides, Profile
-
-if TYPE_CHECKING:
-    from schemas.config.config import Config
-    from tasks.curate.processes import MapShards
+from flows.cli.options import UNDONE, Json, Overrides, Profile, emit
+from flows.cli.output_folder import new_folder
+from flows.cli.tables.prompts import print_curation
+from flows.runtime.console import say, stage_progress
+from flows.runtime.session import BYTES_NEEDED, session
+from flows.runtime.signals import interruptible
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
+from tasks.curate import stage
+from tasks.curate.processes import MapShards, in_processes
 
 
 def curate(
@@ -26,39 +30,28 @@ def curate(
     as_json: Json = False,
 ) -> None:
     """Make one dataset of prompts: checked, scrubbed, without copies, split without leakage."""
-    from flows.cli.output_folder import new_folder
-    from flows.cli.tables.prompts import print_curation
-    from flows.runtime.console import say, stage_progress
-    from schemas.config.profiles import load_config
-
     config = load_config(profile, overrides, makes_prompts=False)
     started = time.monotonic()
     with new_folder(out) as draft, _workers(config) as map_shards, stage_progress("curate") as progress:
-        from tasks.curate import stage
-
         # Workers of a cluster run in folders of their own.
         given = prompts.absolute()
         summary = stage.run(config.curate, config.policy, given, draft, progress, map_shards)
     seconds = time.monotonic() - started
     print_curation(summary)
     say(f"dataset in {out}, in {seconds:.1f} s; its card is {out / 'README.md'}")
-    if as_json:
-        typer.echo(json.dumps({**summary, "out": str(out), "seconds": round(seconds, 3)}, ensure_ascii=False))
+    emit({**summary, "out": str(out), "seconds": round(seconds, 3)}, as_json=as_json)
 
 
 @contextmanager
-def _workers(config: "Config") -> Iterator["MapShards"]:
+def _workers(config: Config) -> Iterator[MapShards]:
     """Provide the runner of shards; only Dask's needs Prefect, and with it the state folder."""
     if config.curate.runner == "processes":
-        from tasks.curate.processes import in_processes
-
         yield in_processes(config.curate.workers)
         return
-    from flows.runtime.session import BYTES_NEEDED, session
-    from flows.runtime.signals import interruptible
 
     # The session's own sentence promises that finished work is kept, which is not so here.
     with session(config, bytes_needed=BYTES_NEEDED), interruptible(UNDONE):
-        from flows.stages.shard_runners import map_shards
+        # Prefect reads the session's settings when it is imported.
+        from flows.stages.shard_runners import map_shards  # noqa: PLC0415
 
         yield map_shards(config.curate)

@@ -1,12 +1,15 @@
 """Command `tucano doctor`: what this machine can run, and what is missing."""
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from flows.cli.options import Json, Overrides, Profile
+from flows.cli.options import Json, Overrides, Profile, emit
+from flows.cli.tables.doctor import print_findings
+from flows.doctor.run import examine
+from flows.runtime.signals import interruptible
+from schemas.config.profiles import load_config
 
 
 def doctor(
@@ -18,19 +21,13 @@ def doctor(
     as_json: Json = False,
 ) -> None:
     """Say what a run with this profile needs, and what of it is missing here. Nothing is changed."""
-    from flows.cli.tables.doctor import print_findings
-    from flows.doctor.run import examine
-    from flows.runtime.signals import interruptible
-    from schemas.config.profiles import load_config
-
     config = load_config(profile, overrides)
     with interruptible("interrupted; nothing was changed"):
         findings = examine(config, load_torch=torch)
     faulty = any(finding.verdict == "fault" for finding in findings)
-    if as_json:
-        document = {"profile": profile, "ready": not faulty, "findings": [asdict(finding) for finding in findings]}
-        typer.echo(json.dumps(document, ensure_ascii=False))
-    else:
+    document = {"profile": profile, "ready": not faulty, "findings": [asdict(finding) for finding in findings]}
+    emit(document, as_json=as_json)
+    if not as_json:
         print_findings(f"What a run with profile {profile} needs", findings)
     if faulty:
         raise typer.Exit(2)

@@ -1,12 +1,19 @@
 """Commands `tucano infra`: apply work pools, deployments and automations to a Prefect server, or compare them."""
 
-import json
+from typing import TYPE_CHECKING
 
 import typer
 
-from flows.cli.options import Json, Overrides, Profile
+from flows.cli.options import LOOKED, Json, Overrides, Profile, emit
+from flows.deploy.server import server_address
+from flows.runtime.console import say
+from flows.runtime.prefect_server import shown
 from flows.runtime.signals import interruptible
-from schemas.config.config import REPOSITORY
+from schemas.config.profiles import load_config
+from schemas.source import REPOSITORY
+
+if TYPE_CHECKING:
+    from flows.deploy.plan import Change
 
 app = typer.Typer(
     name="infra",
@@ -18,7 +25,6 @@ app = typer.Typer(
 FOLDER = REPOSITORY
 """Folder of prefect.yaml and infra/."""
 APPLIED_IN_PART = "interrupted; what was written stays, and the same command writes the rest"
-LOOKED = "interrupted, and nothing was changed; run the same command again"
 
 
 @app.command()
@@ -28,23 +34,7 @@ def apply(
     as_json: Json = False,
 ) -> None:
     """Make what the server lacks and change what differs; applied again, it changes nothing."""
-    from flows.deploy.server import server_address
-    from flows.runtime.console import say
-    from flows.runtime.prefect_client import connected
-    from flows.runtime.prefect_server import shown
-    from schemas.config.profiles import load_config
-
-    config = load_config(profile, overrides)
-    address = server_address(config)
-    with interruptible(APPLIED_IN_PART), connected(address) as client:
-        from flows.cli.tables.infra import DONE, as_document, print_applied
-        from flows.deploy import apply as infra
-
-        planned = infra.plan(client, FOLDER, config)
-        infra.apply(client, planned, address, lambda change: say(f"written: {change.wanted.kind} {change.wanted.name}"))
-    print_applied(planned, shown(address))
-    if as_json:
-        typer.echo(json.dumps(as_document(planned, shown(address), DONE), ensure_ascii=False))
+    _carry_out(profile, overrides, write=True, as_json=as_json)
 
 
 @app.command()
@@ -54,20 +44,36 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Say what is missing on the server, differs or is there besides; exit code 3 where applying would change it."""
-    from flows.deploy.server import server_address
-    from flows.runtime.prefect_client import connected
-    from flows.runtime.prefect_server import shown
-    from schemas.config.profiles import load_config
+    if _carry_out(profile, overrides, write=False, as_json=as_json):
+        raise typer.Exit(3)
 
+
+def _carry_out(profile: str, overrides: list[str], *, write: bool, as_json: bool) -> bool:
+    """Compare the files with the server, write the difference where that is wanted, and return whether there was one.
+
+    Raises:
+        InputError: No server answers, or the files and the server do not go together.
+    """
     config = load_config(profile, overrides)
     address = server_address(config)
-    with interruptible(LOOKED), connected(address) as client:
-        from flows.cli.tables.infra import FOUND, as_document, print_checked
-        from flows.deploy import apply as infra
+    with interruptible(APPLIED_IN_PART if write else LOOKED):
+        # Prefect reads what `server_address` sets when it is imported, which takes seconds.
+        from flows.cli.tables.infra import DONE, FOUND, as_document, print_applied, print_checked  # noqa: PLC0415
+        from flows.deploy import apply as infra  # noqa: PLC0415
+        from flows.runtime.prefect_client import connected  # noqa: PLC0415
 
-        planned = infra.plan(client, FOLDER, config)
-    print_checked(planned, shown(address))
-    if as_json:
-        typer.echo(json.dumps(as_document(planned, shown(address), FOUND), ensure_ascii=False))
-    if planned.due:
-        raise typer.Exit(3)
+        with connected(address) as client:
+            planned = infra.plan(client, FOLDER, config)
+            if write:
+                infra.apply(client, planned, address, _say_written)
+    server = shown(address)
+    if write:
+        print_applied(planned, server)
+    else:
+        print_checked(planned, server)
+    emit(as_document(planned, server, DONE if write else FOUND), as_json=as_json)
+    return bool(planned.due)
+
+
+def _say_written(change: "Change") -> None:
+    say(f"written: {change.wanted.kind} {change.wanted.name}")

@@ -1,19 +1,23 @@
 """Command `tucano lineage`: origins and descendants of an artifact, its integrity, and why two models differ."""
 
-import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from flows.cli.options import Json, Overrides, Profile
+from flows.cli.lineage_store import artifact_store, open_inventory, open_walker
+from flows.cli.options import LOOKED, Json, Overrides, Profile, emit
+from flows.cli.tables.lineage import print_differences, print_findings, print_lineage, print_reached
+from flows.runtime.console import say, stage_progress
 from flows.runtime.signals import interruptible
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
 from schemas.errors import GateRefused, InputError
-
-if TYPE_CHECKING:
-    from schemas.config.config import Config
-
-LOOKED = "interrupted, and nothing was changed; run the same command again"
+from tasks.lineage.graph.difference import differences
+from tasks.lineage.graph.page import write_page
+from tasks.lineage.privacy.forget import reached
+from tasks.lineage.store.verify import verify
 
 
 def lineage(
@@ -41,8 +45,6 @@ def lineage(
     as_json: Json = False,
 ) -> None:
     """Walk from a model, a run, an artifact or a row to all that it came from and led to."""
-    from schemas.config.profiles import load_config
-
     asked = [
         name for name, given in (("--verify", verify), ("--diff", diff is not None), ("--forget", forget)) if given
     ]
@@ -58,39 +60,25 @@ def lineage(
             document = _forget(config, reference)
         else:
             document = _walk(config, reference, html)
-    if as_json:
-        typer.echo(json.dumps(document, ensure_ascii=False))
+    emit(document, as_json=as_json)
     if verify and not document["whole"]:
         raise GateRefused(
             f"{len(document['findings'])} faults are in the {document['artifacts']} artifacts of {reference}; bring "
-            "them back from a backup of the state folder, or make them anew with `tucano retrain`"
+            "them back from a backup of the state folder, or make them again with `tucano retrain`"
         )
 
 
-def _walk(config: "Config", text: str, html: Path | None) -> dict[str, Any]:
-    from flows.cli.lineage_store import open_walker
-    from flows.cli.tables.lineage import print_lineage
-    from flows.runtime.console import say
-
+def _walk(config: Config, text: str, html: Path | None) -> dict[str, Any]:
     walker = open_walker(config)
     walked = walker.walk(walker.find(text))
     print_lineage(walked)
     if html is not None:
-        from tasks.lineage.graph.page import write_page
-
         write_page(walked, html)
         say(f"page: {html}")
     return walked.document()
 
 
-def _verify(config: "Config", text: str) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from flows.cli.lineage_store import artifact_store, open_walker
-    from flows.cli.tables.lineage import print_findings
-    from flows.runtime.console import stage_progress
-    from tasks.lineage.store.verify import verify
-
+def _verify(config: Config, text: str) -> dict[str, Any]:
     walker = open_walker(config)
     artifacts = walker.artifacts(walker.find(text))
     with stage_progress("verify") as progress:
@@ -104,11 +92,7 @@ def _verify(config: "Config", text: str) -> dict[str, Any]:
     }
 
 
-def _diff(config: "Config", one: str, other: str) -> dict[str, Any]:
-    from flows.cli.lineage_store import artifact_store, open_walker
-    from flows.cli.tables.lineage import print_differences
-    from tasks.lineage.graph.difference import differences
-
+def _diff(config: Config, one: str, other: str) -> dict[str, Any]:
     walker = open_walker(config)
     policies = [walker.policy(walker.find(text)) for text in (one, other)]
     found = differences(artifact_store(config), *policies)
@@ -116,11 +100,7 @@ def _diff(config: "Config", one: str, other: str) -> dict[str, Any]:
     return found.document()
 
 
-def _forget(config: "Config", identifier: str) -> dict[str, Any]:
-    from flows.cli.lineage_store import open_inventory
-    from flows.cli.tables.lineage import print_reached
-    from tasks.lineage.privacy.forget import reached
-
+def _forget(config: Config, identifier: str) -> dict[str, Any]:
     found = reached(open_inventory(config), identifier)
     print_reached(found)
     return found.document()

@@ -1,18 +1,29 @@
 """Lineage of a state folder: its artifacts, its mirror and its registry."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from flows.runtime.console import say
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
+from flows.runtime.stores import open_registry
+from schemas.artifact import TrainingStretch
 from schemas.config.config import Config
 from schemas.errors import InputError
+from tasks.checkpoints.address import open_mirror, trainings
+from tasks.checkpoints.manifest import Manifest
+from tasks.checkpoints.stretches import Stretch, read_stretches
 from tasks.lineage.graph.models import local_aliases, read_versions
 from tasks.lineage.graph.references import Registered
-from tasks.lineage.graph.trainings import MirroredTraining
+from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint
 from tasks.lineage.graph.walk import Walker
+from tasks.lineage.mlflow.pipeline_runs import artifacts_of_run
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
+
+AT_ONCE = 8
+REWARD = "reward"
+"""Metric of a checkpoint that is its validation reward."""
 
 
 def artifact_store(config: Config) -> ArtifactStore:
@@ -56,7 +67,6 @@ def open_walker(config: Config) -> Walker:
     def ask_alias(alias: str) -> str | None:
         if local is not None:
             return None  # All artifacts of a local store are known already.
-        from flows.runtime.registry import open_registry
 
         holder = open_registry(config).holder(model, alias)
         return holder.version if holder else None
@@ -64,7 +74,6 @@ def open_walker(config: Config) -> Walker:
     def ask_run(run_id: str) -> Sequence[str]:
         if local is not None and not local.parent.is_dir():
             return ()  # Opening the store would create it.
-        from tasks.lineage.mlflow.pipeline_runs import artifacts_of_run
 
         return artifacts_of_run(uri, EXPERIMENT, run_id)
 
@@ -77,10 +86,43 @@ def _trainings(config: Config) -> tuple[MirroredTraining, ...]:
     address = mirror_address(config)
     if config.state.mirror is None and not (config.state.root / "mirror").is_dir():
         return ()
-    from flows.cli.mirrored_trainings import read_trainings
 
     try:
         return read_trainings(address)
     except InputError as error:
         say(f"warning: {error}; the checkpoints and machines of trainings are not shown")
         return ()
+
+
+def read_trainings(address: str) -> tuple[MirroredTraining, ...]:
+    """Read the segments and manifests of every training in a mirror; a damaged manifest is skipped.
+
+    Raises:
+        InputError: The mirror cannot be read.
+    """
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return tuple(pool.map(partial(_read_training, address), trainings(address)))
+
+
+def _read_training(address: str, training: str) -> MirroredTraining:
+    mirror = open_mirror(address, training)
+    return MirroredTraining(
+        training,
+        tuple(map(_stretch, read_stretches(mirror.store, mirror.root))),
+        tuple(map(_checkpoint, mirror.manifests())),
+    )
+
+
+def _stretch(stretch: Stretch) -> TrainingStretch:
+    return TrainingStretch.model_validate(stretch.model_dump())
+
+
+def _checkpoint(manifest: Manifest) -> TrainingCheckpoint:
+    return TrainingCheckpoint(
+        manifest.step,
+        manifest.fencing,
+        manifest.created_at,
+        manifest.base,
+        manifest.metrics.get(REWARD),
+        frozenset(file.sha256 for file in manifest.files.values()),
+    )

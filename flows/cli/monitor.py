@@ -1,16 +1,21 @@
 """Command `tucano monitor`: compare the champion's production answers with its evaluation."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.options import Json, Overrides, Profile
+from flows.cli.options import Json, Overrides, Profile, emit
+from flows.cli.output_folder import new_folder
+from flows.runtime.console import say
+from flows.runtime.session import BYTES_NEEDED, session
+from schemas.config.profiles import load_config
+from schemas.errors import InputError
+from tasks.monitor.logs import log_files
 
 if TYPE_CHECKING:
-    from flows.monitor import Monitored
+    from flows.stages.monitor import Monitored
 
 
 def monitor(
@@ -26,12 +31,6 @@ def monitor(
     as_json: Json = False,
 ) -> None:
     """Score production logs, and say whether the champion keeps its promise; exit code 3 where it does not."""
-    from flows.runtime.console import say
-    from flows.runtime.session import BYTES_NEEDED, session
-    from schemas.config.profiles import load_config
-    from schemas.errors import InputError
-    from tasks.monitor.logs import log_files
-
     config = load_config(profile, overrides)
     given = logs or config.monitor.logs
     if given is None:
@@ -42,19 +41,20 @@ def monitor(
     # What is kept of logs is compressed, and so smaller than they are.
     needed = BYTES_NEEDED + files.bytes
     with session(config, bytes_needed=needed):
-        from flows.monitor import monitor as flow
+        # Prefect reads the session's settings when it is imported.
+        from flows.monitor import monitor as flow  # noqa: PLC0415
 
         monitored = flow(config, given)
-    _tell(monitored, report, as_json=as_json)
+    _show(monitored, report, as_json=as_json)
     if monitored.drifted:
         raise typer.Exit(3)
 
 
-def _tell(monitored: "Monitored", report: Path | None, *, as_json: bool) -> None:
-    from flows.cli.tables.monitor import print_monitoring
-    from flows.runtime.console import say
-    from tasks.monitor.report import REPORT_PAGE
-    from tasks.monitor.stage import last_days
+def _show(monitored: "Monitored", report: Path | None, *, as_json: bool) -> None:
+    # Its statistics take seconds to import, which the flow has done by now.
+    from flows.cli.tables.monitor import print_monitoring  # noqa: PLC0415
+    from tasks.monitor.report import REPORT_PAGE  # noqa: PLC0415
+    from tasks.monitor.stage import last_days  # noqa: PLC0415
 
     print_monitoring(monitored, last_days(monitored.stage.path))
     folder = monitored.stage.path
@@ -62,14 +62,12 @@ def _tell(monitored: "Monitored", report: Path | None, *, as_json: bool) -> None
         _copy(folder, report)
         folder = report
     say(f"report: {folder / REPORT_PAGE}")
-    if as_json:
-        typer.echo(json.dumps(_as_document(monitored), ensure_ascii=False))
+    emit(_as_document(monitored), as_json=as_json)
 
 
 def _copy(folder: Path, report: Path) -> None:
     """Copy the report, without the answers that it is made from."""
-    from flows.cli.output_folder import new_folder
-    from tasks.monitor.stage import ANSWERS_FILE
+    from tasks.monitor.stage import ANSWERS_FILE  # noqa: PLC0415 - as above
 
     parts = [part for part in sorted(folder.iterdir()) if part.name != ANSWERS_FILE]
     with new_folder(report, frozenset(part.name for part in parts)) as draft:

@@ -1,11 +1,13 @@
 """Command `tucano retrain`: the whole chain."""
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from flows.cli.options import Fresh, Json, Overrides, Profile
+from flows.cli.chain import run_chain
+from flows.cli.options import Fresh, Json, Overrides, Profile, emit
+from flows.cli.tables.retraining import print_retraining
+from schemas.config.profiles import load_config
 
 if TYPE_CHECKING:
     from flows.retrain import Retraining
@@ -18,22 +20,11 @@ def retrain(
     as_json: Json = False,
 ) -> None:
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
-    from flows.cli.get_ready import get_ready
-    from flows.runtime.console import say
-    from flows.runtime.session import BYTES_NEEDED, session
-    from flows.runtime.signals import told_about_fresh
-    from schemas.config.profiles import load_config
-
     config = load_config(profile, overrides)
-    say(f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}")
-    with told_about_fresh(fresh), session(config, bytes_needed=BYTES_NEEDED, meanwhile=lambda: get_ready(config)):
-        from flows.cli.tables.retraining import print_retraining
-        from flows.retrain import retrain as flow
-
-        result = flow(config, fresh=fresh)
+    opening = f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}"
+    result = run_chain(config, opening, until="promote", fresh=fresh)
     print_retraining(result)
-    if as_json:
-        typer.echo(json.dumps(_as_document(result), ensure_ascii=False))
+    emit(_as_document(result), as_json=as_json)
     if result.decision["verdict"] != "promote":
         raise typer.Exit(3)
 

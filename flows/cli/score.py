@@ -1,13 +1,16 @@
 """Command `tucano score`: rewards of any model's rollouts."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flows.cli.options import UNDONE, Json
+from flows.cli.options import UNDONE, Json, emit
+from flows.cli.tables.score import print_scores
+from flows.runtime.console import say, stage_progress
+from flows.runtime.signals import interruptible
 from schemas.tasks import SpecName
+from tasks.commerce.score_file import score_file
 
 
 def score(
@@ -23,16 +26,10 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Score rollouts of any model with the rewards."""
-    from flows.cli.tables.prompts import print_scores
-    from flows.runtime.console import say, stage_progress
-    from flows.runtime.signals import interruptible
-    from tasks.commerce.score_file import score_file
-
     with interruptible(UNDONE), stage_progress("score") as progress:
         result = score_file(rollouts, spec, store, out, progress, metrics=metrics)
-    if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False))
-    else:
+    emit(result, as_json=as_json)
+    if not as_json:
         print_scores(result)
     if out is not None:
         say(f"scored: {out}")

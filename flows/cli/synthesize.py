@@ -1,14 +1,19 @@
 """Command `tucano synthesize`: a store and prompts from it."""
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flows.cli.options import Json
+from flows.cli.options import Json, emit
+from flows.cli.output_folder import new_folder
+from flows.cli.tables.prompts import print_synthesis
+from flows.runtime.console import say, stage_progress
+from schemas.config.profiles import synthesize_config
 from schemas.errors import InputError
+from tasks.synthesize import stage
+from tasks.synthesize.mix import read_mix, split_count
 
 REPORT_MIX = "extraction=40,sql_qa=40,insights=10,push=10"
 OPTIONS_OF_THEIR_OWN = {
@@ -39,12 +44,6 @@ def synthesize(
     as_json: Json = False,
 ) -> None:
     """Make a store, simulated or Olist's, and prompts with references from it."""
-    from flows.cli.output_folder import new_folder
-    from flows.cli.tables.prompts import print_synthesis
-    from flows.runtime.console import say, stage_progress
-    from schemas.config.profiles import synthesize_config
-    from tasks.synthesize.mix import read_mix, split_count
-
     if count < 1 or seed < 0:
         raise InputError(f"--count {count} --seed {seed}: give a count of 1 or more and a seed of 0 or more")
     if (source == "olist") != (olist_dir is not None):
@@ -61,13 +60,9 @@ def synthesize(
     store = f"a store of {config.orders_to_simulate} simulated orders" if source == "simulated" else str(olist_dir)
     say(f"making {count} prompts from {store}, seed {seed}")
     started = time.monotonic()
-    with new_folder(out) as draft:
-        from tasks.synthesize import stage
-
-        with stage_progress("synthesize") as progress:
-            summary = stage.run(config, seed, draft, progress, state)
+    with new_folder(out) as draft, stage_progress("synthesize") as progress:
+        summary = stage.run(config, seed, draft, progress, state)
     seconds = time.monotonic() - started
     print_synthesis(summary)
     say(f"prompts and store in {out}, in {seconds:.1f} s")
-    if as_json:
-        typer.echo(json.dumps({**summary, "out": str(out), "seconds": round(seconds, 3)}, ensure_ascii=False))
+    emit({**summary, "out": str(out), "seconds": round(seconds, 3)}, as_json=as_json)

@@ -1,16 +1,24 @@
-"""Commands `tucano train` and `tucano evaluate`: one stage after those it needs, and the estimate of a training."""
+"""Command `tucano train`: a training after the stages that it needs, and its estimate."""
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.options import Fresh, Json, Overrides, Profile
+from flows.cli.chain import run_chain
+from flows.cli.options import Fresh, Json, Overrides, Profile, emit
+from flows.cli.tables.estimate import estimate_document, print_estimate
+from flows.cli.tables.train import print_recipe, print_trainings
+from flows.runtime.session import artifacts_folder
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
+from schemas.config.workers import price_per_hour
+from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.train.sizing.estimate import cost_usd, estimate_training, known_prompts
+from tasks.train.sizing.fit import refuse_unfit
+from tasks.train.summaries import read_summary, rewards_by_task
 
 if TYPE_CHECKING:
-    from flows.retrain import Retraining, Until
     from flows.stages.runner import StageResult
-    from schemas.config.config import Config
 
 
 def train(
@@ -27,68 +35,23 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint."""
-    from schemas.config.profiles import load_config
-
     config = load_config(profile, overrides)
     if dry_run:
         _print_estimate(config, as_json=as_json)
         return
-    from flows.cli.tables.train import print_trainings
-
-    result = _run(config, profile, until="train", fresh=fresh)
+    opening = f"train with profile {profile}, state in {config.state.root}"
+    result = run_chain(config, opening, until="train", fresh=fresh)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
     print_trainings(trainings)
-    if as_json:
-        typer.echo(json.dumps({"seconds": result.seconds, "trainings": trainings}, ensure_ascii=False))
+    emit({"seconds": result.seconds, "trainings": trainings}, as_json=as_json)
 
 
-def evaluate(
-    profile: Profile = "local",
-    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
-    fresh: Fresh = False,
-    as_json: Json = False,
-) -> None:
-    """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
-    from flows.cli.tables.compare import print_report
-    from flows.runtime.console import say
-    from schemas.config.profiles import load_config
-    from tasks.evaluate.report.page import REPORT_PAGE
-
-    config = load_config(profile, overrides)
-    result = _run(config, profile, until="evaluate", fresh=fresh)
-    print_report(result.report)
-    say(f"report: {result.stages['evaluate'].path / REPORT_PAGE}")
-    if as_json:
-        report = {name: result.report[name] for name in ("overall", "tasks", "gate")}
-        document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path), **report}
-        typer.echo(json.dumps(document, ensure_ascii=False))
-    if result.report["gate"]["verdict"] != "promote":
-        raise typer.Exit(3)
-
-
-def _run(config: "Config", profile: str, *, until: "Until", fresh: bool) -> "Retraining":
-    from flows.cli.get_ready import get_ready
-    from flows.runtime.console import say
-    from flows.runtime.session import BYTES_NEEDED, session
-    from flows.runtime.signals import told_about_fresh
-
-    say(f"{until} with profile {profile}, state in {config.state.root}")
-    with told_about_fresh(fresh), session(config, bytes_needed=BYTES_NEEDED, meanwhile=lambda: get_ready(config)):
-        from flows.retrain import retrain
-
-        return retrain(config, fresh=fresh, until=until)
-
-
-def _as_document(policy: "StageResult", config: "Config") -> dict[str, Any]:
+def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
     """Sum up a policy; of one made earlier the time is unknown, for an artifact holds no clock times.
 
     The cost is by the hourly price of the machine that trained it, taken from its record: a Spot price where the
     machine's end is announced.
     """
-    from schemas.config.workers import price_per_hour
-    from tasks.train.sizing.estimate import cost_usd
-    from tasks.train.summaries import read_summary, rewards_by_task
-
     summary, worker, recipe = read_summary(policy.path), policy.record.worker, config.train
     device, spot = worker.device if worker else None, recipe.preemption.notice_url is not None
     price = price_per_hour(config.workers.prices, device, spot=spot, otherwise=recipe.price_per_hour)
@@ -104,22 +67,14 @@ def _as_document(policy: "StageResult", config: "Config") -> dict[str, Any]:
     }
 
 
-def _print_estimate(config: "Config", *, as_json: bool) -> None:
-    from flows.cli.tables.estimate import estimate_document, print_estimate
-    from flows.cli.tables.train import print_recipe
-    from flows.runtime.session import artifacts_folder
-    from tasks.lineage.store.artifacts import ArtifactStore
-    from tasks.train.sizing.estimate import estimate_training, known_prompts
-    from tasks.train.sizing.fit import refuse_unfit
-
+def _print_estimate(config: Config, *, as_json: bool) -> None:
     prompts, source = known_prompts(config, ArtifactStore(artifacts_folder(config)))
     estimate = estimate_training(config, prompts)
     print_recipe(config.train)
     print_estimate(config, estimate, source)
-    if as_json:
-        document = {
-            "recipe": config.train.model_dump(mode="json"),
-            "estimate": estimate_document(config, estimate, source),
-        }
-        typer.echo(json.dumps(document, ensure_ascii=False))
+    document = {
+        "recipe": config.train.model_dump(mode="json"),
+        "estimate": estimate_document(config, estimate, source),
+    }
+    emit(document, as_json=as_json)
     refuse_unfit(config)

@@ -35,11 +35,12 @@ def main() -> None:
         if error.errno not in DISK_ERRORS:
             raise
         place = error.filename or "a file"
-        _end(InputError(f"{place} cannot be written: {error.strerror}; mend that, and run the same command again"))
+        _end(InputError(f"{place} cannot be written: {error.strerror}; fix that, and run the same command again"))
 
 
 def _end(error: TucanoError) -> None:
-    from flows.runtime.console import say
+    # `tucano --help` needs no more than Typer.
+    from flows.runtime.console import say  # noqa: PLC0415
 
     say(f"tucano: {error}")
     sys.exit(error.exit_code)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import typer
 
 from flows.runtime.console import say
 from flows.runtime.session import UI_FILE, configure_prefect
+from flows.runtime.signals import sigterm_as_ctrl_c
 from schemas.errors import InputError, TucanoError
 from tasks.policy.child import end_group
 
@@ -29,7 +29,8 @@ def ui(
     mlflow_port: Annotated[int, typer.Option(min=1, max=65535)] = 5000,
 ) -> None:
     """Serve Prefect's and MLflow's pages on loopback, until Ctrl-C."""
-    serve(root, prefect_port, mlflow_port)
+    with sigterm_as_ctrl_c():
+        serve(root, prefect_port, mlflow_port)
 
 
 def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
@@ -58,7 +59,6 @@ def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     }
     servers: list[subprocess.Popen[bytes]] = []
     file = root / UI_FILE
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
         for name, command in commands.items():
             servers.append(_start(command, root / f"{name}.log"))
@@ -115,7 +115,3 @@ def _answers(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex((HOST, port)) == 0
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt

@@ -38,9 +38,9 @@ def plan(client: SyncPrefectClient, folder: Path, config: Config) -> Plan:
     _require_who_works(config, known)
     automations, warnings = [], []
     for path, automation in declared.automations:
-        thing, told = wanted_automation(path, automation, known, server.blocks)
+        thing, warned = wanted_automation(path, automation, known, server.blocks)
         automations.append(thing)
-        warnings += told
+        warnings += warned
     ours = {thing.name for thing in automations}
     found: list[Found] = [
         *pools,
@@ -121,7 +121,7 @@ def _idle(config: Config, names: set[str]) -> list[str]:
         )
     if "training/train" in names and config.workers.training is None:
         warnings.append(
-            "deployment training/train is handed nothing: runs train on their own machine; hand training, and with it "
+            "deployment training/train gets no work: runs train on their own machine; give training, and with it "
             "all else that needs weights, over with --set workers.training=training/train and "
             "--set state.artifacts=gs://BUCKET/artifacts, which ask for a state.mirror in a bucket and for a server as "
             "state.mlflow too"

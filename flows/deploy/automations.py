@@ -46,8 +46,8 @@ def wanted_automation(
             continue
         actions.append(NOTHING)
         warnings.append(
-            f"automation {name} tells nobody: the server has no notification block {block}; make one of that name on "
-            "its page Blocks, such as Slack Webhook, and apply again"
+            f"automation {name} notifies nobody: the server has no notification block {block}; make one of that name "
+            "on its page Blocks, such as Slack Webhook, and apply again"
         )
     declared = {**declared, "actions": actions}
     document = _understood(path, declared)

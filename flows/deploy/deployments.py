@@ -121,8 +121,8 @@ def _parameters(declared: Deployment, flow: Flow[..., Any], config: Config) -> d
     try:
         flow.validate_parameters(parameters)
     except (ParameterTypeError, SignatureMismatchError, ParameterBindError) as error:
-        told = " ".join(str(error).split())
-        raise _fault(declared, f"the flow {flow.name} does not take its parameters: {told}") from None
+        reason = " ".join(str(error).split())
+        raise _fault(declared, f"the flow {flow.name} does not take its parameters: {reason}") from None
     return parameters
 
 

@@ -45,7 +45,6 @@ def server_address(config: Config) -> str:
     Raises:
         InputError: There is no address, or no server answers there.
     """
-    # Prefect reads both when it is imported.
     os.environ.setdefault("DO_NOT_TRACK", "1")
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     address = os.environ.get("PREFECT_API_URL") or running_server(config.state.root) or _address_of_profile()
@@ -90,6 +89,7 @@ def _every(page: Callable[[int], list[_Thing]]) -> tuple[_Thing, ...]:
 
 
 def _address_of_profile() -> str | None:
-    from prefect.settings import get_current_settings
+    # Prefect reads what `server_address` sets when it is imported.
+    from prefect.settings import get_current_settings  # noqa: PLC0415
 
     return get_current_settings().api.url

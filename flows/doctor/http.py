@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import httpx
+
 from flows.doctor.finding import ClockReading
 from schemas.errors import TucanoError
 
@@ -57,8 +59,6 @@ def ask(
     Raises:
         Unreachable: Nothing answers there.
     """
-    import httpx
-
     before = time.time()
     try:
         response = httpx.request(

@@ -7,6 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from flows.doctor.finding import Finding, Outcome, Verdict, single
-from schemas.config.config import REPOSITORY, Config
+from schemas.config.config import Config
+from schemas.source import REPOSITORY
 
 LAPTOP = REPOSITORY / "constraints" / "laptop.txt"
 TRAINER = REPOSITORY / "constraints" / "trainer-linux-cuda.txt"
@@ -39,8 +41,6 @@ def check_python(config: Config) -> Outcome:  # noqa: ARG001 - every check is gi
 
 def check_libraries(config: Config) -> Outcome:
     """Compare this environment with the project's requirements and with constraints/laptop.txt."""
-    from importlib.metadata import distributions
-
     installed = _versions((package.metadata["Name"], package.version) for package in distributions())
     findings = [_against("libraries", installed, _project()["dependencies"], LAPTOP, "run `make setup`", "")]
     if config.workers.training is None and config.train.interpreter is None:
@@ -52,7 +52,7 @@ def check_trainer(config: Config) -> Outcome:
     """Compare the trainer's own environment, where it has one, with constraints/trainer-linux-cuda.txt."""
     interpreter, name = config.train.interpreter, "trainer"
     if config.workers.training is not None:
-        return single(name, "ok", f"training is handed to {config.workers.training}")
+        return single(name, "ok", f"training runs on {config.workers.training}")
     if interpreter is None:
         return single(name, "ok", "trains in this environment; train.interpreter is not set")
     remedy = f"install {TRAINER.relative_to(REPOSITORY)} there, or set train.interpreter to another Python"
@@ -66,8 +66,8 @@ def check_trainer(config: Config) -> Outcome:
         return single(name, "fault", f"train.interpreter {interpreter} does not run as a Python ({reason})", remedy)
     installed = _versions(packages)
     needed = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]["trainer"]
-    told = f"Python {python} at {interpreter}: "
-    return Outcome((_against(name, installed, needed, TRAINER, remedy, told), *_gpu_packages(config, installed)))
+    where = f"Python {python} at {interpreter}: "
+    return Outcome((_against(name, installed, needed, TRAINER, remedy, where), *_gpu_packages(config, installed)))
 
 
 def needs_gpu(config: Config) -> bool:
@@ -76,7 +76,7 @@ def needs_gpu(config: Config) -> bool:
 
 
 def _against(
-    check: str, installed: Mapping[str, str], needed: Iterable[str], pins: Path, remedy: str, told: str
+    check: str, installed: Mapping[str, str], needed: Iterable[str], pins: Path, remedy: str, where: str
 ) -> Finding:
     unmet = [text for requirement in needed if (text := _unmet(Requirement(requirement), installed))]
     differing = [
@@ -86,10 +86,10 @@ def _against(
     ]
     pinned = f"{pins.parent.name}/{pins.name}"
     if unmet:
-        return Finding(check, "fault", f"{told}{_some(unmet)}", remedy)
+        return Finding(check, "fault", f"{where}{_some(unmet)}", remedy)
     if differing:
-        return Finding(check, "warning", f"{told}{_some(differing)} in {pinned}", remedy)
-    return Finding(check, "ok", f"{told}all as {pinned} pins them")
+        return Finding(check, "warning", f"{where}{_some(differing)} in {pinned}", remedy)
+    return Finding(check, "ok", f"{where}all as {pinned} pins them")
 
 
 def _gpu_packages(config: Config, installed: Mapping[str, str]) -> list[Finding]:

@@ -127,5 +127,5 @@ def _without_gpu(config: Config) -> Finding:
 
 
 def _broken_driver(config: Config, reason: str) -> Finding:
-    remedy = "mend NVIDIA's driver: `nvidia-smi` must list the card"
+    remedy = "fix NVIDIA's driver: `nvidia-smi` must list the card"
     return Finding("GPU", "fault" if needs_gpu(config) else "warning", f"nvidia-smi fails: {reason}", remedy)

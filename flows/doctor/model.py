@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Final
 
+from huggingface_hub import constants, get_token, try_to_load_from_cache
+from huggingface_hub.errors import HFValidationError
+
 from flows.doctor.finding import Outcome, single
 from flows.doctor.http import Unreachable, ask
 from schemas.config.config import Config
@@ -17,9 +20,6 @@ def check_model(config: Config) -> Outcome:
         return single("model", "ok", "the stand-in is made here")
     if Path(name).is_dir():
         return _folder(Path(name))
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
     try:
         cached = any(
             isinstance(try_to_load_from_cache(name, file, revision=config.policy.revision), str) for file in WEIGHTS
@@ -33,8 +33,6 @@ def check_model(config: Config) -> Outcome:
 
 
 def _hub(name: str, revision: str) -> Outcome:
-    from huggingface_hub import constants, get_token
-
     remedy = "reach the hub once, set HF_ENDPOINT to a mirror of it, or set policy.name to the folder of a download"
     if constants.HF_HUB_OFFLINE:
         return single("model", "fault", f"{name} is not downloaded, and HF_HUB_OFFLINE is set", remedy)

@@ -14,8 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from flows.doctor.finding import Finding, Outcome, single
 from flows.doctor.http import Answer, Unreachable, ask
-from flows.runtime.prefect_client import KEYS
-from flows.runtime.prefect_server import shown
+from flows.runtime.prefect_server import KEYS, shown
 from flows.runtime.session import mlflow_store, running_server
 from schemas.config.config import Config
 
@@ -47,12 +46,12 @@ class _Refused(Exception):
 def check_prefect(config: Config) -> Outcome:
     """Check the server that runs go to: reachable, credentials, version, and workers for its deployments."""
     address = os.environ.get("PREFECT_API_URL") or running_server(config.state.root)
-    handed = config.workers.training
+    remote = config.workers.training
     if address is None:
-        if handed is None:
+        if remote is None:
             return single(PREFECT, "ok", "PREFECT_API_URL is not set: a run starts a server of its own")
         remedy = "export PREFECT_API_URL=http://SERVER:4200/api"
-        return single(PREFECT, "fault", f"PREFECT_API_URL is not set, and training is handed to {handed}", remedy)
+        return single(PREFECT, "fault", f"PREFECT_API_URL is not set, and training runs on {remote}", remedy)
     address, headers = address.rstrip("/"), _prefect_headers()
     try:
         answer = ask("Prefect's server", f"{address}/admin/version", headers=headers)
@@ -75,7 +74,7 @@ def check_mlflow(config: Config) -> Outcome:
     if artifacts is not None:
         return Outcome((_sqlite(Path(address.removeprefix("sqlite:///"))),))
     try:
-        told, read = _ask_mlflow(address.rstrip("/"))
+        answer, read = _ask_mlflow(address.rstrip("/"))
     except Unreachable as error:
         found, remedy = f"no server answers at {address} ({error})", "start it, or correct state.mlflow"
         return single(MLFLOW, "fault", found, remedy)
@@ -87,7 +86,7 @@ def check_mlflow(config: Config) -> Outcome:
             "server's --allowed-hosts"
         )
         return single(MLFLOW, "fault", f"{address} {given} (HTTP {read.status})", remedy, *read.clocks)
-    finding = _version_finding(MLFLOW, "mlflow", address, told)
+    finding = _version_finding(MLFLOW, "mlflow", address, answer)
     if finding.verdict != "fault" and read.status != 200:
         remedy = "look into the server's log"
         return single(MLFLOW, "fault", f"{address} gives no experiments (HTTP {read.status})", remedy, *read.clocks)
@@ -130,7 +129,7 @@ def _handed(address: str, headers: dict[str, str], name: str, deployment: str) -
         return Finding(name, "fault", f"the server has no deployment {deployment}, for the {name}", remedy)
     if answer.status != 200:
         raise _Refused(f"HTTP {answer.status}")
-    return Finding(name, "ok", f"is handed to the deployment {deployment}")
+    return Finding(name, "ok", f"runs on the deployment {deployment}")
 
 
 def _read_all(address: str, what: str, headers: dict[str, str]) -> str:
@@ -146,11 +145,11 @@ def _ask_mlflow(address: str) -> tuple[Answer, Answer]:
     A server without users gives its version to everybody, and all else only under host names that it knows.
     """
     headers, credentials = _token(), _mlflow_credentials()
-    told = ask(MLFLOW, f"{address}/version", headers=headers, credentials=credentials)
-    if told.status != 200:
-        return told, told
+    answer = ask(MLFLOW, f"{address}/version", headers=headers, credentials=credentials)
+    if answer.status != 200:
+        return answer, answer
     search, body = f"{address}/api/2.0/mlflow/experiments/search", {"max_results": 1}
-    return told, ask(MLFLOW, search, method="POST", headers=headers, credentials=credentials, body=body)
+    return answer, ask(MLFLOW, search, method="POST", headers=headers, credentials=credentials, body=body)
 
 
 def _version_finding(name: str, package: str, address: str, answer: Answer) -> Finding:

@@ -6,7 +6,7 @@ from typing import Final
 
 from prefect.runtime import deployment, flow_run
 
-from flows.runtime.reschedule import rescheduled
+from flows.runtime.reschedule import reschedule_on_interrupt
 from flows.runtime.session import BYTES_NEEDED, state_folder
 from schemas.config.config import Config
 from tasks.policy.child import SECONDS_TO_END
@@ -16,7 +16,7 @@ NOTICES_TO_REST: Final = 2
 its worker would take the run some seconds early."""
 
 
-def dated(what: str) -> str:
+def run_name(what: str) -> str:
     """Name a run by its flow, the day on which it was to start, however often it is resumed, and the seed."""
     config: Config = flow_run.parameters["config"]
     return f"{what}-{flow_run.scheduled_start_time:%Y-%m-%d}-seed{config.seed}"
@@ -29,7 +29,7 @@ def deployed(config: Config) -> Iterator[None]:
     Does nothing outside a deployment: a command does both itself.
     """
     # The folder is released first: once the run is scheduled, its next worker wants it.
-    with rescheduled(NOTICES_TO_REST * config.train.preemption.seconds), _alone(config):
+    with reschedule_on_interrupt(NOTICES_TO_REST * config.train.preemption.seconds), _alone(config):
         yield
 
 

@@ -14,8 +14,9 @@ from prefect.input import Keyset, RunInput, keyset_from_base_key, read_flow_run_
 from prefect.runtime import deployment
 from pydantic import ConfigDict, Field
 
-from schemas.config.config import REPOSITORY, StateConfig
+from schemas.config.config import StateConfig
 from schemas.errors import Interrupted
+from schemas.source import REPOSITORY
 from tasks.audit.labelling import PSEUDONYM
 from tasks.audit.rubrics import RUBRICS_FOLDER
 
@@ -30,7 +31,7 @@ class ScoresDone(RunInput):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     scored_by: str = Field(pattern=f"^{PSEUDONYM.pattern}$")
-    """The pseudonym of whoever says so, no name or e-mail, such as `ana-2`: lower-case letters without accents, digits
+    """Pseudonym of the person, no name or e-mail, such as `ana-2`: lower-case letters without accents, digits
     and hyphens, up to 31 in all."""
 
 
@@ -53,25 +54,25 @@ def wait_for_scores(sheet: Path, unscored: int, days: float, state: StateConfig)
     """
     waiting = f"{unscored} completions of {sheet} wait for a score"
     if deployment.id is None:
-        _show(sheet, state, unscored, "Then run the same command again: it goes on from here.")
+        _show(sheet, state, unscored, "Then run the same command again: it resumes from here.")
         raise Interrupted(
             f"{waiting}; score them in a spreadsheet, with `{_label(sheet)}`, or in MLflow's review queue, where "
-            "`tucano audit publish` puts them, and run the same command again, which goes on from here"
+            "`tucano audit publish` puts them, and run the same command again, which resumes from here"
         )
     asked = _forms_shown()
     who = _answer_to(asked)
-    told = f"{who} said that every completion is scored, but {waiting}" if who else waiting
-    get_run_logger().info(told)
+    news = f"{who} said that every completion is scored, but {waiting}" if who else waiting
+    get_run_logger().info(news)
     until = datetime.now(UTC) + timedelta(days=days)
     _show(
         sheet,
         state,
         unscored,
         f"Then press *Resume* on the run's page and fill in its form, before {until:%Y-%m-%d %H:%M} UTC. Later the run "
-        "has failed: press *Retry*, or run it again with the same parameters, and it goes on from here.",
+        "has failed: press *Retry*, or run it again with the same parameters, and it resumes from here.",
     )
     form = ScoresDone.with_initial_data(
-        description=f"{told}; how, is in the artifact `{SHEET_ARTIFACT}`. Is it scored now? If not, the run asks again."
+        description=f"{news}; how, is in the artifact `{SHEET_ARTIFACT}`. Is it scored now? If not, the run asks again."
     )
     try:
         suspend_flow_run(wait_for_input=form, timeout=math.ceil(days * _SECONDS_A_DAY), key=_key(asked + 1))

@@ -1,34 +1,40 @@
-"""Connection to a Prefect server, with its refusals as messages for people."""
+"""Client of a Prefect server: its refusals as messages for people, and the begin and the end of a session there."""
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, contextmanager
 
-from flows.runtime.prefect_server import shown
+import httpx
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    WorkerFilter,
+    WorkerFilterStatus,
+)
+from prefect.client.schemas.objects import StateType, WorkerStatus, WorkPool
+from prefect.events.worker import EventsWorker
+from prefect.exceptions import PrefectException
+from prefect.logging.handlers import APILogWorker
+from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+from prefect.states import Crashed
+
+from flows.runtime.prefect_server import KEYS, shown
 from schemas.errors import InputError
 
-if TYPE_CHECKING:
-    from prefect.client.orchestration import SyncPrefectClient
-    from prefect.client.schemas.objects import WorkPool
-
-KEYS = "PREFECT_API_AUTH_STRING=USER:PASSWORD for a server of your own, or PREFECT_API_KEY for Prefect Cloud"
 MOST_SHOWN = 300
 """Most characters shown of the server's own message."""
+SECONDS_TO_DRAIN = 10.0
 
 
 @contextmanager
-def connected(address: str) -> Iterator["SyncPrefectClient"]:
+def connected(address: str) -> Iterator[SyncPrefectClient]:
     """Connect to a server.
 
     Raises:
         InputError: It rejects our key, fails, is changed by somebody else while it is read, or is no Prefect server.
     """
-    import httpx
-    from prefect.client.orchestration import get_client
-    from prefect.exceptions import PrefectException
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
     try:
         with temporary_settings({PREFECT_API_URL: address}), get_client(sync_client=True) as client:
             yield client
@@ -44,9 +50,6 @@ def refusal(error: Exception, address: str, *, read_before: bool = False) -> str
         address: The server's address.
         read_before: The server has answered before, so that what it does not know was deleted since.
     """
-    import httpx
-    from prefect.exceptions import PrefectException
-
     where = f"the Prefect server at {shown(address)}"
     # For some codes Prefect raises exceptions of its own, around the one that says what happened.
     read_before = read_before or isinstance(error, PrefectException)
@@ -68,10 +71,26 @@ def refusal(error: Exception, address: str, *, read_before: bool = False) -> str
     return f"{where} answers {code}: {error.response.text[:MOST_SHOWN]}"
 
 
-def has_worker(client: "SyncPrefectClient", pool: "WorkPool") -> bool:
-    """Say whether somebody takes a pool's runs: a worker that is online, or the server itself where it needs none."""
-    from prefect.client.schemas.filters import WorkerFilter, WorkerFilterStatus
-    from prefect.client.schemas.objects import WorkerStatus
-
+def has_worker(client: SyncPrefectClient, pool: WorkPool) -> bool:
+    """Return whether a worker that is online takes a pool's runs, or the server itself where it needs none."""
     online = WorkerFilter(status=WorkerFilterStatus(any_=[WorkerStatus.ONLINE]))
     return pool.is_push_pool or pool.is_managed_pool or bool(client.read_workers_for_work_pool(pool.name, online))
+
+
+def without_heartbeats() -> AbstractContextManager[object]:
+    """Save each flow the second of joining its heartbeat thread: a session's own server acts on no heartbeat."""
+    return temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
+
+
+def crash_abandoned_runs() -> None:
+    """Mark what a killed command left running as crashed on the page; the lock proves that nobody works on it."""
+    running = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])))
+    with get_client(sync_client=True) as client:
+        for run in client.read_flow_runs(flow_run_filter=running):
+            client.set_flow_run_state(run.id, Crashed(message="its process was killed"), force=True)
+
+
+def drain() -> None:
+    """Send what Prefect still queues; at exit the interpreter would try for a minute to reach a stopped server."""
+    APILogWorker.drain_all(timeout=SECONDS_TO_DRAIN)
+    EventsWorker.drain_all(timeout=SECONDS_TO_DRAIN)

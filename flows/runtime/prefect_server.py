@@ -23,6 +23,7 @@ from schemas.errors import TucanoError
 from tasks.policy.child import die_with_parent, end_group
 
 HOST = "127.0.0.1"
+KEYS = "PREFECT_API_AUTH_STRING=USER:PASSWORD for a server of your own, or PREFECT_API_KEY for Prefect Cloud"
 SECONDS_TO_START = 120
 SECONDS_TO_END = 5
 
@@ -96,8 +97,9 @@ def _wait_for(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -
 def _main(port: int) -> None:
     threading.Thread(target=die_with_parent, daemon=True).start()
 
-    import uvicorn
-    from prefect.server.api.server import create_app
+    # Only the server's own process needs these, which take seconds.
+    import uvicorn  # noqa: PLC0415
+    from prefect.server.api.server import create_app  # noqa: PLC0415
 
     uvicorn.run(create_app(ephemeral=True, final=True), host=HOST, port=port, log_level="error", lifespan="on")
 

@@ -1,15 +1,9 @@
 """Rescheduling of a deployment's interrupted run, so that any worker resumes it."""
 
-import os
-import signal
-import stat
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
-from types import FrameType
 from typing import Final
 
 from prefect import get_run_logger
@@ -21,6 +15,7 @@ from prefect.runtime import deployment, flow_run
 from prefect.states import AwaitingRetry
 
 from flows.runtime.session import StateFolderHeld
+from flows.runtime.signals import first_sigterm_only, sigterm_on_parent_exit
 from schemas.errors import Interrupted
 
 INTERRUPTIONS_ALIKE: Final = 3
@@ -37,7 +32,7 @@ _ASKED_TO_END: Final = "the machine or the worker asked the run to end"
 
 
 @contextmanager
-def rescheduled(seconds: float) -> Iterator[None]:
+def reschedule_on_interrupt(seconds: float) -> Iterator[None]:
     """Reschedule the run of a deployment if the block is interrupted; without a deployment, do nothing.
 
     So too where another run holds the state folder: a run that was taken for lost may still be at work there.
@@ -56,9 +51,9 @@ def rescheduled(seconds: float) -> Iterator[None]:
     if deployment.id is None:
         yield
         return
-    with _asked_once():
+    with first_sigterm_only():
         try:
-            with _ended_with_supervisor():
+            with sigterm_on_parent_exit():
                 yield
         except Interrupted as interrupted:
             _reschedule(interrupted, str(interrupted), timedelta(seconds=seconds), at_most=INTERRUPTIONS_ALIKE)
@@ -66,25 +61,6 @@ def rescheduled(seconds: float) -> Iterator[None]:
             _reschedule(held, str(held), UNTIL_A_FOLDER_IS_FREE)
         except TerminationSignal as asked:
             _reschedule(asked, _ASKED_TO_END, timedelta())
-
-
-@contextmanager
-def _asked_once() -> Iterator[None]:
-    """Handle the first SIGTERM only: the sender's own end sends another, which must not cut the saving short."""
-    asked = signal.getsignal(signal.SIGTERM)
-    if threading.current_thread() is not threading.main_thread() or not callable(asked):
-        yield
-        return
-
-    def once(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, lambda *_: None)
-        asked(number, frame)
-
-    signal.signal(signal.SIGTERM, once)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, asked)
 
 
 def _reschedule(interruption: BaseException, why: str, later: timedelta, at_most: int | None = None) -> None:
@@ -106,33 +82,3 @@ def _times_alike(client: SyncPrefectClient, why: str) -> int:
     states = sorted(client.read_flow_run_states(flow_run.id), key=lambda state: state.timestamp)
     reasons = [state.message for state in states if state.name == AWAITING]
     return len(list(takewhile(lambda reason: reason == why, reversed(reasons))))
-
-
-@contextmanager
-def _ended_with_supervisor() -> Iterator[None]:
-    """Treat the end of the parent process as a SIGTERM, until there is nothing left to save.
-
-    A worker that is asked to end kills its child processes. Where the child is `prefect flow-run execute`, the run
-    itself, in a process group of its own, lives on and has time to save its work.
-    """
-    left = threading.Event()
-    # Prefect starts runs with a pipe that nothing writes to; by hand, stdin is a terminal or a file.
-    kind = os.fstat(sys.__stdin__.fileno()).st_mode if sys.__stdin__ is not None else 0
-    if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
-        threading.Thread(target=_terminate_at_end_of_stdin, args=[left], daemon=True).start()
-    try:
-        yield
-    finally:
-        left.set()
-
-
-def _terminate_at_end_of_stdin(left: threading.Event) -> None:
-    # Not `sys.stdin`: a thread that reads from it holds a lock that the interpreter needs to exit.
-    while os.read(0, 1024):
-        pass
-    # Nothing reads this process's output any more, and rich exits the process on a broken pipe.
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    if not left.is_set():
-        os.kill(os.getpid(), signal.SIGTERM)

@@ -3,24 +3,23 @@
 import json
 import os
 import shutil
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from flows.runtime.prefect_client import connected
 from flows.runtime.prefect_server import reachable, session_server, shown
+from flows.runtime.signals import interruptible
 from schemas.config.config import Config, StateConfig
-from schemas.errors import InputError, Interrupted, TucanoError
+from schemas.errors import InputError, TucanoError
 
 BYTES_NEEDED = 1_000_000_000
 BYTES_OF_A_FULL_DISK = 20_000_000
 LOCK_FILE = "retrain.lock"
 UI_FILE = "ui.json"
 EXPERIMENT = "tucano2-commerce"
-SECONDS_TO_DRAIN = 10.0
+INTERRUPTED = "interrupted; run the same command again to resume from here"
 
 
 class StateFolderHeld(InputError):
@@ -73,15 +72,13 @@ def session(config: Config, *, bytes_needed: int, meanwhile: Callable[[], object
     with state_folder(config, bytes_needed=bytes_needed):
         configure_prefect(root)
         with ExitStack() as stack:
-            stack.enter_context(_interruptible())
+            stack.enter_context(interruptible(INTERRUPTED))
             if "PREFECT_API_URL" in os.environ:
                 _prove_reachable(os.environ["PREFECT_API_URL"])
             else:
                 os.environ["PREFECT_API_URL"] = stack.enter_context(session_server(root / "prefect.log", meanwhile))
                 stack.callback(os.environ.pop, "PREFECT_API_URL")
-                stack.enter_context(_without_heartbeats())
-                _crash_abandoned_runs()
-                stack.callback(_drain_prefect)
+                stack.enter_context(_own_server())
             yield
 
 
@@ -129,60 +126,31 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
         lock.release()
 
 
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Turn Ctrl-C and SIGTERM into one sentence; Prefect passes a SIGTERM on to the handler that it found."""
-    before = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted; run the same command again to go on from here") from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
 def _prove_reachable(address: str) -> None:
     if not reachable(address):
         raise InputError(
             f"no Prefect server answers at PREFECT_API_URL={shown(address)}; start it, correct the address, or unset "
             "the variable to use a server of the run's own"
         )
+    # Prefect reads the session's settings when it is imported.
+    from flows.runtime.prefect_client import connected  # noqa: PLC0415
+
     # The health check needs no credentials, so it does not prove that our key is accepted.
     with connected(address) as client:
         client.read_flows(limit=1)
 
 
-def _without_heartbeats() -> AbstractContextManager[object]:
-    """Save each flow the second of joining its heartbeat thread: a session's own server acts on no heartbeat."""
-    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+@contextmanager
+def _own_server() -> Iterator[None]:
+    # Prefect reads the session's settings when it is imported, which `session_server` does while the server starts.
+    from flows.runtime.prefect_client import crash_abandoned_runs, drain, without_heartbeats  # noqa: PLC0415
 
-    return temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
-
-
-def _crash_abandoned_runs() -> None:
-    """Mark what a killed command left running as crashed on the page; the lock proves that nobody works on it."""
-    from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType
-    from prefect.client.schemas.objects import StateType
-    from prefect.states import Crashed
-
-    running = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])))
-    with get_client(sync_client=True) as client:
-        for run in client.read_flow_runs(flow_run_filter=running):
-            client.set_flow_run_state(run.id, Crashed(message="its process was killed"), force=True)
-
-
-def _drain_prefect() -> None:
-    """Send what Prefect still queues; at exit the interpreter would try for a minute to reach a stopped server."""
-    from prefect.events.worker import EventsWorker
-    from prefect.logging.handlers import APILogWorker
-
-    APILogWorker.drain_all(timeout=SECONDS_TO_DRAIN)
-    EventsWorker.drain_all(timeout=SECONDS_TO_DRAIN)
+    with without_heartbeats():
+        crash_abandoned_runs()
+        try:
+            yield
+        finally:
+            drain()
 
 
 def _prove_writable(root: Path) -> None:

@@ -10,7 +10,8 @@ from typing import Any, Final
 from prefect.runtime import flow_run
 
 from flows.runtime.session import work_folder
-from flows.stages.runner import Stage, StageResult, config_digest, open_store, run_stage
+from flows.runtime.stores import open_store
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -26,7 +27,7 @@ from tasks.policy.generate import StopReason
 
 STAGE: Final = "answer"
 RIVAL_STAGE: Final = "answer-rival"
-RIVAL_DECIDES_NOTHING: Final = HOW_IT_IS_REACHED | {"name", "price_input", "price_output"}
+RIVAL_NOT_IN_KEY: Final = HOW_IT_IS_REACHED | {"name", "price_input", "price_output"}
 """Settings of a rival that are in no key: these, its name and its prices."""
 
 
@@ -112,12 +113,12 @@ def answer(
     stage = Stage(
         name=f"{STAGE}-{who.name}",
         # A model's answers are the same whatever its role in the comparison.
-        identity=STAGE,
+        cache_name=STAGE,
         kind="answers",
         sources=("tasks.evaluate.answers.answer",),
         config_digest=digest,
         inputs=inputs,
-        permits=who.trained | {"dataset": dataset.record, "plan": plan.record},
+        order_only_inputs=who.trained | {"dataset": dataset.record, "plan": plan.record},
         work=work,
         summary=_figures,
     )
@@ -154,19 +155,19 @@ def answer_rival(
 
     stage = Stage(
         name=f"{RIVAL_STAGE}-{rival.name}",
-        identity=RIVAL_STAGE,
+        cache_name=RIVAL_STAGE,
         kind="answers",
         sources=("tasks.evaluate.answers.rival",),
         config_digest=config_digest(
             dataset.record.files[TEST_FILE],
             config.seed,
-            rival.model_dump(mode="json", exclude=set(RIVAL_DECIDES_NOTHING)),
+            rival.model_dump(mode="json", exclude=set(RIVAL_NOT_IN_KEY)),
             config.evaluate.temperature,
             config.evaluate.samples,
             config.train.max_completion_tokens,
         ),
         inputs={},
-        permits={"dataset": dataset.record, "plan": plan.record},
+        order_only_inputs={"dataset": dataset.record, "plan": plan.record},
         work=work,
         summary=_figures,
     )

@@ -56,7 +56,7 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
         ),
         inputs={},
         work=work,
-        permits=drawn_sheets(config, files),
+        order_only_inputs=drawn_sheets(config, files),
         summary=_figures,
         reports=REPORTS,
     )

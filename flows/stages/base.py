@@ -32,8 +32,8 @@ def published(
 ) -> StageResult | None:
     """Fetch the named model as it was before its warm start; None without a warm start, and for the stand-in.
 
-    Nothing is trained on it. It answers the test split, so that the effects of warm start and training can be told
-    apart. It is of the commit that the base was made of, even if the hub's branch has moved since.
+    Nothing is trained on it. It answers the test split, so that the effects of warm start and training can be
+    separated. It is of the commit that the base was made of, even if the hub's branch has moved since.
     """
     if config.policy.stand_in or not config.warm_start.steps:
         return None
@@ -73,7 +73,7 @@ def _make(name: str, config: Config, pipeline_run: str, dataset: StageResult, *,
     stage = Stage(
         name=name,
         # The same model in either role.
-        identity="base",
+        cache_name="base",
         kind="base",
         sources=("tasks.train.sft.warm_start",),
         config_digest=config_digest(

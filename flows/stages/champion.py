@@ -3,8 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 
-from flows.runtime.registry import open_registry
-from flows.stages.runner import open_store
+from flows.runtime.stores import open_registry, open_store
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError

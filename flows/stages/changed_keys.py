@@ -1,10 +1,9 @@
 """Notice that the keys of a state folder are those of an earlier version of this program."""
 
-from pathlib import Path
 from typing import Final
 
 from flows.runtime.console import say
-from flows.stages.runner import open_store
+from flows.runtime.stores import open_store
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
 
@@ -25,7 +24,7 @@ MADE_AGAIN: Final[tuple[ArtifactKind, ...]] = (
 )
 
 
-def tell_changed_keys(config: Config) -> None:
+def warn_of_changed_keys(config: Config) -> None:
     """Say once of a state folder from before that what it holds is kept, and what the next runs make again."""
     file = config.state.root / KEYS_FILE
     if file.exists():
@@ -38,14 +37,10 @@ def tell_changed_keys(config: Config) -> None:
             f"{', '.join(old)} are made again, once, where a run needs them; every artifact, and what people scored, "
             "is kept"
         )
-    _write(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(KEYS, encoding="utf-8")
 
 
 def _is_of_files(sources: dict[str, str]) -> bool:
-    """Tell whether sources are named by files of the repository, as they were, and not by modules."""
+    """Return whether sources are named by files of the repository, as they were, and not by modules."""
     return any(name.endswith(".py") for name in sources)
-
-
-def _write(file: Path) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(KEYS, encoding="utf-8")

@@ -81,7 +81,7 @@ class Trainings:
 
     def _refuse_where_ended(self) -> None:
         if self._ended:
-            raise Interrupted("the training was ended with the others; run the same command again to go on from here")
+            raise Interrupted("the training was ended with the others; run the same command again to resume from here")
 
     def _end(self) -> None:
         with self._lock:

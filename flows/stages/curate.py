@@ -32,7 +32,7 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
         name="curate",
         kind="dataset",
         sources=("tasks.curate.stage",),
-        config_digest=config_digest(_what_decides(config)),
+        config_digest=config_digest(_key_inputs(config)),
         inputs={"prompts": prompts.record},
         work=work,
         summary=_figures,
@@ -41,7 +41,7 @@ def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bo
     return run_stage(stage, config, pipeline_run, fresh=fresh)
 
 
-def _what_decides(config: Config) -> dict[str, Any]:
+def _key_inputs(config: Config) -> dict[str, Any]:
     """Return the settings that decide the dataset: general instructions by content; workers not at all."""
     workers = {"runner", "workers", "dask_address", "shard_rows"}
     values = config.curate.model_dump(mode="json", exclude={*workers, "general"})

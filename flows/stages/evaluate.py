@@ -11,11 +11,12 @@ from prefect.artifacts import create_markdown_artifact
 from flows.runtime.console import say
 from flows.runtime.links import linked_to_mlflow
 from flows.runtime.session import mlflow_store, work_folder
+from flows.runtime.stores import open_store
 from flows.stages.answers import Answering, answer, answer_rival
 from flows.stages.base import published
 from flows.stages.champion import Champion, champion_for
 from flows.stages.merge import merge
-from flows.stages.runner import Stage, StageResult, config_digest, open_store, run_stage
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
@@ -96,7 +97,7 @@ def evaluate(
             answers[f"rival-{rival.name}"] = answer_rival(config, pipeline_run, dataset, plan, rival, fresh=fresh)
         except EndpointError as error:
             # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
-            say(f"evaluate: warning: {error}; the evaluation goes on without it")
+            say(f"evaluate: warning: {error}; the evaluation continues without it")
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
     ours = {PUBLISHED: "the model as it is published, before its warm start", TUNED_NF4: BESIDE_NF4}
     others = [Shown(name, answers[name].path, what) for name, what in ours.items() if name in answers]
@@ -213,7 +214,7 @@ def _plan(
         sources=("tasks.evaluate.preregistration",),
         config_digest=config_digest(plan.model_dump(mode="json")),
         inputs={},
-        permits={"dataset": dataset.record},
+        order_only_inputs={"dataset": dataset.record},
         work=lambda output, _progress, _run: write_plan(plan, output),
         summary=lambda _: {"margin": plan.margin, "challengers": len(plan.challengers)},
     )

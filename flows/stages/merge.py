@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from flows.runtime.session import work_folder
-from flows.stages.runner import Stage, StageResult, config_digest, open_store, run_stage
+from flows.runtime.stores import open_store
+from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -65,12 +66,12 @@ def merge(
     stage = Stage(
         name=name,
         # A policy's weights are the same whatever its role in the comparison.
-        identity=STAGE,
+        cache_name=STAGE,
         kind="merged",
         sources=(MODULE,),
         config_digest=config_digest(),
         inputs={"base": base, "policy": policy},
-        permits={"dataset": dataset.record},
+        order_only_inputs={"dataset": dataset.record},
         work=work,
         summary=_figures,
     )

@@ -11,7 +11,7 @@ from prefect.artifacts import create_markdown_artifact
 
 from flows.runtime.console import say
 from flows.runtime.links import linked_to_mlflow
-from flows.runtime.registry import open_registry
+from flows.runtime.stores import open_registry
 from flows.stages.merge import merge
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from schemas.config.config import Config
@@ -47,7 +47,7 @@ def promote(
 ) -> StageResult:
     """Register the model, write its card and its weights, and, last of all, move the alias.
 
-    On the gate's word the alias moves once for each policy: run again or evaluated anew later, it undoes no rollback
+    On the gate's word the alias moves once for each policy: run again or evaluated again later, it undoes no rollback
     and no newer promotion.
 
     Args:
@@ -115,10 +115,10 @@ def promote(
     if result.reused and not _is_registered(config, result, policy, evaluation):
         # The registry was lost or emptied since: the decision has to be registered again.
         result = run_stage(stage, config, pipeline_run, fresh=True)
-    told = _carry_out(config, result, by_hand=by_hand)
-    say(told)
+    outcome = _carry_out(config, result, by_hand=by_hand)
+    say(outcome)
     reasons = read_decision(result.path)["reasons"]
-    markdown = "\n".join([f"**{told}**", "", *(f"- {reason}" for reason in reasons)])
+    markdown = "\n".join([f"**{outcome}**", "", *(f"- {reason}" for reason in reasons)])
     create_markdown_artifact(
         key="promotion", markdown=linked_to_mlflow(markdown, result.record, config), description="Did the alias move?"
     )

@@ -15,8 +15,9 @@ from prefect.runtime import flow_run
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from flows.runtime.console import say
+from flows.runtime.stores import open_store
 from flows.stages.remote_run import RemoteRun, open_shared, run_remotely
-from flows.stages.runner import Stage, open_store
+from flows.stages.runner import Stage
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin, Worker
 from schemas.config.config import Config
 from schemas.errors import InputError, TucanoError

@@ -71,7 +71,7 @@ def run_remotely(config: Config, run: RemoteRun, parameters: Mapping[str, Any]) 
     """
     _warn_of_no_worker(run)
     tag = f"{run.what}-{run.name[:16]}"
-    say(f"{run.stage}: handed to {run.deployment}")
+    say(f"{run.stage}: runs on {run.deployment}")
     started = run_deployment(
         run.deployment,
         parameters={"config": _remote_config(config).model_dump(mode="json"), **parameters},
@@ -82,9 +82,9 @@ def run_remotely(config: Config, run: RemoteRun, parameters: Mapping[str, Any]) 
     )
     ended = wait_for(cast("FlowRun", started).id, run)
     if ended.state is None or not ended.state.is_completed():
-        told = ended.state.message if ended.state is not None else "it has no state"
+        message = ended.state.message if ended.state is not None else "it has no state"
         raise TucanoError(
-            f"the {run.what} that was handed to {run.deployment} ended as {ended.state_name}: {told}; see the run "
+            f"the {run.what} on {run.deployment} ended as {ended.state_name}: {message}; see the run "
             f"{ended.name}, and run the same command again: {run.when_repeated}"
         )
 
@@ -112,11 +112,11 @@ def _remote_config(config: Config) -> Config:
     uri, _ = mlflow_store(config.state)
     mirror = absolute_address(mirror_address(config))
     elsewhere = {"root": config.state.root.resolve() / REMOTE_FOLDER, "mirror": mirror, "mlflow": uri}
-    handed = absolute_config(config)
-    return handed.model_copy(
+    absolute = absolute_config(config)
+    return absolute.model_copy(
         update={
-            "state": handed.state.model_copy(update=elsewhere),
-            "workers": handed.workers.model_copy(update={"training": None, "inference": None}),
+            "state": absolute.state.model_copy(update=elsewhere),
+            "workers": absolute.workers.model_copy(update={"training": None, "inference": None}),
         }
     )
 

@@ -13,8 +13,9 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from flows.runtime.console import say
+from flows.runtime.stores import open_recorder, open_store
 from flows.stages.remote_run import RemoteRun, fetch, open_shared, run_remotely
-from flows.stages.runner import StageResult, open_recorder, open_store
+from flows.stages.runner import StageResult
 from flows.stages.train import stage_name, trained_before, training_key
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
@@ -28,7 +29,7 @@ DECIDING: Final = ("prompts", "dataset", "base")
 """Roles of the artifacts that decide the policies."""
 
 
-class Given(BaseModel):
+class RemoteTrainRequest(BaseModel):
     """Request of a remote training: the artifacts to start from, and the run that waits."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -48,7 +49,7 @@ class Given(BaseModel):
         return hashlib.sha256(f"{self.key} {self.fresh}".encode()).hexdigest()
 
 
-def train_elsewhere(
+def train_remotely(
     config: Config,
     pipeline_run: str,
     given: Mapping[str, StageResult],
@@ -71,22 +72,22 @@ def train_elsewhere(
     started = time.monotonic()
     shared, store = open_shared(config), open_store(config)
     inputs = {role: given[role].record for role in DECIDING}
-    handed = Given(
+    request = RemoteTrainRequest(
         key=training_key(config, inputs),
         pipeline_run=pipeline_run,
         artifacts={role: result.record.sha256 for role, result in given.items()},
         fresh=fresh,
     )
     policies = _trained_before(config, inputs, store) if fresh is None else None
-    policies = policies or fetch_answer(handed, shared, store)
+    policies = policies or fetch_answer(request, shared, store)
     if policies is None:
         for result in given.values():
             shared.push(result.record, result.path)
-        _run(config, handed)
-        policies = fetch_answer(handed, shared, store)
+        _run(config, request)
+        policies = fetch_answer(request, shared, store)
         if policies is None:
             raise TucanoError(
-                f"the training {handed.name[:12]} is completed, and its policies are not in {config.state.artifacts}; "
+                f"the training {request.name[:12]} is completed, and its policies are not in {config.state.artifacts}; "
                 "see that both machines use the same place, and run the same command again"
             )
         seconds = time.monotonic() - started
@@ -100,7 +101,7 @@ def train_elsewhere(
     return policies
 
 
-def answer_for(given: Given, policies: Mapping[int, StageResult], shared: SharedArtifacts) -> None:
+def publish_policies(given: RemoteTrainRequest, policies: Mapping[int, StageResult], shared: SharedArtifacts) -> None:
     """Share trained policies, and the note that names them, with the run that requested the training."""
     for policy in policies.values():
         shared.push(policy.record, policy.path)
@@ -108,7 +109,9 @@ def answer_for(given: Given, policies: Mapping[int, StageResult], shared: Shared
     shared.leave(_note(given), _ANSWER.dump_json(answer))
 
 
-def fetch_answer(given: Given, shared: SharedArtifacts, store: ArtifactStore) -> dict[int, StageResult] | None:
+def fetch_answer(
+    given: RemoteTrainRequest, shared: SharedArtifacts, store: ArtifactStore
+) -> dict[int, StageResult] | None:
     """Fetch the policies that a training shared, by seed; None where it is still to be done."""
     note = shared.note(_note(given))
     if note is None:
@@ -131,7 +134,7 @@ def _trained_before(
     return {seed: StageResult(record, store.path(record.sha256), 0.0, reused=True) for seed, record in found.items()}
 
 
-def _run(config: Config, given: Given) -> None:
+def _run(config: Config, given: RemoteTrainRequest) -> None:
     """Run the deployment until it has trained, or attach to its run for the same training."""
     run = RemoteRun(
         what="training",
@@ -143,5 +146,5 @@ def _run(config: Config, given: Given) -> None:
     run_remotely(config, run, {"given": given.model_dump(mode="json")})
 
 
-def _note(given: Given) -> str:
+def _note(given: RemoteTrainRequest) -> str:
     return f"trained-{given.name}.json"

@@ -18,14 +18,14 @@ from prefect.runtime import flow_run
 
 from flows.runtime.console import say, stage_progress
 from flows.runtime.links import linked_to_mlflow
-from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
+from flows.runtime.stores import open_recorder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.progress import Progress
 from schemas.source import source_digest, source_files
-from tasks.lineage.mlflow.recorder import Recorder, StageRun
+from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.openlineage import LineageRun, open_emitter
-from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.store.artifacts import ArtifactDamaged
 
 Work = Callable[[Path, Progress, StageRun], Origin | None]
 Summary = Callable[[Path], Mapping[str, Any]]
@@ -54,10 +54,10 @@ class Stage:
     """Read the artifact's key figures for Prefect's page and the terminal."""
     reports: tuple[str, ...] = ()
     """Files of the artifact that MLflow shows with the run."""
-    permits: Mapping[str, ArtifactRecord] = field(default_factory=dict)
+    order_only_inputs: Mapping[str, ArtifactRecord] = field(default_factory=dict)
     """Artifacts that allow the start, or that other inputs come from: recorded as inputs, but in no key, for they
     decide nothing."""
-    identity: str | None = None
+    cache_name: str | None = None
     """The stage's name in its key, where the same work has several names; its name where not set."""
     pipeline: str = "retrain"
     """The pipeline of the stage, as lineage catalogues know it."""
@@ -70,7 +70,7 @@ class Stage:
     @property
     def key(self) -> str:
         """Digest of everything that decides the artifact: equal keys mean equal artifacts."""
-        return stage_key(self.identity or self.name, self.sources, self.config_digest, self.inputs)
+        return stage_key(self.cache_name or self.name, self.sources, self.config_digest, self.inputs)
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,11 @@ class StageResult:
     reused: bool
 
 
-def stage_key(identity: str, sources: tuple[str, ...], config_digest: str, inputs: Mapping[str, ArtifactRecord]) -> str:
+def stage_key(
+    cache_name: str, sources: tuple[str, ...], config_digest: str, inputs: Mapping[str, ArtifactRecord]
+) -> str:
     """Return a stage's key, for work that must know it; the arguments are the stage's fields."""
-    parts = [identity, source_digest(*sources), config_digest]
+    parts = [cache_name, source_digest(*sources), config_digest]
     parts += [f"{role}={record.sha256}" for role, record in sorted(inputs.items())]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -94,16 +96,6 @@ def stage_key(identity: str, sources: tuple[str, ...], config_digest: str, input
 def config_digest(*parts: Any) -> str:
     """Return the digest of JSON-like values that a stage reads."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def open_store(config: Config) -> ArtifactStore:
-    """Open the artifact store of the state folder."""
-    return ArtifactStore(artifacts_folder(config))
-
-
-def open_recorder(config: Config) -> Recorder:
-    """Open MLflow's store in the state folder."""
-    return Recorder(*mlflow_store(config.state), EXPERIMENT, state=str(config.state.root.resolve()))
 
 
 def _key(_: Any, parameters: dict[str, Any]) -> str:
@@ -117,11 +109,11 @@ def _key(_: Any, parameters: dict[str, Any]) -> str:
 )
 def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[str, str]:  # noqa: ARG001 - the cache's key
     store = open_store(config)
-    inputs = {**stage.inputs, **stage.permits}
+    inputs = {**stage.inputs, **stage.order_only_inputs}
     with (
         store.draft() as draft,
         open_recorder(config).stage(pipeline_run, stage.name, inputs, _tags(stage)) as mlflow_run,
-        _told_to_catalogues(
+        _reported_to_catalogues(
             config, LineageRun(stage.name, mlflow_run.run_id, pipeline_run, tuple(inputs.values()), stage.pipeline)
         ) as made,
         watched(stage.name) as progress,
@@ -155,7 +147,7 @@ def _tags(stage: Stage) -> dict[str, str]:
 
 
 @contextmanager
-def _told_to_catalogues(config: Config, run: LineageRun) -> Iterator[list[ArtifactRecord]]:
+def _reported_to_catalogues(config: Config, run: LineageRun) -> Iterator[list[ArtifactRecord]]:
     """Report a stage by OpenLineage to the configured address, if any; the block fills the list with its outputs."""
     made: list[ArtifactRecord] = []
     emitter = open_emitter(config.lineage, say)
@@ -210,18 +202,18 @@ def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -
     started = time.monotonic()
     named = _produce.with_options(name=stage.name, task_run_name=stage.name)
     # Only if requested: the run's identity costs a request to Prefect's server.
-    made_anew = config.state.root / FRESH_FOLDER / str(flow_run.root_flow_run_id) / stage.name if fresh else None
-    anew = made_anew is not None and not made_anew.exists()
-    state = named.with_options(refresh_cache=anew)(stage.key, stage, config, pipeline_run, return_state=True)
+    made_again = config.state.root / FRESH_FOLDER / str(flow_run.root_flow_run_id) / stage.name if fresh else None
+    again = made_again is not None and not made_again.exists()
+    state = named.with_options(refresh_cache=again)(stage.key, stage, config, pipeline_run, return_state=True)
     reference: dict[str, str] = state.result()
     reused = state.name == "Cached"
     if reused:
         reused = _is_whole(reference["sha256"], config)
         if not reused:
             reference = named.with_options(refresh_cache=True)(stage.key, stage, config, pipeline_run)
-    if made_anew is not None:
-        made_anew.parent.mkdir(parents=True, exist_ok=True)
-        made_anew.touch()
+    if made_again is not None:
+        made_again.parent.mkdir(parents=True, exist_ok=True)
+        made_again.touch()
     store = open_store(config)
     record = store.record(reference["sha256"])
     result = StageResult(record, store.path(record.sha256), time.monotonic() - started, reused)

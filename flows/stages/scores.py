@@ -13,8 +13,9 @@ from typing import Final
 
 from flows.runtime.console import say
 from flows.runtime.human_gate import wait_for_scores
+from flows.runtime.stores import open_store
 from flows.stages.audit_sheet import sheet
-from flows.stages.runner import StageResult, open_store
+from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.tasks import TASK_NAMES, TaskName
@@ -70,7 +71,7 @@ def people_scores(
         if kept:
             new = f"new ones of {', '.join(asked)}" if asked else "nothing new"
             say(f"audit: {folder} has the rows of {', '.join(kept)} from before, whose rewards are the same, and {new}")
-        _hand_out(drawn, kept, folder)
+        _publish(drawn, kept, folder)
     files = files_of(folder)
     if unscored := _unscored(files):
         wait_for_scores(files.sheet, unscored, config.audit.days_to_score, config.state)
@@ -78,7 +79,7 @@ def people_scores(
 
 
 def drawn_sheets(config: Config, files: AuditFiles) -> dict[str, ArtifactRecord]:
-    """Return the artifacts that a sheet was handed out from; none where no run drew it, or they are gone."""
+    """Return the artifacts that a sheet was drawn from; none where no run drew it, or they are gone."""
     drawn: dict[str, ArtifactRecord] = {}
     for sha256 in _drawn_from(files.sheet.parent):
         try:
@@ -126,12 +127,14 @@ def _folders(config: Config) -> list[Path]:
 def _still_same(folder: Path) -> set[TaskName]:
     """Return the tasks of a folder's sheet whose rewards are still those that it was drawn for."""
     file = folder / VERSIONS_FILE
-    told: Mapping[TaskName, str]
+    drawn_for: Mapping[TaskName, str]
     if file.exists():
-        told = {task: as_it_is_now(version) for task, version in json.loads(file.read_text(encoding="utf-8")).items()}
+        drawn_for = {
+            task: as_it_is_now(version) for task, version in json.loads(file.read_text(encoding="utf-8")).items()
+        }
     else:
-        told = versions_of(folder.name.rpartition("-")[2])
-    same = {task for task in TASK_NAMES if told.get(task) == reward_version(task)}
+        drawn_for = versions_of(folder.name.rpartition("-")[2])
+    same = {task for task in TASK_NAMES if drawn_for.get(task) == reward_version(task)}
     # A sheet that is of no use any more may be unreadable.
     return same & _on_sheet(folder) if same else same
 
@@ -148,7 +151,7 @@ def _drawn_from(folder: Path) -> list[str]:
         return []
 
 
-def _hand_out(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: Path) -> None:
+def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: Path) -> None:
     """Put a sheet with all that its audit needs to where it may be written, by one rename.
 
     Args:
@@ -159,10 +162,7 @@ def _hand_out(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: 
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = folder.with_name(f".{folder.name}-{uuid.uuid4().hex[:8]}")
     sources = list(dict.fromkeys(kept.values()))
-    if drawn is None:
-        _copy(sources[0], draft)
-    else:
-        _copy(drawn.path, draft)
+    _copy(drawn.path if drawn else sources[0], draft)
     _write_rows(drawn, kept, draft)
     if STORE_OF in kept:
         shutil.rmtree(files_of(draft).store)

@@ -29,8 +29,9 @@ def map_shards(config: CurateConfig) -> MapShards:
 
 def _on_dask(config: CurateConfig) -> MapShards:
     try:
-        from distributed import CancelledError, KilledWorker
-        from prefect_dask import DaskTaskRunner
+        # An extra that few install.
+        from distributed import CancelledError, KilledWorker  # noqa: PLC0415
+        from prefect_dask import DaskTaskRunner  # noqa: PLC0415
     except ImportError:
         raise InputError(
             "curate.runner is 'dask', and prefect-dask is not installed; run `pip install 'tucano2-commerce[dask]'`, "
@@ -81,7 +82,7 @@ def _prove_reachable(address: str) -> None:
 
 async def _identity(address: str) -> str:
     """Return a Dask server's identity; Dask's own client would wait forever for one that accepts and is silent."""
-    from distributed import rpc
+    from distributed import rpc  # noqa: PLC0415 - an extra that few install
 
     async with rpc(address) as server:  # type: ignore[no-untyped-call]
         identity = await asyncio.wait_for(server.identity(), SECONDS_TO_CONNECT)

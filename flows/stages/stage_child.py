@@ -7,6 +7,7 @@ from pathlib import Path
 from prefect.runtime import flow_run
 from pydantic import BaseModel
 
+from flows.stages.remote_child import run_child_remotely
 from flows.stages.runner import Stage
 from schemas.artifact import ArtifactRecord, Origin, Worker
 from schemas.config.config import Config
@@ -46,9 +47,6 @@ def run_stage_child(
     """
     deployment = config.workers.for_inference
     if deployment is not None:
-        # Prefect's client of deployments takes a second to import, and only this needs it.
-        from flows.stages.remote_child import run_child_remotely
-
         return run_child_remotely(
             config, deployment, stage, module, request, folder, reads, output, metrics=metrics, fresh=fresh
         )

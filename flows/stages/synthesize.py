@@ -28,7 +28,7 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
         name="synthesize",
         kind="prompts",
         sources=("tasks.synthesize.stage",),
-        config_digest=config_digest(config.seed, _what_decides(config.synthesize)),
+        config_digest=config_digest(config.seed, _key_inputs(config.synthesize)),
         inputs={},
         work=work,
         summary=_figures,
@@ -40,7 +40,7 @@ def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> Sta
     return result
 
 
-def _what_decides(config: SynthesizeConfig) -> dict[str, Any]:
+def _key_inputs(config: SynthesizeConfig) -> dict[str, Any]:
     """Return the settings that decide the prompts: Olist's files by content, an endpoint without its address."""
     values = config.model_dump(mode="json", exclude={"olist_dir": True, "paraphrase": set(HOW_IT_IS_REACHED)})
     if config.olist_dir is not None:

@@ -36,7 +36,7 @@ from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gat
 
 STAGE = "train"
 
-DECIDES_NOTHING = {
+NOT_IN_KEY = {
     "interpreter",  # The same packages elsewhere.
     "seeds",  # A policy's own seed is in the key; the others do not affect it.
     "concurrent_trainings",  # Order of execution.
@@ -74,7 +74,7 @@ def train(
     """Train a policy for each seed, and return them by seed, in the configuration's order.
 
     The audit that lets them start is recorded with them, and does not decide what comes out: where somebody adds a
-    note to the sheet, training goes on from its checkpoints.
+    note to the sheet, training resumes from its checkpoints.
 
     Args:
         config: The run's configuration.
@@ -94,9 +94,9 @@ def train(
     run = run_child if len(seeds) == 1 and not config.train.adapter_per_task else trainings.run_child
 
     def train_seed(seed: int) -> StageResult:
-        name, decides = stage_name(seed, seeds), _what_decides(config, seed)
+        name, decides = stage_name(seed, seeds), _key_inputs(config, seed)
         resumed_by = stage_key(
-            STAGE, entry_modules(config), _what_decides(config, seed, but=leaves_checkpoints(config)), inputs
+            STAGE, entry_modules(config), _key_inputs(config, seed, but=same_checkpoints(config)), inputs
         )
 
         def work(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
@@ -127,12 +127,12 @@ def train(
         stage = Stage(
             name=name,
             # A seed's policy is the same whether it is configured alone or among others.
-            identity=STAGE,
+            cache_name=STAGE,
             kind="policy",
             sources=entry_modules(config),
             config_digest=decides,
             inputs=inputs,
-            permits={"audit": audit.record},
+            order_only_inputs={"audit": audit.record},
             work=work,
             summary=_figures,
             reports=(SUMMARY_FILE,),
@@ -168,7 +168,7 @@ def training_key(config: Config, inputs: Mapping[str, ArtifactRecord]) -> str:
         inputs: The artifacts that they are trained from, by role: prompts, dataset and base.
     """
     keys = [
-        stage_key(STAGE, entry_modules(config), _what_decides(config, seed), inputs) for seed in training_seeds(config)
+        stage_key(STAGE, entry_modules(config), _key_inputs(config, seed), inputs) for seed in training_seeds(config)
     ]
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()
 
@@ -184,7 +184,7 @@ def trained_before(
         store: The store to search.
     """
     code, made_from = source_digest(*entry_modules(config)), {role: record.sha256 for role, record in inputs.items()}
-    seeds = {_what_decides(config, seed): seed for seed in training_seeds(config)}
+    seeds = {_key_inputs(config, seed): seed for seed in training_seeds(config)}
     found: dict[int, ArtifactRecord] = {}
     # The newest first: a policy that was trained again replaces the earlier one.
     for policy in store.records("policy"):
@@ -201,7 +201,7 @@ def best_seed(policies: Mapping[int, StageResult]) -> int:
     return max(policies, key=lambda seed: chosen_reward(read_summary(policies[seed].path)))
 
 
-def leaves_checkpoints(config: Config) -> Mapping[str, Any]:
+def same_checkpoints(config: Config) -> Mapping[str, Any]:
     """Return the fields of the recipe that may change between a checkpoint and the training that resumes from it."""
     if config.train.algorithm == "grpo":
         return SAME_CHECKPOINTS
@@ -209,10 +209,10 @@ def leaves_checkpoints(config: Config) -> Mapping[str, Any]:
     return {name: fields for name, fields in SAME_CHECKPOINTS.items() if name != "accumulation"}
 
 
-def _what_decides(config: Config, seed: int, but: Mapping[str, Any] = MappingProxyType({})) -> str:
+def _key_inputs(config: Config, seed: int, but: Mapping[str, Any] = MappingProxyType({})) -> str:
     return config_digest(
         seed,
-        config.train.model_dump(mode="json", exclude={**dict.fromkeys(DECIDES_NOTHING, True), **but}),
+        config.train.model_dump(mode="json", exclude={**dict.fromkeys(NOT_IN_KEY, True), **but}),
         config.rewards.spec,
         config.evaluate.temperature,
         config.evaluate.batch_size,
@@ -226,7 +226,7 @@ def _train_one(
     request: TrainRequest,
     *,
     task: TaskName | None = None,
-    **told: Callable[..., None],
+    **reports: Callable[..., None],
 ) -> Origin:
     """Train one adapter in a child process, and return the machines that did.
 
@@ -238,7 +238,7 @@ def _train_one(
     try:
         recipe = config.train
         (module,) = entry_modules(config)
-        device = run(module, request, folder, interpreter=recipe.interpreter, processes=recipe.processes, **told)
+        device = run(module, request, folder, interpreter=recipe.interpreter, processes=recipe.processes, **reports)
     except BaseException:
         try:
             _show(folder, request.training, suffix, config.train.algorithm, mlflow_run)

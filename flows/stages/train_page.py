@@ -66,9 +66,9 @@ class TrainingPage:
         with self._lock:
             self._alarms.append((name, step, text))
             alarms = list(self._alarms)
-        told = f"{self._training}: alarm {name} at step {step}: {text}"
-        say(told)
-        get_run_logger().warning(told)
+        line = f"{self._training}: alarm {name} at step {step}: {text}"
+        say(line)
+        get_run_logger().warning(line)
         create_markdown_artifact(
             key=ALARMS_ARTIFACT,
             markdown=_as_markdown(self._training, alarms),
@@ -76,14 +76,14 @@ class TrainingPage:
         )
 
     def _write_now_and_then(self) -> None:
-        told = False
+        warned = False
         while not self._ended.wait(self._seconds):
             try:
                 self._write()
             except Exception as error:  # noqa: BLE001 - tried again, and raised by the last write
-                if not told:
+                if not warned:
                     say(f"{self._training}: MLflow cannot record metrics now ({error}); they are kept and tried again")
-                told = True
+                warned = True
 
     def _write(self) -> None:
         with self._lock:

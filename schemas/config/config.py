@@ -17,9 +17,9 @@ from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.section import Section
 from schemas.config.train import TrainConfig
 from schemas.config.workers import LineageConfig, WorkersConfig
+from schemas.source import REPOSITORY
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 AUDIT_FOLDER = REPOSITORY / "data" / "audit"
 MOST_ASKED = 10_000_000
 """Prompts, and orders, beyond which a count must be a mistake."""

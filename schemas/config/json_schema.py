@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.config.config import REPOSITORY, Config
+from schemas.config.config import Config
 from schemas.config.profiles import EXTENDS
+from schemas.source import REPOSITORY
 
 SCHEMA_FILE: Final = REPOSITORY / "infra" / "config.schema.json"
 

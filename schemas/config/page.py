@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.config.config import REPOSITORY
 from schemas.config.json_schema import config_schema
+from schemas.source import REPOSITORY
 from schemas.tasks import TASK_NAMES
 
 Schema = Mapping[str, Any]

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from schemas.config.config import REPOSITORY, Config, StateConfig, SynthesizeConfig
+from schemas.config.config import Config, StateConfig, SynthesizeConfig
 from schemas.errors import InputError
 from schemas.faults import shown_place
+from schemas.source import REPOSITORY
 
 PROFILES_FOLDER = REPOSITORY / "infra" / "profiles"
 EXTENDS: Final = "extends"

@@ -26,10 +26,10 @@ from pydantic import BaseModel
 
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from schemas.progress import Progress
+from schemas.source import REPOSITORY
 from tasks.policy.device import machine_device
 from tasks.policy.full_memory import is_of_memory
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 LAUNCHER: Final = "tasks.policy.launch"
 SECONDS_TO_END = 28
 """Time for a child to save its work: a Spot machine gives 30."""

@@ -9,7 +9,7 @@ import pytest
 from benchmarks import page
 from benchmarks.page import PAGE_FILE, benchmark_names, write_page
 from benchmarks.result import BENCHMARKS, RESULTS, Result
-from schemas.config.config import REPOSITORY
+from schemas.source import REPOSITORY
 
 NAMED = re.compile(r"make bench NAME=([a-z_]+)")
 NO_NAME = {"all"}

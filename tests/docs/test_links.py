@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from schemas.config.config import REPOSITORY
+from schemas.source import REPOSITORY
 
 ADDRESS = re.compile(r"!?\[(?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*\]\(([^)\s]+)\)")
 IMAGE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.config.config import REPOSITORY
+from schemas.source import REPOSITORY
 from tests.small_pipeline import command
 
 DOCS = REPOSITORY / "docs"

@@ -18,12 +18,12 @@ import psutil
 import pytest
 from prefect.client.schemas.objects import FlowRun
 
-from flows.runtime.registry import open_registry
+from flows.runtime.stores import open_registry, open_store
 from flows.stages.remote_run import REMOTE_FOLDER
-from flows.stages.runner import open_store
 from schemas.artifact import ArtifactKind
-from schemas.config.config import REPOSITORY, Config
+from schemas.config.config import Config
 from schemas.config.profiles import load_config
+from schemas.source import REPOSITORY
 from tasks.policy.child import end_group
 from tests.house import House, Run, free_port, open_house
 from tests.postgres import postgresql

@@ -14,8 +14,9 @@ from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.workers.process import ProcessWorker
 
 from flows.retrain import retrain
-from schemas.config.config import REPOSITORY, Config
+from schemas.config.config import Config
 from schemas.config.profiles import load_config
+from schemas.source import REPOSITORY
 from tests.house import PATIENCE, House, Run, open_house
 from tests.small_pipeline import PROFILE
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from prefect.client.schemas.objects import FlowRun
 
+from flows.runtime.stores import open_store
 from flows.stages.remote_run import REMOTE_FOLDER
-from flows.stages.runner import open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.profiles import load_config

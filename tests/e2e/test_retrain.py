@@ -98,7 +98,7 @@ def test_no_test_prompt_is_among_the_training_prompts(pipeline: Pipeline) -> Non
 def test_a_second_run_skips_every_stage_and_says_the_same(pipeline: Pipeline) -> None:
     again = retrain(pipeline.root)
     assert skipped(again.said) == [*STAGES[:-1], *_merges_taken_again(pipeline), STAGES[-1]]
-    assert "so nothing was made anew" in again.said
+    assert "so nothing was made again" in again.said
     assert again.exit_code == pipeline.resumed.exit_code
     for name in STAGES:
         before, after = (each.document["stages"][name] for each in (pipeline.resumed, again))

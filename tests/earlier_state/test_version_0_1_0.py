@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from flows.runtime.session import artifacts_folder
-from flows.stages.changed_keys import MADE_AGAIN, tell_changed_keys
-from flows.stages.runner import open_store
+from flows.runtime.stores import open_store
+from flows.stages.changed_keys import MADE_AGAIN, warn_of_changed_keys
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -74,7 +74,7 @@ def test_one_sentence_says_that_keys_have_changed_and_everything_is_kept(
 ) -> None:
     store = open_store(config)
     before = {kind: [record.sha256 for record in store.records(kind)] for kind in KINDS}
-    tell_changed_keys(config)
+    warn_of_changed_keys(config)
     said = " ".join(capsys.readouterr().err.split())
     # A plan's code had no digest of its own then.
     there = [kind for kind in MADE_AGAIN if any(store.records(kind))]

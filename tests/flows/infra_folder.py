@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from flows.deploy.files import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE
-from schemas.config.config import REPOSITORY
+from schemas.source import REPOSITORY
 
 
 def copied(folder: Path) -> Path:

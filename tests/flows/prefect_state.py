@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flows.runtime.session import _drain_prefect
+from flows.runtime.prefect_client import drain
 
 
 @contextmanager
@@ -24,4 +24,4 @@ def prefect_state(server: str, root: Path) -> Iterator[None]:
     }
     with temporary_settings(settings):
         yield
-        _drain_prefect()
+        drain()

@@ -16,7 +16,9 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.events.schemas.automations import AutomationCore
 
-from flows.monitor import DRIFT_EVENT, Monitored, _scrubbed, monitor
+from flows.monitor import monitor
+from flows.runtime.events import DRIFT_EVENT
+from flows.stages.monitor import Monitored, _scrubbed
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.lineage.store.artifacts import ArtifactStore
@@ -128,9 +130,9 @@ def test_drift_is_told_once_for_each_alarm(
     run(world, bad)
     # Another day's logs hold the same alarms.
     run(world, write_log(tmp_path / "log.jsonl", [*lines(range(3, 9)), *lines(range(3), completion=GARBAGE)]))
-    assert capsys.readouterr().err.count("told before; no event is sent") == 2
+    assert capsys.readouterr().err.count("sent before; no event is sent") == 2
     assert len(retraining.started(1)) == 1
-    # Rolled back to, it serves anew.
+    # Rolled back to, it serves again.
     world.serves_since(datetime.now(UTC) - timedelta(days=50))
     run(world, bad)
     assert "on-drift waits" in capsys.readouterr().err
@@ -193,7 +195,7 @@ def test_an_event_for_which_no_automation_waits_is_sent_again(
     assert "on-drift waits" in capsys.readouterr().err
     assert len(retraining.started(1)) == 1
     run(world, bad)
-    assert "told before" in capsys.readouterr().err
+    assert "sent before" in capsys.readouterr().err
 
 
 def test_what_is_wanting_is_said(world: World, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ STAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "answer-rival": ("tasks.evaluate.answers.rival",),
     "evaluate": ("flows.stages.evaluate",),
     "promote": ("flows.stages.promote", "tasks.lineage.mlflow.registry"),
-    "monitor": ("flows.monitor",),
+    "monitor": ("flows.stages.monitor",),
 }
 """Each stage with its entry modules."""
 WITHOUT_REWARDS: Final = {"synthesize", "merge", "plan", "answer", "answer-rival"}

@@ -15,8 +15,8 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from flows.runtime.links import PAGES_VARIABLE
 from flows.runtime.session import configure_prefect
-from schemas.config.config import REPOSITORY
 from schemas.config.profiles import load_config
+from schemas.source import REPOSITORY
 
 INFRA = REPOSITORY / "infra"
 SCRIPTS = sorted(INFRA.rglob("*.sh"))

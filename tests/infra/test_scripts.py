@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from schemas.config.config import REPOSITORY
+from schemas.source import REPOSITORY
 
 pytestmark = [
     pytest.mark.integration,

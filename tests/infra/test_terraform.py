@@ -11,7 +11,7 @@ import hcl2
 import pytest
 
 from flows.runtime.links import PAGES_VARIABLE
-from schemas.config.config import REPOSITORY
+from schemas.source import REPOSITORY
 
 TERRAFORM = REPOSITORY / "infra" / "terraform"
 FILES = sorted(TERRAFORM.glob("*.tf"))

@@ -2,24 +2,21 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from flows.runtime.console import print_table, say
 from schemas.shown_text import as_shown
 from tasks.audit.disagreements import Judged, worst_disagreements
-
-if TYPE_CHECKING:
-    from tasks.audit.mutants import MutantReport
-    from tasks.audit.sampling import Sample
-    from tasks.audit.stage import Audit
+from tasks.audit.mutants import MutantReport
+from tasks.audit.sampling import Sample
+from tasks.audit.stage import Audit
 
 DISAGREEMENTS_SHOWN = 5
 LONGEST_SHOWN = 300
-PROBES_TOLD = 3
+MOST_PROBES = 3
 CHECKS_TOLD = 3
 
 
-def print_audit(audit: "Audit") -> None:
+def print_audit(audit: Audit) -> None:
     """Print the figures of each task, and the gate's verdict with its reasons."""
     rows = []
     for task, found in audit.tasks.items():
@@ -45,17 +42,17 @@ def print_audit(audit: "Audit") -> None:
         say(f"- {reason}")
 
 
-def _objections(audit: "Audit") -> list[str]:
+def _objections(audit: Audit) -> list[str]:
     """Return the gate's objections in words; of a task's failed probes the first few, and how many more there are."""
-    told: list[str] = []
+    shown: list[str] = []
     for task, objections in groupby(audit.gate.objections, key=lambda objection: objection.task):
         probes: list[str] = []
         for objection in objections:
-            (probes if objection.check.startswith("probe:") else told).append(str(objection))
-        told += probes[:PROBES_TOLD]
-        if len(probes) > PROBES_TOLD:
-            told.append(f"{task}: and {len(probes) - PROBES_TOLD} more probes failed, which the report names")
-    return told
+            (probes if objection.check.startswith("probe:") else shown).append(str(objection))
+        shown += probes[:MOST_PROBES]
+        if len(probes) > MOST_PROBES:
+            shown.append(f"{task}: and {len(probes) - MOST_PROBES} more probes failed, which the report names")
+    return shown
 
 
 def print_disagreements(judged: Sequence[Judged]) -> None:
@@ -78,7 +75,7 @@ def print_disagreements(judged: Sequence[Judged]) -> None:
     )
 
 
-def print_sample(sample: "Sample") -> None:
+def print_sample(sample: Sample) -> None:
     """Print how many completions of each task are on a new sheet, and notes about it."""
     print_table("Completions to score", ("task", "completions"), [(task, str(n)) for task, n in sample.drawn.items()])
     if sample.too_long:
@@ -90,7 +87,7 @@ def print_sample(sample: "Sample") -> None:
         )
 
 
-def print_mutants(report: "MutantReport") -> None:
+def print_mutants(report: MutantReport) -> None:
     """Print which broken rewards the audit caught, and by which checks."""
     rows = []
     for result in report.results:

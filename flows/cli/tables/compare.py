@@ -1,14 +1,12 @@
 """Terminal output of a comparison, and of a plan for the next one."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from flows.runtime.console import print_table, say
 from schemas.shown_text import as_shown
 from tasks.evaluate.number_format import interval, p_value, signed
-
-if TYPE_CHECKING:
-    from tasks.evaluate.stats.sample_size import Need
+from tasks.evaluate.stats.sample_size import Need
 
 HEADER: Final = ("", "n", "base", "tuned", "gain", "95 % interval", "p gain", "p harm", "verdict")
 
@@ -41,7 +39,7 @@ def _print_blocks(title: str, blocks: Mapping[str, Any]) -> None:
     print_table(title, HEADER, rows, texts=("verdict",))
 
 
-def print_plan(needs: Mapping[str, Sequence["Need"]], effect: float, n_seeds: int) -> None:
+def print_plan(needs: Mapping[str, Sequence[Need]], effect: float, n_seeds: int) -> None:
     """Print how many prompts each scope needs, by training seeds and by samples.
 
     Args:

@@ -1,22 +1,19 @@
 """Tables of `tucano train --dry-run`: steps and memory of a recipe, hours and dollars of the whole retraining."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flows.runtime.console import print_table, say
+from schemas.config.config import Config
+from tasks.train.sizing.estimate import Estimate, PricedStage
 from tasks.train.sizing.fit import memory_limit
-from tasks.train.sizing.memory import GIGABYTE
-
-if TYPE_CHECKING:
-    from schemas.config.config import Config
-    from tasks.train.sizing.estimate import Estimate, PricedStage
-    from tasks.train.sizing.memory import Memory
+from tasks.train.sizing.memory import GIGABYTE, Memory
 
 NAMES = {"transformers": "transformers", "unsloth": "Unsloth", "vllm": "vLLM"}
 """Samplers' names, as their projects write them."""
 
 
-def print_estimate(config: "Config", estimate: "Estimate", source: str) -> None:
+def print_estimate(config: Config, estimate: Estimate, source: str) -> None:
     """Print the estimate of a recipe.
 
     Args:
@@ -44,7 +41,7 @@ def print_estimate(config: "Config", estimate: "Estimate", source: str) -> None:
         )
 
 
-def estimate_document(config: "Config", estimate: "Estimate", source: str) -> dict[str, Any]:
+def estimate_document(config: Config, estimate: Estimate, source: str) -> dict[str, Any]:
     """Return an estimate as a JSON document: seconds, US dollars and bytes; unknown values are null."""
     memory = estimate.memory
     return {
@@ -74,11 +71,11 @@ def estimate_document(config: "Config", estimate: "Estimate", source: str) -> di
     }
 
 
-def _stage_document(stage: "PricedStage") -> dict[str, Any]:
+def _stage_document(stage: PricedStage) -> dict[str, Any]:
     return {**vars(stage.time), "cost_usd": stage.on_demand, "spot_usd": stage.spot}
 
 
-def _print_stages(estimate: "Estimate") -> None:
+def _print_stages(estimate: Estimate) -> None:
     rows = [
         (stage.time.name, stage.time.machine.upper(), _duration(stage.time.seconds), _price(stage.on_demand),
          _price(stage.spot), f"{stage.time.mark}: {stage.time.source}")
@@ -102,7 +99,7 @@ def _print_stages(estimate: "Estimate") -> None:
     )
 
 
-def _estimate_rows(config: "Config", estimate: "Estimate", source: str) -> Iterator[tuple[str, str, str]]:
+def _estimate_rows(config: Config, estimate: Estimate, source: str) -> Iterator[tuple[str, str, str]]:
     by_task = "  ".join(f"{task} {count}" for task, count in estimate.prompts.items())
     yield "training prompts", f"{sum(estimate.prompts.values()):,}", f"{source}: {by_task}"
     of_smallest = ", of the task with fewest prompts" if config.train.adapter_per_task else ""
@@ -131,11 +128,11 @@ def _estimate_rows(config: "Config", estimate: "Estimate", source: str) -> Itera
         yield "memory there is", _size(memory_limit(config)), f"{share} {config.train.device_memory_gb:g}: {verdict}"
 
 
-def _model(config: "Config") -> str:
+def _model(config: Config) -> str:
     return "the stand-in" if config.policy.stand_in else config.policy.name
 
 
-def _memory_parts(config: "Config", memory: "Memory") -> str:
+def _memory_parts(config: Config, memory: Memory) -> str:
     parts = {
         "weights": memory.weights,
         "adapter and optimizer": memory.adapter,

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flows.runtime.console import print_table, say
+from tasks.monitor.report import cost_sentence
 
 if TYPE_CHECKING:
-    from flows.monitor import Monitored
+    from flows.stages.monitor import Monitored
 
 HEADER = ("task", "answers", "mean", "95 %", "promised", "valid", "p50 / p95 ms", "cost", "evidence")
 
@@ -49,6 +50,5 @@ def _row(day: Mapping[str, Any], series: Mapping[str, Any] | None) -> tuple[str,
 
 def _print_cost(serving: Mapping[str, Any]) -> None:
     # Imports polars, which the command has imported by now.
-    from tasks.monitor.report import cost_sentence
 
     say(cost_sentence(serving))

@@ -1,12 +1,17 @@
 """Tables of `tucano retrain`: time by stage, what the evaluation found, and what was decided."""
 
+from typing import TYPE_CHECKING
+
 from flows.cli.tables.compare import print_report
-from flows.retrain import Retraining
 from flows.runtime.console import print_table, say
 from tasks.evaluate.report.page import REPORT_PAGE
 
+if TYPE_CHECKING:
+    # Prefect reads the session's settings when it is imported.
+    from flows.retrain import Retraining
 
-def print_retraining(result: Retraining) -> None:
+
+def print_retraining(result: "Retraining") -> None:
     """Print where the time went, what the evaluation found and what was decided."""
     print_table(
         "Seconds by stage",

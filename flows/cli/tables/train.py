@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flows.runtime.console import print_table, say
-
-if TYPE_CHECKING:
-    from schemas.config.section import Section
-    from schemas.config.train import TrainConfig
+from schemas.config.section import Section
+from schemas.config.train import TrainConfig
 
 
 def print_trainings(trainings: Sequence[Mapping[str, Any]]) -> None:
@@ -47,17 +45,17 @@ def print_trainings(trainings: Sequence[Mapping[str, Any]]) -> None:
     )
 
 
-def print_recipe(config: "TrainConfig") -> None:
+def print_recipe(config: TrainConfig) -> None:
     """Print every field of a recipe, as a profile would set it."""
     say("\n".join(recipe_lines(config)))
 
 
-def recipe_lines(config: "TrainConfig") -> Iterator[str]:
+def recipe_lines(config: TrainConfig) -> Iterator[str]:
     """Yield a recipe as TOML lines, every field set; a field without a value is a comment, for TOML has no null."""
     return _section_lines("train", config)
 
 
-def _section_lines(name: str, section: "Section") -> Iterator[str]:
+def _section_lines(name: str, section: Section) -> Iterator[str]:
     inner: dict[str, Section] = {}
     yield f"[{name}]"
     for field in type(section).model_fields:

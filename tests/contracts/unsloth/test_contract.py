@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from benchmarks.preemption.runs import Result, result_of
-from schemas.config.config import REPOSITORY
 from schemas.errors import Interrupted
+from schemas.source import REPOSITORY
 from tasks.policy.child import run_child
 from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.request import TrainRequest

@@ -24,8 +24,9 @@ from benchmarks.preemption.runs import make_request
 from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError, Interrupted
+from schemas.source import REPOSITORY
 from tasks.policy.adapters import ADAPTER_FOLDER
-from tasks.policy.child import REPOSITORY, end_group, run_child
+from tasks.policy.child import end_group, run_child
 from tasks.policy.load import load_tokenizer
 from tasks.train.backend import pins
 from tasks.train.backend.vllm_check import require_vllm

@@ -379,7 +379,7 @@ def test_ctrl_c_in_a_verification_changes_nothing_and_ends_with_4(
 
 def test_the_help_lists_the_five_commands_without_loading_what_is_heavy() -> None:
     assert all(name in tucano("--help").stdout for name in ("list", "verify", "pull", "push", "prune"))
-    heavy = "{'google', 'pydantic', 'torch', 'prefect', 'mlflow'}"
+    heavy = "{'google', 'torch', 'prefect', 'mlflow', 'polars'}"
     code = f"import sys; import flows.cli.checkpoints; print({heavy} & set(sys.modules))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "set()"

@@ -172,7 +172,7 @@ def test_what_somebody_has_changed_is_told_field_by_field_and_mended_in_place(te
 
 def test_a_notification_block_of_the_name_is_used_from_the_next_time_on(team: Team) -> None:
     told = team.infra("apply").stderr
-    assert [name for name in TELLING if f"{name} tells nobody" not in told] == []
+    assert [name for name in TELLING if f"{name} notifies nobody" not in told] == []
     webhook = CustomWebhookNotificationBlock(name="tucano", url="http://127.0.0.1:9/hook")
     with temporary_settings({PREFECT_API_URL: team.server}):
         block = cast("UUID", webhook.save("tucano", overwrite=True))

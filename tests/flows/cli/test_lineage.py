@@ -200,7 +200,7 @@ def test_verify_and_diff_never_ask_the_mirror(world: World, monkeypatch: pytest.
         asked.append(address)
         raise InputError("the mirror cannot be read")
 
-    monkeypatch.setattr("flows.cli.mirrored_trainings.read_trainings", unreachable)
+    monkeypatch.setattr("flows.cli.lineage_store.read_trainings", unreachable)
     for arguments in (
         ["1", "--verify"],
         ["rev1", "--verify"],

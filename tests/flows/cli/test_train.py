@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from flows.cli import train as cli_train
 from flows.cli.tables.train import recipe_lines
 from flows.runtime import console
 from schemas.artifact import Worker
@@ -317,14 +316,16 @@ def ran(tmp_path: Path) -> Iterator[dict[str, Any]]:
         "seconds": 3.0,
     }
 
-    def chain(config: Any, profile: str, *, until: str, fresh: bool) -> Any:
-        run["asked"] = (config.train.max_steps, profile, until, fresh)
+    def chain(config: Any, opening: str, *, until: str, fresh: bool) -> Any:
+        assert opening.startswith(f"{until} with profile local, state in ")
+        run["asked"] = (config.train.max_steps, until, fresh)
         if "error" in run:
             raise run["error"]
         return SimpleNamespace(**run)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cli_train, "_run", chain)
+        for command in ("train", "evaluate"):
+            patch.setattr(f"flows.cli.{command}.run_chain", chain)
         yield run
 
 
@@ -335,7 +336,7 @@ def test_train_tells_each_seed_and_what_was_made_now_cost(ran: dict[str, Any], t
     }
     ended = tucano("train", "--set", "train.max_steps=20", "--set", "train.price_per_hour=0.8", "--fresh", "--json")
     assert ended.returncode == 0, ended.stderr
-    assert ran["asked"] == (20, "local", "train", True)
+    assert ran["asked"] == (20, "train", True)
     first, second = json.loads(ended.stdout)["trainings"]
     assert first["tasks"]["push"] == {"chosen_step": 10, "before": 0.2, "chosen": 0.5}
     assert first["cost_usd"] == pytest.approx(0.4)
@@ -375,7 +376,7 @@ def test_evaluate_ends_by_its_verdict(ran: dict[str, Any], verdict: str, exit_co
     ran["report"]["gate"]["verdict"] = verdict
     ended = tucano("evaluate", "--json")
     assert ended.returncode == exit_code, ended.stderr
-    assert ran["asked"][2:] == ("evaluate", False)
+    assert ran["asked"][1:] == ("evaluate", False)
     document = json.loads(ended.stdout)
     assert document["gate"]["verdict"] == verdict
     assert set(document) == {"seconds", "path", "overall", "tasks", "gate"}

@@ -15,8 +15,8 @@ from prefect.settings import PREFECT_UI_URL, temporary_settings
 
 from flows.deploy.automations import wanted_automation
 from flows.deploy.files import read_declared
-from schemas.config.config import REPOSITORY
 from schemas.errors import InputError
+from schemas.source import REPOSITORY
 
 SHIPPED = {str(each["name"]): (path, each) for path, each in read_declared(REPOSITORY).automations}
 DEPLOYMENTS = {"retrain/retrain"}
@@ -42,7 +42,7 @@ def test_without_its_notification_block_an_automation_does_nothing_and_that_is_t
     thing, warnings = wanted_automation(path, automation, DEPLOYMENTS, {"another": uuid4()})
     assert thing.document["actions"] == {1: {"type": "do-nothing"}}
     assert len(warnings) == 1
-    assert "gate-refused tells nobody: the server has no notification block tucano" in warnings[0]
+    assert "gate-refused notifies nobody: the server has no notification block tucano" in warnings[0]
 
 
 def test_a_deployment_that_nobody_makes_is_refused() -> None:
@@ -99,7 +99,7 @@ def ended(flow: str, error: str, state: str = "Failed") -> ReceivedEvent:
     )
 
 
-WAITED = "TucanoError: the training that was handed to training/train ended as Failed: {refusal}; see the run train-1"
+WAITED = "TucanoError: the training on training/train ended as Failed: {refusal}; see the run train-1"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ WAITED = "TucanoError: the training that was handed to training/train ended as F
             ended("retrain", WAITED.format(refusal="Flow run encountered an exception: GateRefused: the preflight")),
         ],
     ],
-    ids=["of the chain", "of a training that was handed over"],
+    ids=["of the chain", "of a training on another machine"],
 )
 def test_a_refusal_is_told_once_wherever_it_was_said(events: list[ReceivedEvent]) -> None:
     _, automation = SHIPPED["gate-refused"]

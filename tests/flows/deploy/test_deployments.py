@@ -9,9 +9,10 @@ from prefect.workers.process import ProcessWorker
 from flows.deploy.deployments import wanted_deployment
 from flows.deploy.files import Deployment, read_declared
 from flows.runtime.absolute_config import absolute_config
-from schemas.config.config import REPOSITORY, Config
+from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
+from schemas.source import REPOSITORY
 
 wanted = partial(wanted_deployment, template=ProcessWorker.get_default_base_job_template())
 

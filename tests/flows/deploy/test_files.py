@@ -7,8 +7,8 @@ import yaml
 from prefect.cli.deploy._models import PrefectYamlModel
 
 from flows.deploy.files import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE, read_declared
-from schemas.config.config import REPOSITORY
 from schemas.errors import InputError
+from schemas.source import REPOSITORY
 from tests.flows.infra_folder import copied, replace
 
 

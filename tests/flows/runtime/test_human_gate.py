@@ -31,9 +31,10 @@ from prefect.states import AwaitingRetry
 
 from flows.runtime.human_gate import SHEET_ARTIFACT, ScoresDone, wait_for_scores
 from flows.runtime.prefect_server import reachable
-from schemas.config.config import REPOSITORY, StateConfig
+from schemas.config.config import StateConfig
 from schemas.documents import Rollout
 from schemas.errors import Interrupted
+from schemas.source import REPOSITORY
 from tasks.audit.rubrics import RUBRICS_FOLDER
 from tasks.audit.scoring import with_score
 from tasks.audit.sheet import as_row, is_scored, read_rows, write_rows
@@ -194,7 +195,7 @@ def test_a_run_is_suspended_until_every_completion_is_scored(server: Server, tmp
 
     form = {name: _input(run, f"suspended-scores-1-{name}") for name in ("description", "schema")}
     assert f"3 completions of {run.sheet} wait" in form["description"]
-    assert "pseudonym" in form["schema"]["properties"]["scored_by"]["description"]
+    assert "Pseudonym" in form["schema"]["properties"]["scored_by"]["description"]
     for answer in ({}, {"scored_by": ""}, {"scored_by": "ana@loja.com.br"}, {"scored_by": "ana", "more": 1}):
         assert run.resume(answer) == SetStateStatus.REJECT, answer
     assert run.state() == "Suspended"

@@ -25,9 +25,9 @@ from prefect.states import AwaitingRetry, Cancelling
 
 from flows.deploy.files import read_declared
 from flows.runtime import reschedule
-from flows.runtime.reschedule import INTERRUPTIONS_ALIKE, rescheduled
-from schemas.config.config import REPOSITORY
+from flows.runtime.reschedule import INTERRUPTIONS_ALIKE, reschedule_on_interrupt
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
+from schemas.source import REPOSITORY
 from tests.flows.prefect_state import prefect_state
 
 AUTOMATIONS = REPOSITORY / "infra" / "automations" / "rescheduling.yaml"
@@ -40,13 +40,13 @@ ERRORS = {error.__name__: error for error in (Interrupted, InputError, GateRefus
 
 @flow(name="ends-by")
 def ends_by(error: str, told: str) -> None:
-    with rescheduled(REST):
+    with reschedule_on_interrupt(REST):
         raise ERRORS[error](told)
 
 
 @flow(name="cancelled")
 def cancelled() -> None:
-    with rescheduled(REST):
+    with reschedule_on_interrupt(REST):
         with get_client(sync_client=True) as client:
             client.set_flow_run_state(UUID(flow_run.id), Cancelling())
         raise Interrupted("by whoever cancelled it")
@@ -54,7 +54,7 @@ def cancelled() -> None:
 
 @flow(name="waits")
 def waits(log: Path) -> None:
-    with rescheduled(REST):
+    with reschedule_on_interrupt(REST):
         try:
             log.write_text("waits", encoding="utf-8")
             while True:
@@ -96,7 +96,7 @@ def server(prefect_server: str, tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture
 def unsupervised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run work in this process, whose stdin is the terminal's or a pipe of whoever runs the tests."""
-    monkeypatch.setattr(reschedule, "_ended_with_supervisor", nullcontext)
+    monkeypatch.setattr(reschedule, "sigterm_on_parent_exit", nullcontext)
 
 
 @pytest.mark.integration

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from flows.runtime.stores import open_recorder, open_store
 from flows.stages import stage_child
 from flows.stages.answers import Answering, answer, answer_rival
-from flows.stages.runner import StageResult, open_recorder, open_store
+from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.evaluate import RivalConfig

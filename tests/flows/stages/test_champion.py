@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.runtime.registry import open_registry
+from flows.runtime.stores import open_recorder, open_registry, open_store
 from flows.stages.champion import champion_for
-from flows.stages.runner import open_recorder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.profiles import load_config

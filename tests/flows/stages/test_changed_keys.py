@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.stages.changed_keys import tell_changed_keys
-from flows.stages.runner import open_store
+from flows.runtime.stores import open_store
+from flows.stages.changed_keys import warn_of_changed_keys
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -38,18 +38,18 @@ def test_an_old_state_folder_is_told_in_one_sentence_and_once(
     for kind in ("dataset", "policy"):
         make(config, kind, "tasks/curate/stage.py")
     make(config, "prompts", "tasks.synthesize.stage")
-    tell_changed_keys(config)
+    warn_of_changed_keys(config)
     said = " ".join(capsys.readouterr().err.split())
     assert "keys have changed" in said
     assert "so that dataset, policy are made again, once" in said
     assert "prompts" not in said
     assert [len(open_store(config).records(kind)) for kind in ("prompts", "dataset", "policy")] == [1, 1, 1]
-    tell_changed_keys(config)
+    warn_of_changed_keys(config)
     assert capsys.readouterr().err == ""
 
 
 def test_a_new_state_folder_is_told_nothing(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
-    tell_changed_keys(config)
+    warn_of_changed_keys(config)
     make(config, "dataset", "tasks/curate/stage.py")
-    tell_changed_keys(config)
+    warn_of_changed_keys(config)
     assert capsys.readouterr().err == ""

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.stages.curate import _figures, _what_decides
+from flows.stages.curate import _figures, _key_inputs
 from schemas.config.config import CurateConfig
 from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
@@ -29,20 +29,20 @@ def test_every_figure_has_a_name_that_mlflow_takes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("override", ["seed=7", "curate.workers=5", "curate.shard_rows=5000", "train.max_steps=3"])
-def test_what_decides_nothing_makes_no_new_dataset(override: str) -> None:
-    assert _what_decides(load_config("local", [override])) == _what_decides(load_config("local"))
+def test_key_inputs_nothing_makes_no_new_dataset(override: str) -> None:
+    assert _key_inputs(load_config("local", [override])) == _key_inputs(load_config("local"))
 
 
 @pytest.mark.parametrize("override", ["curate.split_seed=7", "curate.max_prompt_tokens=900", "policy.stand_in=false"])
-def test_what_decides_something_makes_a_new_one(override: str) -> None:
-    assert _what_decides(load_config("local", [override])) != _what_decides(load_config("local"))
+def test_key_inputs_something_makes_a_new_one(override: str) -> None:
+    assert _key_inputs(load_config("local", [override])) != _key_inputs(load_config("local"))
 
 
 def test_the_tokenizer_of_a_folder_counts_by_its_content(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text("1")
     overrides = ["policy.stand_in=false", f"policy.name={tmp_path}"]
-    before = _what_decides(load_config("local", overrides))
+    before = _key_inputs(load_config("local", overrides))
     (tmp_path / "model.safetensors").write_text("weights")
-    assert _what_decides(load_config("local", overrides)) == before
+    assert _key_inputs(load_config("local", overrides)) == before
     (tmp_path / "vocab.json").write_text("2")
-    assert _what_decides(load_config("local", overrides)) != before
+    assert _key_inputs(load_config("local", overrides)) != before

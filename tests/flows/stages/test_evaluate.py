@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from flows.runtime.stores import open_recorder
 from flows.stages import stage_child
 from flows.stages.evaluate import evaluate
-from flows.stages.runner import StageResult, open_recorder
+from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactKind
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config

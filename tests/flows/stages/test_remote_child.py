@@ -11,11 +11,12 @@ from pydantic import BaseModel
 
 from flows import inference as inference_flow
 from flows.inference import inference
+from flows.runtime.stores import open_store
 from flows.stages import remote_child, stage_child
 from flows.stages.answers import Answering
 from flows.stages.remote_child import HandedChild, as_local, as_portable
 from flows.stages.remote_run import REMOTE_FOLDER, RemoteRun
-from flows.stages.runner import StageResult, open_store
+from flows.stages.runner import StageResult
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.evaluate.answers.answer import main

@@ -18,11 +18,12 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelled, Cancelling, Completed, Crashed, Failed, Running
 
 from flows.runtime.session import EXPERIMENT, mlflow_store
+from flows.runtime.stores import open_recorder, open_store
 from flows.stages import remote_run
 from flows.stages.remote_run import RemoteRun, fetch, has_ended, open_shared, wait_for
-from flows.stages.remote_training import DECIDING, Given, answer_for, train_elsewhere
-from flows.stages.runner import StageResult, open_recorder, open_store
-from flows.stages.train import _what_decides as decided_by
+from flows.stages.remote_training import DECIDING, RemoteTrainRequest, publish_policies, train_remotely
+from flows.stages.runner import StageResult
+from flows.stages.train import _key_inputs as decided_by
 from flows.stages.train import entry_modules, training_key
 from flows.training import training
 from schemas.artifact import ArtifactKind, ArtifactRecord
@@ -104,8 +105,8 @@ def trained_here(config: Config, given: dict[str, StageResult], text: str) -> Ar
         )
 
 
-def asked_for(config: Config, given: dict[str, StageResult]) -> Given:
-    return Given(
+def asked_for(config: Config, given: dict[str, StageResult]) -> RemoteTrainRequest:
+    return RemoteTrainRequest(
         key=training_key(config, {role: given[role].record for role in DECIDING}),
         pipeline_run="0" * 32,
         artifacts={role: result.record.sha256 for role, result in given.items()},
@@ -122,9 +123,9 @@ def test_policies_that_were_trained_for_a_run_are_fetched_and_not_trained_again(
     given = all_given(config)
     there = elsewhere(config, tmp_path / "there")
     policy = made(there, "policy", "trained")
-    answer_for(asked_for(config, given), {7: policy}, open_shared(there))
+    publish_policies(asked_for(config, given), {7: policy}, open_shared(there))
 
-    fetched = train_elsewhere(config, pipeline_run, given, fresh=None)
+    fetched = train_remotely(config, pipeline_run, given, fresh=None)
 
     assert {seed: result.record for seed, result in fetched.items()} == {7: policy.record}
     assert fetched[7].reused
@@ -136,10 +137,10 @@ def test_policies_that_were_trained_for_a_run_are_fetched_and_not_trained_again(
 def test_policies_that_this_machine_still_has_need_no_note(config: Config, pipeline_run: str, tmp_path: Path) -> None:
     given = all_given(config)
     policy = trained_here(config, given, "trained")
-    assert train_elsewhere(config, pipeline_run, given, fresh=None)[config.seed].record == policy
+    assert train_remotely(config, pipeline_run, given, fresh=None)[config.seed].record == policy
     other = config.model_copy(update={"train": config.train.model_copy(update={"learning_rate": 1e-6})})
     with pytest.raises(InputError, match="no deployment"):
-        train_elsewhere(other, pipeline_run, given, fresh=None)
+        train_remotely(other, pipeline_run, given, fresh=None)
 
 
 def test_of_two_policies_of_one_recipe_the_newer_one_that_is_whole_counts(config: Config, pipeline_run: str) -> None:
@@ -147,7 +148,7 @@ def test_of_two_policies_of_one_recipe_the_newer_one_that_is_whole_counts(config
     older, newer = (trained_here(config, given, text) for text in ("before", "anew"))
 
     def found() -> ArtifactRecord:
-        return train_elsewhere(config, pipeline_run, given, fresh=None)[config.seed].record
+        return train_remotely(config, pipeline_run, given, fresh=None)[config.seed].record
 
     assert found() == newer
     file = open_store(config).path(newer.sha256) / "file"
@@ -159,7 +160,7 @@ def test_of_two_policies_of_one_recipe_the_newer_one_that_is_whole_counts(config
 def test_a_training_that_was_answered_before_is_not_done_again(config: Config, tmp_path: Path) -> None:
     given = all_given(config)
     there = elsewhere(config, tmp_path / "there")
-    answer_for(asked_for(config, given), {7: made(there, "policy", "trained")}, open_shared(there))
+    publish_policies(asked_for(config, given), {7: made(there, "policy", "trained")}, open_shared(there))
     # Without the inputs in the shared place nothing could be trained.
     training(there, asked_for(config, given))
     # What was lost of them on the way is there again, by the worker's own copy.
@@ -238,7 +239,7 @@ def test_a_deployment_whose_pool_was_deleted_is_not_waited_for(config: Config, p
         client.delete_work_pool("gone")
         without = config.model_copy(update={"workers": WorkersConfig(training=f"{empty.name}/nowhere")})
         with pytest.raises(InputError, match="has no work pool any more; bring it back with `tucano infra apply`"):
-            train_elsewhere(without, pipeline_run, all_given(config), fresh=None)
+            train_remotely(without, pipeline_run, all_given(config), fresh=None)
         client.delete_deployment(made_here)
 
 
@@ -250,7 +251,7 @@ def test_where_they_are_not_whole_the_training_is_asked_for(
     there = elsewhere(config, tmp_path / "there")
     policy = made(there, "policy", "trained")
     if lost != "note":
-        answer_for(asked_for(config, given), {7: policy}, open_shared(there))
+        publish_policies(asked_for(config, given), {7: policy}, open_shared(there))
         blob = tmp_path / "place" / "blobs" / "sha256" / policy.record.files["file"]
         note = next((tmp_path / "place").glob("notes/*.json"))
         record = tmp_path / "place" / "records" / f"{policy.record.sha256}.json"
@@ -266,17 +267,17 @@ def test_where_they_are_not_whole_the_training_is_asked_for(
             text = policy.record.model_copy(update={"files": {"another": policy.record.files["file"]}})
             record.write_text(text.model_dump_json(), encoding="utf-8")
     with pytest.raises(InputError, match=r"no deployment training/nowhere.*tucano infra apply"):
-        train_elsewhere(config, pipeline_run, given, fresh=None)
+        train_remotely(config, pipeline_run, given, fresh=None)
 
 
-def test_a_run_that_wants_all_made_anew_does_not_take_what_was_trained_before(
+def test_a_run_that_wants_all_made_again_does_not_take_what_was_trained_before(
     config: Config, pipeline_run: str, tmp_path: Path
 ) -> None:
     given = all_given(config)
     there = elsewhere(config, tmp_path / "there")
-    answer_for(asked_for(config, given), {7: made(there, "policy", "trained")}, open_shared(there))
+    publish_policies(asked_for(config, given), {7: made(there, "policy", "trained")}, open_shared(there))
     with pytest.raises(InputError, match="no deployment"):
-        train_elsewhere(config, pipeline_run, given, fresh="a run")
+        train_remotely(config, pipeline_run, given, fresh="a run")
 
 
 def test_a_worker_with_other_code_or_configuration_refuses_the_training(config: Config, tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from flows.runtime.stores import open_store
 from flows.stages import scores
-from flows.stages.runner import StageResult, open_store
+from flows.stages.runner import StageResult
 from flows.stages.scores import (
     DRAWN_FROM_FILE,
     VERSIONS_FILE,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from flows.runtime.session import _drain_prefect
+from flows.runtime.prefect_client import drain
 from flows.stages import shard_runners
 from flows.stages.shard_runners import map_shards
 from schemas.config.config import CurateConfig
@@ -42,7 +42,7 @@ def prefect(prefect_server: str) -> Iterator[None]:
 
     with temporary_settings({PREFECT_API_URL: prefect_server, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
         yield
-        _drain_prefect()
+        drain()
 
 
 def test_processes_are_the_way_where_nothing_else_is_named() -> None:

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from flows.stages.synthesize import _figures, _what_decides
+from flows.stages.synthesize import _figures, _key_inputs
 from schemas.config.config import SynthesizeConfig
 
 ENDPOINT = {"url": "http://127.0.0.1:8000/v1", "model": "tucano"}
@@ -11,7 +11,7 @@ ENDPOINT = {"url": "http://127.0.0.1:8000/v1", "model": "tucano"}
 
 def decides(**values: object) -> str:
     config = SynthesizeConfig.model_validate({"counts": {"push": 3}, **values})
-    return json.dumps(_what_decides(config), sort_keys=True)
+    return json.dumps(_key_inputs(config), sort_keys=True)
 
 
 def test_how_an_endpoint_is_reached_makes_nothing_again() -> None:

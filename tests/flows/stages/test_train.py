@@ -9,13 +9,13 @@ import pytest
 
 from flows.stages.runner import Stage, StageResult, stage_key
 from flows.stages.train import (
-    DECIDES_NOTHING,
+    NOT_IN_KEY,
     STAGE,
+    _key_inputs,
     _remove_all_but_checkpoints,
     _shares,
-    _what_decides,
     best_seed,
-    leaves_checkpoints,
+    same_checkpoints,
     stage_name,
     training_seeds,
 )
@@ -40,22 +40,22 @@ from schemas.config.train import TrainConfig
         "seed=7",
     ],
 )
-def test_what_decides_nothing_makes_no_new_policy(override: str) -> None:
-    assert _what_decides(load_config("local", [override]), 42) == _what_decides(load_config("local"), 42)
+def test_key_inputs_nothing_makes_no_new_policy(override: str) -> None:
+    assert _key_inputs(load_config("local", [override]), 42) == _key_inputs(load_config("local"), 42)
 
 
 @pytest.mark.parametrize(
     "override",
     ["train.max_steps=41", "train.adapter_per_task=true", "evaluate.temperature=0.2"],
 )
-def test_what_decides_something_makes_a_new_one(override: str) -> None:
-    assert _what_decides(load_config("local", [override]), 42) != _what_decides(load_config("local"), 42)
-    assert _what_decides(load_config("local"), 42) != _what_decides(load_config("local"), 43)
+def test_key_inputs_something_makes_a_new_one(override: str) -> None:
+    assert _key_inputs(load_config("local", [override]), 42) != _key_inputs(load_config("local"), 42)
+    assert _key_inputs(load_config("local"), 42) != _key_inputs(load_config("local"), 43)
 
 
 def test_what_is_left_out_of_the_key_is_in_the_recipe() -> None:
     """A name that is in no recipe would leave nothing out, and nobody would be told."""
-    assert set(TrainConfig.model_fields) >= DECIDES_NOTHING
+    assert set(TrainConfig.model_fields) >= NOT_IN_KEY
 
 
 @pytest.mark.parametrize(
@@ -63,21 +63,21 @@ def test_what_is_left_out_of_the_key_is_in_the_recipe() -> None:
 )
 def test_a_remedy_of_full_memory_leaves_the_checkpoints_and_makes_a_new_policy(remedy: str) -> None:
     before, after = load_config("local"), load_config("local", [remedy])
-    assert _what_decides(before, 42) != _what_decides(after, 42)
-    left = leaves_checkpoints(before)
-    assert _what_decides(before, 42, but=left) == _what_decides(after, 42, but=left)
+    assert _key_inputs(before, 42) != _key_inputs(after, 42)
+    left = same_checkpoints(before)
+    assert _key_inputs(before, 42, but=left) == _key_inputs(after, 42, but=left)
 
 
 def test_checkpoints_of_another_sampler_are_left_alone() -> None:
     """Between two updates of a batch they hold vLLM's probabilities, or hold none: a KeyError after the change."""
     config, without = load_config("l4-next"), load_config("l4-next", ["train.vllm.enabled=false"])
-    left = leaves_checkpoints(config)
+    left = same_checkpoints(config)
     assert config.train.vllm.enabled
-    assert _what_decides(config, 42, but=left) != _what_decides(without, 42, but=left)
+    assert _key_inputs(config, 42, but=left) != _key_inputs(without, 42, but=left)
 
 
-def _stage(name: str, identity: str | None) -> Stage:
-    return Stage(name, "policy", ("schemas",), "config", {}, lambda *_: None, lambda _: {}, identity=identity)
+def _stage(name: str, cache_name: str | None) -> Stage:
+    return Stage(name, "policy", ("schemas",), "config", {}, lambda *_: None, lambda _: {}, cache_name=cache_name)
 
 
 def test_a_seed_has_the_same_key_alone_as_among_others() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from schemas.config.config import REPOSITORY
 from schemas.config.json_schema import SCHEMA_FILE, config_schema, write_schema
 from schemas.config.profiles import PROFILES_FOLDER
+from schemas.source import REPOSITORY
 
 PROFILES = sorted(PROFILES_FOLDER.glob("*.toml"))
 

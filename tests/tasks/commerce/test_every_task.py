@@ -7,10 +7,9 @@ from importlib import import_module
 
 import pytest
 
-from schemas.config.config import REPOSITORY
 from schemas.documents import Rollout
 from schemas.references import REFERENCES, check_reference
-from schemas.source import source_files
+from schemas.source import REPOSITORY, source_files
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, TaskName
 from tasks.audit.probes.run import run_probes
 from tasks.audit.rubrics import task_rubric

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from schemas.config.config import REPOSITORY
-from schemas.source import PACKAGES
+from schemas.source import PACKAGES, REPOSITORY
 
 pytestmark = pytest.mark.integration
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.monitor import _scrubbed
+from flows.stages.monitor import _scrubbed
 from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
@@ -350,4 +350,4 @@ def test_monitoring_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> None:
     with executed_modules() as ran:
         look(tmp_path, days_of(3))
     assert "tasks.monitor.drift" in ran
-    assert outside_key(ran, "flows.monitor") == []
+    assert outside_key(ran, "flows.stages.monitor") == []

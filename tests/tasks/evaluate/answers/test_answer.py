@@ -13,11 +13,12 @@ import pytest
 from schemas.config.policy import PolicyConfig
 from schemas.documents import Rollout
 from schemas.errors import InputError
+from schemas.source import REPOSITORY
 from schemas.tasks import TaskName
 from tasks.evaluate.answers import answer as answer_module
 from tasks.evaluate.answers.answer import AnswerRequest, batch_seed, main
 from tasks.evaluate.answers.files import FINISHED_FILE, ROLLOUTS_FILE, FinishedBatches, read_answers, read_timing
-from tasks.policy.child import REPOSITORY, Channel
+from tasks.policy.child import Channel
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.policy.test_adapters import save_adapter

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.config.config import REPOSITORY
+from schemas.source import REPOSITORY
 from tasks.train.backend import pins
 from tasks.train.backend.pins import unpinned
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas.config.config import REPOSITORY
 from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
+from schemas.source import REPOSITORY
 from tasks.train.backend import pins, trainable
 from tasks.train.backend.trainable import (
     load_trainable,

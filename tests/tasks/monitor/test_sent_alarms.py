@@ -7,14 +7,16 @@ import pytest
 
 from schemas.config.monitor import MonitorConfig
 from tasks.monitor.drift import find_drift
-from tasks.monitor.told import Told, alarms_of
+from tasks.monitor.sent_alarms import SentAlarms, alarms_of
 from tests.tasks.monitor.reward_days import baseline, counts
 
 CONFIG = MonitorConfig()
 
 
-def told(folder: Path, champion: str = "m/1", evaluation: str = "e" * 64, since: datetime | None = None) -> Told:
-    return Told(folder / "alarms", champion, evaluation, since)
+def sent_by(
+    folder: Path, champion: str = "m/1", evaluation: str = "e" * 64, since: datetime | None = None
+) -> SentAlarms:
+    return SentAlarms(folder / "alarms", champion, evaluation, since)
 
 
 def daily(folder: Path, means: list[float]) -> list[int]:
@@ -23,9 +25,9 @@ def daily(folder: Path, means: list[float]) -> list[int]:
     for run in range(35, len(means) + 1):
         drift = find_drift(counts({"push": means[run - 35 : run]}), {"push": baseline("push")}, CONFIG)
         alarms = alarms_of(drift.document())
-        if new := told(folder).new(alarms):
+        if new := sent_by(folder).new(alarms):
             sent.append(run - 35)
-            told(folder).keep(new)
+            sent_by(folder).keep(new)
     return sent
 
 
@@ -42,18 +44,18 @@ def test_a_drop_that_comes_back_after_its_alarm_has_ended_is_told_again(tmp_path
 
 
 def test_another_champion_or_evaluation_has_alarms_of_its_own(tmp_path: Path) -> None:
-    told(tmp_path).keep(["push", "push floor"])
-    assert told(tmp_path).new(["push", "push floor", "all"]) == ["all"]
-    assert told(tmp_path, champion="m/2").new(["push"]) == ["push"]
-    assert told(tmp_path, evaluation="f" * 64).new(["push"]) == ["push"]
+    sent_by(tmp_path).keep(["push", "push floor"])
+    assert sent_by(tmp_path).new(["push", "push floor", "all"]) == ["all"]
+    assert sent_by(tmp_path, champion="m/2").new(["push"]) == ["push"]
+    assert sent_by(tmp_path, evaluation="f" * 64).new(["push"]) == ["push"]
     # Nor do they end its alarms.
-    assert told(tmp_path).new(["push"]) == []
-    assert told(tmp_path).new(["push floor"]) == ["push floor"]
+    assert sent_by(tmp_path).new(["push"]) == []
+    assert sent_by(tmp_path).new(["push floor"]) == ["push floor"]
 
 
 def test_a_champion_that_serves_again_after_a_rollback_has_alarms_of_its_own(tmp_path: Path) -> None:
     first, again = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
-    told(tmp_path, since=first).keep(["push"])
-    assert told(tmp_path, since=first).new(["push"]) == []
-    assert told(tmp_path, since=again).new(["push"]) == ["push"]
-    assert told(tmp_path).new(["push"]) == ["push"]
+    sent_by(tmp_path, since=first).keep(["push"])
+    assert sent_by(tmp_path, since=first).new(["push"]) == []
+    assert sent_by(tmp_path, since=again).new(["push"]) == ["push"]
+    assert sent_by(tmp_path).new(["push"]) == ["push"]

@@ -18,7 +18,7 @@ from tasks.monitor.drift import ALL
 
 
 @dataclass(frozen=True)
-class Told:
+class SentAlarms:
     """Sent alarms of one champion."""
 
     folder: Path
@@ -49,8 +49,8 @@ class Told:
 
     def _mark(self, alarm: str) -> Path:
         since = self.promoted_at and self.promoted_at.isoformat()
-        told = json.dumps([self.champion, self.evaluation, since, alarm])
-        return self.folder / hashlib.sha256(told.encode()).hexdigest()
+        subject = json.dumps([self.champion, self.evaluation, since, alarm])
+        return self.folder / hashlib.sha256(subject.encode()).hexdigest()
 
 
 def alarms_of(drift: Mapping[str, Any]) -> list[str]:

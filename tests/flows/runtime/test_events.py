@@ -9,15 +9,15 @@ from prefect import flow
 from prefect.events.worker import EventsWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.retrain import HELD_EVENT, _tell_held
-from schemas.config.config import REPOSITORY
+from flows.runtime.events import HELD_EVENT, emit_held
+from schemas.source import REPOSITORY
 
 pytestmark = pytest.mark.integration
 
 
 @flow
 def hold() -> None:
-    _tell_held({"model": "shop", "version": "7", "reasons": ["overall is worse", "push is worse"]})
+    emit_held({"model": "shop", "version": "7", "reasons": ["overall is worse", "push is worse"]})
 
 
 def test_a_held_version_is_told_with_its_reasons(prefect_server: str) -> None:

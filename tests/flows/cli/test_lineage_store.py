@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from flows.cli.mirrored_trainings import read_trainings
+from flows.cli.lineage_store import read_trainings
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.stretches import begin, end
 from tests.tasks.checkpoints.checkpoint_folders import BASE, NEW, OLD, publish

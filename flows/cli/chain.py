@@ -1,0 +1,61 @@
+"""Run of the chain by a command, in a session that is warmed up while Prefect's server starts."""
+
+import importlib
+from typing import TYPE_CHECKING, Final
+
+from flows.runtime.console import say
+from flows.runtime.session import BYTES_NEEDED, session
+from flows.runtime.signals import fresh_hint
+from flows.runtime.stores import open_recorder
+from schemas.config.config import Config
+from schemas.source import source_digest
+
+if TYPE_CHECKING:
+    from flows.retrain import Retraining, Until
+
+READ_AHEAD: Final = (
+    "tasks.synthesize.stage",
+    "tasks.curate.stage",
+    "tasks.audit.stage",
+    "tasks.train.sft.warm_start",
+    "flows.stages.evaluate",
+    "flows.stages.promote",
+)
+CHAIN: Final = "flows.retrain"
+
+
+def run_chain(config: Config, opening: str, *, until: "Until", fresh: bool) -> "Retraining":
+    """Run the chain up to a stage, in a session of its own.
+
+    Args:
+        config: The configuration.
+        opening: First line on the terminal.
+        until: The last stage.
+        fresh: Make every stage again.
+
+    Raises:
+        TucanoError: A stage failed in a way that its user can fix.
+    """
+    say(opening)
+    with fresh_hint(fresh), session(config, bytes_needed=BYTES_NEEDED, meanwhile=lambda: warm_up(config)):
+        # Prefect reads the session's settings when it is imported.
+        from flows.retrain import retrain  # noqa: PLC0415
+
+        return retrain(config, fresh=fresh, until=until)
+
+
+def warm_up(config: Config) -> None:
+    """Import the chain, read the code that its keys are made of, and open MLflow's store.
+
+    Twelve seconds on two cores, mostly imports.
+
+    Raises:
+        InputError: The store cannot be opened or written.
+    """
+    importlib.import_module(CHAIN)
+    # Prefect reads the session's settings when it is imported.
+    from flows.stages.train import entry_modules  # noqa: PLC0415
+
+    # Each module is read once per process: with these, nearly all that the stages' keys need.
+    source_digest(*READ_AHEAD, *entry_modules(config))
+    open_recorder(config)

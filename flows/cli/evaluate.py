@@ -1,0 +1,28 @@
+"""Command `tucano evaluate`: the comparison on the test split, after the stages that it needs."""
+
+import typer
+
+from flows.cli.chain import run_chain
+from flows.cli.options import Fresh, Json, Overrides, Profile, emit
+from flows.cli.tables.compare import print_report
+from flows.runtime.console import say
+from schemas.config.profiles import load_config
+from tasks.evaluate.report.page import REPORT_PAGE
+
+
+def evaluate(
+    profile: Profile = "local",
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    fresh: Fresh = False,
+    as_json: Json = False,
+) -> None:
+    """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
+    config = load_config(profile, overrides)
+    opening = f"evaluate with profile {profile}, state in {config.state.root}"
+    result = run_chain(config, opening, until="evaluate", fresh=fresh)
+    print_report(result.report)
+    say(f"report: {result.stages['evaluate'].path / REPORT_PAGE}")
+    report = {name: result.report[name] for name in ("overall", "tasks", "gate")}
+    emit({"seconds": result.seconds, "path": str(result.stages["evaluate"].path), **report}, as_json=as_json)
+    if result.report["gate"]["verdict"] != "promote":
+        raise typer.Exit(3)

@@ -1,0 +1,52 @@
+"""Events on Prefect's server that automations wait for: drift, and a version that the gate holds."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from prefect.events import Event, EventTrigger, emit_event
+from prefect.runtime import flow_run
+from prefect.settings import PREFECT_API_URL
+
+from flows.runtime.prefect_client import connected
+
+DRIFT_EVENT: Final = "tucano.drift"
+"""Event of new alarms; an automation of infra/automations starts a retraining."""
+HELD_EVENT: Final = "tucano.held"
+"""Event of a version that the gate holds; an automation of infra/automations notifies people."""
+
+
+def send_drift(model: str, version: str, alarms: Sequence[str], reasons: Sequence[str], artifact: str) -> list[str]:
+    """Send the event of new alarms, and return the names of the server's automations that wait for it.
+
+    Args:
+        model: The registered model.
+        version: The champion's version.
+        alarms: Subjects of the alarms.
+        reasons: A sentence for each.
+        artifact: The sha256 of the monitoring that found them.
+
+    Raises:
+        InputError: The server did not take it.
+    """
+    event = Event(
+        event=DRIFT_EVENT,
+        resource={"prefect.resource.id": f"tucano.model.{model}", "tucano.version": version},
+        related=[{"prefect.resource.id": f"prefect.flow-run.{flow_run.id}", "prefect.resource.role": "flow-run"}],
+        payload={"alarms": list(alarms), "reasons": list(reasons), "version": version, "artifact": artifact},
+    )
+    # `emit_event` would only queue it, and report no loss.
+    with connected(str(PREFECT_API_URL.value())) as client:
+        client.request("POST", "/events", json=[event.model_dump(mode="json")]).raise_for_status()
+        automations = client.read_automations()
+    return [
+        each.name
+        for each in automations
+        if each.enabled and isinstance(each.trigger, EventTrigger) and event.event in each.trigger.expect
+    ]
+
+
+def emit_held(decision: Mapping[str, Any]) -> None:
+    """Emit the event of a version that the gate holds, with its reasons, as `decision.json` has them."""
+    model = f"{decision['model']} version {decision['version']}"
+    resource = {"prefect.resource.id": f"tucano.promotion.{decision['version']}", "prefect.resource.name": model}
+    emit_event(HELD_EVENT, resource=resource, payload={"reason": "; ".join(decision["reasons"])})

@@ -1,0 +1,23 @@
+"""Stores of a state folder: its artifacts, and MLflow's runs and model registry."""
+
+from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
+from schemas.config.config import Config
+from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.registry import Registry
+from tasks.lineage.store.artifacts import ArtifactStore
+
+
+def open_store(config: Config) -> ArtifactStore:
+    """Open the artifact store of the state folder."""
+    return ArtifactStore(artifacts_folder(config))
+
+
+def open_recorder(config: Config) -> Recorder:
+    """Open MLflow's store in the state folder."""
+    return Recorder(*mlflow_store(config.state), EXPERIMENT, state=str(config.state.root.resolve()))
+
+
+def open_registry(config: Config) -> Registry:
+    """Open the model registry of the state folder."""
+    address, _ = mlflow_store(config.state)
+    return Registry(address)

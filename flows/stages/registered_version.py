@@ -1,0 +1,143 @@
+"""Version that an earlier run registered: its promotion by a person, and the way back.
+
+Without Prefect, until there is something to run.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from flows.runtime.console import say
+from flows.runtime.session import BYTES_NEEDED, session, state_folder
+from flows.runtime.signals import interruptible
+from flows.runtime.stores import open_recorder, open_registry, open_store
+from schemas.artifact import ArtifactRecord
+from schemas.config.config import Config
+from schemas.errors import InputError
+from tasks.evaluate.compare import read_report
+from tasks.lineage.mlflow.registry import PolicyVersion, Rollback
+from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+
+UNFINISHED: Final = "interrupted before it was done; run the same command again"
+
+
+def roll_back(config: Config) -> Rollback:
+    """Move the alias back, and record that as a run; no model is read or written.
+
+    Raises:
+        InputError: No version held the alias before, or its policy is lost or damaged.
+        Interrupted: Ctrl-C or SIGTERM came first.
+    """
+    names = config.promote
+    with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
+        recorder, registry = open_recorder(config), open_registry(config)
+        recorder.end_abandoned()
+        back = registry.holder(names.model_name, names.previous_alias)
+        if back is not None:
+            _verify(open_store(config), back.policy, f"the policy of version {back.version}")
+        with recorder.pipeline("rollback", {"model": names.model_name, "alias": names.alias}) as run:
+            done = registry.roll_back(names.model_name, names.alias, names.previous_alias)
+            recorder.tag(run, {"rolled_back": done.left.version, "version": done.back.version})
+    return done
+
+
+def promote_registered(config: Config, number: str | None, reason: str | None) -> dict[str, Any]:
+    """Promote a version that is still as it was evaluated, or report that the gate holds it.
+
+    Args:
+        config: The configuration.
+        number: The version's number in the registry; None: the newest.
+        reason: A person's reason to promote it though the gate holds it.
+
+    Returns:
+        The command's document: the version, the gate's verdict with its reasons, and whether it was promoted.
+
+    Raises:
+        InputError: There is no such version, or a part of it is lost or damaged.
+        Interrupted: Ctrl-C or SIGTERM came first.
+    """
+    names, store = config.promote, open_store(config)
+    with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
+        registry = open_registry(config)
+        version = registry.version(names.model_name, number)
+        champion = registry.holder(names.model_name, names.alias)
+        records = _records(store, version)
+    gate = read_report(store.path(version.evaluation))["gate"]
+    reasons = [] if gate["verdict"] == "promote" else list(gate["reasons"])
+    if champion is not None and champion.policy not in {version.policy, records["evaluation"].inputs.get("champion")}:
+        reasons.append(f"it was not compared with version {champion.version}, which is `{names.alias}` now")
+    document = {
+        "version": version.version,
+        "promoted": False,
+        "verdict": "hold" if reasons else "promote",
+        "reasons": reasons or gate["reasons"],
+        "forced": None,
+    }
+    if reasons and reason is None:
+        return document
+    if reasons:
+        say(f"version {version.version} is promoted all the same: {'; '.join(reasons)}")
+    elif reason is not None:
+        say(f"the gate promotes version {version.version}, so --force is not needed and its reason is not kept")
+        reason = None
+    return {**document, "promoted": True, "forced": reason, "path": _run(config, version, records, reason)}
+
+
+def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactRecord], reason: str | None) -> str:
+    """Run the promote flow on a registered version, and return the folder of its artifact."""
+    base = open_store(config).path(records["base"].sha256)
+    weights = sum(file.stat().st_size for file in base.iterdir() if file.is_file())
+    # A merged model and a copy of it.
+    with session(config, bytes_needed=BYTES_NEEDED + 2 * weights):
+        # Prefect reads the session's settings when it is imported.
+        from flows.stages.promote import CARD_FILE, promote  # noqa: PLC0415
+        from flows.stages.runner import StageResult  # noqa: PLC0415
+
+        store, recorder = open_store(config), open_recorder(config)
+        recorder.end_abandoned()
+        store.clean_drafts()
+        stages = {
+            role: StageResult(record, store.path(record.sha256), seconds=0.0, reused=True)
+            for role, record in records.items()
+        }
+        tags = {"model": config.promote.model_name, "version": version.version}
+        if reason is not None:
+            tags["forced"] = reason
+        with recorder.pipeline(f"promote-version-{version.version}", tags) as run:
+            result = promote(
+                config,
+                run,
+                stages["policy"],
+                stages["evaluation"],
+                stages["base"],
+                stages["dataset"],
+                by_hand=True,
+                forced=reason,
+            )
+    say(f"model card: {result.path / CARD_FILE}")
+    return str(result.path)
+
+
+def _records(store: ArtifactStore, version: PolicyVersion) -> dict[str, ArtifactRecord]:
+    """Find the artifacts that a version is made of, and verify every byte of them.
+
+    Raises:
+        InputError: A part is lost or damaged.
+    """
+    _verify(store, version.evaluation, f"the evaluation of version {version.version}")
+    _verify(store, version.policy, f"the policy of version {version.version}")
+    records = {"evaluation": store.record(version.evaluation), "policy": store.record(version.policy)}
+    for role in ("base", "dataset"):
+        sha256 = records["policy"].inputs[role]
+        _verify(store, sha256, f"the {role} of version {version.version}")
+        records[role] = store.record(sha256)
+    return records
+
+
+def _verify(store: ArtifactStore, sha256: str, what: str) -> None:
+    try:
+        store.verify(sha256)
+    except ArtifactDamaged as error:
+        raise InputError(
+            f"{what} is lost or damaged: {error}; bring it back from a backup of the state folder, or make it again "
+            "with `tucano retrain`"
+        ) from None

@@ -1,0 +1,137 @@
+"""Inspection of a mirror by hand: choice and verification of checkpoints, and what must not be pushed or pruned."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from schemas.errors import InputError
+from schemas.progress import Progress
+from tasks.checkpoints.lease import holder
+from tasks.checkpoints.manifest import Manifest
+from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
+from tasks.checkpoints.object_store import GRACE_SECONDS, store_time
+from tasks.checkpoints.stretches import begun
+
+MEGABYTE: Final = 1_000_000
+
+
+def complete_name(beginning: str, names: Sequence[str], address: str) -> str:
+    """Return the training of that name, or else the only one whose name begins so.
+
+    Args:
+        beginning: A name, or how it begins.
+        names: The trainings of the mirror.
+        address: The mirror's address, for messages.
+
+    Raises:
+        InputError: None begins so, or several do.
+    """
+    if beginning in names:
+        return beginning
+    found = [name for name in names if name.startswith(beginning)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        listed = ", ".join(names) or "none"
+        raise InputError(f"{address} has no training {beginning!r}; choose among those that it has: {listed}")
+    raise InputError(
+        f"--training {beginning} is how {len(found)} trainings begin; write more of it: {', '.join(found)}"
+    )
+
+
+def choose_checkpoint(mirror: Mirror, step: int | None, pin: str | None) -> Manifest:
+    """Return the manifest of a pinned checkpoint, or else of the checkpoint of a step.
+
+    Raises:
+        InputError: There is no such checkpoint.
+    """
+    manifests = mirror.manifests()
+    if pin is None:
+        found = [manifest for manifest in manifests if manifest.step == step]
+        wanted = f"checkpoint of step {step}"
+    else:
+        name = mirror.pins().get(pin)
+        found = [manifest for manifest in manifests if manifest.name == name]
+        wanted = f"checkpoint pinned as {pin}"
+    if not found:
+        steps = ", ".join(str(manifest.step) for manifest in manifests) or "none"
+        raise InputError(f"training {mirror.training} has no {wanted}; its checkpoints are of the steps: {steps}")
+    return found[0]
+
+
+def verify_checkpoints(
+    mirrors: Sequence[Mirror], step: int | None, progress: Progress
+) -> dict[str, list[dict[str, Any]]]:
+    """Read and hash every file of every checkpoint that a training kept on its path.
+
+    Args:
+        mirrors: The mirror of each training.
+        step: Only the checkpoints of this step; None: all.
+        progress: Reports in megabytes.
+
+    Returns:
+        A row for each checkpoint, by training, the newest first: its step, its fencing number, and its fault or None.
+    """
+    checked: dict[str, list[dict[str, Any]]] = {mirror.training: [] for mirror in mirrors}
+    whole: list[tuple[Mirror, Manifest]] = []
+    for mirror in mirrors:
+        manifests, damaged = mirror.inspect()
+        whole += [(mirror, manifest) for manifest in manifests if step in {None, manifest.step}]
+        for (of_step, fencing), problem in damaged.items():
+            if step in {None, of_step}:
+                checked[mirror.training].append({"step": of_step, "fencing": fencing, "problem": problem})
+    done, total = 0, sum(size_of(manifest) for _, manifest in whole)
+    for mirror, manifest in whole:
+        progress(done // MEGABYTE, total // MEGABYTE, f"MB; step {manifest.step}")
+        row: dict[str, Any] = {"step": manifest.step, "fencing": manifest.fencing, "problem": None}
+        try:
+            mirror.verify(manifest)
+        except CheckpointDamaged as error:
+            row["problem"] = str(error)
+        checked[mirror.training].append(row)
+        done += size_of(manifest)
+    for rows in checked.values():
+        rows.sort(key=lambda row: (row["step"], row["fencing"]), reverse=True)
+    return checked
+
+
+def require_not_left_behind(mirror: Mirror, manifest: Manifest, address: str) -> None:
+    """Refuse a checkpoint that the mirror would not count: the training resumed from an earlier step without it.
+
+    Args:
+        mirror: The training's mirror.
+        manifest: The checkpoint.
+        address: The mirror's address, for messages.
+
+    Raises:
+        InputError: The training went on without it.
+    """
+    if not manifest.is_live(begun(mirror.store, mirror.root)):
+        raise InputError(
+            f"training {manifest.training} in {address} went on without this checkpoint of step {manifest.step}, which "
+            "is of no use there any more; push it to a mirror of its own"
+        )
+
+
+def require_nobody_sends(mirror: Mirror, grace_hours: float) -> None:
+    """Refuse to remove bytes so young that they may belong to a checkpoint that is being uploaded.
+
+    Args:
+        mirror: The training's mirror.
+        grace_hours: Age in hours below which bytes stay.
+
+    Raises:
+        InputError: A machine works on the training, and younger bytes than the default's would be removed.
+    """
+    if grace_hours * 3600 >= GRACE_SECONDS or (held_by := holder(mirror.store, mirror.root)) is None:
+        return
+    silent = store_time(mirror.store, mirror.root) - held_by.heard_at
+    if silent.total_seconds() <= held_by.seconds:
+        raise InputError(
+            f"{held_by.owner.machine} works on {mirror.training}, and may be sending what --grace-hours "
+            f"{grace_hours:g} would remove; leave it at {GRACE_SECONDS / 3600:g}, or prune when that training is over"
+        )
+
+
+def size_of(manifest: Manifest) -> int:
+    """Return the size of a checkpoint's files in bytes."""
+    return sum(file.size for file in manifest.files.values())
