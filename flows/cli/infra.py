@@ -13,7 +13,7 @@ from schemas.config.profiles import load_config
 from schemas.source import REPOSITORY
 
 if TYPE_CHECKING:
-    from flows.deploy.plan import Change
+    from flows.deploy.plan import PlannedChange
 
 app = typer.Typer(
     name="infra",
@@ -75,5 +75,5 @@ def _carry_out(profile: str, overrides: list[str], *, write: bool, as_json: bool
     return bool(planned.due)
 
 
-def _say_written(change: "Change") -> None:
+def _say_written(change: "PlannedChange") -> None:
     say(f"written: {change.wanted.kind} {change.wanted.name}")

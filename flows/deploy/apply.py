@@ -10,7 +10,7 @@ from prefect.exceptions import PrefectException
 from flows.deploy.automations import found_automations, wanted_automation
 from flows.deploy.deployments import found_deployments, paused_warnings, wanted_deployment
 from flows.deploy.files import DEPLOYMENTS_FILE, POOLS_FILE, Declared, read_declared
-from flows.deploy.plan import Change, Found, Plan, Wanted, compare
+from flows.deploy.plan import Found, Plan, PlannedChange, Wanted, compare
 from flows.deploy.server import Server, read_server
 from flows.deploy.work_pools import found_pools, pool_warnings, template_of, wanted_pools
 from flows.runtime.prefect_client import refusal
@@ -59,7 +59,7 @@ def plan(client: SyncPrefectClient, folder: Path, config: Config) -> Plan:
     return compare([*wanted_pools(declared), *deployments, *automations], found, [*warnings, *_idle(config, names)])
 
 
-def apply(client: SyncPrefectClient, planned: Plan, address: str, progress: Callable[[Change], None]) -> None:
+def apply(client: SyncPrefectClient, planned: Plan, address: str, progress: Callable[[PlannedChange], None]) -> None:
     """Write what is missing or differs, and nothing else.
 
     Args:

@@ -44,7 +44,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Change:
+class PlannedChange:
     """The change of one thing, if any."""
 
     wanted: Wanted
@@ -64,14 +64,14 @@ class Change:
 class Plan:
     """The whole comparison."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[PlannedChange, ...]
     """In an order in which they can be written."""
     besides: tuple[tuple[Kind, str], ...]
     """Things on the server that no file names; left alone."""
     warnings: tuple[str, ...]
 
     @property
-    def due(self) -> tuple[Change, ...]:
+    def due(self) -> tuple[PlannedChange, ...]:
         """The changes that are missing or differ."""
         return tuple(change for change in self.changes if change.status != "same")
 
@@ -87,10 +87,10 @@ def compare(wanted: Sequence[Wanted], found: Sequence[Found], warnings: Sequence
     )
 
 
-def _change(wanted: Wanted, found: Found | None) -> Change:
+def _change(wanted: Wanted, found: Found | None) -> PlannedChange:
     if found is None:
-        return Change(wanted, None, ())
-    return Change(wanted, found.id, tuple(differences(wanted.document, found.document)))
+        return PlannedChange(wanted, None, ())
+    return PlannedChange(wanted, found.id, tuple(differences(wanted.document, found.document)))
 
 
 def differences(here: Any, there: Any, way: str = "") -> Iterator[Difference]:

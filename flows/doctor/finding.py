@@ -29,16 +29,16 @@ class ClockReading:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckOutcome:
     """Findings of a check, and the clocks that it read on its way."""
 
     findings: tuple[Finding, ...]
     clocks: tuple[ClockReading, ...] = ()
 
 
-def single(check: str, verdict: Verdict, found: str, remedy: str = "", *clocks: ClockReading) -> Outcome:
+def single(check: str, verdict: Verdict, found: str, remedy: str = "", *clocks: ClockReading) -> CheckOutcome:
     """Return the outcome of a check that found one thing."""
-    return Outcome((Finding(check, verdict, found, remedy),), clocks)
+    return CheckOutcome((Finding(check, verdict, found, remedy),), clocks)
 
 
 def refused(check: str, sentence: str, verdict: Verdict = "fault") -> Finding:

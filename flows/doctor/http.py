@@ -21,7 +21,7 @@ class Unreachable(TucanoError):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """A server's response."""
 
     status: int
@@ -44,7 +44,7 @@ def ask(
     credentials: tuple[str, str] | None = None,
     body: Any = None,
     seconds: float = SECONDS_TO_ANSWER,
-) -> Answer:
+) -> Response:
     """Send one request, and follow redirects.
 
     Args:
@@ -73,7 +73,7 @@ def ask(
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise Unreachable(str(error) or type(error).__name__) from None
     here = (before + time.time()) / 2
-    return Answer(response.status_code, response.text, _clocks(name, response.headers.get("date"), here))
+    return Response(response.status_code, response.text, _clocks(name, response.headers.get("date"), here))
 
 
 def _clocks(name: str, date: str | None, here: float) -> tuple[ClockReading, ...]:

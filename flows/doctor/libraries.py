@@ -16,7 +16,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from flows.doctor.finding import Finding, Outcome, Verdict, single
+from flows.doctor.finding import CheckOutcome, Finding, Verdict, single
 from schemas.config.config import Config
 from schemas.source import REPOSITORY
 
@@ -30,7 +30,7 @@ _LIST = (
 )
 
 
-def check_python(config: Config) -> Outcome:  # noqa: ARG001 - every check is given the configuration
+def check_python(config: Config) -> CheckOutcome:  # noqa: ARG001 - every check is given the configuration
     """Compare this Python with the oldest one that the project runs on."""
     wanted, version = _project()["requires-python"], platform.python_version()
     if SpecifierSet(wanted).contains(version, prereleases=True):
@@ -39,16 +39,16 @@ def check_python(config: Config) -> Outcome:  # noqa: ARG001 - every check is gi
     return single("Python", "fault", f"{version} at {sys.executable}; {wanted} is needed", remedy)
 
 
-def check_libraries(config: Config) -> Outcome:
+def check_libraries(config: Config) -> CheckOutcome:
     """Compare this environment with the project's requirements and with constraints/laptop.txt."""
     installed = _versions((package.metadata["Name"], package.version) for package in distributions())
     findings = [_against("libraries", installed, _project()["dependencies"], LAPTOP, "run `make setup`", "")]
     if config.workers.training is None and config.train.interpreter is None:
         findings += _gpu_packages(config, installed)
-    return Outcome(tuple(findings))
+    return CheckOutcome(tuple(findings))
 
 
-def check_trainer(config: Config) -> Outcome:
+def check_trainer(config: Config) -> CheckOutcome:
     """Compare the trainer's own environment, where it has one, with constraints/trainer-linux-cuda.txt."""
     interpreter, name = config.train.interpreter, "trainer"
     if config.workers.training is not None:
@@ -67,7 +67,7 @@ def check_trainer(config: Config) -> Outcome:
     installed = _versions(packages)
     needed = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]["trainer"]
     where = f"Python {python} at {interpreter}: "
-    return Outcome((_against(name, installed, needed, TRAINER, remedy, where), *_gpu_packages(config, installed)))
+    return CheckOutcome((_against(name, installed, needed, TRAINER, remedy, where), *_gpu_packages(config, installed)))
 
 
 def needs_gpu(config: Config) -> bool:

@@ -7,7 +7,7 @@ import tempfile
 
 from filelock import FileLock, Timeout
 
-from flows.doctor.finding import Finding, Outcome, refused, single
+from flows.doctor.finding import CheckOutcome, Finding, refused, single
 from flows.doctor.libraries import needs_gpu
 from flows.runtime.session import BYTES_NEEDED, LOCK_FILE
 from schemas.config.config import Config
@@ -29,21 +29,21 @@ _USE_TORCH = (
 )
 
 
-def check_gpu(config: Config) -> Outcome:
+def check_gpu(config: Config) -> CheckOutcome:
     """Name the GPUs, and report whether the training needs one."""
     query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader,nounits"]
     try:
         listed = subprocess.run(query, capture_output=True, text=True, check=True, timeout=SECONDS_TO_LIST)
     except FileNotFoundError:
-        return Outcome((_without_gpu(config),))
+        return CheckOutcome((_without_gpu(config),))
     except subprocess.CalledProcessError as error:
         reason = (error.stdout or error.stderr).strip().splitlines()[-1:] or [f"it ended with {error.returncode}"]
-        return Outcome((_broken_driver(config, reason[0]),))
+        return CheckOutcome((_broken_driver(config, reason[0]),))
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Outcome((_broken_driver(config, type(error).__name__),))
+        return CheckOutcome((_broken_driver(config, type(error).__name__),))
     cards = [_card(line) for line in listed.stdout.splitlines() if line.strip()]
     if not cards:
-        return Outcome((_without_gpu(config),))
+        return CheckOutcome((_without_gpu(config),))
     processes = 1 if config.workers.training is not None else config.train.processes
     if len(cards) < processes:
         remedy = f"set train.processes={len(cards)}, or train where there are as many GPUs"
@@ -51,7 +51,7 @@ def check_gpu(config: Config) -> Outcome:
     return single("GPU", "ok", "; ".join(cards))
 
 
-def check_torch(config: Config) -> Outcome:
+def check_torch(config: Config) -> CheckOutcome:
     """Load the trainer's torch in a process of its own, and compute with it on the GPU."""
     python = str(config.train.interpreter or sys.executable)
     remedy = "install a torch for GPUs, and a driver that is new enough for it"
@@ -67,7 +67,7 @@ def check_torch(config: Config) -> Outcome:
     return single("torch", "fault" if needs_gpu(config) else "warning", said, remedy)
 
 
-def check_disk(config: Config) -> Outcome:
+def check_disk(config: Config) -> CheckOutcome:
     """Compare the free disk space of the state folder with what a run needs."""
     root = config.state.root
     free = shutil.disk_usage(nearest_folder(root)).free
@@ -87,7 +87,7 @@ def _bytes_of_models(config: Config) -> float:
     return max(BYTES_FOR_A_MODEL, COPIES_OF_A_MODEL * BFLOAT16_BYTES * shape.parameters if shape else 0)
 
 
-def check_state(config: Config) -> Outcome:
+def check_state(config: Config) -> CheckOutcome:
     """Try to write in the state folder, or in its future parent, and check whether another run holds it."""
     root = config.state.root
     folder = nearest_folder(root)
@@ -96,7 +96,7 @@ def check_state(config: Config) -> Outcome:
             pass
     except OSError as error:
         sentence = f"{folder} cannot be written ({error.strerror}); free permissions, or use --set state.root=FOLDER"
-        return Outcome((refused("state folder", sentence),))
+        return CheckOutcome((refused("state folder", sentence),))
     if folder != root.absolute():
         return single("state folder", "ok", f"{root} does not exist yet; the first run makes it")
     # Only an existing file: a lock made by the doctor would be one more thing in the folder.

@@ -6,14 +6,14 @@ from typing import Final
 from huggingface_hub import constants, get_token, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError
 
-from flows.doctor.finding import Outcome, single
+from flows.doctor.finding import CheckOutcome, single
 from flows.doctor.http import Unreachable, ask
 from schemas.config.config import Config
 
 WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
 
 
-def check_model(config: Config) -> Outcome:
+def check_model(config: Config) -> CheckOutcome:
     """Look for the base model: the stand-in, a folder, the hub's cache on this machine, or the hub."""
     name = config.policy.name
     if config.policy.stand_in:
@@ -32,7 +32,7 @@ def check_model(config: Config) -> Outcome:
     )
 
 
-def _hub(name: str, revision: str) -> Outcome:
+def _hub(name: str, revision: str) -> CheckOutcome:
     remedy = "reach the hub once, set HF_ENDPOINT to a mirror of it, or set policy.name to the folder of a download"
     if constants.HF_HUB_OFFLINE:
         return single("model", "fault", f"{name} is not downloaded, and HF_HUB_OFFLINE is set", remedy)
@@ -50,7 +50,7 @@ def _hub(name: str, revision: str) -> Outcome:
     return single("model", "ok", f"{name}, which the first run downloads", "", *answer.clocks)
 
 
-def _folder(folder: Path) -> Outcome:
+def _folder(folder: Path) -> CheckOutcome:
     missing = [name for name in ("config.json", "tokenizer_config.json") if not (folder / name).exists()]
     if not any((folder / name).exists() for name in WEIGHTS):
         missing.append(WEIGHTS[0])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from flows.doctor.finding import ClockReading, Finding, Outcome, Verdict, single
+from flows.doctor.finding import CheckOutcome, ClockReading, Finding, Verdict, single
 from flows.doctor.http import Unreachable, ask
 from schemas.config.config import Config
 from schemas.config.endpoint import EndpointSection
@@ -14,7 +14,7 @@ from schemas.config.endpoint import EndpointSection
 SECONDS_FOR_THE_METADATA = 3.0
 
 
-def check_files(config: Config) -> Outcome:
+def check_files(config: Config) -> CheckOutcome:
     """Look for each file and folder that the profile names."""
     named = dict(_named_files(config))
     findings = [
@@ -29,11 +29,11 @@ def check_files(config: Config) -> Outcome:
         if not path.exists()
     ]
     if findings:
-        return Outcome(tuple(findings))
+        return CheckOutcome(tuple(findings))
     return single("files", "ok", f"{', '.join(named)}: there" if named else "the profile names none")
 
 
-def check_endpoints(config: Config) -> Outcome:
+def check_endpoints(config: Config) -> CheckOutcome:
     """Call each model endpoint, Dask's scheduler and the lineage collector that the profile names."""
     findings: list[Finding] = []
     clocks: list[ClockReading] = []
@@ -47,10 +47,10 @@ def check_endpoints(config: Config) -> Outcome:
     if lineage is not None and lineage.lower().startswith(("http://", "https://")):
         remedy = "start the collector, or correct the address; stages run without it"
         findings.append(_connect("lineage.openlineage", lineage, "warning", remedy))
-    return Outcome(tuple(findings or [Finding("endpoints", "ok", "the profile names none")]), tuple(clocks))
+    return CheckOutcome(tuple(findings or [Finding("endpoints", "ok", "the profile names none")]), tuple(clocks))
 
 
-def check_notice(config: Config) -> Outcome:
+def check_notice(config: Config) -> CheckOutcome:
     """Call the service that announces a Spot machine's preemption."""
     address, name = config.train.preemption.notice_url, "preemption"
     if config.workers.training is not None or address is None:

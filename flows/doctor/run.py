@@ -7,11 +7,11 @@ from concurrent.futures import Future
 from typing import Final
 
 from flows.doctor import libraries, machine, model, profile, servers, stores
-from flows.doctor.finding import ClockReading, Finding, Outcome, refused, single
+from flows.doctor.finding import CheckOutcome, ClockReading, Finding, refused, single
 from schemas.config.config import Config
 from schemas.errors import TucanoError
 
-Check = Callable[[Config], Outcome]
+Check = Callable[[Config], CheckOutcome]
 
 CHECKS: Final[Mapping[str, Check]] = {
     "Python": libraries.check_python,
@@ -68,15 +68,15 @@ def judge_clock(readings: Sequence[ClockReading]) -> Finding:
     return Finding("clock", "fault" if astray > SECONDS_REFUSED else "warning", found, remedy)
 
 
-def _begin(name: str, check: Check, config: Config) -> Future[Outcome]:
+def _begin(name: str, check: Check, config: Config) -> Future[CheckOutcome]:
     """Start a check in a thread that does not delay the program's end."""
-    future: Future[Outcome] = Future()
+    future: Future[CheckOutcome] = Future()
 
     def run() -> None:
         try:
             future.set_result(check(config))
         except TucanoError as error:
-            future.set_result(Outcome((refused(name, str(error)),)))
+            future.set_result(CheckOutcome((refused(name, str(error)),)))
         except OSError as error:
             found = f"{error.filename or 'something'} cannot be looked at ({error.strerror})"
             future.set_result(single(name, "fault", found, "free its permissions or its disk"))
@@ -88,7 +88,7 @@ def _begin(name: str, check: Check, config: Config) -> Future[Outcome]:
     return future
 
 
-def _outcome(name: str, future: Future[Outcome], deadline: float) -> Outcome:
+def _outcome(name: str, future: Future[CheckOutcome], deadline: float) -> CheckOutcome:
     try:
         return future.result(max(0.0, deadline - time.monotonic()))
     except TimeoutError:

@@ -12,8 +12,8 @@ from typing import Final
 from packaging.version import Version
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from flows.doctor.finding import Finding, Outcome, single
-from flows.doctor.http import Answer, Unreachable, ask
+from flows.doctor.finding import CheckOutcome, Finding, single
+from flows.doctor.http import Response, Unreachable, ask
 from flows.runtime.prefect_server import KEYS, shown
 from flows.runtime.session import mlflow_store, running_server
 from schemas.config.config import Config
@@ -43,7 +43,7 @@ class _Refused(Exception):
     """A server that lets this machine read one thing refused another."""
 
 
-def check_prefect(config: Config) -> Outcome:
+def check_prefect(config: Config) -> CheckOutcome:
     """Check the server that runs go to: reachable, credentials, version, and workers for its deployments."""
     address = os.environ.get("PREFECT_API_URL") or running_server(config.state.root)
     remote = config.workers.training
@@ -65,14 +65,14 @@ def check_prefect(config: Config) -> Outcome:
     findings = [_version_finding(PREFECT, "prefect", address, answer)]
     if findings[0].verdict != "fault":
         findings += _work(address, headers, config)
-    return Outcome(tuple(findings), answer.clocks)
+    return CheckOutcome(tuple(findings), answer.clocks)
 
 
-def check_mlflow(config: Config) -> Outcome:
+def check_mlflow(config: Config) -> CheckOutcome:
     """Check MLflow's server, or the SQLite store."""
     address, artifacts = mlflow_store(config.state)
     if artifacts is not None:
-        return Outcome((_sqlite(Path(address.removeprefix("sqlite:///"))),))
+        return CheckOutcome((_sqlite(Path(address.removeprefix("sqlite:///"))),))
     try:
         answer, read = _ask_mlflow(address.rstrip("/"))
     except Unreachable as error:
@@ -90,7 +90,7 @@ def check_mlflow(config: Config) -> Outcome:
     if finding.verdict != "fault" and read.status != 200:
         remedy = "look into the server's log"
         return single(MLFLOW, "fault", f"{address} gives no experiments (HTTP {read.status})", remedy, *read.clocks)
-    return Outcome((finding,), read.clocks)
+    return CheckOutcome((finding,), read.clocks)
 
 
 def _work(address: str, headers: dict[str, str], config: Config) -> list[Finding]:
@@ -139,7 +139,7 @@ def _read_all(address: str, what: str, headers: dict[str, str]) -> str:
     return answer.text
 
 
-def _ask_mlflow(address: str) -> tuple[Answer, Answer]:
+def _ask_mlflow(address: str) -> tuple[Response, Response]:
     """Return the server's responses to a request for its version and to one for experiments.
 
     A server without users gives its version to everybody, and all else only under host names that it knows.
@@ -152,7 +152,7 @@ def _ask_mlflow(address: str) -> tuple[Answer, Answer]:
     return answer, ask(MLFLOW, search, method="POST", headers=headers, credentials=credentials, body=body)
 
 
-def _version_finding(name: str, package: str, address: str, answer: Answer) -> Finding:
+def _version_finding(name: str, package: str, address: str, answer: Response) -> Finding:
     said = _VERSION.fullmatch(answer.text.strip())
     if answer.status != 200 or said is None:
         found = f"what answers at {shown(address)} is no {name} server (HTTP {answer.status})"

@@ -35,7 +35,7 @@ from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.report.text import REPORT_TEXT
-from tasks.evaluate.stage import BASE, CHAMPION, PUBLISHED, TUNED, TUNED_NF4, Shown
+from tasks.evaluate.stage import BASE, CHAMPION, PUBLISHED, TUNED, TUNED_NF4, ShownModel
 from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.endpoint import EndpointError
@@ -100,9 +100,9 @@ def evaluate(
             say(f"evaluate: warning: {error}; the evaluation continues without it")
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
     ours = {PUBLISHED: "the model as it is published, before its warm start", TUNED_NF4: BESIDE_NF4}
-    others = [Shown(name, answers[name].path, what) for name, what in ours.items() if name in answers]
+    others = [ShownModel(name, answers[name].path, what) for name, what in ours.items() if name in answers]
     others += [
-        Shown(rival.name, answers[f"rival-{rival.name}"].path, f"{rival.model} at an endpoint", rival)
+        ShownModel(rival.name, answers[f"rival-{rival.name}"].path, f"{rival.model} at an endpoint", rival)
         for rival in rivals
     ]
     models = {BASE: base.record, **{f"policy-{names[seed]}": each.record for seed, each in policies.items()}}

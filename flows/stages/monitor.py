@@ -31,7 +31,7 @@ from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.monitor import stage as monitor_stage
 from tasks.monitor.logs import LogFiles
 from tasks.monitor.report import REPORT_PAGE
-from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, Champion, last_days, read_monitoring
+from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, ServingChampion, last_days, read_monitoring
 
 STAGE: Final = "monitor"
 
@@ -40,7 +40,7 @@ STAGE: Final = "monitor"
 class Monitored:
     """Result of a monitoring run."""
 
-    champion: Champion
+    champion: ServingChampion
     stage: StageResult
     found: Mapping[str, Any]
     """Content of `drift.json`."""
@@ -108,7 +108,7 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
     return Monitored(champion, result, read_monitoring(result.path), seconds)
 
 
-def _champion(config: Config) -> tuple[Champion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
+def _champion(config: Config) -> tuple[ServingChampion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
     """Find the serving model, its evaluation, and its promotion.
 
     Raises:
@@ -138,7 +138,7 @@ def _champion(config: Config) -> tuple[Champion, dict[str, ArtifactRecord], dict
         inputs["prompts"] = store.record(evaluation.inputs["prompts"])
     identities = read_report(store.path(evaluation.sha256))["identities"]
     spec, reward_version = identities["rewards"].split()
-    champion = Champion(
+    champion = ServingChampion(
         model=names.model_name,
         version=version.version,
         alias=names.alias,

@@ -9,7 +9,7 @@ from tasks.audit.sheet import ScoredItem
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScoredCompletion:
     """Completion of the sheet with its scores and its reward."""
 
     item: ScoredItem
@@ -20,7 +20,7 @@ class Judged:
 class Disagreement:
     """Completion ranked differently by reward and by score."""
 
-    judged: Judged
+    judged: ScoredCompletion
     """The completion with its scores and its reward."""
     places: float
     """Rank by reward minus rank by score within its task; negative if the reward ranks it lower."""
@@ -33,7 +33,7 @@ class Disagreement:
         return abs(self.places) / self.of
 
 
-def worst_disagreements(judged: Sequence[Judged], count: int) -> tuple[Disagreement, ...]:
+def worst_disagreements(judged: Sequence[ScoredCompletion], count: int) -> tuple[Disagreement, ...]:
     """Return the completions with the largest rank differences, the worst first.
 
     Args:
@@ -42,7 +42,7 @@ def worst_disagreements(judged: Sequence[Judged], count: int) -> tuple[Disagreem
     """
     from scipy.stats import rankdata
 
-    by_task: dict[TaskName, list[Judged]] = {}
+    by_task: dict[TaskName, list[ScoredCompletion]] = {}
     for row in judged:
         by_task.setdefault(row.rollout.task, []).append(row)
     found = []

@@ -9,7 +9,7 @@ import numpy as np
 from schemas.audit_record import AuditRecord
 from schemas.config.config import AuditConfig
 from schemas.tasks import TASK_NAMES
-from tasks.audit.disagreements import Judged
+from tasks.audit.disagreements import ScoredCompletion
 from tasks.audit.sampling import AT_RANDOM, BY_REWARD
 from tasks.audit.statistics import Agreement, Correlation
 from tasks.report.canvas import DASHES, INK, LOSS, SOFT, canvas, svg
@@ -29,7 +29,7 @@ _FEWEST_FOR_QUARTILES: Final = 4
 _MOST_TICKS: Final = 6
 
 
-def agreement(rows: Sequence[Judged], found: Agreement, config: AuditConfig) -> str:
+def agreement(rows: Sequence[ScoredCompletion], found: Agreement, config: AuditConfig) -> str:
     """Draw one task's rewards against its scores, and below them rho's interval against the gate's thresholds."""
     with canvas(4.6, 4.1) as figure:
         _scatter(figure.add_axes((0.125, 0.40, 0.85, 0.53)), rows)
@@ -70,7 +70,7 @@ def history(audits: Sequence[tuple[int, AuditRecord]], config: AuditConfig) -> s
         return svg(figure, "rho of each task over the audits")
 
 
-def _scatter(axes: "Axes", rows: Sequence[Judged]) -> None:
+def _scatter(axes: "Axes", rows: Sequence[ScoredCompletion]) -> None:
     """Draw reward against score; the scores are jittered so that no point hides another."""
     beside = np.random.default_rng(0).uniform(-0.15, 0.15, len(rows))
     counts = Counter(_stratum(row) for row in rows)
@@ -111,7 +111,7 @@ def _scatter(axes: "Axes", rows: Sequence[Judged]) -> None:
     )
 
 
-def _stratum(row: Judged) -> str:
+def _stratum(row: ScoredCompletion) -> str:
     """Return the stratum of a completion; any that the project does not draw counts as "chosen otherwise"."""
     return row.item.stratum if row.item.stratum in {AT_RANDOM, BY_REWARD} else _OTHERWISE
 

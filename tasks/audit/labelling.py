@@ -21,7 +21,7 @@ PSEUDONYM: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 
 
 @dataclass(frozen=True)
-class Shown:
+class RaterView:
     """A rater's view of a completion, without its reward or the scores of others."""
 
     audit_id: str
@@ -85,7 +85,7 @@ class Labelling:
             )
 
     @property
-    def current(self) -> Shown | None:
+    def current(self) -> RaterView | None:
         """Return the completion to score now; None if all are scored."""
         return self._queue[0] if self._queue else None
 
@@ -188,12 +188,12 @@ class Labelling:
         self._notes[audit_id] = row["notes"] if row else ""
         return without_score(rows, audit_id, self.rater)
 
-    def _now(self) -> Shown:
+    def _now(self) -> RaterView:
         if not self._queue:
             raise IndexError("every completion is scored")
         return self._queue[0]
 
-    def _check_there(self, rows: Rows, shown: Shown) -> None:
+    def _check_there(self, rows: Rows, shown: RaterView) -> None:
         if all(_as_shown(row) != shown for row in rows if row["audit_id"] == shown.audit_id):
             raise InputError(
                 f"sheet {self.sheet} was changed: the completion {shown.audit_id}, the next to be scored, is no longer "
@@ -209,5 +209,5 @@ class Labelling:
             )
 
 
-def _as_shown(row: Row) -> Shown:
-    return Shown(row["audit_id"], cast("TaskName", row["task"]), row["prompt"], row["completion"])
+def _as_shown(row: Row) -> RaterView:
+    return RaterView(row["audit_id"], cast("TaskName", row["task"]), row["prompt"], row["completion"])

@@ -10,7 +10,7 @@ from schemas.audit_record import AuditRecord
 from schemas.config.config import AuditConfig
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit import figures
-from tasks.audit.disagreements import Disagreement, Judged, worst_disagreements
+from tasks.audit.disagreements import Disagreement, ScoredCompletion, worst_disagreements
 from tasks.audit.gate import AuditGate, TaskAudit
 from tasks.audit.probes.properties import Probe
 from tasks.audit.statistics import Interval
@@ -42,7 +42,7 @@ class PastAudit:
 
 
 @dataclass(frozen=True)
-class TaskSection:
+class AuditSection:
     """Page section of one task."""
 
     task: TaskName
@@ -85,7 +85,7 @@ class HistoryLine:
 def write_page(
     tasks: Mapping[TaskName, TaskAudit],
     gate: AuditGate,
-    rows: Sequence[Judged],
+    rows: Sequence[ScoredCompletion],
     record: AuditRecord,
     past: Sequence[PastAudit],
     config: AuditConfig,
@@ -100,7 +100,7 @@ def write_page(
 def render(
     tasks: Mapping[TaskName, TaskAudit],
     gate: AuditGate,
-    rows: Sequence[Judged],
+    rows: Sequence[ScoredCompletion],
     record: AuditRecord,
     past: Sequence[PastAudit],
     config: AuditConfig,
@@ -142,13 +142,13 @@ def render(
 def _section(
     task: TaskName,
     audit: TaskAudit,
-    rows: Sequence[Judged],
+    rows: Sequence[ScoredCompletion],
     worst_of_all: Sequence[Disagreement],
     config: AuditConfig,
-) -> TaskSection:
+) -> AuditSection:
     numbers = {found.judged.item.audit_id: number for number, found in enumerate(worst_of_all, 1)}
     worst = [(numbers.get(found.judged.item.audit_id), found) for found in worst_disagreements(rows, _WORST_OF_TASK)]
-    return TaskSection(task, audit, figures.agreement(rows, audit.agreement, config), tuple(worst))
+    return AuditSection(task, audit, figures.agreement(rows, audit.agreement, config), tuple(worst))
 
 
 def _history(record: AuditRecord, past: Sequence[PastAudit]) -> list[HistoryLine]:

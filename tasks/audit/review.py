@@ -15,7 +15,13 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.rubrics import task_rubric
 from tasks.audit.scoring import Rows, change_rows, with_score
 from tasks.audit.sheet import audit_id, is_scored, read_rows
-from tasks.lineage.mlflow.review_queue import INSTRUCTION_CHARACTERS, Answer, Completion, Question, review_store
+from tasks.lineage.mlflow.review_queue import (
+    INSTRUCTION_CHARACTERS,
+    QueuedCompletion,
+    RaterAnswer,
+    RaterQuestion,
+    review_store,
+)
 
 OPTIONS: Final = (
     "5 – serve como está",
@@ -139,7 +145,7 @@ def collect(sheet: Path, tracking_uri: str, artifact_root: Path | None, experime
     )
 
 
-def _completions(sheet: Path) -> tuple[Completion, ...]:
+def _completions(sheet: Path) -> tuple[QueuedCompletion, ...]:
     """Return each completion of a sheet once."""
     items: dict[str, SheetItem] = {}
     faults = []
@@ -150,21 +156,21 @@ def _completions(sheet: Path) -> tuple[Completion, ...]:
         items[item.audit_id] = item
     if faults:
         raise InputError(f"sheet {sheet}: {first_few(faults)}; restore the text as it was answered")
-    return tuple(Completion(item.audit_id, item.task, item.prompt, item.completion) for item in items.values())
+    return tuple(QueuedCompletion(item.audit_id, item.task, item.prompt, item.completion) for item in items.values())
 
 
 def _title(task: str) -> str:
     return f"Nota da resposta ({task})"
 
 
-def _question(task: TaskName) -> Question:
+def _question(task: TaskName) -> RaterQuestion:
     instruction = f"{_as_plain(task_rubric(task))}\n{IN_DOUBT}"
     if len(instruction) > INSTRUCTION_CHARACTERS:
         raise InputError(
             f"the rubric of {task} has {len(instruction)} characters on MLflow's page, which takes "
             f"{INSTRUCTION_CHARACTERS}; shorten it"
         )
-    return Question(_title(task), instruction, OPTIONS)
+    return RaterQuestion(_title(task), instruction, OPTIONS)
 
 
 def _as_plain(rubric: str) -> str:
@@ -174,9 +180,9 @@ def _as_plain(rubric: str) -> str:
     return "\n".join(line for line in anchored if line and not line.startswith("|"))
 
 
-def _newest(answers: Iterable[Answer]) -> tuple[Answer, ...]:
+def _newest(answers: Iterable[RaterAnswer]) -> tuple[RaterAnswer, ...]:
     """Return the newest answer of each person on each completion."""
-    newest: dict[tuple[str, str], Answer] = {}
+    newest: dict[tuple[str, str], RaterAnswer] = {}
     for answer in answers:
         known = newest.get((answer.audit_id, answer.rater))
         if answer.holds and (known is None or answer.changed_at >= known.changed_at):
@@ -184,7 +190,7 @@ def _newest(answers: Iterable[Answer]) -> tuple[Answer, ...]:
     return tuple(newest.values())
 
 
-def _scores(sheet: Path, answers: Iterable[Answer]) -> tuple[int, ...]:
+def _scores(sheet: Path, answers: Iterable[RaterAnswer]) -> tuple[int, ...]:
     scores = []
     faults = []
     for answer in answers:
@@ -213,7 +219,7 @@ def _as_score(value: object) -> int | None:
     return int(value)
 
 
-def _new_pseudonyms(answers: Iterable[Answer], known: Mapping[str, str], rows: Rows) -> dict[str, str]:
+def _new_pseudonyms(answers: Iterable[RaterAnswer], known: Mapping[str, str], rows: Rows) -> dict[str, str]:
     """Number the people without a pseudonym, in the order of their answers; no number is reused."""
     given = (_PSEUDONYM.fullmatch(pseudonym) for pseudonym in (*known.values(), *(row["rater"] for row in rows)))
     last = max((int(match[1]) for match in given if match), default=0)

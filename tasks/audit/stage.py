@@ -16,7 +16,7 @@ from schemas.digests import file_sha256
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress, silent
 from schemas.tasks import SpecName, TaskName
-from tasks.audit.disagreements import Judged
+from tasks.audit.disagreements import ScoredCompletion
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
 from tasks.audit.probes.run import run_probes
 from tasks.audit.report import REPORT_PAGE, PastAudit, write_page
@@ -57,7 +57,7 @@ class Audit:
     """The findings by task."""
     gate: AuditGate
     """The gate's verdict."""
-    judged: tuple[Judged, ...]
+    judged: tuple[ScoredCompletion, ...]
     """Each completion of the sheet with its reward."""
 
     def report(self) -> dict[str, Any]:
@@ -143,10 +143,10 @@ def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig
         progress: Called with the finished tasks.
     """
     tasks: dict[TaskName, TaskAudit] = {}
-    everything: list[Judged] = []
+    everything: list[ScoredCompletion] = []
     for done, task in enumerate(sheet.tasks):
         progress(done, len(sheet.tasks), task)
-        judged = [Judged(item, score(item.rollout)) for item in sheet.of_task(task)]
+        judged = [ScoredCompletion(item, score(item.rollout)) for item in sheet.of_task(task)]
         rewards = {row.item.audit_id: row.rollout.reward for row in judged}
         groups: defaultdict[str, list[float]] = defaultdict(list)
         for rollout in sheet.siblings:

@@ -40,7 +40,7 @@ class NotShared(InputError):
 
 
 @dataclass(frozen=True)
-class Pruned:
+class PrunedArtifacts:
     """Removed objects."""
 
     artifacts: int
@@ -127,7 +127,7 @@ class SharedArtifacts:
         except ObjectMissing:
             return None
 
-    def prune(self) -> Pruned:
+    def prune(self) -> PrunedArtifacts:
         """Remove objects older than `KEPT_FOR`, by the store's clock.
 
         Bytes stay as long as a record references them. Concurrent uploads stay complete: an upload does not rely on
@@ -145,7 +145,7 @@ class SharedArtifacts:
         }
         # The notes and records first, so that every referenced artifact is complete.
         removed = [stored for folder in old.values() for stored in folder if self._store.delete(stored)]
-        return Pruned(artifacts=len(old[_RECORDS]), bytes=sum(stored.size for stored in removed))
+        return PrunedArtifacts(artifacts=len(old[_RECORDS]), bytes=sum(stored.size for stored in removed))
 
     def _named_by(self, records: Iterable[StoredObject]) -> set[str]:
         """Return the keys of the files of some artifacts."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tasks.curate.fingerprint import words_of
 from tasks.curate.kinship import SOURCES, asked_by_reference
-from tasks.curate.likeness import Prompts, alike
+from tasks.curate.likeness import PromptFingerprints, alike
 from tasks.curate.minhash import mixed
 from tasks.curate.words import Hashes, Words
 
@@ -63,7 +63,10 @@ def near(one: pl.DataFrame, one_words: Words, other: pl.DataFrame, other_words: 
     ]
     pairs = pl.concat([NO_PAIRS, *parts]).sort("row", "row_other")
     holds = alike(
-        Prompts(one, one_words), pairs["row"].to_numpy(), Prompts(other, other_words), pairs["row_other"].to_numpy()
+        PromptFingerprints(one, one_words),
+        pairs["row"].to_numpy(),
+        PromptFingerprints(other, other_words),
+        pairs["row_other"].to_numpy(),
     )
     return pairs.filter(pl.Series(holds))
 

@@ -29,14 +29,14 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Prompts:
+class PromptFingerprints:
     """Prompts: their fingerprints, of which `SAID` is read, and their words."""
 
     index: pl.DataFrame
     words: Words
 
 
-def alike(one: Prompts, rows: Rows, other: Prompts, other_rows: Rows) -> Mask:
+def alike(one: PromptFingerprints, rows: Rows, other: PromptFingerprints, other_rows: Rows) -> Mask:
     """Return which pairs, of one task and with the same numbers, are near-duplicates or have the same words.
 
     Args:

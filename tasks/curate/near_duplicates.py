@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tasks.curate.likeness import Prompts, Rows, alike
+from tasks.curate.likeness import PromptFingerprints, Rows, alike
 from tasks.curate.minhash import mixed
 from tasks.curate.words import Hashes, Words
 
@@ -39,7 +39,7 @@ def near_duplicates(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray
     complete = index["complete"].to_numpy()
     whole = np.flatnonzero(complete)
     partial = np.flatnonzero(np.isin(question, question[~complete]))
-    found = _Pairs(Prompts(index, words), index["family"])
+    found = _Pairs(PromptFingerprints(index, words), index["family"])
     _meet(whole, mixed(question[whole], index["reference_hash"].to_numpy()[whole]), words, bands, found)
     # Unknown values of a reference contradict nothing, so the reference cannot be part of the key.
     _meet(partial, question[partial], words, bands, found)
@@ -62,7 +62,7 @@ def _meet(rows: Rows, keys: Hashes, words: Words, bands: Hashes, found: "_Pairs"
 class _Pairs:
     """Buffer of candidate pairs, compared before it grows too large."""
 
-    def __init__(self, prompts: Prompts, family: pl.Series) -> None:
+    def __init__(self, prompts: PromptFingerprints, family: pl.Series) -> None:
         self._prompts = prompts
         self._family = family
         self._waiting: list[NDArray[np.int64]] = []

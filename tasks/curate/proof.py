@@ -14,7 +14,7 @@ from tasks.curate.processes import MapShards
 
 
 @dataclass(frozen=True)
-class Stretch:
+class SplitSegment:
     """Segment of one split, to check by itself and against other splits."""
 
     folder: Path
@@ -48,7 +48,7 @@ def prove(folder: Path, rows_at_once: int, map_shards: MapShards) -> None:
         pass
 
 
-def prove_stretch(stretch: Stretch) -> None:
+def prove_stretch(stretch: SplitSegment) -> None:
     """Check a segment of a split by itself and against the whole of others; see `prove`."""
     from schemas.tables.prompt_table import Dataset
     from schemas.tables.table_check import table_faults
@@ -64,8 +64,8 @@ def prove_stretch(stretch: Stretch) -> None:
         prove_apart(stretch.split, marks, other, fingerprint(held_out))
 
 
-def _stretches(folder: Path, rows_at_once: int) -> Iterator[Stretch]:
+def _stretches(folder: Path, rows_at_once: int) -> Iterator[SplitSegment]:
     for place, split in enumerate(SPLITS):
         height = pl.scan_parquet(split_file(folder, split), glob=False).select(pl.len()).collect().item()
         for first in range(0, height, rows_at_once):
-            yield Stretch(folder, split, first, rows_at_once, SPLITS[place + 1 :])
+            yield SplitSegment(folder, split, first, rows_at_once, SPLITS[place + 1 :])

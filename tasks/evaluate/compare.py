@@ -13,9 +13,9 @@ from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.gate import PromotionGate, decide
 from tasks.evaluate.stats.cells import Cells, arrange
-from tasks.evaluate.stats.pairing import Answer, Pair, pair
+from tasks.evaluate.stats.pairing import AnswerKey, ScorePair, pair
 from tasks.evaluate.stats.sample_size import SMALLEST_EFFECT
-from tasks.evaluate.stats.statistics import Block, Blocks, correct, measure
+from tasks.evaluate.stats.statistics import Blocks, PairedStats, correct, measure
 from tasks.evaluate.stats.variance import Components, Numbers, components
 
 REPORT_FILE = "report.json"
@@ -64,9 +64,9 @@ class EdgeShares:
 class Comparison:
     """Result of comparing tuned with base."""
 
-    overall: Block
+    overall: PairedStats
     """Over all prompts equally. Tasks are not strata here, which makes the interval wider rather than narrower."""
-    tasks: Mapping[TaskName, Block]
+    tasks: Mapping[TaskName, PairedStats]
     """By task, corrected for their number."""
     gate: PromotionGate
     """Decision on the promotion of the tuned model."""
@@ -134,7 +134,7 @@ def compare(
     pairs = pair(base, tuned)
 
     def measured(cells: Cells, what: str) -> Blocks:
-        def block(of_scope: Cells, scope: str) -> Block:
+        def block(of_scope: Cells, scope: str) -> PairedStats:
             # A random stream for each block: adding or removing a task leaves the other tasks' numbers unchanged.
             rng = np.random.default_rng([seed, *f"{what}{scope}".encode()])
             return measure(of_scope.base, of_scope.tuned, margin=margin, resamples=resamples, rng=rng)
@@ -191,7 +191,7 @@ def _tasks(cells: Cells) -> list[TaskName]:
     return [task for task in TASK_NAMES if task in present]
 
 
-def _truth_cells(pairs: Mapping[Answer, Pair]) -> Cells | None:
+def _truth_cells(pairs: Mapping[AnswerKey, ScorePair]) -> Cells | None:
     known = {
         answer: (each.base_truth, each.tuned_truth)
         for answer, each in pairs.items()
@@ -216,8 +216,8 @@ def _components(cells: Cells) -> Components:
     return components(cells.differences, own, of_the_base, cells.n_samples)
 
 
-def _edges(pairs: Mapping[Answer, Pair], tasks: Iterable[TaskName]) -> dict[str, EdgeShares]:
-    by_scope: dict[str, list[Pair]] = {"overall": list(pairs.values()), **{task: [] for task in tasks}}
+def _edges(pairs: Mapping[AnswerKey, ScorePair], tasks: Iterable[TaskName]) -> dict[str, EdgeShares]:
+    by_scope: dict[str, list[ScorePair]] = {"overall": list(pairs.values()), **{task: [] for task in tasks}}
     for answer, each in pairs.items():
         by_scope[answer.task].append(each)
     return {scope: _shares(np.array([each[:2] for each in found])) for scope, found in by_scope.items()}

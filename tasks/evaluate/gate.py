@@ -13,7 +13,7 @@ from typing import Literal
 from schemas.tasks import TaskName
 from tasks.evaluate.number_format import interval, p_value, signed
 from tasks.evaluate.stats.sample_size import ALPHA
-from tasks.evaluate.stats.statistics import Block, Blocks, holm
+from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _merit_of_truth(scores: Blocks, ground_truth: Blocks | None) -> str:
     return f"{found}; it is not known of {unknown}" if unknown else found
 
 
-def _objections_to_overall(overall: Block) -> list[str]:
+def _objections_to_overall(overall: PairedStats) -> list[str]:
     if overall.ci_low is None or overall.mde is None:
         return ["there is one prompt, which tells nothing of others"]
     if overall.n_nonzero == 0:
@@ -112,7 +112,7 @@ def _objections_to_overall(overall: Block) -> list[str]:
     return [f"improvement overall is not shown: {shown}; {remedy}"]
 
 
-def _objections_to_task(task: TaskName, block: Block, margin: float) -> list[str]:
+def _objections_to_task(task: TaskName, block: PairedStats, margin: float) -> list[str]:
     # Harm within the margin is noted beside a merit; harm beyond it, or possibly beyond it, is an objection.
     excluded = block.noninferiority_low is not None and block.noninferiority_low > -margin
     if block.verdict == "worse" and excluded and not _tells_too_little(block):
@@ -120,7 +120,7 @@ def _objections_to_task(task: TaskName, block: Block, margin: float) -> list[str
     return _objections_to_loss(task, block, margin)
 
 
-def _objections_to_loss(what: str, block: Block, margin: float) -> list[str]:
+def _objections_to_loss(what: str, block: PairedStats, margin: float) -> list[str]:
     if block.noninferiority_low is None:
         return [f"{what} is undecided: it has one prompt"]
     if _tells_too_little(block):
@@ -134,13 +134,13 @@ def _objections_to_loss(what: str, block: Block, margin: float) -> list[str]:
     return [f"{what} is undecided: {shown}, the margin is {margin:g}; {_remedy(block)}"]
 
 
-def _tells_too_little(block: Block) -> bool:
+def _tells_too_little(block: PairedStats) -> bool:
     """Return whether no prompt differs from another, none gained, and they are too few to exclude a rare loss."""
     without_spread = block.mde == 0 and block.mean_difference <= 0
     return without_spread and block.n_for_margin is not None and block.n_for_margin > block.n_prompts
 
 
-def _remedy(block: Block) -> str:
+def _remedy(block: PairedStats) -> str:
     if block.n_for_margin is None:
         return "no number of prompts would show that it is none, since the training seeds differ too much: add seeds"
     if block.n_for_margin <= block.n_prompts:
@@ -150,7 +150,7 @@ def _remedy(block: Block) -> str:
     return f"if the models are equally good, about {block.n_for_margin} prompts would show it"
 
 
-def _objections_to_tasks_together(tasks: Mapping[TaskName, Block]) -> list[str]:
+def _objections_to_tasks_together(tasks: Mapping[TaskName, PairedStats]) -> list[str]:
     if any(block.verdict == "better" for block in tasks.values()):
         return []
     nearest = min(tasks, key=lambda task: tasks[task].p_holm)
@@ -177,19 +177,19 @@ def _objections_to_truth(against: str, ground_truth: Blocks, margin: float) -> l
     ]
 
 
-def _harmed(tasks: Mapping[TaskName, Block]) -> dict[TaskName, str]:
+def _harmed(tasks: Mapping[TaskName, PairedStats]) -> dict[TaskName, str]:
     """Return the tasks shown to be worse after Holm's correction, each with the numbers that show it."""
     p_harm = holm({task: block.p_harm for task, block in tasks.items()})
     return {task: _harm(replace(tasks[task], p_harm=p)) for task, p in p_harm.items() if p < ALPHA}
 
 
-def _harm(block: Block) -> str:
+def _harm(block: PairedStats) -> str:
     return f"mean difference {signed(block.mean_difference)}, p {p_value(block.p_harm)} for harm"
 
 
-def _difference(block: Block) -> str:
+def _difference(block: PairedStats) -> str:
     return f"mean difference {signed(block.mean_difference)}, {_interval(block)}"
 
 
-def _interval(block: Block) -> str:
+def _interval(block: PairedStats) -> str:
     return f"95 % interval {interval(block.ci_low, block.ci_high)}"

@@ -46,7 +46,7 @@ class Scored(NamedTuple):
     pairs: Sequence[PairedScore]
 
 
-class Shown(NamedTuple):
+class ShownModel(NamedTuple):
     """A model compared for orientation only, without effect on the gate."""
 
     name: str
@@ -73,7 +73,7 @@ def run(
     base: Path,
     tuned: Mapping[int, Path],
     champion: Path | None,
-    others: Sequence[Shown],
+    others: Sequence[ShownModel],
     chosen_seed: int,
     known: Background,
     prices: Mapping[str, MachinePrice],
@@ -181,12 +181,12 @@ def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases) -> PairedS
     )
 
 
-def _comparable(other: Shown, pairs: Sequence[PairedScore]) -> Sequence[PairedScore]:
+def _comparable(other: ShownModel, pairs: Sequence[PairedScore]) -> Sequence[PairedScore]:
     """Return a rival's scores without their decoding, which may differ: it has its own tokens and budget."""
     return pairs if other.rival is None else [pair.model_copy(update={"decoding": None}) for pair in pairs]
 
 
-def _description(other: Shown, scored: Scored) -> str:
+def _description(other: ShownModel, scored: Scored) -> str:
     if other.rival is None:
         return other.description
     body = json.dumps(other.rival.body, ensure_ascii=False, sort_keys=True)

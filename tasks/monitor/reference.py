@@ -27,7 +27,7 @@ class Promise:
 
 
 @dataclass(frozen=True)
-class Reference:
+class MixedMean:
     """Mean over the tasks in the mix of each day; shape (possible first days of a fall, days)."""
 
     mean: Numbers
@@ -35,7 +35,7 @@ class Reference:
     freedom: Numbers
 
 
-def reference_of(promise: Promise, rewards: RewardCounts) -> Reference:
+def reference_of(promise: Promise, rewards: RewardCounts) -> MixedMean:
     """Combine the evaluation and the days before each first day.
 
     Args:
@@ -54,7 +54,7 @@ def reference_of(promise: Promise, rewards: RewardCounts) -> Reference:
     # For a task without earlier answers the variance is infinite and the weight 0, and the product is taken as 0.
     of_shown = np.where(weight > 0, weight**2 * np.where(weight > 0, shown_variance, 0.0), 0.0)
     parts = ((1 - weight) ** 2 * evaluated_variance) ** 2 / evaluated_freedom + of_shown**2 / shown_freedom
-    return Reference(
+    return MixedMean(
         mean=evaluated + weight * np.minimum(shown - evaluated, 0.0),
         error=np.sqrt(variance),
         freedom=variance**2 / parts,

@@ -35,7 +35,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Line:
+class TaskRow:
     """Last day of one task, or of all, beside the baseline."""
 
     name: str
@@ -63,7 +63,7 @@ def headline(page: Page) -> str:
     return f"{who} fell short {where} in the days up to {logs['last_day']}."
 
 
-def lines(page: Page) -> list[Line]:
+def lines(page: Page) -> list[TaskRow]:
     """Return the last day of each task, `all` first."""
     series = {each.name: each for each in page.drift.series}
     low = {each.task for each in page.drift.floor}
@@ -80,7 +80,7 @@ def lines(page: Page) -> list[Line]:
         if known is not None and known.alarm is not None:
             verdict = "drift"
         found.append(
-            Line(
+            TaskRow(
                 name=name,
                 day=str(last["day"]),
                 answers=f"{last['answers']:,}",

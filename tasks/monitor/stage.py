@@ -68,7 +68,7 @@ _LONGEST_NAME: Final = 80
 
 
 @dataclass(frozen=True)
-class Champion:
+class ServingChampion:
     """The serving model, and its earlier results."""
 
     model: str
@@ -108,7 +108,7 @@ def run(
     digests: Mapping[str, str],
     config: MonitorConfig,
     prices: CostConfig,
-    champion: Champion,
+    champion: ServingChampion,
     *,
     scrub: Scrub,
     map_chunks: MapChunks,
@@ -196,7 +196,7 @@ class _Clock:
         self._since = now
 
 
-def _tested(champion: Champion, logged: pl.DataFrame, scrub: Scrub, map_chunks: MapChunks) -> pl.DataFrame:
+def _tested(champion: ServingChampion, logged: pl.DataFrame, scrub: Scrub, map_chunks: MapChunks) -> pl.DataFrame:
     """Return the champion's answers to the test split, scrubbed like the logs."""
     tested, _ = kept_where(scrubbed(champion_answers(champion.answers), scrub), champion.spec, champion.store)
     tested, broken = without_broken_queries(tested, champion.spec, champion.store, map_chunks)
@@ -226,7 +226,7 @@ def _of_logs(
     }
 
 
-def _notes(known: Mapping[TaskName, KnownParts], champion: Champion, broken: int) -> list[str]:
+def _notes(known: Mapping[TaskName, KnownParts], champion: ServingChampion, broken: int) -> list[str]:
     """Return notes that a reader of the metrics needs."""
     notes = []
     if changed := _changed_rewards(champion, known):
@@ -257,7 +257,7 @@ def _notes(known: Mapping[TaskName, KnownParts], champion: Champion, broken: int
     return notes
 
 
-def _changed_rewards(champion: Champion, tasks: Iterable[TaskName]) -> list[TaskName]:
+def _changed_rewards(champion: ServingChampion, tasks: Iterable[TaskName]) -> list[TaskName]:
     """Return the tasks whose rewards are others than those by which the champion was evaluated."""
     if not champion.reward_versions:
         return [] if champion.reward_version == joint_version() else list(tasks)

@@ -44,7 +44,7 @@ class EndpointError(InputError):
 
 
 @dataclass(frozen=True)
-class Question:
+class EndpointQuestion:
     """Question to the model."""
 
     key: str
@@ -166,7 +166,7 @@ class Endpoint:
         finally:
             self._runner.close()
 
-    def ask_all(self, questions: Sequence[Question], keep: Callable[[str, Reply], None]) -> str | None:
+    def ask_all(self, questions: Sequence[EndpointQuestion], keep: Callable[[str, Reply], None]) -> str | None:
         """Ask all questions, with the configured concurrency, and stop once one failed for good.
 
         Args:
@@ -178,11 +178,11 @@ class Endpoint:
         """
         return self._runner.run(self._ask_all(questions, keep))
 
-    async def _ask_all(self, questions: Sequence[Question], keep: Callable[[str, Reply], None]) -> str | None:
+    async def _ask_all(self, questions: Sequence[EndpointQuestion], keep: Callable[[str, Reply], None]) -> str | None:
         failures: list[EndpointError] = []
         free = asyncio.Semaphore(self._config.concurrency)
 
-        async def ask(question: Question) -> None:
+        async def ask(question: EndpointQuestion) -> None:
             async with free:
                 if failures:
                     return
@@ -196,7 +196,7 @@ class Endpoint:
         await asyncio.gather(*(ask(question) for question in questions))
         return str(failures[0]) if failures else None
 
-    async def _ask(self, question: Question) -> Reply:
+    async def _ask(self, question: EndpointQuestion) -> Reply:
         body = {
             **self._fields,
             "seed": question.seed,

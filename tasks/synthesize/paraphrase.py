@@ -23,7 +23,7 @@ from schemas.config.config import ParaphraseConfig
 from schemas.tables.prompts import PromptRow, content_id
 from tasks.commerce.sql_qa.questions import read_families
 from tasks.commerce.text.wordings import read_wording
-from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
+from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tasks.policy.reply_cache import ReplyCache, open_cache
 from tasks.synthesize.paraphrase_cache import FILE, question_key
 from tasks.synthesize.paraphrase_check import Sentence, find_fault, lists, named_values, tidy
@@ -158,12 +158,12 @@ class Paraphraser:
         known = {wanted: self._cache.get(key) for wanted, key in keys.items()}
         unknown = {keys[wanted]: wanted[0].text for wanted, answer in known.items() if answer is None}
         # A key is a digest in hexadecimal, whose first seven digits are the seed.
-        questions = [Question(key, instruction, text, int(key[:7], 16)) for key, text in unknown.items()]
+        questions = [EndpointQuestion(key, instruction, text, int(key[:7], 16)) for key, text in unknown.items()]
         asked = self._ask(questions) if self.tally.failure is None else {}
         answers = {wanted: asked.get(keys[wanted]) if answer is None else answer for wanted, answer in known.items()}
         return {wanted: answer for wanted, answer in answers.items() if answer is not None}
 
-    def _ask(self, questions: Sequence[Question]) -> dict[str, str]:
+    def _ask(self, questions: Sequence[EndpointQuestion]) -> dict[str, str]:
         """Ask the endpoint, and save every answer on arrival."""
         answers: dict[str, str] = {}
 

@@ -22,7 +22,7 @@ MOST_ISSUES: Final = 2
 
 
 @dataclass(frozen=True)
-class Line:
+class OrderLine:
     """One item of an order."""
 
     product: Product
@@ -35,7 +35,7 @@ class Order:
 
     order_id: str
     customer_id: str
-    lines: tuple[Line, ...]
+    lines: tuple[OrderLine, ...]
     purchased: datetime
     by_boleto: bool
     delivery: Delivery
@@ -99,12 +99,12 @@ def _draw_order(
     return Order(draw_id(generator), draw_id(generator), lines, purchased, by_boleto, delivery, experience)
 
 
-def _draw_lines(address: Address, catalogue: Catalogue, generator: random.Random) -> tuple[Line, ...]:
+def _draw_lines(address: Address, catalogue: Catalogue, generator: random.Random) -> tuple[OrderLine, ...]:
     product = generator.choices(catalogue.products, cum_weights=catalogue.demand)[0]
     products = [product] * generator.choices((1, 2, 3), weights=(88, 9, 3))[0]
     if generator.random() < 0.04:
         products.append(generator.choice(catalogue.products))
-    return tuple(Line(product, _freight(product, address, generator)) for product in products)
+    return tuple(OrderLine(product, _freight(product, address, generator)) for product in products)
 
 
 def _freight(product: Product, address: Address, generator: random.Random) -> float:
@@ -112,7 +112,7 @@ def _freight(product: Product, address: Address, generator: random.Random) -> fl
     return round((7 + 0.9 * distance + product.weight / 1000) * generator.uniform(0.9, 1.1), 2)
 
 
-def _draw_issues(lines: tuple[Line, ...], delivery: Delivery, generator: random.Random) -> list[str]:
+def _draw_issues(lines: tuple[OrderLine, ...], delivery: Delivery, generator: random.Random) -> list[str]:
     """Draw the issues of an order, at most two; those visible in its dates always count."""
     product, seller = lines[0].product, lines[0].product.seller
     silence = ["silent"] if generator.random() < 0.3 else []

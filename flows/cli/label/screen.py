@@ -18,7 +18,7 @@ from flows.cli.label.pane import Pane
 from flows.cli.label.terminal import RaterTerminal
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
-from tasks.audit.labelling import Labelling, Shown
+from tasks.audit.labelling import Labelling, RaterView
 from tasks.audit.rubrics import general_rubric, task_rubric
 from tasks.audit.sheet import MOST_CHARACTERS
 from tasks.commerce.push.scorer import graphemes
@@ -79,7 +79,7 @@ class LabelApp(App[None], inherit_bindings=False):
         super().__init__(driver_class=RaterTerminal, ansi_color=True)
         self.animation_level = "none"
         self._labelling = labelling
-        self._before: Shown | None = None
+        self._before: RaterView | None = None
         self._message = ""
         self._warned = False
         self._sequence_until = 0.0

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from flows.runtime.console import print_table, say
 from schemas.shown_text import as_shown
-from tasks.audit.disagreements import Judged, worst_disagreements
+from tasks.audit.disagreements import ScoredCompletion, worst_disagreements
 from tasks.audit.mutants import MutantReport
 from tasks.audit.sampling import Sample
 from tasks.audit.stage import Audit
@@ -55,7 +55,7 @@ def _objections(audit: Audit) -> list[str]:
     return shown
 
 
-def print_disagreements(judged: Sequence[Judged]) -> None:
+def print_disagreements(judged: Sequence[ScoredCompletion]) -> None:
     """Print the largest differences between reward and people, with prompt and completion next to each other."""
     rows = [
         (

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.deploy.plan import Change, Difference, Plan, Status
+from flows.deploy.plan import Difference, Plan, PlannedChange, Status
 from flows.runtime.console import print_table, say
 
 MOST_SHOWN = 60
@@ -45,7 +45,7 @@ def as_document(plan: Plan, server: str, words: Mapping[Status, str]) -> dict[st
     }
 
 
-def _print_changes(title: str, changes: Sequence[Change], words: Mapping[Status, str]) -> None:
+def _print_changes(title: str, changes: Sequence[PlannedChange], words: Mapping[Status, str]) -> None:
     differ = any(change.differences for change in changes)
     print_table(
         title,

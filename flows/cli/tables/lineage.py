@@ -7,12 +7,12 @@ from rich.text import Text
 from rich.tree import Tree
 
 from flows.runtime.console import console, print_table, say
-from tasks.lineage.graph.difference import Change, Differences
+from tasks.lineage.graph.difference import ChangedValue, Differences
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.walk import Lineage
 from tasks.lineage.privacy.forget import Reached
 from tasks.lineage.store.inventory import short
-from tasks.lineage.store.verify import Finding
+from tasks.lineage.store.verify import ArtifactFault
 
 MOST_BRANCHES = 12
 """Most nodes of one kind shown under one node, such as a customer's orders or a prompt's models."""
@@ -37,7 +37,7 @@ def print_lineage(lineage: Lineage) -> None:
         say(f"warning: {warning}")
 
 
-def print_findings(reference: str, checked: int, findings: Iterable[Finding]) -> None:
+def print_findings(reference: str, checked: int, findings: Iterable[ArtifactFault]) -> None:
     """Print the faults of the artifacts that were hashed again."""
     rows = [(f"{each.kind or 'artifact'} {short(each.sha256)}", each.file or "", each.what) for each in findings]
     if not rows:
@@ -48,7 +48,7 @@ def print_findings(reference: str, checked: int, findings: Iterable[Finding]) ->
 
 def print_differences(differences: Differences) -> None:
     """Print why two models differ."""
-    changes: dict[str, tuple[Change, ...]] = {
+    changes: dict[str, tuple[ChangedValue, ...]] = {
         "rewards": differences.rewards,
         "configuration": differences.configuration,
         "seeds": differences.seeds,

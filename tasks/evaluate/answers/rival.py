@@ -13,7 +13,7 @@ from schemas.config.evaluate import RivalConfig
 from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.evaluate.answers.files import Answer, Batch, FinishedBatches, as_decoding, write_answers
-from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
+from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tasks.policy.generate import StopReason
 from tasks.policy.thoughts import END_OF_THOUGHT, THINK
 
@@ -61,7 +61,7 @@ def answer_by_rival(
         if (sample, index) not in finished
     }
     questions = [
-        Question(key, rows[index].system, rows[index].prompt, _question_seed(seed, sample, index))
+        EndpointQuestion(key, rows[index].system, rows[index].prompt, _question_seed(seed, sample, index))
         for key, (sample, index) in places.items()
     ]
 
@@ -99,7 +99,7 @@ def answer_by_rival(
 
 
 def _first_replies(
-    endpoint: Endpoint, questions: Sequence[Question], rival: RivalConfig, max_tokens: int
+    endpoint: Endpoint, questions: Sequence[EndpointQuestion], rival: RivalConfig, max_tokens: int
 ) -> dict[str, Reply]:
     """Ask the first questions, and return their replies by key; at least one holds an answer.
 

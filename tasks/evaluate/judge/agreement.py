@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from schemas.documents import SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault
-from tasks.evaluate.judge.question import Pair
+from tasks.evaluate.judge.question import AnswerPair
 
 SHEET_FILE: Final = "sheet.csv"
 """Artifact file of the audit: the scored completions."""
@@ -29,7 +29,7 @@ _APOSTROPHE: Final = re.compile(r"\A'+(?=[=+\-@\t])")
 class ScoredPairs:
     """Pairs of answers, one of which was scored higher."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[AnswerPair, ...]
     """The answer with the lower score first."""
     raters: str
     """The kinds of raters of those scores; empty if insights were not scored."""
@@ -53,7 +53,7 @@ def read_scored_pairs(audit: Path, most: int, seed: int) -> ScoredPairs:
     by_people = [row for row in rows if row.rater_kind == "human"]
     pairs = _pairs(by_people or rows)
     generator = random.Random(seed)
-    ranked: list[tuple[int, float, Pair]] = []
+    ranked: list[tuple[int, float, AnswerPair]] = []
     for prompt_id in sorted(pairs):
         of_prompt = generator.sample(pairs[prompt_id], len(pairs[prompt_id]))
         ranked += [(rank, generator.random(), pair) for rank, pair in enumerate(of_prompt)]
@@ -76,17 +76,17 @@ def _read_sheet(path: Path) -> list[SheetRow]:
     return rows
 
 
-def _pairs(rows: Sequence[SheetRow]) -> Mapping[str, list[Pair]]:
+def _pairs(rows: Sequence[SheetRow]) -> Mapping[str, list[AnswerPair]]:
     scores: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     prompts: dict[str, str] = {}
     for row in rows:
         prompts[row.prompt_id] = row.prompt
         scores[row.prompt_id][_APOSTROPHE.sub("", row.completion)].append(row.human_score)
-    pairs: dict[str, list[Pair]] = {}
+    pairs: dict[str, list[AnswerPair]] = {}
     for prompt_id, of_prompt in scores.items():
         means = {text: fmean(given) for text, given in of_prompt.items()}
         pairs[prompt_id] = [
-            Pair(prompt_id, prompts[prompt_id], *sorted((one, other), key=means.__getitem__))
+            AnswerPair(prompt_id, prompts[prompt_id], *sorted((one, other), key=means.__getitem__))
             for one, other in combinations(means, 2)
             if means[one] != means[other]
         ]

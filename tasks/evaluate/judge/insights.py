@@ -16,9 +16,9 @@ from schemas.config.evaluate import JudgeConfig
 from schemas.progress import Progress, silent
 from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.judge.agreement import read_scored_pairs
-from tasks.evaluate.judge.question import Pair, Preference, as_question, encodable, read_preference
+from tasks.evaluate.judge.question import AnswerPair, Preference, as_question, encodable, read_preference
 from tasks.lineage.mlflow.judging import PREFERENCE, Judgement
-from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
+from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tasks.policy.reply_cache import ReplyCache, open_cache
 
 MAX_TOKENS: Final = 1_000
@@ -79,10 +79,10 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPair:
     """A pair with the judge's replies."""
 
-    pair: Pair
+    pair: AnswerPair
     as_given: Preference | None
     """With the first answer read first; None if the reply could not be read."""
     swapped: Preference | None
@@ -157,11 +157,13 @@ def judge_insights(
     )
 
 
-def _drawn(answers: Sequence[AnsweredPrompt], most: int, seed: int) -> list[Pair]:
+def _drawn(answers: Sequence[AnsweredPrompt], most: int, seed: int) -> list[AnswerPair]:
     """Draw prompts of insights, independent of their order."""
     pairs = sorted(
         (
-            Pair(answer.prompt_id, *map(encodable, (answer.prompt, answer.base_completion, answer.tuned_completion)))
+            AnswerPair(
+                answer.prompt_id, *map(encodable, (answer.prompt, answer.base_completion, answer.tuned_completion))
+            )
             for answer in answers
             if answer.task == "insights"
         ),
@@ -170,7 +172,9 @@ def _drawn(answers: Sequence[AnsweredPrompt], most: int, seed: int) -> list[Pair
     return pairs if len(pairs) <= most else random.Random(seed).sample(pairs, most)
 
 
-def _judge(config: JudgeConfig, pairs: Sequence[Pair], replies: ReplyCache, progress: Progress) -> list[Judged]:
+def _judge(
+    config: JudgeConfig, pairs: Sequence[AnswerPair], replies: ReplyCache, progress: Progress
+) -> list[JudgedPair]:
     """Return the judgement of each pair; ask only questions without a saved reply."""
     name = f"{config.url} {config.model}"
     orders = [(as_question(pair, name), as_question(pair.swapped, name)) for pair in pairs]
@@ -178,12 +182,12 @@ def _judge(config: JudgeConfig, pairs: Sequence[Pair], replies: ReplyCache, prog
     _ask(config, questions, replies, progress)
     said = {key: read_preference(replies.get(key) or "") for key in questions}
     return [
-        Judged(pair, said[as_given.key], said[swapped.key])
+        JudgedPair(pair, said[as_given.key], said[swapped.key])
         for pair, (as_given, swapped) in zip(pairs, orders, strict=True)
     ]
 
 
-def _ask(config: JudgeConfig, questions: dict[str, Question], replies: ReplyCache, progress: Progress) -> None:
+def _ask(config: JudgeConfig, questions: dict[str, EndpointQuestion], replies: ReplyCache, progress: Progress) -> None:
     missing = [question for key, question in questions.items() if replies.get(key) is None]
     done = len(questions) - len(missing)
     progress(done, len(questions), "the judge's replies")
@@ -209,7 +213,7 @@ def _ask(config: JudgeConfig, questions: dict[str, Question], replies: ReplyCach
         raise EndpointError(f"{failure}; {done} of its {len(questions)} replies are kept, and none is asked for again")
 
 
-def _as_judgement(judged: Judged, names: tuple[str, str], expected: str | None = None) -> Judgement:
+def _as_judgement(judged: JudgedPair, names: tuple[str, str], expected: str | None = None) -> Judgement:
     """Describe a judgement by the names of its two answers."""
     first, second = names
     preference = {Outcome.FIRST: first, Outcome.SECOND: second, Outcome.ORDER_FLIP: Outcome.TIE.value}.get(

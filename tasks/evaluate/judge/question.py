@@ -14,7 +14,7 @@ from typing import Final
 
 from schemas.tables.prompts import canonical_json
 from tasks.commerce.text.parser import Reading, parse_object
-from tasks.policy.endpoint import Question
+from tasks.policy.endpoint import EndpointQuestion
 
 MOST_CHARACTERS: Final = 4_000
 """Limit of each text; analyses have some hundreds."""
@@ -52,7 +52,7 @@ class Preference(StrEnum):
 
 
 @dataclass(frozen=True)
-class Pair:
+class AnswerPair:
     """Two answers to one prompt: hostile texts, made sendable by `encodable`."""
 
     prompt_id: str
@@ -65,9 +65,9 @@ class Pair:
     """The other."""
 
     @property
-    def swapped(self) -> "Pair":
+    def swapped(self) -> "AnswerPair":
         """Return the pair in the other order."""
-        return Pair(self.prompt_id, self.prompt, self.second, self.first)
+        return AnswerPair(self.prompt_id, self.prompt, self.second, self.first)
 
 
 def encodable(text: str) -> str:
@@ -75,7 +75,7 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def as_question(pair: Pair, judge: str) -> Question:
+def as_question(pair: AnswerPair, judge: str) -> EndpointQuestion:
     """Build the question about two answers, the first as A.
 
     Args:
@@ -93,7 +93,7 @@ def as_question(pair: Pair, judge: str) -> Question:
             parts.append(f"({name}: o texto foi cortado; só os primeiros {MOST_CHARACTERS} caracteres estão acima.)")
     text = "\n\n".join(parts)
     key = _digest({"judge": judge, "system": system, "text": text})
-    return Question(key, system, text, seed=int(key[:7], 16))
+    return EndpointQuestion(key, system, text, seed=int(key[:7], 16))
 
 
 def read_preference(reply: str) -> Preference | None:

@@ -11,7 +11,7 @@ from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
 from tasks.evaluate.number_format import interval, signed
 from tasks.evaluate.report.background import Background, LearningCurve
-from tasks.evaluate.stats.statistics import Block, Verdict
+from tasks.evaluate.stats.statistics import PairedStats, Verdict
 from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, add_axes, canvas, svg
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def draw(comparison: Comparison, background: Background) -> dict[str, str]:
     return drawn
 
 
-def forest(overall: Block, tasks: Mapping[TaskName, Block], margin: float) -> str:
+def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: float) -> str:
     """Draw every mean difference with its 95 % interval, the zero line and the margin."""
     rows = [*tasks.items(), ("overall", overall)]
     with canvas(7.6, 1.0 + 0.4 * len(rows)) as figure:
@@ -115,7 +115,7 @@ def seeds(comparison: Comparison) -> str:
         return svg(figure, f"Mean difference of each training seed, overall and by task; overall: {', '.join(found)}.")
 
 
-def differences(task: TaskName, prompts: Sequence[PromptScores], block: Block) -> str:
+def differences(task: TaskName, prompts: Sequence[PromptScores], block: PairedStats) -> str:
     """Draw each prompt's difference, from the largest loss to the largest gain, with the mean and its interval."""
     ordered = sorted(prompt.difference for prompt in prompts)
     with canvas(4.9, 2.7) as figure:
@@ -151,7 +151,7 @@ def differences(task: TaskName, prompts: Sequence[PromptScores], block: Block) -
         )
 
 
-def slopes(task: TaskName, prompts: Sequence[PromptScores], block: Block) -> str:
+def slopes(task: TaskName, prompts: Sequence[PromptScores], block: PairedStats) -> str:
     """Draw each prompt's score of base and tuned, joined by a line, and the means."""
     with canvas(4.9, 2.7) as figure:
         axes = _axes(figure, left=0.95, right=0.85, bottom=0.3, top=0.3)
@@ -226,13 +226,13 @@ def _beside(axes: "Axes", row: float, words: str, colour: str) -> None:
     axes.annotate(words, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8.5, color=colour)
 
 
-def _ends(blocks: Iterator[Block]) -> list[float]:
+def _ends(blocks: Iterator[PairedStats]) -> list[float]:
     return [
         value for block in blocks for value in (block.ci_low, block.ci_high, block.mean_difference) if value is not None
     ]
 
 
-def _said(block: Block) -> str:
+def _said(block: PairedStats) -> str:
     ends = "interval unknown" if block.ci_low is None else interval(block.ci_low, block.ci_high)
     return f"{signed(block.mean_difference)} ({ends})"
 

@@ -15,7 +15,7 @@ from tasks.evaluate.number_format import interval, p_value, percent, signed
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.sentences import headline, models_in, warnings_of, when_margin_was_set
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
-from tasks.evaluate.stats.statistics import Block
+from tasks.evaluate.stats.statistics import PairedStats
 from tasks.report.page import page_template
 
 REPORT_PAGE: Final = "report.html"
@@ -28,7 +28,7 @@ _CROWDED: Final = 0.5
 
 
 @dataclass(frozen=True)
-class Example:
+class ComparedExample:
     """Prompt with both answers and its scores."""
 
     title: str
@@ -41,10 +41,10 @@ class TaskSection:
     """Page section of one task."""
 
     task: TaskName
-    block: Block
+    block: PairedStats
     differences: str
     slopes: str
-    examples: tuple[Example, ...]
+    examples: tuple[ComparedExample, ...]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Undecided:
     """Sample size needed to decide about one task, or overall."""
 
     scope: str
-    block: Block
+    block: PairedStats
     samples: int
     """Answers to each prompt of each seed."""
     prompts: Mapping[int, int | None]
@@ -85,7 +85,7 @@ def render(comparison: Comparison, background: Background, drawn: Mapping[str, s
 
 
 def _section(
-    task: TaskName, block: Block, comparison: Comparison, background: Background, drawn: Mapping[str, str]
+    task: TaskName, block: PairedStats, comparison: Comparison, background: Background, drawn: Mapping[str, str]
 ) -> TaskSection:
     scores = [prompt for prompt in comparison.prompts if prompt.task == task]
     return TaskSection(
@@ -97,7 +97,7 @@ def _section(
     )
 
 
-def _examples(scores: Sequence[PromptScores], answers: Sequence[AnsweredPrompt]) -> tuple[Example, ...]:
+def _examples(scores: Sequence[PromptScores], answers: Sequence[AnsweredPrompt]) -> tuple[ComparedExample, ...]:
     """Choose the prompt that gained most and the one that lost most, among those with known answers."""
     known = {(answer.task, answer.prompt_id): answer for answer in answers}
     shown = [prompt for prompt in scores if (prompt.task, prompt.prompt_id) in known]
@@ -107,7 +107,7 @@ def _examples(scores: Sequence[PromptScores], answers: Sequence[AnsweredPrompt])
     worst = min(shown, key=lambda prompt: prompt.difference)
     chosen = [("Largest gain", best)] if best.difference > 0 else []
     chosen += [("Largest loss" if worst.difference < 0 else "Smallest gain", worst)] if worst != best else []
-    return tuple(Example(title, prompt, known[prompt.task, prompt.prompt_id]) for title, prompt in chosen)
+    return tuple(ComparedExample(title, prompt, known[prompt.task, prompt.prompt_id]) for title, prompt in chosen)
 
 
 def _undecided(comparison: Comparison) -> Iterator[Undecided]:

@@ -9,7 +9,7 @@ from tasks.evaluate.number_format import interval, p_value, signed
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.markdown import bullets, escaped, table
 from tasks.evaluate.report.sentences import headline, models_in, warnings_of, when_margin_was_set
-from tasks.evaluate.stats.statistics import Block
+from tasks.evaluate.stats.statistics import PairedStats
 
 REPORT_TEXT: Final = "report.md"
 
@@ -90,7 +90,7 @@ def _of_identities(identities: Mapping[str, str]) -> list[str]:
     return ["## What exactly was compared", table(["what", "identity"], identities.items(), words=2)]
 
 
-def _blocks(tasks: Mapping[TaskName, Block], overall: Block, first: str, second: str) -> str:
+def _blocks(tasks: Mapping[TaskName, PairedStats], overall: PairedStats, first: str, second: str) -> str:
     header = ["task", "prompts", first, second, "difference", "95 % interval", "p gain (Holm)", "p harm", "verdict"]
     rows = [
         [

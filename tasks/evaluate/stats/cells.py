@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schemas.tasks import TaskName
-from tasks.evaluate.stats.pairing import Answer
+from tasks.evaluate.stats.pairing import AnswerKey
 from tasks.evaluate.stats.variance import Numbers
 
 
@@ -50,7 +50,7 @@ class Cells:
         )
 
 
-def arrange(answers: Sequence[Answer], base: Sequence[float], tuned: Sequence[float]) -> Cells:
+def arrange(answers: Sequence[AnswerKey], base: Sequence[float], tuned: Sequence[float]) -> Cells:
     """Arrange scores in cells; each prompt has one or more answers of each seed.
 
     Args:

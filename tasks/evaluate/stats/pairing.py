@@ -20,7 +20,7 @@ from schemas.tasks import TaskName
 _LONGEST_SHOWN = 64
 
 
-class Answer(NamedTuple):
+class AnswerKey(NamedTuple):
     """Identity of a row: one sampled answer of one model."""
 
     task: TaskName
@@ -32,7 +32,7 @@ class Answer(NamedTuple):
         return f"{self.task} prompt {_shown(self.prompt_id)}, seed {self.seed}, sample {self.sample}"
 
 
-class Pair(NamedTuple):
+class ScorePair(NamedTuple):
     """Both models' scores on the same answer, and its ground truth if known."""
 
     base: float
@@ -50,7 +50,7 @@ def read_scores(path: Path) -> tuple[PairedScore, ...]:
     return read_json_lines(path, PairedScore, "scores")
 
 
-def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[Answer, Pair]:
+def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[AnswerKey, ScorePair]:
     """Return each answer's two scores, in a fixed order whatever the order of the rows.
 
     Raises:
@@ -73,16 +73,16 @@ def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[Answ
     return {answer: _pair(base_rows[answer], tuned_rows[answer]) for answer in sorted(tuned_rows)}
 
 
-def _pair(base: PairedScore, tuned: PairedScore) -> Pair:
-    return Pair(base.score, tuned.score, base.truth, tuned.truth)
+def _pair(base: PairedScore, tuned: PairedScore) -> ScorePair:
+    return ScorePair(base.score, tuned.score, base.truth, tuned.truth)
 
 
-def _by_answer(name: str, scores: Sequence[PairedScore]) -> dict[Answer, PairedScore]:
+def _by_answer(name: str, scores: Sequence[PairedScore]) -> dict[AnswerKey, PairedScore]:
     if not scores:
         raise InputError(f"{name} has no scores; there is nothing to compare")
-    rows: dict[Answer, list[int]] = defaultdict(list)
+    rows: dict[AnswerKey, list[int]] = defaultdict(list)
     for number, score in enumerate(scores, start=1):
-        rows[Answer(score.task, score.prompt_id, score.seed, score.sample)].append(number)
+        rows[AnswerKey(score.task, score.prompt_id, score.seed, score.sample)].append(number)
     repeated = [f"{answer} in {_rows(numbers)}" for answer, numbers in rows.items() if len(numbers) > 1]
     if repeated:
         raise InputError(f"{name} scores an answer more than once: {first_few(repeated)}; keep one row of each")
@@ -90,7 +90,7 @@ def _by_answer(name: str, scores: Sequence[PairedScore]) -> dict[Answer, PairedS
 
 
 def _refuse_alone(
-    name: str, rows: Mapping[Answer, PairedScore], other_name: str, other: Mapping[Answer, PairedScore]
+    name: str, rows: Mapping[AnswerKey, PairedScore], other_name: str, other: Mapping[AnswerKey, PairedScore]
 ) -> None:
     alone = sorted(rows.keys() - other.keys())
     if not alone:
@@ -104,7 +104,7 @@ def _refuse_alone(
     raise InputError(f"{what}: {first_few(map(str, alone))}; score the same prompts with both models")
 
 
-def _refuse_missing_seeds(rows: Mapping[Answer, PairedScore], seeds: set[int]) -> None:
+def _refuse_missing_seeds(rows: Mapping[AnswerKey, PairedScore], seeds: set[int]) -> None:
     seen: dict[tuple[TaskName, str], set[int]] = defaultdict(set)
     for answer in rows:
         seen[answer.task, answer.prompt_id].add(answer.seed)

@@ -25,7 +25,7 @@ Verdict = Literal["better", "non-inferior", "worse", "inconclusive"]
 
 
 @dataclass(frozen=True)
-class Block:
+class PairedStats:
     """Statistics of one difference, over all prompts or those of one task; part of `report.json`.
 
     An interval and anything derived from the spread are None for one prompt, which is no basis for others. A prompt's
@@ -82,13 +82,13 @@ class Block:
 class Blocks:
     """Statistics of one kind of score."""
 
-    overall: Block
+    overall: PairedStats
     """Over all prompts equally. Tasks are not strata here, which makes the interval wider rather than narrower."""
-    tasks: Mapping[TaskName, Block]
+    tasks: Mapping[TaskName, PairedStats]
     """By task, corrected for their number."""
 
 
-def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng: np.random.Generator) -> Block:
+def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng: np.random.Generator) -> PairedStats:
     """Compute every number of one block, with `p_holm` as if it were the only test.
 
     Args:
@@ -105,7 +105,7 @@ def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng
     interval = mean_interval(by_seed, resamples, rng)
     p_signflip, p_harm = sign_flip(differences, resamples, rng)
     p_wilcoxon, _ = sign_flip(signed_ranks, resamples, rng)
-    block = Block(
+    block = PairedStats(
         n_prompts=base.shape[0],
         n_seeds=base.shape[1],
         n_nonzero=int(np.count_nonzero(differences)),
@@ -143,7 +143,7 @@ def prompts_without_spread(base: Numbers, margin: float) -> int | None:
     return 2 if most <= margin else max(2, math.ceil(math.log(ALPHA) / math.log1p(-margin / most)))
 
 
-def judge(block: Block, margin: float) -> Verdict:
+def judge(block: PairedStats, margin: float) -> Verdict:
     """Return a block's verdict.
 
     `better` needs the test and the interval to agree, since on skewed differences either alone claims too often.
@@ -159,7 +159,7 @@ def judge(block: Block, margin: float) -> Verdict:
     return "non-inferior" if block.noninferiority_low > -margin else "inconclusive"
 
 
-def correct(blocks: Mapping[TaskName, Block], margin: float) -> dict[TaskName, Block]:
+def correct(blocks: Mapping[TaskName, PairedStats], margin: float) -> dict[TaskName, PairedStats]:
     """Return the tasks' blocks with Holm's correction over them, and their verdicts after it."""
     p_holm = holm({task: block.p_signflip for task, block in blocks.items()})
     corrected = {task: replace(block, p_holm=p_holm[task]) for task, block in blocks.items()}

@@ -34,7 +34,7 @@ class RowCounts:
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangedValue:
     """Value that differs between the two policies."""
 
     name: str
@@ -69,13 +69,13 @@ class Differences:
     """The sha256 of the other."""
     data: tuple[RowCounts, ...]
     """Every split and task of either dataset."""
-    rewards: tuple[Change, ...]
+    rewards: tuple[ChangedValue, ...]
     """Specification and version of the rewards, and the audit."""
     code: tuple[CodeChange, ...]
     """Source files by which the policies, or their inputs, were made."""
-    configuration: tuple[Change, ...]
+    configuration: tuple[ChangedValue, ...]
     """Keys of the runs' configurations, without seeds, and without the sections after training."""
-    seeds: tuple[Change, ...]
+    seeds: tuple[ChangedValue, ...]
     """Seeds of the configuration."""
     notes: tuple[str, ...]
     """Comparisons that were not possible and why, each one sentence."""
@@ -213,9 +213,11 @@ def _code(first: _Made, second: _Made) -> tuple[CodeChange, ...]:
     )
 
 
-def _changes(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[Change, ...]:
+def _changes(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[ChangedValue, ...]:
     names = dict.fromkeys((*one, *other))
-    return tuple(Change(name, one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name))
+    return tuple(
+        ChangedValue(name, one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)
+    )
 
 
 def _is_seed(key: str) -> bool:

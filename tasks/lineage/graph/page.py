@@ -37,7 +37,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Line:
+class Arrow:
     """An arrow between boxes."""
 
     path: str
@@ -121,7 +121,7 @@ def _columns(graph: Graph) -> Mapping[str, int]:
     return columns
 
 
-def _lines(graph: Graph, placed: Mapping[str, Box]) -> list[Line]:
+def _lines(graph: Graph, placed: Mapping[str, Box]) -> list[Arrow]:
     lines = []
     for edge in graph.edges:
         source, target = placed.get(edge.source), placed.get(edge.target)
@@ -132,5 +132,5 @@ def _lines(graph: Graph, placed: Mapping[str, Box]) -> list[Line]:
         bow = BOW if end[0] - start[0] > GAP[0] else 0
         over = f"{start[0] + bend} {start[1] + bow}, {end[0] - bend} {end[1] + bow}"
         path = f"M {start[0]} {start[1]} C {over}, {end[0]} {end[1]}"
-        lines.append(Line(path, f"{source.label} → {target.label}: {edge.role}"))
+        lines.append(Arrow(path, f"{source.label} → {target.label}: {edge.role}"))
     return lines

@@ -10,7 +10,7 @@ import polars as pl
 from schemas.errors import InputError
 from tasks.lineage.graph.models import ModelVersion
 from tasks.lineage.graph.rows import PlacedRow, find_rows
-from tasks.lineage.graph.stores import Origin, find_origins
+from tasks.lineage.graph.stores import StoreOrigin, find_origins
 from tasks.lineage.store.inventory import Inventory
 
 FEWEST_DIGITS: Final = 8
@@ -29,7 +29,7 @@ ReferenceKind = Literal["version", "artifact", "run", "prompt", "origin"]
 
 
 @dataclass(frozen=True)
-class Reference:
+class ResolvedReference:
     """Resolved reference of a user."""
 
     text: str
@@ -39,7 +39,7 @@ class Reference:
     """The nodes that it names; several for a run with several artifacts."""
     rows: tuple[PlacedRow, ...] = ()
     """Rows of the prompts that it names, or that were made from the origins."""
-    origins: tuple[Origin, ...] = ()
+    origins: tuple[StoreOrigin, ...] = ()
     """The review, order or customer that it names."""
 
     @property
@@ -66,7 +66,7 @@ class Registered:
 
 def find_reference(
     text: str, inventory: Inventory, deleted: Sequence[str], versions: Sequence[ModelVersion], registered: Registered
-) -> Reference:
+) -> ResolvedReference:
     """Resolve a reference.
 
     Args:
@@ -94,14 +94,14 @@ def find_reference(
     raise InputError(f"{wanted!r} names nothing in the artifact store {inventory.root}; give {WHAT_THERE_IS}")
 
 
-def _version(wanted: str, versions: Sequence[ModelVersion], registered: Registered) -> Reference | None:
+def _version(wanted: str, versions: Sequence[ModelVersion], registered: Registered) -> ResolvedReference | None:
     """Find a version by its number, with or without the model's name, or by a known alias."""
     model, _, number = wanted.rpartition("/")
     number = registered.aliases.get(number, number)
     for each in versions:
         # A lost registry may have assigned the same number: that version has its own name.
         if (each.model, each.number, each.earlier) == (model or registered.model, number, False):
-            return Reference(wanted, "version", (each.key,))
+            return ResolvedReference(wanted, "version", (each.key,))
     if wanted in registered.aliases:
         raise _unknown_version(f"{registered.model}/{number}", versions)
     return None
@@ -112,17 +112,17 @@ def _unknown_version(wanted: str, versions: Sequence[ModelVersion]) -> InputErro
     return InputError(f"no promotion in this state folder made version {wanted}; the versions known here: {known}")
 
 
-def _candidates(wanted: str, inventory: Inventory, deleted: Sequence[str]) -> list[Reference]:
+def _candidates(wanted: str, inventory: Inventory, deleted: Sequence[str]) -> list[ResolvedReference]:
     """Find everything that a digest, a run's id or an id of the store may name."""
     beginning = wanted.lower() if _DIGEST.fullmatch(wanted.lower()) else None
-    found: list[Reference] = []
+    found: list[ResolvedReference] = []
     if beginning is not None:
         known = (*inventory.records, *inventory.unreadable, *deleted)
-        found += [Reference(wanted, "artifact", (sha256,)) for sha256 in known if sha256.startswith(beginning)]
+        found += [ResolvedReference(wanted, "artifact", (sha256,)) for sha256 in known if sha256.startswith(beginning)]
     records = inventory.records.values()
     made = [each.sha256 for each in records if wanted.lower() in {each.mlflow_run_id, each.prefect_run_id}]
     if made:
-        found.append(Reference(wanted, "run", tuple(made)))
+        found.append(ResolvedReference(wanted, "run", tuple(made)))
     origins = list(find_origins(inventory, wanted))
     named = [wanted, *(origin.identifier for origin in origins)]
     is_it = pl.any_horizontal([pl.col(column).is_in(named) for column in ("review_id", "order_id", "customer_id")])
@@ -134,28 +134,29 @@ def _candidates(wanted: str, inventory: Inventory, deleted: Sequence[str]) -> li
     return [*found, *_origins(wanted, origins, [row for row in rows if set(named) & set(row.people)])]
 
 
-def _prompts(wanted: str, rows: Sequence[PlacedRow]) -> list[Reference]:
+def _prompts(wanted: str, rows: Sequence[PlacedRow]) -> list[ResolvedReference]:
     by_id: dict[str, list[PlacedRow]] = {}
     for row in rows:
         by_id.setdefault(row.prompt_id, []).append(row)
     return [
-        Reference(wanted, "prompt", (f"prompt:{prompt_id}",), rows=tuple(placed)) for prompt_id, placed in by_id.items()
+        ResolvedReference(wanted, "prompt", (f"prompt:{prompt_id}",), rows=tuple(placed))
+        for prompt_id, placed in by_id.items()
     ]
 
 
-def _origins(wanted: str, origins: Sequence[Origin], rows: Sequence[PlacedRow]) -> list[Reference]:
+def _origins(wanted: str, origins: Sequence[StoreOrigin], rows: Sequence[PlacedRow]) -> list[ResolvedReference]:
     """Combine a review, order or customer, known from the stores or from a shop's own prompts, into one reference."""
     distinct = list(origins)
     for row in rows:
         told = {"review": row.review_id, "order": row.order_id, "customer": row.customer_id}
-        distinct += [Origin(kind, wanted) for kind, identifier in told.items() if identifier == wanted]
+        distinct += [StoreOrigin(kind, wanted) for kind, identifier in told.items() if identifier == wanted]
     keys = {origin.key: origin for origin in distinct}
     if not keys:
         return []
-    return [Reference(wanted, "origin", tuple(keys), rows=tuple(rows), origins=tuple(keys.values()))]
+    return [ResolvedReference(wanted, "origin", tuple(keys), rows=tuple(rows), origins=tuple(keys.values()))]
 
 
-def _one_of(wanted: str, found: Sequence[Reference]) -> Reference | None:
+def _one_of(wanted: str, found: Sequence[ResolvedReference]) -> ResolvedReference | None:
     of_id = {wanted.lower(), f"prompt:{wanted.lower()}"}
     whole = [each for each in found if each.kind in {"run", "origin"} or of_id & set(each.keys)]
     chosen = whole or found
@@ -168,12 +169,12 @@ def _one_of(wanted: str, found: Sequence[Reference]) -> Reference | None:
 
 def _asked(
     wanted: str, inventory: Inventory, versions: Sequence[ModelVersion], registered: Registered
-) -> Reference | None:
+) -> ResolvedReference | None:
     """Ask the registry for an alias or a whole pipeline's run."""
     made = registered.ask_run(wanted.lower()) if _RUN.fullmatch(wanted.lower()) else ()
     if made:
         in_order = [sha256 for sha256 in inventory.records if sha256 in made]
-        return Reference(wanted, "run", tuple(dict.fromkeys([*in_order, *made])))
+        return ResolvedReference(wanted, "run", tuple(dict.fromkeys([*in_order, *made])))
     number = registered.ask_alias(wanted) if _ALIAS.fullmatch(wanted) and not _DIGEST.fullmatch(wanted) else None
     if number is None:
         return None

@@ -17,7 +17,7 @@ from schemas.artifact import ArtifactKind
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.rollouts import part_without_rollouts, read_rollouts
 from tasks.lineage.graph.rows import PROMPTS, PlacedRow, with_kin
-from tasks.lineage.graph.stores import Origin
+from tasks.lineage.graph.stores import StoreOrigin
 from tasks.lineage.graph.trainings import ReadTrainings, training_graph
 from tasks.lineage.store.inventory import Inventory, short
 
@@ -68,7 +68,7 @@ def row_graph(
     return walked.joined(_sampled(inventory, below, reached, read_trainings)).joined(_judged(inventory, made, below))
 
 
-def store_graph(inventory: Inventory, artifacts: Graph, origins: Sequence[Origin]) -> Graph:
+def store_graph(inventory: Inventory, artifacts: Graph, origins: Sequence[StoreOrigin]) -> Graph:
     """Return the prompts artifacts whose stores contain some reviews, orders or customers.
 
     Args:
@@ -76,7 +76,7 @@ def store_graph(inventory: Inventory, artifacts: Graph, origins: Sequence[Origin
         artifacts: All artifacts.
         origins: The reviews, orders and customers.
     """
-    named: dict[str, list[Origin]] = {}
+    named: dict[str, list[StoreOrigin]] = {}
     edges: dict[Edge, None] = {}
     for record in inventory.of_kind("prompts"):
         for name, digest in record.files.items():
@@ -87,7 +87,7 @@ def store_graph(inventory: Inventory, artifacts: Graph, origins: Sequence[Origin
     return Graph({}, tuple(edges)).joined(artifacts.part(edge.target for edge in edges))
 
 
-def _named_in(path: Path, origins: Sequence[Origin]) -> list[Origin]:
+def _named_in(path: Path, origins: Sequence[StoreOrigin]) -> list[StoreOrigin]:
     """Return the origins that a store's table names; none if it cannot be read."""
     try:
         table = pl.scan_csv(path, infer_schema=False)
@@ -102,13 +102,13 @@ def _named_in(path: Path, origins: Sequence[Origin]) -> list[Origin]:
         return []
 
 
-def origins_of(rows: Iterable[PlacedRow]) -> list[Origin]:
+def origins_of(rows: Iterable[PlacedRow]) -> list[StoreOrigin]:
     """Return the most specific origin of each prompt: the review, the order or the person."""
-    found: dict[Origin, None] = {}
+    found: dict[StoreOrigin, None] = {}
     for row in rows:
         for kind, identifier in (("review", row.review_id), ("order", row.order_id), ("customer", row.customer_id)):
             if identifier is not None:
-                found[Origin(kind, identifier)] = None
+                found[StoreOrigin(kind, identifier)] = None
                 break
     return list(found)
 

@@ -22,7 +22,7 @@ _COLUMNS: Final = {
 
 
 @dataclass(frozen=True)
-class Origin:
+class StoreOrigin:
     """Customer, order or review from which prompts may have been made."""
 
     kind: str
@@ -46,7 +46,7 @@ class Origin:
         return Node(self.key, self.kind, f"{self.kind} {self.identifier}", {})
 
 
-def find_origins(inventory: Inventory, identifier: str) -> tuple[Origin, ...]:
+def find_origins(inventory: Inventory, identifier: str) -> tuple[StoreOrigin, ...]:
     """Return the meaning of an identifier in the stores; an order's own customer_id names the person.
 
     Tables that cannot be read are ignored.
@@ -56,10 +56,10 @@ def find_origins(inventory: Inventory, identifier: str) -> tuple[Origin, ...]:
     orders = _rows(inventory, _ORDERS, pl.col("order_id") == identifier)["order_id"]
     reviews = _rows(inventory, _REVIEWS, pl.col("review_id") == identifier)["review_id"]
     named = (("customer", customers), ("order", orders), ("review", reviews))
-    return tuple(Origin(kind, each) for kind, found in named for each in found.unique().sort())
+    return tuple(StoreOrigin(kind, each) for kind, found in named for each in found.unique().sort())
 
 
-def origin_graph(inventory: Inventory, origins: Iterable[Origin]) -> Graph:
+def origin_graph(inventory: Inventory, origins: Iterable[StoreOrigin]) -> Graph:
     """Return people, orders and reviews as nodes: the given ones, their owners, and their parts."""
     wanted = {
         kind: {each.identifier for each in origins if each.kind == kind} for kind in ("customer", "order", "review")
@@ -75,16 +75,16 @@ def origin_graph(inventory: Inventory, origins: Iterable[Origin]) -> Graph:
     people = dict(
         _rows(inventory, _CUSTOMERS, pl.col("customer_id").is_in(of_orders["customer_id"].implode())).iter_rows()
     )
-    found = {Origin(kind, each) for kind, ids in wanted.items() for each in ids}
+    found = {StoreOrigin(kind, each) for kind, ids in wanted.items() for each in ids}
     edges: list[Edge] = []
     for order, customer in of_orders.iter_rows():
-        found.add(Origin("order", order))
+        found.add(StoreOrigin("order", order))
         if customer in people:
-            person = Origin("customer", people[customer])
+            person = StoreOrigin("customer", people[customer])
             found.add(person)
             edges.append(Edge(person.key, f"order:{order}", "ordered"))
     for review, order in reviews.iter_rows():
-        found |= {Origin("review", review), Origin("order", order)}
+        found |= {StoreOrigin("review", review), StoreOrigin("order", order)}
         edges.append(Edge(f"order:{order}", f"review:{review}", "reviewed"))
     nodes = [each.node for each in sorted(found, key=lambda each: each.key)]
     return Graph({node.key: node for node in nodes}, tuple(dict.fromkeys(edges)))

@@ -15,7 +15,7 @@ from tasks.lineage.graph.artifact_graph import DAMAGED, DELETED, artifact_graph,
 from tasks.lineage.graph.descriptions import split_file
 from tasks.lineage.graph.graph import Graph
 from tasks.lineage.graph.models import ModelVersion, version_graph
-from tasks.lineage.graph.references import Reference, ReferenceKind, Registered, find_reference
+from tasks.lineage.graph.references import ReferenceKind, Registered, ResolvedReference, find_reference
 from tasks.lineage.graph.row_walk import origins_of, row_graph, store_graph
 from tasks.lineage.graph.stores import origin_graph
 from tasks.lineage.graph.trainings import ReadTrainings, training_graph
@@ -82,7 +82,7 @@ class Walker:
         self._artifacts = artifact_graph(inventory)
         self._all = self._artifacts.joined(version_graph(versions, {known.model: known.aliases}))
 
-    def find(self, text: str) -> Reference:
+    def find(self, text: str) -> ResolvedReference:
         """Resolve a reference.
 
         Raises:
@@ -91,7 +91,7 @@ class Walker:
         deleted = [key for key, node in self._artifacts.nodes.items() if DELETED in node.facts]
         return find_reference(text, self._inventory, deleted, self._versions, self._known)
 
-    def walk(self, reference: Reference) -> Lineage:
+    def walk(self, reference: ResolvedReference) -> Lineage:
         """Return the inputs and outputs of a reference."""
         graph = described(self._graph(reference, self._read_trainings), self._inventory)
         wrong = [node for node in graph.nodes.values() if {DELETED, DAMAGED} & node.facts.keys()]
@@ -99,12 +99,12 @@ class Walker:
         warnings = (*what_is_wrong(wrong), *gone)
         return Lineage(reference.text, reference.kind, reference.keys, graph, self._rows_of(reference.keys), warnings)
 
-    def artifacts(self, reference: Reference) -> tuple[str, ...]:
+    def artifacts(self, reference: ResolvedReference) -> tuple[str, ...]:
         """Return the sha256 of every artifact of a walk, including deleted ones, without asking the mirror."""
         keys = dict.fromkeys((*self._graph(reference, lambda: ()).nodes, *reference.keys))
         return tuple(key for key in keys if ":" not in key)
 
-    def policy(self, reference: Reference) -> str:
+    def policy(self, reference: ResolvedReference) -> str:
         """Return the sha256 of the policy that a reference names.
 
         Raises:
@@ -123,7 +123,7 @@ class Walker:
             )
         return policies.pop()
 
-    def _graph(self, reference: Reference, read_trainings: ReadTrainings) -> Graph:
+    def _graph(self, reference: ResolvedReference, read_trainings: ReadTrainings) -> Graph:
         if reference.kind in {"prompt", "origin"}:
             rows = row_graph(self._inventory, self._all, reference.rows, read_trainings)
             people = origin_graph(self._inventory, [*reference.origins, *origins_of(reference.rows)])

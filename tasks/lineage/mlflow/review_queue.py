@@ -37,7 +37,7 @@ _RATER_TAG: Final = "audit.rater."
 
 
 @dataclass(frozen=True)
-class Completion:
+class QueuedCompletion:
     """Completion to score."""
 
     audit_id: str
@@ -51,7 +51,7 @@ class Completion:
 
 
 @dataclass(frozen=True)
-class Question:
+class RaterQuestion:
     """Question to the rater."""
 
     title: str
@@ -63,7 +63,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class RaterAnswer:
     """Answer of a person on a completion."""
 
     audit_id: str
@@ -85,12 +85,12 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Answers:
+class RaterAnswers:
     """All answers on some completions."""
 
     published: int
     """Number of the completions in MLflow."""
-    of_people: tuple[Answer, ...]
+    of_people: tuple[RaterAnswer, ...]
     """People's answers, to any question."""
     of_others: int
     """Number of answers by judges and programs."""
@@ -141,7 +141,7 @@ class ReviewStore:
             return f"run `tucano ui`, then open {page} at MLflow's address"
         return f"open {shown_address(self._uri)}{page}"
 
-    def publish(self, completions: Sequence[Completion], sheet: str, progress: Progress) -> int:
+    def publish(self, completions: Sequence[QueuedCompletion], sheet: str, progress: Progress) -> int:
         """Create a trace of each completion without one, and return their number.
 
         Args:
@@ -165,7 +165,7 @@ class ReviewStore:
         progress(len(places), len(places), "completions published")
         return len(missing)
 
-    def publish_queue(self, name: str, question: Question, completions: Sequence[Completion]) -> str:
+    def publish_queue(self, name: str, question: RaterQuestion, completions: Sequence[QueuedCompletion]) -> str:
         """Ask a question about published completions in a queue, created if new; return the queue's id."""
         from mlflow.exceptions import MlflowException
         from mlflow.genai import review_queues
@@ -183,7 +183,7 @@ class ReviewStore:
         review_queues.add_items_to_review_queue(queue.queue_id, item_ids=items)
         return str(queue.queue_id)
 
-    def answers(self, completions: Sequence[Completion]) -> Answers:
+    def answers(self, completions: Sequence[QueuedCompletion]) -> RaterAnswers:
         """Return the answers on some completions, from any sheet."""
         found = self._found()
         published = {
@@ -198,7 +198,7 @@ class ReviewStore:
             if assessment.feedback is not None
         ]
         of_people = tuple(_as_answer(audit_id, one) for audit_id, one in given if one.source.source_type == "HUMAN")
-        return Answers(len(published), of_people, len(given) - len(of_people))
+        return RaterAnswers(len(published), of_people, len(given) - len(of_people))
 
     def pseudonyms(self) -> dict[str, str]:
         """Return the known pseudonyms by rater."""
@@ -209,7 +209,7 @@ class ReviewStore:
         """Store the pseudonym of a rater, for the next reading of answers."""
         self._client.set_experiment_tag(self._experiment_id, f"{_RATER_TAG}{pseudonym}", rater)
 
-    def _schema_id(self, question: Question) -> str:
+    def _schema_id(self, question: RaterQuestion) -> str:
         from mlflow.exceptions import MlflowException
         from mlflow.genai import label_schemas
 
@@ -247,7 +247,7 @@ class ReviewStore:
             if not token:
                 return found
 
-    def _trace_id(self, completion: Completion) -> str:
+    def _trace_id(self, completion: QueuedCompletion) -> str:
         return f"tr-{_digest(self._experiment_id, completion.audit_id)[:32]}"
 
 
@@ -280,7 +280,7 @@ def _as_code_span(line: str) -> str:
     return f"{fence} {line} {fence}" if padded else f"{fence}{line}{fence}"
 
 
-def _as_span(completion: Completion, trace_id: str, time: int, sheet: str) -> Any:
+def _as_span(completion: QueuedCompletion, trace_id: str, time: int, sheet: str) -> Any:
     """Return the one span of a trace, begun at a time in milliseconds."""
     from mlflow.entities import Span
     from mlflow.tracing.constant import SpanAttributeKey, TraceTagKey
@@ -308,8 +308,8 @@ def _as_span(completion: Completion, trace_id: str, time: int, sheet: str) -> An
     return Span.from_dict(span)
 
 
-def _as_answer(audit_id: str, assessment: Any) -> Answer:
-    return Answer(
+def _as_answer(audit_id: str, assessment: Any) -> RaterAnswer:
+    return RaterAnswer(
         audit_id=audit_id,
         title=assessment.name,
         # MLflow treats names that differ only in capitals as one person.

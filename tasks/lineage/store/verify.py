@@ -12,7 +12,7 @@ Fault = Damage | Literal["no record", "damaged record"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class ArtifactFault:
     """Fault of an artifact."""
 
     sha256: str
@@ -25,7 +25,7 @@ class Finding:
     """Kind of fault."""
 
 
-def verify(store: ArtifactStore, sha256s: Sequence[str], progress: Progress) -> tuple[Finding, ...]:
+def verify(store: ArtifactStore, sha256s: Sequence[str], progress: Progress) -> tuple[ArtifactFault, ...]:
     """Hash every file of some artifacts and return all deviations from their records, in artifact order.
 
     Args:
@@ -33,21 +33,21 @@ def verify(store: ArtifactStore, sha256s: Sequence[str], progress: Progress) -> 
         sha256s: The artifacts.
         progress: Called for each artifact.
     """
-    findings: list[Finding] = []
+    findings: list[ArtifactFault] = []
     for done, sha256 in enumerate(sha256s, start=1):
         findings += _findings(store, sha256)
         progress(done, len(sha256s), "artifacts hashed")
     return tuple(findings)
 
 
-def _findings(store: ArtifactStore, sha256: str) -> list[Finding]:
+def _findings(store: ArtifactStore, sha256: str) -> list[ArtifactFault]:
     try:
         home = store.path(sha256).parent
     except ArtifactDamaged:
-        return [Finding(sha256, None, None, "missing")]
+        return [ArtifactFault(sha256, None, None, "missing")]
     kind = cast("ArtifactKind", home.parent.name)
     try:
-        return [Finding(sha256, kind, name, damage) for name, damage in store.damages(sha256)]
+        return [ArtifactFault(sha256, kind, name, damage) for name, damage in store.damages(sha256)]
     except ArtifactDamaged:
         is_there = (home / RECORD_FILE).exists()
-        return [Finding(sha256, kind, None, "damaged record" if is_there else "no record")]
+        return [ArtifactFault(sha256, kind, None, "damaged record" if is_there else "no record")]

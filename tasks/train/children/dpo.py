@@ -14,7 +14,7 @@ from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from tasks.policy.child import Channel, serve
 from tasks.policy.generate import StopReason, as_messages, generate
-from tasks.train.dpo.preferences import Answer, Pair, Preferences, pairs
+from tasks.train.dpo.preferences import PreferencePair, Preferences, RewardedCompletion, pairs
 from tasks.train.dpo.recipe import dpo_arguments, pairs_per_pass
 from tasks.train.prompt_source import PromptSource
 from tasks.train.resume.state_files import read_state
@@ -89,7 +89,7 @@ def require_pairs(found: int, config: TrainConfig) -> None:
         )
 
 
-def as_training_set(pairs: Sequence[Pair]) -> Any:
+def as_training_set(pairs: Sequence[PreferencePair]) -> Any:
     """Return the pairs as the data set of TRL's trainer."""
     from datasets import Dataset
 
@@ -113,7 +113,7 @@ def preferred(
     tokenizer: Any,
     seed: int,
     progress: Progress = silent,
-) -> list[Pair]:
+) -> list[PreferencePair]:
     """Let a policy answer training prompts in their natural mix, and pair its answers.
 
     Args:
@@ -138,7 +138,7 @@ def preferred(
         progress=progress,
     )
     answers = [
-        Answer(scored.completion, scored.reward, completion.stop_reason is StopReason.END_OF_TURN)
+        RewardedCompletion(scored.completion, scored.reward, completion.stop_reason is StopReason.END_OF_TURN)
         for scored, completion in zip(rewards.score(each, completions), completions, strict=True)
     ]
     groups = [answers[start : start + config.generations] for start in range(0, len(answers), config.generations)]

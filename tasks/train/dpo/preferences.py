@@ -13,7 +13,7 @@ PAIRS_FILE: Final = "pairs.json"
 
 
 @dataclass(frozen=True)
-class Answer:
+class RewardedCompletion:
     """Completion of a prompt with its reward."""
 
     text: str
@@ -24,7 +24,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PreferencePair:
     """Two completions of one prompt, the first preferred by the rewards."""
 
     prompt_id: str
@@ -37,7 +37,9 @@ class Pair:
     """Difference of their rewards, in [0, 1]."""
 
 
-def pairs(rows: Sequence[PromptRow], answers: Sequence[Sequence[Answer]], min_gap: float) -> list[Pair]:
+def pairs(
+    rows: Sequence[PromptRow], answers: Sequence[Sequence[RewardedCompletion]], min_gap: float
+) -> list[PreferencePair]:
     """Return a pair for each prompt whose best and worst completions are far enough apart.
 
     A truncated completion is never preferred: it would teach to stop there. Of equals the first is taken.
@@ -57,7 +59,7 @@ def pairs(rows: Sequence[PromptRow], answers: Sequence[Sequence[Answer]], min_ga
         # Rewards are sums of floats: 0.9 - 0.8 must count as a gap of 0.1.
         gap = round(best.reward - worst.reward, 9)
         if gap >= min_gap:
-            found.append(Pair(row.prompt_id, row.task, row.system, row.prompt, best.text, worst.text, gap))
+            found.append(PreferencePair(row.prompt_id, row.task, row.system, row.prompt, best.text, worst.text, gap))
     return found
 
 
@@ -69,7 +71,7 @@ class Preferences:
     """
 
     def __init__(self) -> None:
-        self.pairs: list[Pair] = []
+        self.pairs: list[PreferencePair] = []
 
     def by_task(self) -> dict[str, int]:
         """Return the number of pairs of each task, tasks by name."""
@@ -82,7 +84,7 @@ class Preferences:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore the pairs of a state."""
-        self.pairs = [Pair(**values) for values in state["pairs"]]
+        self.pairs = [PreferencePair(**values) for values in state["pairs"]]
 
     def write(self, policy: Path) -> None:
         """Write the pairs into a policy's folder."""

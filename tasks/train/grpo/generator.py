@@ -13,7 +13,7 @@ from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import Completion, StopReason, as_messages, read_completion
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.grpo.rollouts import RolloutGroups
 
 
 class RolloutGenerator:
@@ -36,7 +36,7 @@ class RolloutGenerator:
         self.sampled_tokens = 0
         """Completion tokens since the trainer last logged them."""
 
-    def sample(self, prompts: Sequence[PromptRow], limit: int) -> Rollouts:
+    def sample(self, prompts: Sequence[PromptRow], limit: int) -> RolloutGroups:
         """Sample and score a group of completions, of at most `limit` tokens each, for every prompt."""
         generations = self._recipe.generations
         rows = [row for row in prompts for _ in range(generations)]
@@ -50,7 +50,7 @@ class RolloutGenerator:
             completions = [self.read(ids) for ids in completion_ids]
             scored = self._score(rows, completions)
             rewards = self._components(scored)
-        return Rollouts(
+        return RolloutGroups(
             rows=rows,
             prompt_ids=prompt_ids,
             completion_ids=completion_ids,
@@ -63,7 +63,7 @@ class RolloutGenerator:
             generations=generations,
         )
 
-    def correct(self, rollouts: Rollouts, answers: Mapping[int, str], limit: int) -> Rollouts:
+    def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str], limit: int) -> RolloutGroups:
         """Replace some completions by texts, as far as these have at most `limit` tokens, and score them."""
         tokenizer = self._tokenizer
         with self._timed("reward"):

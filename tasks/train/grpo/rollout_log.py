@@ -11,7 +11,7 @@ from tasks.policy.generate import StopReason
 if TYPE_CHECKING:
     import torch
 
-    from tasks.train.grpo.rollouts import Rollouts
+    from tasks.train.grpo.rollouts import RolloutGroups
 
 ROLLOUTS_FOLDER: Final = "rollouts"
 STEPS_PER_FILE: Final = 20
@@ -52,7 +52,7 @@ class RolloutLog:
         self._rows: list[LoggedRollout] = []
         self._written: list[str] = []
 
-    def add(self, step: int, rollouts: "Rollouts", advantages: "torch.Tensor | None") -> None:
+    def add(self, step: int, rollouts: "RolloutGroups", advantages: "torch.Tensor | None") -> None:
         """Add the rollouts of a step.
 
         Args:

@@ -12,7 +12,7 @@ from schemas.tasks import TaskName
 
 
 @dataclass(frozen=True)
-class Rollouts:
+class RolloutGroups:
     """Groups of completions in a row: the first group is of the first prompt, and so on."""
 
     rows: list[PromptRow]
@@ -72,9 +72,9 @@ class Rollouts:
                 by_task.setdefault(rollout.task, []).append(rollout.reward)
         return {task: fmean(rewards) for task, rewards in by_task.items()}
 
-    def at(self, places: Sequence[int]) -> "Rollouts":
+    def at(self, places: Sequence[int]) -> "RolloutGroups":
         """Return some of the completions, each a group of its own."""
-        return Rollouts(
+        return RolloutGroups(
             rows=[self.rows[place] for place in places],
             prompt_ids=[self.prompt_ids[place] for place in places],
             completion_ids=[self.completion_ids[place] for place in places],
@@ -89,11 +89,11 @@ class Rollouts:
             generations=1,
         )
 
-    def at_groups(self, groups: Sequence[int]) -> "Rollouts":
+    def at_groups(self, groups: Sequence[int]) -> "RolloutGroups":
         """Return the completions of some groups, each a group of its own."""
         return self.at([group * self.generations + place for group in groups for place in range(self.generations)])
 
-    def share(self, rank: int, count: int) -> "Rollouts":
+    def share(self, rank: int, count: int) -> "RolloutGroups":
         """Return the groups that one of `count` processes learns from, as many for each, in their order."""
         if count == 1:
             return self
@@ -106,7 +106,7 @@ class Rollouts:
         completion_ids: Sequence[list[int]],
         scored: Sequence[ScoredRollout],
         rewards: torch.Tensor,
-    ) -> "Rollouts":
+    ) -> "RolloutGroups":
         """Return these rollouts with some completions replaced by reference answers.
 
         Args:
@@ -134,7 +134,7 @@ class Rollouts:
             ],
         )
 
-    def with_groups_of(self, others: "Rollouts", places: Mapping[int, int]) -> "Rollouts":
+    def with_groups_of(self, others: "RolloutGroups", places: Mapping[int, int]) -> "RolloutGroups":
         """Return these rollouts with some groups replaced.
 
         Args:
@@ -143,7 +143,7 @@ class Rollouts:
         """
         taken = [(others, places[group]) if group in places else (self, group) for group in range(len(self.group_rows))]
         spans = [(of, slice(group * self.generations, (group + 1) * self.generations)) for of, group in taken]
-        return Rollouts(
+        return RolloutGroups(
             rows=[row for of, span in spans for row in of.rows[span]],
             prompt_ids=[ids for of, span in spans for ids in of.prompt_ids[span]],
             completion_ids=[ids for of, span in spans for ids in of.completion_ids[span]],

@@ -9,7 +9,7 @@ from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.train.grpo.curriculum import completion_limit
-from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.methods.method import SampledGroups
 from tasks.train.methods.registry import methods_of
 from tasks.train.methods.task_weights import TaskWeights
@@ -19,10 +19,10 @@ from tasks.train.prompt_source import PromptSource
 class Generator(Protocol):
     """Source of completions."""
 
-    def sample(self, prompts: Sequence[PromptRow], limit: int) -> Rollouts:
+    def sample(self, prompts: Sequence[PromptRow], limit: int) -> RolloutGroups:
         """Sample and score a group for each prompt, with at most `limit` tokens per completion."""
 
-    def correct(self, rollouts: Rollouts, answers: Mapping[int, str], limit: int) -> Rollouts:
+    def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str], limit: int) -> RolloutGroups:
         """Replace some completions by texts and score them; texts over the token limit are left out."""
 
 
@@ -49,7 +49,7 @@ class RolloutSampler:
         )
         self._resampled = 0
 
-    def choose(self, step: int) -> tuple[Rollouts, list[Rollouts]]:
+    def choose(self, step: int) -> tuple[RolloutGroups, list[RolloutGroups]]:
         """Return the rollouts of a step, one group per prompt of the recipe's step, and those sampled in vain.
 
         Groups whose completions all earned the same are replaced by others of the same task (DAPO's dynamic sampling),
@@ -58,7 +58,7 @@ class RolloutSampler:
         Args:
             step: Finished optimizer steps.
         """
-        unused: list[Rollouts] = []
+        unused: list[RolloutGroups] = []
         recipe = self._recipe
         if recipe.task_weights.applies_to == "sampler":
             rows = self._source.draw_of(self._weights.prompts_by_task(recipe.prompts_per_step))
@@ -80,7 +80,7 @@ class RolloutSampler:
             chosen = chosen.with_groups_of(others, places)
         return chosen, [rollouts for rollouts in unused if rollouts.rows]
 
-    def _sample(self, step: int, attempt: int, rows: Sequence[PromptRow], unused: list[Rollouts]) -> Rollouts:
+    def _sample(self, step: int, attempt: int, rows: Sequence[PromptRow], unused: list[RolloutGroups]) -> RolloutGroups:
         """Sample groups, replace completions by the answers of methods, and add what was replaced to `unused`."""
         recipe = self._recipe
         stages = [(stage.until_step, stage.max_completion_tokens) for stage in recipe.curriculum]
@@ -103,11 +103,11 @@ class RolloutSampler:
         unused.append(rollouts.at([place for place in answers if corrected.corrected[place]]))
         return corrected
 
-    def _uninformative(self, rollouts: Rollouts, *, own: bool = False) -> list[int]:
+    def _uninformative(self, rollouts: RolloutGroups, *, own: bool = False) -> list[int]:
         least = self._recipe.dynamic_sampling.min_spread
         return [group for group, spread in enumerate(rollouts.group_spreads(own=own)) if spread < least]
 
-    def _places(self, chosen: Rollouts, replaced: Sequence[int], others: Rollouts) -> list[tuple[int, int]]:
+    def _places(self, chosen: RolloutGroups, replaced: Sequence[int], others: RolloutGroups) -> list[tuple[int, int]]:
         """Pair each replaced group with a new one of its task that has a learning signal."""
         useless = set(self._uninformative(others))
         useful: dict[TaskName, list[int]] = {}
@@ -116,7 +116,7 @@ class RolloutSampler:
                 useful.setdefault(row.task, []).append(group)
         return [(group, useful[task].pop(0)) for group in replaced if useful.get(task := chosen.group_rows[group].task)]
 
-    def _observe(self, rollouts: Rollouts) -> None:
+    def _observe(self, rollouts: RolloutGroups) -> None:
         """Update the task weights with the policy's own rewards."""
         uninformative = set(self._uninformative(rollouts, own=True))
         zeros: dict[TaskName, list[float]] = {}

@@ -20,7 +20,7 @@ from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.backend.trainable import without_drift
 from tasks.train.grpo.generator import RolloutGenerator
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.grpo.sampling import RolloutSampler
 from tasks.train.methods.method import Advantages, ScoredBatch
 from tasks.train.methods.registry import methods_of
@@ -30,7 +30,7 @@ from tasks.train.resume.resumable import copied_to_cpu
 TOKEN_MEANS: Final = ("entropy", "clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean", "kl")
 """TRL's log entries that are token means of each forward pass."""
 
-OnRollouts = Callable[[int, Rollouts, torch.Tensor | None], None]
+OnRollouts = Callable[[int, RolloutGroups, torch.Tensor | None], None]
 """Called with the step, its rollouts, and the advantage of each: the mean over its tokens if they have their own, and
 None for rollouts that were sampled but are not trained on."""
 
@@ -74,7 +74,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self.rollout_generator = RolloutGenerator(self, recipe, rewards)
         self._sampler = RolloutSampler(recipe, rows, self.args.seed, self.rollout_generator)
         self._on_rollouts = on_rollouts
-        self._chosen: Rollouts | None = None
+        self._chosen: RolloutGroups | None = None
         self._divergence_sample: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
         # An adapter from earlier training is part of the starting point, and cannot be disabled separately.
         self._starts_at_base = named.get("peft_config") is not None
@@ -142,7 +142,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
         return self._chosen.completion_ids, self._chosen.log_probabilities
 
-    def _advantages(self, chosen: Rollouts, output: Mapping[str, Any]) -> torch.Tensor:
+    def _advantages(self, chosen: RolloutGroups, output: Mapping[str, Any]) -> torch.Tensor:
         """Return the advantages, (completions,) or (completions, tokens), by all methods that the recipe enables."""
         batch = ScoredBatch(
             recipe=self._recipe,
@@ -176,7 +176,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             )[1]
         return entropies
 
-    def _measure(self, chosen: Rollouts) -> None:
+    def _measure(self, chosen: RolloutGroups) -> None:
         """Log metrics of the step's rollouts; rewards are the policy's own."""
         metrics = self._metrics["train"]
         own = chosen.own_rewards()

@@ -14,7 +14,7 @@ import torch
 
 from schemas.tables.prompts import PromptRow
 from tasks.policy.asleep import asleep_bytes
-from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.grpo.rollouts import RolloutGroups
 
 COUNTED: Final = (
     "state",
@@ -153,11 +153,11 @@ def _at_full_length(trainer: Any, longest: PromptRow | None) -> Iterator[_Sampli
     real = generator.sample
     limit, end = trainer.max_completion_length, trainer.eos_token_ids[0]
 
-    def sample(prompts: Sequence[PromptRow], _: int) -> Rollouts:
+    def sample(prompts: Sequence[PromptRow], _: int) -> RolloutGroups:
         if not trainer.use_vllm:
             # vLLM holds the memory of its cache whatever it samples.
             trainer.generation_config.min_new_tokens = limit
-        rollouts: Rollouts = real([longest] * len(prompts), limit)
+        rollouts: RolloutGroups = real([longest] * len(prompts), limit)
         if torch.cuda.is_available():
             sampling.peak = max(sampling.peak, torch.cuda.max_memory_allocated())
             torch.cuda.reset_peak_memory_stats()
@@ -192,7 +192,7 @@ def _something_to_learn(trainer: Any) -> Iterator[None]:
         return
     real = getattr(trainer, ADVANTAGES)
 
-    def advantages(chosen: Rollouts, output: Mapping[str, Any]) -> torch.Tensor:
+    def advantages(chosen: RolloutGroups, output: Mapping[str, Any]) -> torch.Tensor:
         found: torch.Tensor = real(chosen, output)
         if found.any():
             return found

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from flows.cli.doctor import doctor
 from flows.doctor import machine
 from flows.doctor import run as examination
-from flows.doctor.finding import Outcome, Verdict, single
+from flows.doctor.finding import CheckOutcome, Verdict, single
 from schemas.config.config import Config
 from schemas.errors import InputError
 
@@ -24,7 +24,7 @@ def run(*arguments: str) -> Result:
 
 
 def let_checks_say(monkeypatch: pytest.MonkeyPatch, *verdicts: Verdict) -> None:
-    def say(number: int, verdict: Verdict) -> Outcome:
+    def say(number: int, verdict: Verdict) -> CheckOutcome:
         return single(f"check {number}", verdict, f"something [{number}] " * 12, "" if verdict == "ok" else "mend it")
 
     checks = {
@@ -69,7 +69,7 @@ def test_torch_is_loaded_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPa
     let_checks_say(monkeypatch, "ok")
     asked: list[Config] = []
 
-    def use_torch(config: Config) -> Outcome:
+    def use_torch(config: Config) -> CheckOutcome:
         asked.append(config)
         return single("torch", "ok", "computes")
 

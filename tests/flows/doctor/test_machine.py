@@ -8,7 +8,7 @@ import pytest
 from filelock import FileLock
 
 from flows.doctor import libraries, machine
-from flows.doctor.finding import Finding, Outcome
+from flows.doctor.finding import CheckOutcome, Finding
 from flows.doctor.libraries import check_libraries, check_python, check_trainer
 from flows.doctor.machine import check_disk, check_gpu, check_state, check_torch
 from flows.runtime.session import LOCK_FILE
@@ -33,7 +33,7 @@ def l4(tmp_path: Path) -> Config:
     return load_config("l4", [f"state.root={tmp_path / 'state'}"])
 
 
-def only(outcome: Outcome) -> Finding:
+def only(outcome: CheckOutcome) -> Finding:
     (finding,) = outcome.findings
     return finding
 

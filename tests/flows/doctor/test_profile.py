@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.doctor.finding import Outcome
+from flows.doctor.finding import CheckOutcome
 from flows.doctor.model import check_model
 from flows.doctor.profile import check_endpoints, check_files, check_notice
 from flows.doctor.run import judge_clock
@@ -46,7 +46,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "hub"
 
 
-def verdict(outcome: Outcome) -> str:
+def verdict(outcome: CheckOutcome) -> str:
     (finding,) = outcome.findings
     assert finding.remedy or finding.verdict == "ok"
     assert KEY not in str(outcome)

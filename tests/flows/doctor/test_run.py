@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.doctor import run
-from flows.doctor.finding import ClockReading, Finding, Outcome, refused, single
+from flows.doctor.finding import CheckOutcome, ClockReading, Finding, refused, single
 from flows.doctor.run import SECONDS_ASTRAY, SECONDS_REFUSED, examine, judge_clock
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -29,13 +29,13 @@ def test_the_laptop_profile_can_run_here_and_nothing_is_made(config: Config, tmp
 
 
 def test_one_check_that_fails_hides_no_other(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    def slips(_: Config) -> Outcome:
+    def slips(_: Config) -> CheckOutcome:
         raise ZeroDivisionError("by nought")
 
-    def refuses(_: Config) -> Outcome:
+    def refuses(_: Config) -> CheckOutcome:
         raise InputError("the place is shut; open it")
 
-    def forbidden(_: Config) -> Outcome:
+    def forbidden(_: Config) -> CheckOutcome:
         raise PermissionError(13, "Permission denied", "/root/sheet.csv")
 
     checks = {"a": slips, "b": refuses, "c": lambda _: single("c", "ok", "fine"), "d": forbidden}
@@ -53,7 +53,7 @@ def test_a_check_without_an_answer_is_a_fault_and_is_not_waited_for(
 ) -> None:
     released = threading.Event()
 
-    def hangs(_: Config) -> Outcome:
+    def hangs(_: Config) -> CheckOutcome:
         released.wait()
         return single("a", "ok", "late")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.doctor.finding import Outcome
+from flows.doctor.finding import CheckOutcome
 from flows.doctor.servers import check_mlflow, check_prefect
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -36,7 +36,7 @@ def config(root: Path, *overrides: str) -> Config:
     return load_config("local", [f"state.root={root}", *overrides])
 
 
-def verdicts(outcome: Outcome) -> dict[str, str]:
+def verdicts(outcome: CheckOutcome) -> dict[str, str]:
     assert all(finding.remedy for finding in outcome.findings if finding.verdict != "ok")
     assert SECRET not in str(outcome)
     return {finding.check: finding.verdict for finding in outcome.findings}

@@ -4,16 +4,16 @@ import pytest
 
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
-from tasks.audit.disagreements import Disagreement, Judged, worst_disagreements
+from tasks.audit.disagreements import Disagreement, ScoredCompletion, worst_disagreements
 from tasks.audit.sheet import ScoredItem
 
 
-def judged(name: str, score: int, reward: float, task: TaskName = "push") -> Judged:
+def judged(name: str, score: int, reward: float, task: TaskName = "push") -> ScoredCompletion:
     rollout = Rollout(prompt_id="p", task=task, prompt="pergunta", completion=name)
     scored = ScoredRollout(
         **rollout.model_dump(), reward=reward, components={}, parsed=None, spec="grounded", reward_version="v1"
     )
-    return Judged(ScoredItem(name, "random", rollout, {"ana": score}, ()), scored)
+    return ScoredCompletion(ScoredItem(name, "random", rollout, {"ana": score}, ()), scored)
 
 
 def names(found: tuple[Disagreement, ...]) -> list[str]:
@@ -44,7 +44,7 @@ def test_rounding_errors_are_no_disagreement() -> None:
 
 def test_two_raters_count_with_their_mean() -> None:
     low, high = judged("a", 2, 0.2), judged("b", 2, 0.8)
-    both = Judged(ScoredItem("b", "random", high.item.rollout, {"ana": 2, "bia": 3}, ()), high.rollout)
+    both = ScoredCompletion(ScoredItem("b", "random", high.item.rollout, {"ana": 2, "bia": 3}, ()), high.rollout)
     assert worst_disagreements([low, both], 20) == ()
 
 

@@ -11,22 +11,22 @@ from schemas.config.config import AuditConfig
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.audit import figures
-from tasks.audit.disagreements import Judged
+from tasks.audit.disagreements import ScoredCompletion
 from tasks.audit.sheet import ScoredItem
 from tasks.audit.statistics import measure
 
 CONFIG = AuditConfig(min_rho=0.81, min_rho_low=0.62)
 
 
-def judged(number: int, stratum: str, reward: float) -> Judged:
+def judged(number: int, stratum: str, reward: float) -> ScoredCompletion:
     rollout = Rollout(prompt_id="p", task="push", prompt="pergunta", completion=f"resposta {number}")
     scored = ScoredRollout(
         **rollout.model_dump(), reward=reward, components={}, parsed=None, spec="grounded", reward_version="v1"
     )
-    return Judged(ScoredItem(f"a{number}", stratum, rollout, {"ana": number % 5 + 1}, ()), scored)
+    return ScoredCompletion(ScoredItem(f"a{number}", stratum, rollout, {"ana": number % 5 + 1}, ()), scored)
 
 
-def drawn(rows: Sequence[Judged]) -> str:
+def drawn(rows: Sequence[ScoredCompletion]) -> str:
     found = measure(
         [row.rollout.reward for row in rows],
         [row.item.scores for row in rows],

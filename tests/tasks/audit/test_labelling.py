@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES
-from tasks.audit.labelling import Labelling, Shown
+from tasks.audit.labelling import Labelling, RaterView
 from tasks.audit.rubrics import general_rubric, task_rubric
 from tasks.audit.sheet import Row, as_row, read_rows, read_scored_sheet, write_rows
 
@@ -268,7 +268,7 @@ def test_two_raters_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_a_rater_is_shown_nothing_that_could_sway(sheet: Path) -> None:
-    assert set(Shown.__dataclass_fields__) == {"audit_id", "task", "prompt", "completion"}
+    assert set(RaterView.__dataclass_fields__) == {"audit_id", "task", "prompt", "completion"}
     edit(sheet, lambda rows: rows[0].update(human_score="1", rater="bia", rater_kind="human", notes="péssima"))
     labelling = Labelling(sheet, "ana")
     assert labelling.note == ""

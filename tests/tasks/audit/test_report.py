@@ -14,7 +14,7 @@ from schemas.audit_record import AuditedTask, AuditRecord
 from schemas.config.config import AuditConfig
 from schemas.documents import RaterKind, Rollout, ScoredRollout
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit.disagreements import Judged, worst_disagreements
+from tasks.audit.disagreements import ScoredCompletion, worst_disagreements
 from tasks.audit.gate import AuditGate, Objection, TaskAudit, decide, judge
 from tasks.audit.probes.properties import Probe
 from tasks.audit.report import AUDITS_SHOWN, WORST_SHOWN, PastAudit, render, write_page
@@ -28,7 +28,9 @@ CONFIG = AuditConfig(require_human=False, min_scores_per_task=5)
 PASSED: Mapping[str, Probe] = {"empty": Probe(True, "at most 0.000 on 3 prompts, may be 0.25")}
 
 
-def judged(number: int, score: int | Mapping[str, int], reward: float, task: TaskName = "push", **texts: str) -> Judged:
+def judged(
+    number: int, score: int | Mapping[str, int], reward: float, task: TaskName = "push", **texts: str
+) -> ScoredCompletion:
     rollout = Rollout(
         prompt_id=texts.get("prompt_id", f"{number // 4:012}"),
         task=task,
@@ -50,10 +52,10 @@ def judged(number: int, score: int | Mapping[str, int], reward: float, task: Tas
         spec="grounded",
         reward_version="ab" * 32,
     )
-    return Judged(item, scored)
+    return ScoredCompletion(item, scored)
 
 
-def agreeing(task: TaskName = "push", count: int = 12) -> list[Judged]:
+def agreeing(task: TaskName = "push", count: int = 12) -> list[ScoredCompletion]:
     return [judged(number, number % 5 + 1, (number % 5 + number / count) / 6, task) for number in range(count)]
 
 
@@ -63,7 +65,7 @@ class Audited:
 
     tasks: Mapping[TaskName, TaskAudit]
     gate: AuditGate
-    rows: Sequence[Judged]
+    rows: Sequence[ScoredCompletion]
     record: AuditRecord
 
     def page(self, past: Sequence[PastAudit] = (), config: AuditConfig = CONFIG) -> str:
@@ -71,7 +73,7 @@ class Audited:
 
 
 def audited(
-    rows: Sequence[Judged],
+    rows: Sequence[ScoredCompletion],
     probes: Mapping[str, Probe] = PASSED,
     raters: Mapping[str, RaterKind] | None = None,
 ) -> Audited:

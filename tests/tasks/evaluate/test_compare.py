@@ -10,7 +10,7 @@ from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, EdgeShares, compare, write_report
-from tasks.evaluate.stats.statistics import Block
+from tasks.evaluate.stats.statistics import PairedStats
 
 
 def scores(
@@ -128,7 +128,7 @@ def test_report_has_exactly_the_fields_of_the_design(tmp_path: Path) -> None:
     ]
     assert list(report)[:3] == ["overall", "tasks", "gate"]
     assert list(report["gate"]) == ["verdict", "reasons"]
-    assert [field.name for field in fields(Block)] == block
+    assert [field.name for field in fields(PairedStats)] == block
     assert all(list(each) == block for each in (report["overall"], *report["tasks"].values()))
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_worse
-from tasks.evaluate.stats.statistics import Block, Blocks
+from tasks.evaluate.stats.statistics import Blocks, PairedStats
 
-BETTER = Block(
+BETTER = PairedStats(
     n_prompts=40,
     n_seeds=1,
     n_nonzero=35,
@@ -97,7 +97,7 @@ def test_holds_equal_models_and_single_prompts() -> None:
 
 def test_says_where_nothing_is_known_of_the_ground_truth() -> None:
     assert "ground truth of the answers is not known" in decide(BETTER_PUSH, {1: 0.1}, 0.05, None).reasons[-1]
-    tasks: dict[TaskName, Block] = {"extraction": BETTER, "push": NON_INFERIOR}
+    tasks: dict[TaskName, PairedStats] = {"extraction": BETTER, "push": NON_INFERIOR}
     reason = decide(Blocks(BETTER, tasks), {1: 0.1}, 0.05, Blocks(NON_INFERIOR, {"extraction": NON_INFERIOR})).reasons[
         -1
     ]
@@ -117,7 +117,9 @@ def test_says_where_nothing_is_known_of_the_ground_truth() -> None:
         (NON_INFERIOR, WORSE, "the ground truth of push is worse: mean difference −0.200"),
     ],
 )
-def test_holds_what_the_reward_likes_and_the_ground_truth_does_not(overall: Block, task: Block, sentence: str) -> None:
+def test_holds_what_the_reward_likes_and_the_ground_truth_does_not(
+    overall: PairedStats, task: PairedStats, sentence: str
+) -> None:
     gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, Blocks(overall, {"push": task}))
     assert gate.verdict == "hold"
     assert len(gate.reasons) == 1
@@ -180,7 +182,9 @@ def test_a_challenger_that_is_no_worse_than_the_champion_is_promoted() -> None:
         (BETTER, WORSE, "against the champion, push is worse"),
     ],
 )
-def test_a_challenger_that_may_be_worse_than_the_champion_is_held(overall: Block, task: Block, sentence: str) -> None:
+def test_a_challenger_that_may_be_worse_than_the_champion_is_held(
+    overall: PairedStats, task: PairedStats, sentence: str
+) -> None:
     gate = hold_where_worse(PROMOTED, CHAMPION, Blocks(overall, {"push": task}), None, 0.05)
     assert gate.verdict == "hold"
     assert len(gate.reasons) == 1
@@ -205,7 +209,7 @@ def test_a_challenger_that_is_less_right_than_the_champion_is_held_though_its_re
 
 def test_one_of_six_equally_good_tasks_that_seems_worse_by_chance_holds_nothing_against_the_champion() -> None:
     unlucky = replace(UNDECIDED, p_harm=0.03, verdict="worse")
-    tasks: dict[TaskName, Block] = {**dict.fromkeys(TASK_NAMES, UNDECIDED), "push": unlucky}
+    tasks: dict[TaskName, PairedStats] = {**dict.fromkeys(TASK_NAMES, UNDECIDED), "push": unlucky}
     assert hold_where_worse(PROMOTED, CHAMPION, Blocks(NON_INFERIOR, tasks), None, 0.05).verdict == "promote"
     tasks["push"] = replace(unlucky, p_harm=0.008)
     assert hold_where_worse(PROMOTED, CHAMPION, Blocks(NON_INFERIOR, tasks), None, 0.05).verdict == "hold"

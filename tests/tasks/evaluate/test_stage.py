@@ -71,7 +71,7 @@ def run(
         tuned={seed: write(folder / f"tuned-{seed}", right, samples) for seed, right in tuned.items()},
         champion=write(folder / "champion", champion, samples) if champion is not None else None,
         others=[
-            stage.Shown(
+            stage.ShownModel(
                 name,
                 write(folder / name, right, samples, max_tokens=4096),
                 "large at an endpoint",

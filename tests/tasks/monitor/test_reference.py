@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tasks.monitor.reference import Promise, Reference, reference_of
+from tasks.monitor.reference import MixedMean, Promise, reference_of
 from tests.tasks.monitor.reward_days import counts
 
 
-def reference(means: dict[str, list[float | None]], error: float = 0.05, promised: float = 0.6) -> Reference:
+def reference(means: dict[str, list[float | None]], error: float = 0.05, promised: float = 0.6) -> MixedMean:
     size = len(means)
     promise = Promise(np.full(size, promised), np.full(size, error), np.full(size, 16.0))
     return reference_of(promise, counts(means))

@@ -21,8 +21,8 @@ from tasks.monitor.stage import (
     COLUMNS,
     DAILY_FILE,
     REPORT_TEXT,
-    Champion,
     Monitoring,
+    ServingChampion,
     last_days,
     read_monitoring,
     run,
@@ -55,7 +55,7 @@ class Looked:
         return pl.read_parquet(self.folder / ANSWERS_FILE)
 
 
-def champion(folder: Path) -> Champion:
+def champion(folder: Path) -> ServingChampion:
     """Make a champion that answers pushes well."""
     rollouts = folder / "rollouts.jsonl"
     lines = [
@@ -69,7 +69,7 @@ def champion(folder: Path) -> Champion:
         for number in range(10, 70)
     ]
     rollouts.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return Champion(
+    return ServingChampion(
         model="tucano2-commerce",
         version="3",
         alias="champion",
@@ -82,7 +82,7 @@ def champion(folder: Path) -> Champion:
     )
 
 
-def look(folder: Path, lines: Sequence[dict[str, Any]], who: Champion | None = None, **config: Any) -> Looked:
+def look(folder: Path, lines: Sequence[dict[str, Any]], who: ServingChampion | None = None, **config: Any) -> Looked:
     output = folder / "out"
     output.mkdir()
     files = log_files(write_log(folder / "log.jsonl", lines))
@@ -174,7 +174,7 @@ WRONG = FIELDS | {
 REVIEW = "Analise.\nNota: 5\nAvaliação: Adorei"
 
 
-def extracting(folder: Path, fields: Sequence[dict[str, Any] | None]) -> Champion:
+def extracting(folder: Path, fields: Sequence[dict[str, Any] | None]) -> ServingChampion:
     """Make a champion whose test answers have references that know these fields."""
     who = champion(folder)
     lines = [

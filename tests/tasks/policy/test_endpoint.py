@@ -13,7 +13,7 @@ import pytest
 from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError
 from tasks.policy import endpoint as endpoint_module
-from tasks.policy.endpoint import Endpoint, EndpointError, Question, Reply
+from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tests import chat_server
 from tests.chat_server import in_turn, says, serve
 
@@ -59,7 +59,7 @@ def reply_to(url: str, **values: object) -> Reply:
 
 def answered(endpoint: Endpoint, text: str) -> Reply:
     replies: dict[str, Reply] = {}
-    failure = endpoint.ask_all([Question("one", "Reescreva.", text, seed=7)], replies.__setitem__)
+    failure = endpoint.ask_all([EndpointQuestion("one", "Reescreva.", text, seed=7)], replies.__setitem__)
     if failure is not None:
         raise EndpointError(failure)
     return replies["one"]
@@ -230,7 +230,7 @@ def test_the_seconds_of_an_answer_are_those_of_the_attempt_that_was_answered(mon
 
 
 def test_each_question_has_its_own_system_prompt_and_each_answer_its_key() -> None:
-    questions = [Question(f"k{number}", f"Sistema {number}", f"Texto {number}", number) for number in range(9)]
+    questions = [EndpointQuestion(f"k{number}", f"Sistema {number}", f"Texto {number}", number) for number in range(9)]
     replies: dict[str, Reply] = {}
     with (
         serve(lambda text, _: says(text.upper())) as server,

@@ -8,7 +8,7 @@ from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.train.dpo.preferences import Pair
+from tasks.train.dpo.preferences import PreferencePair
 from tasks.train.grpo.rewards import ComponentRewards
 
 SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=64)
@@ -27,7 +27,7 @@ RECIPE: dict[str, Any] = {
 PRODUCTS = ("livro", "tênis", "celular", "fone", "mochila", "relógio")
 WORDS = ("livro", "tênis", "celular", "fone", "mochila", "frete grátis")
 PAIRS = [
-    Pair(f"p{number}", "push", "Responda.", f"Pedido {number}", WORDS[number], "Pedido " * (number + 1), 0.5)
+    PreferencePair(f"p{number}", "push", "Responda.", f"Pedido {number}", WORDS[number], "Pedido " * (number + 1), 0.5)
     for number in range(6)
 ]
 

@@ -8,7 +8,7 @@ import pytest
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError, Interrupted
 from tasks.policy.child import RANK, WORLD_SIZE
-from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.ranks import ended_by_another, follow_out, from_first, meet, sampling_seed
 from tasks.train.resume.preemption import Preemption
 
@@ -80,7 +80,7 @@ def test_the_shares_of_a_step_are_the_whole_step_in_its_order() -> None:
     import torch
 
     rows: list[Any] = [f"prompt {number // 2}" for number in range(8)]
-    whole = Rollouts(
+    whole = RolloutGroups(
         rows=rows,
         prompt_ids=[[number] for number in range(8)],
         completion_ids=[[number] for number in range(8)],

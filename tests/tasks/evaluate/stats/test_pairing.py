@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.evaluate.stats.pairing import Answer, Pair, pair, read_scores
+from tasks.evaluate.stats.pairing import AnswerKey, ScorePair, pair, read_scores
 
 
 def score(
@@ -43,10 +43,10 @@ def test_pairs_by_identity_and_not_by_position() -> None:
     base = [score("a", 0.1), score("b", 0.2), score("b", 0.3, sample=1), score("a", 0.4, task="churn")]
     tuned = [score("b", 0.6, sample=1), score("a", 0.7, task="churn"), score("a", 0.8), score("b", 0.9)]
     assert pair(base, tuned) == {
-        Answer("push", "a", 0, 0): Pair(0.1, 0.8),
-        Answer("push", "b", 0, 0): Pair(0.2, 0.9),
-        Answer("push", "b", 0, 1): Pair(0.3, 0.6),
-        Answer("churn", "a", 0, 0): Pair(0.4, 0.7),
+        AnswerKey("push", "a", 0, 0): ScorePair(0.1, 0.8),
+        AnswerKey("push", "b", 0, 0): ScorePair(0.2, 0.9),
+        AnswerKey("push", "b", 0, 1): ScorePair(0.3, 0.6),
+        AnswerKey("churn", "a", 0, 0): ScorePair(0.4, 0.7),
     }
 
 
@@ -58,7 +58,10 @@ def test_order_of_the_rows_does_not_matter(rows: list[PairedScore]) -> None:
 
 def test_base_scored_once_is_the_partner_of_every_seed() -> None:
     pairs = pair([score("a", 0.1)], [score("a", 0.5, seed=1), score("a", 0.7, seed=2)])
-    assert pairs == {Answer("push", "a", 1, 0): Pair(0.1, 0.5), Answer("push", "a", 2, 0): Pair(0.1, 0.7)}
+    assert pairs == {
+        AnswerKey("push", "a", 1, 0): ScorePair(0.1, 0.5),
+        AnswerKey("push", "a", 2, 0): ScorePair(0.1, 0.7),
+    }
 
 
 def test_names_unpaired_prompts() -> None:
@@ -103,7 +106,7 @@ def test_refuses_nothing_to_compare() -> None:
 
 def test_ground_truth_comes_with_the_scores() -> None:
     pairs = pair([score("a", 0.1, truth=1)], [score("a", 0.5, seed=1, truth=0), score("a", 0.7, seed=2, truth=1)])
-    assert list(pairs.values()) == [Pair(0.1, 0.5, 1, 0), Pair(0.1, 0.7, 1, 1)]
+    assert list(pairs.values()) == [ScorePair(0.1, 0.5, 1, 0), ScorePair(0.1, 0.7, 1, 1)]
 
 
 def test_a_task_without_ground_truth_stands_beside_one_that_has_it() -> None:

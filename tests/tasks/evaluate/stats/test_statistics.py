@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schemas.tasks import TASK_NAMES
 from tasks.evaluate.stats.statistics import (
-    Block,
+    PairedStats,
     correct,
     hodges_lehmann,
     holm,
@@ -22,11 +22,11 @@ def generator(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def measured(base: Numbers, tuned: Numbers, margin: float = 0.05, seed: int = 0) -> Block:
+def measured(base: Numbers, tuned: Numbers, margin: float = 0.05, seed: int = 0) -> PairedStats:
     return measure(base, tuned, margin=margin, resamples=2_000, rng=generator(seed))
 
 
-def block_of(differences: list[float], margin: float = 0.05, base: float = 0.5) -> Block:
+def block_of(differences: list[float], margin: float = 0.05, base: float = 0.5) -> PairedStats:
     scores = np.full((len(differences), 1), base)
     return measured(scores, scores + np.array(differences)[:, None], margin)
 
@@ -92,8 +92,8 @@ def test_correction_can_take_a_verdict_away() -> None:
     assert ten["extraction"].verdict == "non-inferior"
 
 
-def replace_p(block: Block, p: float) -> Block:
-    return Block(**{**asdict(block), "p_signflip": p})
+def replace_p(block: PairedStats, p: float) -> PairedStats:
+    return PairedStats(**{**asdict(block), "p_signflip": p})
 
 
 def test_equal_scores_and_single_prompts_are_inconclusive() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.graph.difference import Change, CodeChange, RowCounts, differences
+from tasks.lineage.graph.difference import ChangedValue, CodeChange, RowCounts, differences
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tests.tasks.lineage.made import commit
 
@@ -115,8 +115,12 @@ def test_a_file_that_several_artifacts_were_made_by_is_told_once(store: Artifact
 def test_configuration_and_seeds_are_told_by_dotted_keys(store: ArtifactStore) -> None:
     config = {"seed": 2, "train": {"steps": 9, "seeds": [1, 2], "new": None}, "promote": {"alias": "other"}}
     found = differences(store, train(store), train(store, config=config, seed=2))
-    assert found.configuration == (Change("train.steps", 8, 9),)
-    assert found.seeds == (Change("training", 1, 2), Change("seed", 1, 2), Change("train.seeds", [1], [1, 2]))
+    assert found.configuration == (ChangedValue("train.steps", 8, 9),)
+    assert found.seeds == (
+        ChangedValue("training", 1, 2),
+        ChangedValue("seed", 1, 2),
+        ChangedValue("train.seeds", [1], [1, 2]),
+    )
 
 
 def test_other_rewards_are_told_with_their_audit(store: ArtifactStore) -> None:

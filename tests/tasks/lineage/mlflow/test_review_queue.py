@@ -17,14 +17,14 @@ from tasks.lineage.mlflow.review_queue import (
     CUT_OFF,
     EMPTY,
     PREVIEW_CHARACTERS,
-    Completion,
-    Question,
+    QueuedCompletion,
+    RaterQuestion,
     ReviewStore,
     as_preview,
     review_store,
 )
 
-QUESTION = Question("Nota (push)", "Dê uma nota.", ("2 – serve", "1 – não serve"))
+QUESTION = RaterQuestion("Nota (push)", "Dê uma nota.", ("2 – serve", "1 – não serve"))
 HOSTILE = [
     '{"a": 1.0, "a": 2}',
     "```sql\nSELECT 1;\n```",
@@ -36,8 +36,8 @@ HOSTILE = [
 ]
 
 
-def completion(number: int, text: str = "Compre já", task: str = "push") -> Completion:
-    return Completion(f"{number:012}", task, f"Pedido {number}\nem duas linhas", text)
+def completion(number: int, text: str = "Compre já", task: str = "push") -> QueuedCompletion:
+    return QueuedCompletion(f"{number:012}", task, f"Pedido {number}\nem duas linhas", text)
 
 
 COMPLETIONS = tuple(completion(number, text) for number, text in enumerate(HOSTILE))
@@ -264,6 +264,6 @@ def test_nothing_is_written_where_the_command_was_started(
     assert list(tmp_path.iterdir()) == []
 
 
-def publish_all(store: ReviewStore, completions: Sequence[Completion]) -> None:
+def publish_all(store: ReviewStore, completions: Sequence[QueuedCompletion]) -> None:
     store.publish(completions, "sheet-1", silent)
     store.publish_queue("push · 1", QUESTION, completions)

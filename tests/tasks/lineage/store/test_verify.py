@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schemas.artifact import ArtifactRecord
 from schemas.progress import silent
 from tasks.lineage.store.artifacts import RECORD_DIGEST_FILE, RECORD_FILE, ArtifactStore
-from tasks.lineage.store.verify import Finding, verify
+from tasks.lineage.store.verify import ArtifactFault, verify
 from tests.tasks.lineage.made import commit
 
 FILES = {"a.txt": b"um", "folder/b.txt": b"dois", "folder/c.txt": b"tres"}
@@ -43,10 +43,10 @@ def test_everything_that_is_wrong_is_told_and_not_only_the_first(store: Artifact
     (content / "folder" / "d.txt").touch()
     flip(store.path(other.sha256) / "plan.json", 1)
     assert verify(store, [record.sha256, other.sha256], silent) == (
-        Finding(record.sha256, "policy", "a.txt", "altered"),
-        Finding(record.sha256, "policy", "folder/c.txt", "missing"),
-        Finding(record.sha256, "policy", "folder/d.txt", "added"),
-        Finding(other.sha256, "plan", "plan.json", "altered"),
+        ArtifactFault(record.sha256, "policy", "a.txt", "altered"),
+        ArtifactFault(record.sha256, "policy", "folder/c.txt", "missing"),
+        ArtifactFault(record.sha256, "policy", "folder/d.txt", "added"),
+        ArtifactFault(other.sha256, "plan", "plan.json", "altered"),
     )
 
 
@@ -65,7 +65,7 @@ def test_a_flipped_bit_anywhere_in_a_record_is_found(
     store = ArtifactStore(tmp_path_factory.mktemp("store"))
     sha256 = commit(store, "policy", FILES).sha256
     flip(store.path(sha256).parent / RECORD_FILE, place, bit)
-    assert verify(store, [sha256], silent) == (Finding(sha256, "policy", None, "damaged record"),)
+    assert verify(store, [sha256], silent) == (ArtifactFault(sha256, "policy", None, "damaged record"),)
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_a_newer_record_without_its_digest_is_found(
     store: ArtifactStore, record: ArtifactRecord, altered: dict[str, str]
 ) -> None:
     without_digest(store.path(record.sha256).parent, **altered)
-    assert verify(store, [record.sha256], silent) == (Finding(record.sha256, "policy", None, "damaged record"),)
+    assert verify(store, [record.sha256], silent) == (ArtifactFault(record.sha256, "policy", None, "damaged record"),)

@@ -7,18 +7,18 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.train.dpo.preferences import PAIRS_FILE, Answer, Pair, Preferences, pairs
+from tasks.train.dpo.preferences import PAIRS_FILE, PreferencePair, Preferences, RewardedCompletion, pairs
 from tasks.train.resume.state_files import read_state, write_state
 from tests.tasks.curate.prompt_rows import prompt_row
 
 ROW = prompt_row("push", "Pedido 1: livro.")
 
 
-def _answers(*rewards: float) -> list[Answer]:
-    return [Answer(f"answer {place}", reward, ended=True) for place, reward in enumerate(rewards)]
+def _answers(*rewards: float) -> list[RewardedCompletion]:
+    return [RewardedCompletion(f"answer {place}", reward, ended=True) for place, reward in enumerate(rewards)]
 
 
-def _chosen(answers: list[Answer], min_gap: float = 0.1) -> list[tuple[str, str]]:
+def _chosen(answers: list[RewardedCompletion], min_gap: float = 0.1) -> list[tuple[str, str]]:
     return [(pair.chosen, pair.rejected) for pair in pairs([ROW], [answers], min_gap)]
 
 
@@ -37,9 +37,9 @@ def test_a_gap_that_reaches_the_least_makes_a_pair_and_a_smaller_does_not() -> N
 
 
 def test_a_completion_that_was_cut_off_may_be_the_worst_and_never_the_best() -> None:
-    cut = Answer("cut", 1.0, ended=False)
+    cut = RewardedCompletion("cut", 1.0, ended=False)
     assert _chosen([cut, *_answers(0.7, 0.1)]) == [("answer 0", "answer 1")]
-    assert _chosen([Answer("cut", 0.0, ended=False), *_answers(0.7, 0.1)]) == [("answer 0", "cut")]
+    assert _chosen([RewardedCompletion("cut", 0.0, ended=False), *_answers(0.7, 0.1)]) == [("answer 0", "cut")]
     assert _chosen([cut, cut]) == []
     assert _chosen([cut, *_answers(0.7)]) == []
 
@@ -73,4 +73,4 @@ def test_a_checkpoint_gives_the_pairs_back_and_the_policy_has_the_same(tmp_path:
     assert after.by_task() == {"push": 2, "sentiment": 1}
     after.write(tmp_path)
     written = json.loads((tmp_path / PAIRS_FILE).read_text(encoding="utf-8"))
-    assert [Pair(**values) for values in written] == before.pairs
+    assert [PreferencePair(**values) for values in written] == before.pairs

@@ -12,7 +12,7 @@ from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow
 from tasks.train.grpo import rollout_log
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
-from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.resume.state_files import read_state, write_state
 
 
@@ -24,10 +24,10 @@ def _row(prompt: str) -> PromptRow:
     return PromptRow(_id(prompt), "push", "Responda.", prompt, {}, "simulated", None, None, None)
 
 
-def _rollouts(step: int, prompt_id: str | None = None) -> Rollouts:
+def _rollouts(step: int, prompt_id: str | None = None) -> RolloutGroups:
     """Return two groups of two: the last completion of each is cut off, and the very first is the reference's."""
     rows = [_row(f"{place} of {step}") for place in (0, 1) for _ in range(2)]
-    return Rollouts(
+    return RolloutGroups(
         rows=rows,
         prompt_ids=[[1]] * 4,
         completion_ids=[[5, 6], [5, 6, 7]] * 2,

@@ -9,7 +9,7 @@ import torch
 from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
-from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.grpo.sampling import Generator, RolloutSampler
 from tests.tasks.train.small_training import RECIPE, prompt_rows
 
@@ -33,10 +33,10 @@ def _scored(row: PromptRow, reward: float) -> ScoredRollout:
     )
 
 
-def _rollouts(prompts: Sequence[PromptRow], rewards: Sequence[Sequence[float]]) -> Rollouts:
+def _rollouts(prompts: Sequence[PromptRow], rewards: Sequence[Sequence[float]]) -> RolloutGroups:
     rows = [row for row in prompts for _ in range(GENERATIONS)]
     flat = [reward for group in rewards for reward in group]
-    return Rollouts(
+    return RolloutGroups(
         rows=rows,
         prompt_ids=[[1]] * len(rows),
         completion_ids=[[number] for number in range(len(rows))],
@@ -60,12 +60,12 @@ class Policy:
         self.limits: list[int] = []
         self.corrections: list[dict[int, str]] = []
 
-    def sample(self, prompts: Sequence[PromptRow], limit: int) -> Rollouts:
+    def sample(self, prompts: Sequence[PromptRow], limit: int) -> RolloutGroups:
         self.asked.append([row.task for row in prompts])
         self.limits.append(limit)
         return _rollouts(prompts, self.rewards_of(prompts))
 
-    def correct(self, rollouts: Rollouts, answers: Mapping[int, str], limit: int) -> Rollouts:
+    def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str], limit: int) -> RolloutGroups:
         self.corrections.append(dict(answers))
         places = list(answers)
         return rollouts.with_answers(
@@ -80,7 +80,7 @@ def _sampler(policy: Generator, seed: int = 1, **recipe: Any) -> RolloutSampler:
     return RolloutSampler(TrainConfig.model_validate({**RECIPE, **recipe}), prompt_rows(each=20), seed, policy)
 
 
-def _rewards(unused: Sequence[Rollouts]) -> list[float]:
+def _rewards(unused: Sequence[RolloutGroups]) -> list[float]:
     return [rollout.reward for rollouts in unused for rollout in rollouts.scored]
 
 

@@ -8,7 +8,7 @@ import pytest
 from trl import GRPOTrainer
 
 from tasks.train.backend.cpu import CpuGRPOTrainer
-from tasks.train.grpo.rollouts import Rollouts
+from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.grpo.trainer import CommerceGRPOTrainer
 from tests.tasks.train.small_training import adapter_weights, small_trainer
 
@@ -48,8 +48,8 @@ def test_log_probabilities_on_a_cpu_are_those_of_the_tempered_softmax() -> None:
             assert entropies[row, place].item() == pytest.approx(-(by_token * by_token.log()).sum().item(), abs=1e-5)
 
 
-def _train(folder: Path, **recipe: Any) -> tuple[Any, list[tuple[int, Rollouts, Any]]]:
-    seen: list[tuple[int, Rollouts, Any]] = []
+def _train(folder: Path, **recipe: Any) -> tuple[Any, list[tuple[int, RolloutGroups, Any]]]:
+    seen: list[tuple[int, RolloutGroups, Any]] = []
     trainer = small_trainer(folder, on_rollouts=lambda *of_step: seen.append(of_step), **recipe)
     trainer.train()
     return trainer, [of_step for of_step in seen if of_step[2] is not None]
