@@ -15,6 +15,7 @@ from flows.runtime.deployed import deployed, run_name
 from flows.runtime.events import emit_held
 from flows.runtime.links import mlflow_page
 from flows.runtime.stores import open_recorder, open_registry, open_store
+from flows.stages.answers import try_rivals
 from flows.stages.audit import audit
 from flows.stages.base import base
 from flows.stages.changed_keys import warn_of_changed_keys
@@ -89,6 +90,8 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
     with recorder.pipeline(_run_name(), tags, config=config.model_dump(mode="json", exclude={"state"})) as run:
         stages["synthesize"] = prompts = synthesize(config, run, fresh=fresh)
         stages["curate"] = dataset = curate(config, run, prompts, fresh=fresh)
+        if until in {"evaluate", "promote"}:
+            try_rivals(config, dataset)
         scored = known_scores(config)
         if scored is not None:
             stages["audit"] = audit(config, run, scored, fresh=fresh)

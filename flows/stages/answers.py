@@ -21,7 +21,7 @@ from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE
 from tasks.evaluate.answers.answer import AnswerRequest
 from tasks.evaluate.answers.files import read_answers
-from tasks.evaluate.answers.rival import answer_by_rival
+from tasks.evaluate.answers.rival import answer_by_rival, try_rival
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.generate import StopReason
 
@@ -126,6 +126,28 @@ def answer(
     return _run(stage, config, pipeline_run, fresh=fresh)
 
 
+def try_rivals(config: Config, dataset: StageResult) -> None:
+    """Ask each rival whose answers are not in the store a few prompts, before a GPU-hour is spent.
+
+    Raises:
+        InputError: An endpoint cannot be used, or gives no answers.
+    """
+    answered = {record.stage for record in open_store(config).records("answers")}
+    for rival in config.evaluate.rivals:
+        if _rival_stage(rival) not in answered:
+            try_rival(
+                rival,
+                dataset.path,
+                temperature=config.evaluate.temperature,
+                max_tokens=config.train.max_completion_tokens,
+                seed=config.seed,
+            )
+
+
+def _rival_stage(rival: RivalConfig) -> str:
+    return f"{RIVAL_STAGE}-{rival.name}"
+
+
 def answer_rival(
     config: Config,
     pipeline_run: str,
@@ -154,7 +176,7 @@ def answer_rival(
         )
 
     stage = Stage(
-        name=f"{RIVAL_STAGE}-{rival.name}",
+        name=_rival_stage(rival),
         cache_name=RIVAL_STAGE,
         kind="answers",
         sources=("tasks.evaluate.answers.rival",),

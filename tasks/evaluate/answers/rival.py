@@ -1,21 +1,24 @@
 """Answers of an endpoint's model to the test split, asked like the others; every answer is saved on arrival.
 
-A few prompts are asked first: a model that returns nothing but thoughts to them is not paid for the rest.
+A few prompts are asked first: a model that returns nothing but thoughts to them is not paid for the rest. Before any
+training it is asked prompts of the validation split, since the test split is read only once a plan is recorded.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
 from schemas.config.evaluate import RivalConfig
 from schemas.progress import Progress
-from schemas.tables.prompts import TEST_FILE, read_prompts
+from schemas.tables.prompts import TEST_FILE, VALIDATION_FILE, read_prompts
 from tasks.evaluate.answers.files import Answer, Batch, FinishedBatches, as_decoding, write_answers
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tasks.policy.generate import StopReason
 from tasks.policy.thoughts import END_OF_THOUGHT, THINK
+
+Item = TypeVar("Item")
 
 STOP_REASONS: Final = {"stop": StopReason.END_OF_TURN, "length": StopReason.TOKEN_LIMIT}
 """OpenAI's names of the two stop reasons of our own policies; every other one is `other`."""
@@ -78,17 +81,9 @@ def answer_by_rival(
         progress(finished.answers, samples * len(rows), "answers")
 
     if questions:
-        with Endpoint(
-            rival,
-            purpose=f"rival {rival.name}'s",
-            section=f"evaluate.rivals.{rival.name}",
-            otherwise=f"take {rival.name} out of evaluate.rivals to compare without it",
-            temperature=temperature,
-            max_tokens=max_tokens,
-            body=rival.body,
-        ) as endpoint:
+        with _endpoint(rival, temperature, max_tokens) as endpoint:
             if not finished.batches:
-                first = questions[: len(rows)][:: -(-len(rows) // FIRST_PROMPTS)]
+                first = _spread(questions[: len(rows)])
                 for key, reply in _first_replies(endpoint, first, rival, max_tokens).items():
                     keep(key, reply)
                 questions = [question for question in questions if question not in first]
@@ -96,6 +91,46 @@ def answer_by_rival(
         if failure is not None:
             raise EndpointError(failure)
     write_answers(output, rows, finished.batches, as_decoding(temperature, max_tokens), ours=False)
+
+
+def try_rival(rival: RivalConfig, dataset: Path, *, temperature: float, max_tokens: int, seed: int) -> None:
+    """Ask a rival prompts of the validation split, so that one that cannot answer is known before anything is trained.
+
+    Args:
+        rival: The endpoint.
+        dataset: Folder of the dataset artifact.
+        temperature: Sampling temperature.
+        max_tokens: Longest answer, in the endpoint's tokens, if the rival has no budget of its own.
+        seed: The run's seed, for endpoints that accept one.
+
+    Raises:
+        InputError: The endpoint cannot be used, its answers are all empty, or its key is not in the environment.
+    """
+    max_tokens = rival.max_tokens or max_tokens
+    rows = _spread(read_prompts(dataset / VALIDATION_FILE))
+    questions = [
+        EndpointQuestion(str(number), row.system, row.prompt, _question_seed(seed, 0, number))
+        for number, row in enumerate(rows)
+    ]
+    with _endpoint(rival, temperature, max_tokens) as endpoint:
+        _first_replies(endpoint, questions, rival, max_tokens)
+
+
+def _endpoint(rival: RivalConfig, temperature: float, max_tokens: int) -> Endpoint:
+    return Endpoint(
+        rival,
+        purpose=f"rival {rival.name}'s",
+        section=f"evaluate.rivals.{rival.name}",
+        otherwise=f"take {rival.name} out of evaluate.rivals to compare without it",
+        temperature=temperature,
+        max_tokens=max_tokens,
+        body=rival.body,
+    )
+
+
+def _spread(items: Sequence[Item]) -> Sequence[Item]:
+    """Return at most `FIRST_PROMPTS`, spread evenly."""
+    return items[:: -(-len(items) // FIRST_PROMPTS)]
 
 
 def _first_replies(

@@ -12,7 +12,7 @@ import pytest
 
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages import stage_child
-from flows.stages.answers import Answering, answer, answer_rival
+from flows.stages.answers import Answering, answer, answer_rival, try_rivals
 from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
@@ -23,6 +23,7 @@ from schemas.errors import Interrupted
 from tasks.evaluate.answers.answer import AnswerRequest, main
 from tasks.evaluate.answers.files import FINISHED_FILE, ROLLOUTS_FILE
 from tasks.policy.child import Channel
+from tasks.policy.endpoint import EndpointError
 from tests.chat_server import in_turn, says, serve
 from tests.flows.prefect_state import prefect_state
 from tests.prompt_tables import write_prompts
@@ -109,6 +110,7 @@ def _make_world(root: Path) -> World:
     def dataset(train: str, test: str) -> StageResult:
         def fill(folder: Path) -> None:
             write_prompts([prompt_row("push", train)], folder / "data" / "train.parquet")
+            write_prompts([prompt_row("push", "Validação")], folder / "data" / "validation.parquet")
             write_prompts([*TEST, prompt_row("push", test)], folder / "data" / "test.parquet")
 
         return _result(config, "dataset", fill)
@@ -270,3 +272,19 @@ def test_a_rival_is_asked_once_whatever_it_costs_and_however_it_is_reached(world
         assert not ask(world, who=rival.model_copy(update={"max_tokens": 99})).reused
         assert len(server.requests) == 5 * (len(TEST) + 1)
     assert left_behind(world.root) == []
+
+
+def test_a_rival_proves_before_training_that_it_answers_until_its_answers_are_there(world: World) -> None:
+    with serve(in_turn([says("<think>Hum", "length")])) as server:
+        named = f"evaluate.rivals=[{{name='thinker', url='{server.url}', model='m'}}]"
+        with pytest.raises(EndpointError, match=r"the rival thinker's endpoint .* gave only thoughts"):
+            try_rivals(world.config(named), world.dataset)
+    with serve(in_turn([says("Compre.", "stop")])) as server:
+        config = world.config(f"evaluate.rivals=[{{name='shopkeeper', url='{server.url}', model='m'}}]")
+        try_rivals(config, world.dataset)
+        assert set(server.texts) == {"Validação"}
+        (rival,) = config.evaluate.rivals
+        ask(world, who=rival)
+        asked = len(server.requests)
+        try_rivals(config, world.dataset)
+        assert len(server.requests) == asked

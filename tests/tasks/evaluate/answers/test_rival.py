@@ -12,7 +12,7 @@ from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.tasks import TaskName
 from tasks.evaluate.answers.files import ROLLOUTS_FILE, read_answers, read_timing
-from tasks.evaluate.answers.rival import answer_by_rival
+from tasks.evaluate.answers.rival import answer_by_rival, try_rival
 from tasks.policy import endpoint
 from tasks.policy.endpoint import EndpointError
 from tests.chat_server import ChatServer, Reply, in_turn, says, serve
@@ -198,3 +198,41 @@ def test_a_hostile_answer_is_kept_as_it_is(dataset: Path, tmp_path: Path) -> Non
         assert len(server.requests) == 3
     lines = (tmp_path / "output" / ROLLOUTS_FILE).read_bytes().split(b"\n")
     assert [json.loads(line)["completion"] for line in lines if line] == [text] * 3
+
+
+@pytest.fixture
+def untested(tmp_path: Path) -> Path:
+    """A dataset whose test split cannot be read."""
+    write_prompts([prompt_row("push", f"Oferta {number}") for number in range(7)], tmp_path / "data/validation.parquet")
+    return tmp_path
+
+
+def attempt(server: ChatServer, dataset: Path, **values: Any) -> None:
+    rival = {"name": "large", "url": server.url, "model": "large", "max_attempts": 2, **values}
+    try_rival(RivalConfig.model_validate(rival), dataset, temperature=0.25, max_tokens=77, seed=5)
+
+
+def test_before_a_training_a_few_prompts_of_another_split_are_asked(untested: Path) -> None:
+    with serve(lambda *_: says("Oi", "stop")) as server:
+        attempt(server, untested, max_tokens=900)
+    assert sorted(server.texts) == ["Oferta 0", "Oferta 3", "Oferta 6"]
+    assert {(request["max_tokens"], request["temperature"]) for request in server.requests} == {(900, 0.25)}
+
+
+@pytest.mark.parametrize(
+    ("reply", "sentence"),
+    [
+        (
+            says("<think>Bem, vejamos", "length"),
+            "gave only thoughts, or nothing, .* raise .*large.max_tokens, or switch",
+        ),
+        (
+            Reply(b"<html>not a completion</html>"),
+            "no chat completion of OpenAI's form in each of 2 attempts",
+        ),
+        (Reply(b"", status=404), "answered 404; check evaluate.rivals.large.url"),
+    ],
+)
+def test_a_rival_that_cannot_answer_is_known_before_a_training(untested: Path, reply: Reply, sentence: str) -> None:
+    with serve(lambda *_: reply) as server, pytest.raises(EndpointError, match=sentence):
+        attempt(server, untested)
