@@ -23,12 +23,12 @@ ALARMS_FOLDER: Final = "alarms"
 """Folder of the state with the alarms that a server received, so that each starts one retraining, even after a kill."""
 
 
-def run_name() -> str:
+def _run_name() -> str:
     """Name a run by the day on which it was to start."""
     return f"monitor-{flow_run.scheduled_start_time:%Y-%m-%d}"
 
 
-@flow(name=STAGE, flow_run_name=run_name)
+@flow(name=STAGE, flow_run_name=_run_name)
 def monitor(config: Config, logs: Path | None = None) -> Monitored:
     """Score the champion's production logs, look for drift, and where there is any, send the event `tucano.drift`.
 
@@ -46,7 +46,7 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
             raise InputError("no logs are given; name a file or folder of them, or set monitor.logs")
         files = log_files(given)
         recorder, tags = open_recorder(config), {"model": config.promote.model_name, "config_digest": config.digest()}
-        with recorder.pipeline(run_name(), tags, alone=False) as run:
+        with recorder.pipeline(_run_name(), tags, alone=False) as run:
             warn_of_changed_keys(config)
             monitored = monitor_logs(config, run, files)
             _send_new_alarms(config, monitored)

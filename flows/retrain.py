@@ -69,10 +69,10 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
     Interrupted, the run of a deployment is scheduled again, and resumes where another worker takes it.
     """
     with deployed(config):
-        return run_chain(config, fresh=fresh, until=until)
+        return _run_chain(config, fresh=fresh, until=until)
 
 
-def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
+def _run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
     """Run the stages in their order; arguments as of `retrain`."""
     started = time.monotonic()
     refuse_unfit(config)
@@ -91,7 +91,7 @@ def run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
         stages["synthesize"] = prompts = synthesize(config, run, fresh=fresh)
         stages["curate"] = dataset = curate(config, run, prompts, fresh=fresh)
         if until in {"evaluate", "promote"}:
-            try_rivals(config, dataset)
+            try_rivals(config, dataset, fresh=fresh)
         scored = known_scores(config)
         if scored is not None:
             stages["audit"] = audit(config, run, scored, fresh=fresh)

@@ -358,7 +358,7 @@ def _preference_trainer(
     from tasks.train.dpo.trainer import PreferenceTrainer
     from tasks.train.grpo.rewards import ComponentRewards
 
-    recipe, rewards = job.recipe, ComponentRewards(databases, "grounded")
+    recipe, rewards = job.recipe, ComponentRewards(databases, "grounded", job.recipe)
     chosen = preferred(recipe, rows, rewards, named["model"], named["processing_class"], job.seed)
     arguments = dpo_arguments(recipe, prompts=len(rows), seed=job.seed, work=work, on_gpu=False)
     return PreferenceTrainer(

@@ -1,6 +1,5 @@
 """Run of the chain by a command, in a session that is warmed up while Prefect's server starts."""
 
-import importlib
 from typing import TYPE_CHECKING, Final
 
 from flows.runtime.console import say
@@ -21,7 +20,6 @@ READ_AHEAD: Final = (
     "flows.stages.evaluate",
     "flows.stages.promote",
 )
-CHAIN: Final = "flows.retrain"
 
 
 def run_chain(config: Config, opening: str, *, until: "Until", fresh: bool) -> "Retraining":
@@ -52,8 +50,8 @@ def warm_up(config: Config) -> None:
     Raises:
         InputError: The store cannot be opened or written.
     """
-    importlib.import_module(CHAIN)
     # Prefect reads the session's settings when it is imported.
+    import flows.retrain  # noqa: F401, PLC0415
     from flows.stages.train import entry_modules  # noqa: PLC0415
 
     # Each module is read once per process: with these, nearly all that the stages' keys need.

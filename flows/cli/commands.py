@@ -7,6 +7,9 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from flows.cli.options import LOOKED
+from flows.runtime.signals import interruptible
+
 COMMANDS: Final[Mapping[str, str]] = {
     "retrain": "Retrain, end to end. Run again, it resumes: finished stages are skipped.",
     "score": "Score rollouts of any model with the rewards.",
@@ -45,7 +48,8 @@ class LazyCommands(TyperGroup):
 
 def load(name: str) -> Any:
     """Import a command: a module's `app`, or its function of the command's name."""
-    module = import_module(f"flows.cli.{name}")
+    with interruptible(LOOKED):
+        module = import_module(f"flows.cli.{name}")
     whole = typer.Typer()
     if hasattr(module, "app"):
         whole.add_typer(module.app)

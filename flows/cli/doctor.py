@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import Json, Overrides, Profile, emit
+from flows.cli.options import LOOKED, Json, Overrides, Profile, emit
 from flows.cli.tables.doctor import print_findings
 from flows.doctor.run import examine
 from flows.runtime.signals import interruptible
@@ -22,7 +22,7 @@ def doctor(
 ) -> None:
     """Say what a run with this profile needs, and what of it is missing here. Nothing is changed."""
     config = load_config(profile, overrides)
-    with interruptible("interrupted; nothing was changed"):
+    with interruptible(LOOKED):
         findings = examine(config, load_torch=torch)
     faulty = any(finding.verdict == "fault" for finding in findings)
     document = {"profile": profile, "ready": not faulty, "findings": [asdict(finding) for finding in findings]}

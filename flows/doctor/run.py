@@ -82,7 +82,7 @@ def _begin(name: str, check: Check, config: Config) -> Future[CheckOutcome]:
             future.set_result(single(name, "fault", found, "free its permissions or its disk"))
         except Exception as error:  # noqa: BLE001 - one check that fails must not hide what the others found
             found = f"could not be looked at ({type(error).__name__}: {error})"
-            future.set_result(single(name, "fault", found, "this is a slip of the doctor's own: report it"))
+            future.set_result(single(name, "fault", found, "this is a bug of the doctor: report it"))
 
     threading.Thread(target=run, name=f"doctor-{name}", daemon=True).start()
     return future

@@ -18,6 +18,7 @@ from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import RivalConfig
 from schemas.progress import Progress
+from schemas.source import source_digest
 from schemas.tables.prompts import TEST_FILE
 from tasks.evaluate.answers.answer import AnswerRequest
 from tasks.evaluate.answers.files import read_answers
@@ -27,6 +28,7 @@ from tasks.policy.generate import StopReason
 
 STAGE: Final = "answer"
 RIVAL_STAGE: Final = "answer-rival"
+RIVAL_SOURCES: Final = ("tasks.evaluate.answers.rival",)
 RIVAL_NOT_IN_KEY: Final = HOW_IT_IS_REACHED | {"name", "price_input", "price_output"}
 """Settings of a rival that are in no key: these, its name and its prices."""
 
@@ -126,15 +128,16 @@ def answer(
     return _run(stage, config, pipeline_run, fresh=fresh)
 
 
-def try_rivals(config: Config, dataset: StageResult) -> None:
+def try_rivals(config: Config, dataset: StageResult, *, fresh: bool = False) -> None:
     """Ask each rival whose answers are not in the store a few prompts, before a GPU-hour is spent.
 
     Raises:
         InputError: An endpoint cannot be used, or gives no answers.
     """
-    answered = {record.stage for record in open_store(config).records("answers")}
+    code = source_digest(*RIVAL_SOURCES)
+    answered = {(each.code_version, each.config_digest) for each in open_store(config).records("answers")}
     for rival in config.evaluate.rivals:
-        if _rival_stage(rival) not in answered:
+        if fresh or (code, _rival_digest(config, dataset, rival)) not in answered:
             try_rival(
                 rival,
                 dataset.path,
@@ -144,8 +147,15 @@ def try_rivals(config: Config, dataset: StageResult) -> None:
             )
 
 
-def _rival_stage(rival: RivalConfig) -> str:
-    return f"{RIVAL_STAGE}-{rival.name}"
+def _rival_digest(config: Config, dataset: StageResult, rival: RivalConfig) -> str:
+    return config_digest(
+        dataset.record.files[TEST_FILE],
+        config.seed,
+        rival.model_dump(mode="json", exclude=set(RIVAL_NOT_IN_KEY)),
+        config.evaluate.temperature,
+        config.evaluate.samples,
+        config.train.max_completion_tokens,
+    )
 
 
 def answer_rival(
@@ -176,18 +186,11 @@ def answer_rival(
         )
 
     stage = Stage(
-        name=_rival_stage(rival),
+        name=f"{RIVAL_STAGE}-{rival.name}",
         cache_name=RIVAL_STAGE,
         kind="answers",
-        sources=("tasks.evaluate.answers.rival",),
-        config_digest=config_digest(
-            dataset.record.files[TEST_FILE],
-            config.seed,
-            rival.model_dump(mode="json", exclude=set(RIVAL_NOT_IN_KEY)),
-            config.evaluate.temperature,
-            config.evaluate.samples,
-            config.train.max_completion_tokens,
-        ),
+        sources=RIVAL_SOURCES,
+        config_digest=_rival_digest(config, dataset, rival),
         inputs={},
         order_only_inputs={"dataset": dataset.record, "plan": plan.record},
         work=work,

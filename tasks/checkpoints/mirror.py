@@ -306,7 +306,7 @@ class Mirror:
         if manifest.base != base:
             raise InputError(
                 f"the checkpoints of {self.training} in the mirror are of another base model ({manifest.base[:12]}, "
-                f"here {base[:12]}); use another mirror, or start anew with --fresh"
+                f"here {base[:12]}); use another mirror, or start again with --fresh"
             )
 
     def _usable(

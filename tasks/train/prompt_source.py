@@ -78,7 +78,7 @@ class PromptSource:
             if state[name] != value:
                 raise InputError(
                     f"the checkpoint drew from other training prompts ({name} {state[name]}, here {value}); "
-                    "resume with the dataset and seed that it was trained on, or start anew with --fresh"
+                    "resume with the dataset and seed that it was trained on, or start again with --fresh"
                 )
         for name, queue in self._queues.items():
             queue.load_state_dict(state["queues"][name])

@@ -49,6 +49,4 @@ def _row(day: Mapping[str, Any], series: Mapping[str, Any] | None) -> tuple[str,
 
 
 def _print_cost(serving: Mapping[str, Any]) -> None:
-    # Imports polars, which the command has imported by now.
-
     say(cost_sentence(serving))

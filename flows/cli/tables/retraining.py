@@ -7,7 +7,6 @@ from flows.runtime.console import print_table, say
 from tasks.evaluate.report.page import REPORT_PAGE
 
 if TYPE_CHECKING:
-    # Prefect reads the session's settings when it is imported.
     from flows.retrain import Retraining
 
 

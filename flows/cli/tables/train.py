@@ -1,4 +1,4 @@
-"""Terminal output of `tucano train` and `tucano evaluate`: trainings, and the whole recipe."""
+"""Terminal output of `tucano train`: trainings, and the whole recipe."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

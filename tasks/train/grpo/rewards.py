@@ -22,17 +22,17 @@ RewardFunction = Callable[..., list[float | None]]
 class ComponentRewards:
     """Scorer of completions that serves one batch's components to TRL's reward functions."""
 
-    def __init__(self, databases: Databases, spec: SpecName, recipe: TrainConfig | None = None) -> None:
+    def __init__(self, databases: Databases, spec: SpecName, recipe: TrainConfig) -> None:
         """Score by one specification.
 
         Args:
             databases: Copies of the store that sql_qa's questions are about.
             spec: The reward specification.
-            recipe: The recipe, whose methods may change what components count; None counts them as they are.
+            recipe: The recipe, whose methods may change what components count.
         """
         self._databases = databases
         self._spec = spec
-        self._recipe = recipe or TrainConfig()
+        self._recipe = recipe
         self._methods = methods_of(self._recipe)
         parts = registry.component_rewards(spec)
         self._parts = [(task, component) for task, component, _ in parts]

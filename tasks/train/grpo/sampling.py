@@ -50,7 +50,7 @@ class RolloutSampler:
         self._resampled = 0
 
     def choose(self, step: int) -> tuple[RolloutGroups, list[RolloutGroups]]:
-        """Return the rollouts of a step, one group per prompt of the recipe's step, and those sampled in vain.
+        """Return the rollouts of a step, one group per prompt of the recipe's step, and the unused ones.
 
         Groups whose completions all earned the same are replaced by others of the same task (DAPO's dynamic sampling),
         within the budget of extra groups.
@@ -125,7 +125,7 @@ class RolloutSampler:
         self._weights.observe(rollouts.own_rewards(), {task: fmean(values) for task, values in zeros.items()})
 
     def loss_weights(self) -> Mapping[TaskName, float]:
-        """Return the factor of each task's advantages: 1, unless the weights apply to the loss."""
+        """Return the factor of each task's advantages, with mean 1; empty unless the weights apply to the loss."""
         if self._recipe.task_weights.applies_to != "loss":
             return {}
         return self._weights.loss_weights()

@@ -16,7 +16,7 @@ from tasks.train.methods.method import Method, SampledGroups
 
 
 def choose_corrections(
-    rewards: Sequence[Sequence[float]], *, share: float, threshold: float, seed: int, step: int
+    rewards: Sequence[Sequence[float]], *, share: float, threshold: float, seed: int, draw: int
 ) -> list[tuple[int, int]]:
     """Choose the rollouts that a reference answer replaces: the worst of a group, the last of equals.
 
@@ -25,12 +25,12 @@ def choose_corrections(
         share: The probability that a group without a right answer is corrected; 0.25 in the paper.
         threshold: The lowest reward of a right rollout.
         seed: The training's seed.
-        step: The number of the sampling; with the seed it decides which groups are corrected.
+        draw: The number of the sampling; with the seed it decides which groups are corrected.
 
     Returns:
         Group and index in it of each rollout to replace, in the order of the groups.
     """
-    generator = random.Random(f"{seed} guided correction {step}")
+    generator = random.Random(f"{seed} guided correction {draw}")
     # Every group draws a number, so that one group's rewards do not affect the choice of another.
     numbers = [generator.random() for _ in rewards]
     return [
@@ -60,7 +60,7 @@ def reference_answer(row: PromptRow) -> str | None:
 def _answers(sampled: SampledGroups) -> Mapping[int, str]:
     settings = sampled.recipe.guided_correction
     chosen = choose_corrections(
-        sampled.rewards, share=settings.share, threshold=settings.threshold, seed=sampled.seed, step=sampled.draw
+        sampled.rewards, share=settings.share, threshold=settings.threshold, seed=sampled.seed, draw=sampled.draw
     )
     return {
         group * sampled.recipe.generations + place: answer

@@ -59,7 +59,7 @@ class TrainingLease:
             self.lease.release()
             self.write_stretches()
         except InputError as error:
-            logger.warning("the end of this stretch is not noted: %s", error)
+            logger.warning("the end of this segment is not noted: %s", error)
             self.lease.release()
 
     @property

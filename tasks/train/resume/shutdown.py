@@ -74,7 +74,7 @@ class GracefulShutdown:
     def _leave(self) -> str:
         """Mirror the last finished step within the time left, and return the message."""
         if self._held is None:
-            return "interrupted before training went on; run the same command again"
+            return "interrupted before training resumed; run the same command again"
         keeper = self._held.keeper
         try:
             keeper.leave()
@@ -98,7 +98,7 @@ class GracefulShutdown:
         """Return the message on the last finished step; without one, nothing had to be mirrored."""
         step = self._step()
         which = f", which {kept}" if step else ""
-        return f"the training stopped after step {step}{which}; run the same command again to go on from there"
+        return f"the training stopped after step {step}{which}; run the same command again to resume from there"
 
     def _abandon(self) -> None:
         """Exit whatever the main thread is doing and whatever fails."""

@@ -81,7 +81,7 @@ class Alarms:
         kept = "no checkpoint was saved" if newest is None else f"its checkpoints are kept, the newest of step {newest}"
         text = f"alarm {self.stopped_by.name} stopped the training, and {kept}: {self.stopped_by.text}"
         if self.stopped_by.name != "non_finite":
-            text += f", or to go on as it is take {self.stopped_by.name} out of train.alarms.stop_on"
+            text += f", or to continue as it is take {self.stopped_by.name} out of train.alarms.stop_on"
         raise GateRefused(text)
 
     def state_dict(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Alarms:
         text = (
             f"the validation reward of {task} rose by {rise:.3f} from step 0 to step {latest.step} while its ground "
             f"truth fell by {fall:.3f} (limits {limits.min_hacking_rise:g} and {limits.min_hacking_fall:g}, patience "
-            f"{needed}); read its rollouts, mend the reward and audit it again"
+            f"{needed}); read its rollouts, fix the reward and audit it again"
         )
         wrong = rise >= limits.min_hacking_rise and fall >= limits.min_hacking_fall
         return self._judge("reward_hacking", latest.step, wrong, needed, text, of=f"reward_hacking/{task}")

@@ -40,7 +40,7 @@ def memory_errors_told(config: TrainConfig) -> Iterator[None]:
 def out_of_memory_sentence(error: BaseException, config: TrainConfig) -> str | None:
     """Return the remedy for an error that is, or was caused by, lack of memory; None for any other."""
     causes = causes_of(error)
-    kept = "the checkpoints are kept, and a machine with more memory goes on from them with the same settings"
+    kept = "the checkpoints are kept, and a machine with more memory resumes from them with the same settings"
     if any(VLLM_SIGNS.search(str(cause)) for cause in causes):
         return (
             f"vLLM finds too little room on the GPU with train.vllm.memory_share {config.vllm.memory_share:g}; raise "

@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
+from flows.cli import commands
 from flows.cli.commands import COMMANDS, load
+from schemas.errors import Interrupted
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -20,5 +22,15 @@ def test_the_help_imports_no_command() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(eval(ended.stderr)) == {  # noqa: S307 - our own print
-        "flows", "flows.cli", "flows.cli.commands", "flows.cli.tucano", "schemas", "schemas.errors",
+        "flows", "flows.cli", "flows.cli.commands", "flows.cli.options", "flows.cli.tucano", "flows.runtime",
+        "flows.runtime.signals", "schemas", "schemas.errors",
     }  # fmt: skip
+
+
+def test_ctrl_c_while_a_commands_module_is_imported_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "import_module", interrupt)
+    with pytest.raises(Interrupted, match="nothing was changed; run the same command again"):
+        load("compare")

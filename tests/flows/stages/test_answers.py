@@ -288,3 +288,8 @@ def test_a_rival_proves_before_training_that_it_answers_until_its_answers_are_th
         asked = len(server.requests)
         try_rivals(config, world.dataset)
         assert len(server.requests) == asked
+        try_rivals(config, world.dataset, fresh=True)
+        assert len(server.requests) == asked + 1
+        other = config.evaluate.model_copy(update={"rivals": (rival.model_copy(update={"model": "larger"}),)})
+        try_rivals(config.model_copy(update={"evaluate": other}), world.dataset)
+        assert len(server.requests) == asked + 2

@@ -84,7 +84,7 @@ def test_preflight_validation_checkpoints_and_resume_move_no_quantization_state(
             tokenizer=tokenizer,
             base=tmp_path / "whole" / "work" / "base",
             rows=rows,
-            rewards=ComponentRewards(Databases(()), "grounded"),
+            rewards=ComponentRewards(Databases(()), "grounded", TrainConfig()),
             recipe=TrainConfig.model_validate({**RECIPE, **NF4}),
             max_prompt_tokens=64,
             learning_rate=1e-2,

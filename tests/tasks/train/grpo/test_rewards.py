@@ -26,7 +26,7 @@ def _score(rewards: ComponentRewards, rows: Sequence[PromptRow]) -> list[ScoredR
 
 @pytest.fixture
 def rewards() -> ComponentRewards:
-    return ComponentRewards(Databases(()), "grounded")
+    return ComponentRewards(Databases(()), "grounded", TrainConfig())
 
 
 def test_a_function_abstains_outside_its_task(rewards: ComponentRewards) -> None:

@@ -38,7 +38,7 @@ def _row(task: TaskName, reference: Mapping[str, Any]) -> PromptRow:
 
 
 def _choose(rewards: list[list[float]], share: float = 1.0, step: int = 0, seed: int = 0) -> list[tuple[int, int]]:
-    return choose_corrections(rewards, share=share, threshold=0.5, seed=seed, step=step)
+    return choose_corrections(rewards, share=share, threshold=0.5, seed=seed, draw=step)
 
 
 def test_the_worst_rollout_of_a_group_without_a_right_one_is_replaced_the_last_of_equals() -> None:

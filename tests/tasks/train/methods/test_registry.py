@@ -152,7 +152,7 @@ def test_answers_replace_the_completions_that_guided_correction_chooses(share: f
     rewards = [[0.1, 0.0, 0.2, 0.0, 0.3]] * len(prompts)
     sampled = SampledGroups(recipe, prompts, rewards, seed=3, draw=7)
     found = [answer for method in methods_of(recipe) for answer in method.answers(sampled).items()]
-    chosen = choose_corrections(rewards, share=share, threshold=correction.threshold, seed=3, step=7)
+    chosen = choose_corrections(rewards, share=share, threshold=correction.threshold, seed=3, draw=7)
     assert found == [(group * 5 + place, reference_answer(prompts[group])) for group, place in chosen]
     assert bool(found) is (share > 0)
 

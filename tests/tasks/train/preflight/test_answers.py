@@ -48,7 +48,7 @@ def _recipe(**limits: Any) -> TrainConfig:
 
 
 def _checks(answers: Answers, tokenizer: Any, recipe: TrainConfig, rewards: Any = None) -> dict[str, Check]:
-    rewards = rewards or ComponentRewards(Databases(()), "grounded")
+    rewards = rewards or ComponentRewards(Databases(()), "grounded", TrainConfig())
     return {check.name: check for check in check_answers(answers, tokenizer, rewards, recipe)}
 
 
@@ -77,7 +77,7 @@ def _answers(texts: list[str]) -> Answers:
 
 def _earning(rewards: list[float]) -> Any:
     """Return rewards that are these, whatever was answered."""
-    fixed = ComponentRewards(Databases(()), "grounded")
+    fixed = ComponentRewards(Databases(()), "grounded", TrainConfig())
     scored = fixed.score([ROWS[0]], [Completion("a", 1, StopReason.END_OF_TURN)])[0]
     fixed.score = lambda rows, completions: [  # type: ignore[method-assign]
         scored.model_copy(update={"reward": reward}) for reward in rewards

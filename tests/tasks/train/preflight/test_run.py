@@ -82,7 +82,7 @@ class Flight:
             "tokenizer": self.tokenizer,
             "base": self.base,
             "rows": self.rows,
-            "rewards": ComponentRewards(Databases(()), "grounded"),
+            "rewards": ComponentRewards(Databases(()), "grounded", TrainConfig()),
             "recipe": TrainConfig.model_validate({**RECIPE, "preflight": limits}),
             "max_prompt_tokens": 64,
             "learning_rate": 1e-2,

@@ -279,7 +279,7 @@ def test_a_mirror_of_another_base_model_is_one_sentence_and_nothing_is_deleted(h
         elsewhere.train(base_sha256="c" * 64)
     assert str(refused.value) == (
         "the checkpoints of training in the mirror are of another base model (bbbbbbbbbbbb, here cccccccccccc); use "
-        "another mirror, or start anew with --fresh"
+        "another mirror, or start again with --fresh"
     )
     assert here.objects() == before
     # Nobody has to wait for the one that was refused.

@@ -99,7 +99,7 @@ def test_the_last_finished_step_is_mirrored_and_the_lease_given_back(
     leaving.has_finished(3)
     leaving.preemption.announced = announced
     assert leaving.leave() == (
-        "the training stopped after step 3, which is mirrored; run the same command again to go on from there"
+        "the training stopped after step 3, which is mirrored; run the same command again to resume from there"
     )
     assert [manifest.step for manifest in mirror_in(tmp_path).manifests()] == [3]
     assert stretches_in(tmp_path) == [(3, ended)]
@@ -196,7 +196,7 @@ def _leave(folder: Path, seconds: float, trouble: str = "none", signals: int = 1
 @pytest.mark.integration
 def test_who_is_in_the_middle_of_a_step_leaves_with_the_step_before(tmp_path: Path) -> None:
     code, failures = _leave(tmp_path, 4.0, signals=2)
-    sentence = "the training stopped after step 7, which is mirrored; run the same command again to go on from there"
+    sentence = "the training stopped after step 7, which is mirrored; run the same command again to resume from there"
     assert (code, failures) == (4, [(sentence, 4)])
     assert [manifest.step for manifest in mirror_in(tmp_path).manifests()] == [7]
     assert stretches_in(tmp_path) == [(7, "interrupted")]

@@ -129,7 +129,7 @@ def test_only_a_named_alarm_stops_and_the_refusal_tells_why_what_is_kept_and_wha
         assert str(refused.value) == (
             "alarm zero_variance stopped the training, and its checkpoints are kept, the newest of step 10: in 100% of "
             "the groups of step 12 all completions earned the same (limit 90%, patience 1), and nothing is learnt from "
-            "them; raise train.dynamic_sampling.extra_groups or train.temperature, or to go on as it is take "
+            "them; raise train.dynamic_sampling.extra_groups or train.temperature, or to continue as it is take "
             "zero_variance out of train.alarms.stop_on"
         )
 
