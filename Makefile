@@ -87,7 +87,7 @@ docs: $(READY)  ## Build the pages as a site in build/site.
 	$(BIN)/zensical build --clean --strict
 
 bench: $(READY)  ## Run one benchmark: make bench NAME=retrain.
-	@test -f "benchmarks/$(NAME)/__main__.py" || { echo "NAME is one of: $$(cd benchmarks && ls -d */__main__.py | sed 's/\/__main__.py//' | tr '\n' ' ')"; exit 2; }
+	@test -f "benchmarks/$(NAME)/__main__.py" || { echo "NAME is one of: $$(cd benchmarks && ls -d */__main__.py | sed '/^gpu_check/d; s/\/__main__.py//' | tr '\n' ' ')"; exit 2; }
 	$(BIN)/python -m benchmarks.$(NAME)
 
 bench-docs: $(READY)  ## Write docs/benchmarks.md of what the benchmarks printed.

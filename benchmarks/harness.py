@@ -3,7 +3,7 @@
 def measure(report: Report, options: Namespace) -> None: ...
 
 if __name__ == "__main__":
-sys.exit(run_benchmark(__package__, __doc__, measure))
+    sys.exit(run_benchmark(__package__, __doc__, measure))
 """
 
 import argparse
@@ -141,7 +141,7 @@ def progress(items: Iterable[Item], what: str, total: int | None = None) -> Iter
     return track(items, what, total=total, console=Console(stderr=True))
 
 
-def in_processes(
+def map_in_processes(
     work: Callable[[Item], Found], items: Sequence[Item], processes: int, what: str, *, chunk: int = 1
 ) -> Iterator[Found]:
     """Yield what the work returns of each item, in their order; dividing them among processes changes none.

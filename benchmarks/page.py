@@ -51,7 +51,7 @@ def write_page(path: Path = PAGE_FILE) -> None:
 
 def _block(name: str, result: Result | None) -> str:
     if result is None:
-        return f"`make bench NAME={name}` has not been run whole since results are kept."
+        return f"`make bench NAME={name}` has not been run whole since results were first kept."
     parts = [_wrapped(f"{_lead(result)}{':' if result.printed else '.'}")]
     if result.printed:
         parts.append("\n".join(("```text", *result.printed, "```")))
@@ -66,7 +66,6 @@ def _lead(result: Result) -> str:
         ran += f", printed before results were kept; on these pages since {result.state}"
     if result.missed is None:
         return ran
-    missed = {0: "every limit met", 1: "1 limit missed"}.get(result.missed, f"{result.missed} limits missed")
     missed = {0: "every limit met", 1: "1 limit missed"}.get(result.missed, f"{result.missed} limits missed")
     return f"{ran}; {missed}"
 

@@ -25,7 +25,7 @@ from typing import Final
 
 from benchmarks.audit.raters import SEED, SHAPES, Outcome, Scenario, found_alphas, simulate_chunk
 from benchmarks.audit.timed import write_sheet
-from benchmarks.harness import Report, in_processes, run_benchmark
+from benchmarks.harness import Report, map_in_processes, run_benchmark
 from schemas.config.config import AuditConfig
 
 FOLDER: Final = Path(".tucano") / "benchmark-audit"
@@ -87,7 +87,7 @@ def _simulated(audits: int, resamples: int) -> Outcomes:
         for done in range(0, count, CHUNK)
     ]
     outcomes: defaultdict[Scenario, list[Outcome]] = defaultdict(list)
-    found = in_processes(simulate_chunk, chunks, PROCESSES, "simulated audits")
+    found = map_in_processes(simulate_chunk, chunks, PROCESSES, "simulated audits")
     for (scenario, *_), each in zip(chunks, found, strict=True):
         outcomes[scenario] += each
     return outcomes

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import beta
 from scipy.stats import t as student
 
-from benchmarks.harness import Report, in_processes, run_benchmark
+from benchmarks.harness import Report, map_in_processes, run_benchmark
 from benchmarks.monitor.logs import ASKED, LIMIT, ROWS, measured
 from benchmarks.monitor.months import DAYS, GRID, MEANS, Month, shares
 from tasks.monitor.mean_error import interval
@@ -98,7 +98,7 @@ def _daily_runs(report: Report, options: Namespace) -> None:
     rows = []
     for number, (name, year) in enumerate(YEARS.items()):
         streams = [(SEED, 200 + number, each) for each in range(options.years)]
-        years = list(in_processes(year.daily_runs, streams, options.processes, name))
+        years = list(map_in_processes(year.daily_runs, streams, options.processes, name))
         alarms = sum(each.alarm is not None for each in years)
         months = options.years * YEAR // DAYS
         evidence = f"{max(each.highest for each in years):.1g}"
@@ -131,7 +131,7 @@ def _drops(report: Report, options: Namespace) -> None:
 def _simulated(what: str, month: Month, count: int, stream: int, options: Namespace) -> list[int | None]:
     """Return the first alarm of each month."""
     streams = [(SEED, stream, number) for number in range(count)]
-    return list(in_processes(month.alarm, streams, options.processes, what, chunk=20))
+    return list(map_in_processes(month.alarm, streams, options.processes, what, chunk=20))
 
 
 def _intervals(report: Report, _: Namespace) -> None:

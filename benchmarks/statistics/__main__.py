@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
-from benchmarks.harness import Report, in_processes, run_benchmark
+from benchmarks.harness import Report, map_in_processes, run_benchmark
 from benchmarks.statistics.scenarios import COVERED, NULL_SPREADS, SEED_SPREADS, SKEWED, Answers, with_spread
 from benchmarks.statistics.simulations import MARGIN, WIDE_MARGIN, Claim, Coverage, Null, Simulation, simulate
 from benchmarks.statistics.timing import LIMITS, seconds
@@ -192,7 +192,7 @@ def _simulated(what: str, wanted: Mapping[Key, Simulation], count: int, processe
         for done in range(0, count, CHUNK)
     ]
     counts: dict[Key, Counter[str]] = {key: Counter() for key in wanted}
-    found = in_processes(simulate, [chunk for _, chunk in sizes], processes, what)
+    found = map_in_processes(simulate, [chunk for _, chunk in sizes], processes, what)
     for (key, _), each in zip(sizes, found, strict=True):
         counts[key] += each
     return counts

@@ -50,7 +50,7 @@ class CommerceTask:
     """Whether an answer is one JSON object."""
     asked_by_reference: bool
     """Whether the reference identifies the question; elsewhere references are labels, which unrelated prompts share."""
-    prompt_is_unread: bool = False
+    prompt_is_unread: bool
     """Whether `grounded` reads only the completion and the reference: equal answers to other prompts earn the same."""
 
 

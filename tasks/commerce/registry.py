@@ -69,14 +69,14 @@ def component_rewards(spec: SpecName = "grounded") -> tuple[tuple[TaskName, str,
 def reward_version(task: TaskName) -> str:
     """Return the sha256 of all that decides one task's reward: equal for equal rewards.
 
-    It is the digest of the scorer's code, its word lists and its wording, for an echo of the system prompt is told by
-    its text. What only makes prompts, and the other tasks, are no part of it.
+    It is the digest of the scorer's code, its word lists and its wording, for an echo of the system prompt is
+    recognized by its text. What only makes prompts, and the other tasks, are no part of it.
     """
     return source_digest(f"{__package__}.{task}.scorer")
 
 
 def reward_versions(tasks: Iterable[TaskName] = TASK_NAMES) -> dict[TaskName, str]:
-    """Return the version of each of some tasks' rewards, in the house's order."""
+    """Return the version of each of some tasks' rewards, in the order of `TASK_NAMES`."""
     wanted = set(tasks)
     return {task: reward_version(task) for task in TASK_NAMES if task in wanted}
 

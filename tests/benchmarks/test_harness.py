@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness import Report, in_processes, run_benchmark
+from benchmarks.harness import Report, map_in_processes, run_benchmark
 from benchmarks.result import read_result
 from schemas.errors import InputError
 
@@ -83,4 +83,4 @@ def test_the_name_of_the_machine_is_not_kept(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_results_of_processes_are_in_the_order_of_the_items() -> None:
-    assert list(in_processes(abs, [-3, 2, -1, 0], 2, "numbers", chunk=2)) == [3, 2, 1, 0]
+    assert list(map_in_processes(abs, [-3, 2, -1, 0], 2, "numbers", chunk=2)) == [3, 2, 1, 0]

@@ -26,7 +26,7 @@ def test_another_result_is_another_page(tmp_path: Path) -> None:
     Result(command="make bench NAME=sql", machine="a machine", missed=1, printed=printed).write("sql", tmp_path)
     text = page.page(tmp_path)
     assert "`make bench NAME=sql` on a machine; 1 limit missed:\n\n```text\na table\n│ 41 │\nMISSED: 41" in text
-    assert text.count("has not been run whole since results are kept") == len(benchmark_names()) - 1
+    assert text.count("has not been run whole since results were first kept") == len(benchmark_names()) - 1
 
 
 def test_every_kept_result_is_of_a_benchmark() -> None:

@@ -31,7 +31,7 @@ def label(sheet: Path, rater: str, task: TaskName | None = None) -> None:
             "label needs a terminal that shows it and gives it keys; run it in one, or open the sheet "
             f"{sheet} in a spreadsheet and fill human_score, rater, rater_kind and notes"
         )
-    with interruptible("interrupted; every score is saved, and the same command goes on"):
+    with interruptible("interrupted; every score is saved, and the same command resumes"):
         labelling = Labelling(sheet, rater, task)
         if labelling.current is None:
             say(f"nada a pontuar: {rater} já deu nota a {answers(labelling.total)} de {sheet}")
@@ -44,7 +44,7 @@ def label(sheet: Path, rater: str, task: TaskName | None = None) -> None:
     if app.interrupted:
         raise Interrupted(
             f"interrupted; {labelling.left} of {labelling.total} completions are left, every score is saved"
-            f"{_notes_lost(labelling)}, and the same command goes on"
+            f"{_notes_lost(labelling)}, and the same command resumes"
         )
     if app.failure is not None:
         raise app.failure

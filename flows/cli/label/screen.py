@@ -220,6 +220,7 @@ class LabelApp(App[None], inherit_bindings=False):
         notes = self._labelling.notes_without_score
         if warned or not notes:
             self.exit()
+            return
         self._warned = True
         lost = "1 anotação sem nota se perde" if notes == 1 else f"{notes} anotações sem nota se perdem"
         self._message = f"{lost} ao sair: dê a nota, ou q de novo"

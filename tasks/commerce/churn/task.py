@@ -65,4 +65,5 @@ TASK: Final = CommerceTask(
     faults=spoil_json,
     answers_in_json=True,
     asked_by_reference=False,
+    prompt_is_unread=False,
 )

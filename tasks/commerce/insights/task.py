@@ -99,4 +99,5 @@ TASK: Final = CommerceTask(
     faults=_flat,
     answers_in_json=False,
     asked_by_reference=True,
+    prompt_is_unread=False,
 )

@@ -89,4 +89,5 @@ TASK: Final = CommerceTask(
     faults=_formal_and_long,
     answers_in_json=False,
     asked_by_reference=True,
+    prompt_is_unread=False,
 )

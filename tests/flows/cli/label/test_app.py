@@ -111,7 +111,7 @@ def test_an_interruption_restores_the_terminal_and_loses_nothing(labelling: Labe
         assert code == 4
         assert said == (
             "tucano: interrupted; 2 of 3 completions are left, every score is saved but 1 note without one, and the "
-            "same command goes on"
+            "same command resumes"
         )
         assert screen.is_restored
     assert [score for score, _ in answers(sheet)] == ["4", "", ""]

@@ -268,6 +268,12 @@ def test_a_note_without_a_score_is_not_lost_by_one_key(sheet: Path) -> None:
     assert played.left
 
 
+def test_leaving_without_a_note_warns_of_none(sheet: Path) -> None:
+    played = Played(sheet, "q")
+    assert played.left
+    assert "ao sair" not in played.app._message
+
+
 def test_what_is_pasted_is_no_key(sheet: Path) -> None:
     played = Played(sheet, Paste("1\n2\nq"), Paste("5"))
     assert not played.left
