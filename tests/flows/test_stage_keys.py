@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from flows.stages.answers import RIVAL_SOURCES
 from schemas.source import PACKAGES, REPOSITORY
 from schemas.tasks import TASK_NAMES
 from tests.source_records import outside_key, run_recorded
@@ -90,9 +91,11 @@ def test_the_stages_of_this_test_are_those_of_the_flows() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Stage":
                 (sources,) = (each.value for each in node.keywords if each.arg == "sources")
                 found.add(ast.unparse(sources))
-    of_train_and_merge = {"entry_modules(config)", "(MODULE,)"}
-    here = {str(entries) for name, entries in STAGES.items() if name not in {"grpo", "dpo", "merge"}}
-    assert found == here | of_train_and_merge
+    # Named by a constant or a function: train, merge, answer-rival.
+    named = {"entry_modules(config)", "(MODULE,)", "RIVAL_SOURCES"}
+    here = {str(entries) for name, entries in STAGES.items() if name not in {"grpo", "dpo", "merge", "answer-rival"}}
+    assert found == here | named
+    assert STAGES["answer-rival"] == RIVAL_SOURCES
 
 
 def test_words_and_unrelated_modules_are_in_no_key(
