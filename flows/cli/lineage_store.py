@@ -6,7 +6,7 @@ from functools import partial
 
 from flows.runtime.console import say
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
-from flows.runtime.stores import open_registry
+from flows.runtime.stores import existing_store, open_registry
 from schemas.artifact import TrainingStretch
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -32,13 +32,7 @@ def artifact_store(config: Config) -> ArtifactStore:
     Raises:
         InputError: The state folder has no artifacts.
     """
-    root = artifacts_folder(config)
-    if not root.is_dir():
-        raise InputError(
-            f"the state folder {config.state.root} has no artifacts, so nothing came from anything there; run `tucano "
-            "retrain` first, or name another folder with --set state.root=FOLDER"
-        )
-    return ArtifactStore(root)
+    return existing_store(config, "nothing came from anything there")
 
 
 def open_inventory(config: Config) -> Inventory:

@@ -6,9 +6,8 @@ import typer
 
 from flows.cli.options import Json, Overrides, Profile, emit
 from flows.runtime.console import say
-from flows.runtime.session import artifacts_folder
+from flows.runtime.stores import existing_store
 from flows.stages.registered_version import promote_registered, roll_back
-from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import GateRefused, InputError
 from tasks.lineage.mlflow.registry import checked_reason
@@ -34,7 +33,7 @@ def promote(
         raise InputError(f"--rollback goes to the version before and takes no {given}; leave one of them out")
     reason = None if force is None else checked_reason(force)
     config = load_config(profile, overrides)
-    _require_state(config)
+    existing_store(config, "nothing is registered there")
     if rollback:
         done = roll_back(config)
         alias = config.promote.alias
@@ -50,12 +49,4 @@ def promote(
         raise GateRefused(
             f"the gate holds version {document['version']} of {config.promote.model_name}: "
             f"{'; '.join(document['reasons'])}; promote it all the same with --force REASON"
-        )
-
-
-def _require_state(config: Config) -> None:
-    if not artifacts_folder(config).is_dir():
-        raise InputError(
-            f"the state folder {config.state.root} has no artifacts, so nothing is registered there; run `tucano "
-            "retrain` first, or name another folder with --set state.root=FOLDER"
         )

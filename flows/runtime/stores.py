@@ -2,6 +2,7 @@
 
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.config.config import Config
+from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactStore
@@ -10,6 +11,24 @@ from tasks.lineage.store.artifacts import ArtifactStore
 def open_store(config: Config) -> ArtifactStore:
     """Open the artifact store of the state folder."""
     return ArtifactStore(artifacts_folder(config))
+
+
+def existing_store(config: Config, consequence: str) -> ArtifactStore:
+    """Open the artifact store of a state folder that has one.
+
+    Args:
+        config: The configuration.
+        consequence: Clause of the message that says what follows if there is none.
+
+    Raises:
+        InputError: The state folder has no artifacts.
+    """
+    if not artifacts_folder(config).is_dir():
+        raise InputError(
+            f"the state folder {config.state.root} has no artifacts, so {consequence}; run `tucano retrain` first, or "
+            "name another folder with --set state.root=FOLDER"
+        )
+    return open_store(config)
 
 
 def open_recorder(config: Config) -> Recorder:

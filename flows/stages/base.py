@@ -17,8 +17,8 @@ from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.progress import Progress
 from schemas.tables.instructions import GENERAL_FILE
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.policy.published import given_template
-from tasks.train.sft.warm_start import PUBLISHED_FILE, SUMMARY_FILE, WarmStartRequest
+from tasks.policy.published import PUBLISHED_FILE, given_template
+from tasks.train.sft.warm_start import SUMMARY_FILE, WarmStartRequest
 
 
 @flow(name="base", flow_run_name="base-seed{config.seed}", validate_parameters=False)

@@ -26,7 +26,7 @@ from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.mlflow.registry import PolicyVersion
 from tasks.policy.merge import MERGED_FOLDER, MergeCheck
 from tasks.policy.merge_child import CHECK_FILE, read_check
-from tasks.train.sft.warm_start import PUBLISHED_FILE
+from tasks.policy.published import PUBLISHED_FILE
 from tasks.train.summaries import read_summary
 
 CARD_FILE = "README.md"

@@ -13,6 +13,8 @@ from tasks.policy.thoughts import opens_a_thought
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+PUBLISHED_FILE: Final = "published.json"
+"""File of a base model with the origin of a hub's model: name, revision and commit."""
 CHATML_FILE: Final = Path(__file__).with_name("chat_template.jinja")
 """The shipped chat template of Qwen's family, without thoughts."""
 ANSWER: Final = "ANSWER-TEXT"

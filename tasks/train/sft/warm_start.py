@@ -27,7 +27,7 @@ from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, serve
 from tasks.policy.full_memory import is_of_memory
 from tasks.policy.load import keep_weights_trainable, loading_arguments
-from tasks.policy.published import end_turns_with_eos, read_tokenizer, read_weights
+from tasks.policy.published import PUBLISHED_FILE, end_turns_with_eos, read_tokenizer, read_weights
 from tasks.train.backend.trainable import lora_config
 from tasks.train.resume.adapter_files import adapter_config, adapter_weights, write_adapter
 from tasks.train.sizing.card import refuse_unfit_machine
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 SUMMARY_FILE = "warm_start.json"
-PUBLISHED_FILE = "published.json"
-"""Origin of a hub's model: name, revision and commit."""
 
 Shown = TypeVar("Shown")
 Demonstrate = Callable[[PromptRow, random.Random], str]

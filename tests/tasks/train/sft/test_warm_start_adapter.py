@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.train import TrainConfig
 from tasks.policy.load import load_policy, load_tokenizer
+from tasks.policy.published import PUBLISHED_FILE
 from tasks.train.backend.trainable import load_trainable
 from tasks.train.resume.adapter_files import adapter_weights
 from tasks.train.sft import warm_start
@@ -113,7 +114,7 @@ def test_a_base_is_taught_in_the_template_that_it_is_given(published: Path, tmp_
     tokenizer = load_tokenizer(output)
     assert tokenizer.eos_token == "<|im_end|>"
     assert json.loads((output / "generation_config.json").read_text())["eos_token_id"] == tokenizer.eos_token_id
-    assert json.loads((output / warm_start.PUBLISHED_FILE).read_text()) == {
+    assert json.loads((output / PUBLISHED_FILE).read_text()) == {
         "name": str(published),
         "revision": None,
         "commit": None,
