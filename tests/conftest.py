@@ -1,9 +1,11 @@
 """What several folders of tests share, made once a session, and what all tests are run with."""
 
 import os
+import sys
 
 from hypothesis import settings
 
+from schemas.garbage import collect_rarely
 from tests.prefect_server import prefect_server
 from tests.small_pipeline import pipeline
 
@@ -11,6 +13,12 @@ __all__ = ["pipeline", "prefect_server"]
 
 # Processes with a thread for each core would wait for one another; children inherit it, and torch reads it on import.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Where Python may write no bytecode, each of some hundred child processes would compile the whole product.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+collect_rarely()
 
 # A property is no less true on a busy machine.
 settings.register_profile("unhurried", settings.get_profile(settings.get_current_profile_name()), deadline=None)

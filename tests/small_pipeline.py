@@ -30,17 +30,38 @@ class Ended:
     """What `--json` printed, where it printed anything."""
 
 
-def command(root: Path, *more: str, stage: str = "retrain") -> list[str]:
+def command(root: Path, *more: str, stage: str = "retrain", module: str = "flows") -> list[str]:
     arguments = [stage, "--profile", str(PROFILE), "--set", f"state.root={root}", "--json", *more]
-    return [sys.executable, "-m", "flows", *arguments]
+    return [sys.executable, "-m", module, *arguments]
 
 
-def retrain(root: Path, *more: str, stage: str = "retrain", repository: Path = REPOSITORY) -> Ended:
-    """Run the job, by the code of a copy of the repository where one is given."""
+def retrain(
+    root: Path,
+    *more: str,
+    stage: str = "retrain",
+    repository: Path = REPOSITORY,
+    server: str | None = None,
+    records: Path | None = None,
+) -> Ended:
+    """Run a command of the pipeline.
+
+    Args:
+        root: The state folder.
+        more: Further arguments.
+        stage: The command.
+        repository: The code that runs.
+        server: Address of a Prefect server that runs already; the command starts one of its own otherwise.
+        records: Folder in which each child process records what it ran (`tests.source_records`).
+    """
+    environment = {**os.environ, "PYTHONPATH": str(repository)}
+    if server is not None:
+        environment["PREFECT_API_URL"] = server
+    if records is not None:
+        environment["RECORD_SOURCES"] = str(records)
     ended = subprocess.run(
-        command(root, *more, stage=stage),
+        command(root, *more, stage=stage, module="tests.recorded_flows" if records else "flows"),
         cwd=repository,
-        env={**os.environ, "PYTHONPATH": str(repository)},
+        env=environment,
         capture_output=True,
         text=True,
         check=False,
@@ -57,14 +78,21 @@ class Pipeline:
     survivors: list[psutil.Process]
     """Children of the killed command that did not die with it."""
     resumed: Ended
+    records: Path
+    """Folder with a record of each child process that came to its end."""
 
 
 @pytest.fixture(scope="session")
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     root = tmp_path_factory.mktemp("state")
-    log = root.parent / "first.log"
+    log, records = root.parent / "first.log", root.parent / "records"
     with log.open("w", encoding="utf-8") as stderr:
-        first = subprocess.Popen(command(root), stdout=subprocess.DEVNULL, stderr=stderr)
+        first = subprocess.Popen(
+            command(root, module="tests.recorded_flows"),
+            env={**os.environ, "RECORD_SOURCES": str(records)},
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+        )
     while not list(root.glob("mirror/*/manifests/*.json")):
         assert first.poll() is None, log.read_text(encoding="utf-8")
         time.sleep(0.05)
@@ -72,7 +100,8 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
     _, survivors = psutil.wait_procs(children, timeout=20)
-    return Pipeline(root, log.read_text(encoding="utf-8"), survivors, retrain(root))
+    resumed = retrain(root, records=records)
+    return Pipeline(root, log.read_text(encoding="utf-8"), survivors, resumed, records)
 
 
 def skipped(said: str) -> list[str]:

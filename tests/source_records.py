@@ -1,4 +1,4 @@
-"""Code and data that ran, held against those that a key is made of."""
+"""Code and data that ran, compared with those that a key is made of."""
 
 import json
 import os
@@ -32,9 +32,14 @@ def run_recorded(code: str, folder: Path, *arguments: str) -> tuple[list[str], l
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
-    records = [json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.json")]
-    (used,) = (used_by(record) for record in records if record["main"] is None)
+    (used,) = used_by_children(folder, None)
     return used
+
+
+def used_by_children(folder: Path, module: str | None) -> list[tuple[list[str], list[str]]]:
+    """Return the modules and the data files that each recorded process of a main module used."""
+    records = [json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.json")]
+    return [used_by(record) for record in records if record["main"] == module]
 
 
 def used_by(record: dict[str, list[str]]) -> tuple[list[str], list[str]]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.preemption.child import BEGINS, ENDS
+from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError, TucanoError
 from tasks.checkpoints.address import open_mirror
@@ -305,7 +306,6 @@ def make_request(profile: str, settings: Sequence[str], state: Path, mirror: str
         mirror: Mirror of the checkpoints.
         training: Key of the training there.
     """
-    config = load_config(profile, list(settings))
     command = [sys.executable, "-m", "flows", "train", "--profile", profile, "--json"]
     for setting in (*settings, f"state.root={state}", "train.max_steps=2"):
         command += ["--set", setting]
@@ -313,8 +313,21 @@ def make_request(profile: str, settings: Sequence[str], state: Path, mirror: str
     if made.returncode:
         raise SystemExit(f"the inputs cannot be made: tucano train ended with exit code {made.returncode}")
     (policy,) = json.loads(made.stdout)["trainings"]
+    return request_again(load_config(profile, list(settings)), policy["sha256"], state, mirror, training)
+
+
+def request_again(config: Config, policy: str, state: Path, mirror: str, training: str) -> TrainRequest:
+    """Return the request of another training on the inputs of a finished one.
+
+    Args:
+        config: The configuration of the other training.
+        policy: The sha256 of the finished training's policy.
+        state: Folder of the pipeline's state.
+        mirror: Mirror of the checkpoints.
+        training: Key of the training there.
+    """
     store = ArtifactStore(state / "artifacts")
-    inputs = store.record(policy["sha256"]).inputs
+    inputs = store.record(policy).inputs
     return TrainRequest(
         config=config.train,
         spec=config.rewards.spec,

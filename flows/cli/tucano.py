@@ -7,6 +7,7 @@ import typer
 
 from flows.cli.commands import LazyCommands
 from schemas.errors import InputError, TucanoError
+from schemas.garbage import collect_rarely
 
 app = typer.Typer(
     cls=LazyCommands,
@@ -27,6 +28,7 @@ def root() -> None:
 
 def main() -> None:
     """Run the command; a failure that the user can fix becomes one sentence and an exit code."""
+    collect_rarely()
     try:
         app()
     except TucanoError as error:

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from schemas.errors import TucanoError
+from schemas.garbage import collect_rarely
 from tasks.policy.child import die_with_parent, end_group
 
 HOST = "127.0.0.1"
@@ -95,6 +96,7 @@ def _wait_for(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -
 
 
 def _main(port: int) -> None:
+    collect_rarely()
     threading.Thread(target=die_with_parent, daemon=True).start()
 
     # Only the server's own process needs these, which take seconds.

@@ -25,6 +25,7 @@ from typing import IO, Any, Final, NoReturn
 from pydantic import BaseModel
 
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
+from schemas.garbage import collect_rarely
 from schemas.progress import Progress
 from schemas.source import REPOSITORY
 from tasks.policy.device import machine_device
@@ -260,6 +261,7 @@ def _raise_failure(name: str, exit_code: int, heard: _Heard, log_file: Path) -> 
 
 def serve(work: Callable[[Path, Channel], None], arguments: Sequence[str] | None = None) -> NoReturn:
     """Act as the child: run the request file named on the command line, and exit with the outcome's code."""
+    collect_rarely()
     channel = _open_channel()
     threading.Thread(target=die_with_parent, daemon=True).start()
     (request_file,) = arguments if arguments is not None else sys.argv[1:]

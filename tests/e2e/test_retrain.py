@@ -4,35 +4,26 @@ Whatever looks at the one pipeline is in this file, for a file's tests stay in o
 """
 
 import json
-import os
 import re
 import shutil
-from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from pydantic import BaseModel
 
 from flows.runtime.prefect_server import session_server
 from flows.runtime.session import LOCK_FILE, mlflow_store, prefect_folder
 from schemas.config.profiles import load_config
-from schemas.config.train import TrainConfig
-from schemas.errors import TucanoError
 from schemas.progress import silent
 from schemas.source import PACKAGES, REPOSITORY
-from tasks.audit.rollouts import RolloutRequest
 from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
-from tasks.evaluate.answers.answer import AnswerRequest
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import run_child
-from tasks.policy.merge_child import MergeRequest
 from tasks.train.request import TrainRequest
-from tasks.train.sft.warm_start import WarmStartRequest
 from tasks.train.summaries import SUMMARY_FILE
 from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, retrain, skipped
-from tests.source_records import RECORDER, outside_key, used_by
+from tests.source_records import outside_key, used_by_children
 
 pytestmark = pytest.mark.e2e
 
@@ -95,19 +86,9 @@ def test_no_test_prompt_is_among_the_training_prompts(pipeline: Pipeline) -> Non
     assert not split["train"] & split["test"]
 
 
-def test_a_second_run_skips_every_stage_and_says_the_same(pipeline: Pipeline) -> None:
-    again = retrain(pipeline.root)
-    assert skipped(again.said) == [*STAGES[:-1], *_merges_taken_again(pipeline), STAGES[-1]]
-    assert "so nothing was made again" in again.said
-    assert again.exit_code == pipeline.resumed.exit_code
-    for name in STAGES:
-        before, after = (each.document["stages"][name] for each in (pipeline.resumed, again))
-        assert after["sha256"] == before["sha256"]
-        assert after["reused"]
-    assert again.document["decision"] == pipeline.resumed.document["decision"]
-
-
-def test_a_run_by_code_that_says_the_same_in_other_words_skips_every_stage(pipeline: Pipeline, tmp_path: Path) -> None:
+def test_a_second_run_by_code_that_says_the_same_in_other_words_skips_every_stage(
+    pipeline: Pipeline, tmp_path: Path
+) -> None:
     for name in (*PACKAGES, "data", "constraints", "infra"):
         shutil.copytree(REPOSITORY / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
@@ -117,72 +98,13 @@ def test_a_run_by_code_that_says_the_same_in_other_words_skips_every_stage(pipel
     (tmp_path / "tasks" / "commerce" / "unrelated.py").write_text("WEIGHTS = {}\n", encoding="utf-8")
     again = retrain(pipeline.root, repository=tmp_path)
     assert skipped(again.said) == [*STAGES[:-1], *_merges_taken_again(pipeline), STAGES[-1]], again.said
-
-
-def requests(pipeline: Pipeline, folder: Path) -> dict[str, BaseModel]:
-    """Return a small request of each child process, by its module."""
-    stages = {name: Path(stage["path"]) for name, stage in pipeline.resumed.document["stages"].items()}
-    config, output = load_config(str(PROFILE)), folder / "output"
-    base, dataset = stages["base"], stages["curate"]
-
-    def training(recipe: TrainConfig) -> TrainRequest:
-        return TrainRequest(
-            config=recipe,
-            spec=config.rewards.spec,
-            validation_temperature=config.evaluate.temperature,
-            validation_batch_size=config.evaluate.batch_size,
-            max_prompt_tokens=config.curate.max_prompt_tokens,
-            seed=config.seed,
-            base=base,
-            base_sha256=pipeline.resumed.document["stages"]["base"]["sha256"],
-            dataset=dataset,
-            store=stages["synthesize"] / "store",
-            audit=stages["audit"],
-            mirror=str(folder / "mirror"),
-            training="recorded",
-            output=output,
-        )
-
-    dpo = config.train.model_copy(update={"algorithm": "dpo", "max_steps": 2})
-    return {
-        "tasks.train.sft.warm_start": WarmStartRequest(
-            policy=config.policy,
-            warm_start=config.warm_start,
-            recipe=config.train,
-            seed=config.seed,
-            dataset=dataset,
-            output=output,
-        ),
-        "tasks.train.children.grpo": training(config.train.model_copy(update={"max_steps": 2})),
-        "tasks.train.children.dpo": training(dpo),
-        "tasks.audit.rollouts": RolloutRequest(
-            base=base,
-            load_in_4bit=False,
-            dataset=dataset,
-            prompts_per_task=1,
-            completions_per_prompt=1,
-            max_tokens=4,
-            batch_size=6,
-            seed=1,
-            output=output / "rollouts.jsonl",
-        ),
-        "tasks.evaluate.answers.answer": AnswerRequest(
-            base=base,
-            policy=stages["train"],
-            load_in_4bit=False,
-            dataset=dataset,
-            temperature=1.0,
-            max_tokens=4,
-            samples=1,
-            batch_size=24,
-            seed=1,
-            work=folder / "batches",
-            output=output,
-        ),
-        "tasks.policy.merge_child": MergeRequest(
-            base=base, adapter=stages["train"] / ADAPTER_FOLDER, dataset=dataset, output=output
-        ),
-    }
+    assert "so nothing was made again" in again.said
+    assert again.exit_code == pipeline.resumed.exit_code
+    for name in STAGES:
+        before, after = (each.document["stages"][name] for each in (pipeline.resumed, again))
+        assert after["sha256"] == before["sha256"]
+        assert after["reused"]
+    assert again.document["decision"] == pipeline.resumed.document["decision"]
 
 
 @pytest.mark.parametrize(
@@ -190,26 +112,16 @@ def requests(pipeline: Pipeline, folder: Path) -> dict[str, BaseModel]:
     [
         "tasks.train.sft.warm_start",
         "tasks.train.children.grpo",
-        "tasks.train.children.dpo",
-        "tasks.audit.rollouts",
         "tasks.evaluate.answers.answer",
         "tasks.policy.merge_child",
     ],
 )
-def test_a_child_process_runs_nothing_that_is_not_in_its_key(
-    pipeline: Pipeline, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tasks.policy.child.REPOSITORY", f"{RECORDER}{os.pathsep}{REPOSITORY}")
-    monkeypatch.setenv("RECORD_SOURCES", str(tmp_path / "records"))
-    (tmp_path / "output").mkdir()
-    request = requests(pipeline, tmp_path)[module]
-    # A policy that had no time to learn may leave DPO no pairs, after all else was run.
-    with suppress(TucanoError) if module == "tasks.train.children.dpo" else nullcontext():
-        run_child(module, request, tmp_path / "work", interpreter=None, progress=silent)
-    records = [json.loads(file.read_text(encoding="utf-8")) for file in (tmp_path / "records").glob("*.json")]
-    (used,) = (used_by(record) for record in records if record["main"] == module)
-    assert len(used[0]) > 10
-    assert outside_key([*used[0], *used[1]], module) == []
+def test_a_child_process_runs_nothing_that_is_not_in_its_key(pipeline: Pipeline, module: str) -> None:
+    found = used_by_children(pipeline.records, module)
+    assert found
+    for modules, files in found:
+        assert len(modules) > 10
+        assert outside_key([*modules, *files], module) == []
 
 
 def _merges_taken_again(pipeline: Pipeline) -> list[str]:
@@ -217,8 +129,8 @@ def _merges_taken_again(pipeline: Pipeline) -> list[str]:
     return ["merge"] if pipeline.resumed.document["decision"]["verdict"] == "promote" else []
 
 
-def test_train_and_evaluate_alone_find_what_the_whole_run_made(pipeline: Pipeline) -> None:
-    trained, evaluated = retrain(pipeline.root, stage="train"), retrain(pipeline.root, stage="evaluate")
+def test_train_and_evaluate_alone_find_what_the_whole_run_made(pipeline: Pipeline, prefect_server: str) -> None:
+    trained, evaluated = (retrain(pipeline.root, stage=stage, server=prefect_server) for stage in ("train", "evaluate"))
     assert skipped(trained.said) == STAGES[:5]
     assert trained.exit_code == 0
     (training,) = trained.document["trainings"]
@@ -325,8 +237,8 @@ def copied(pipeline: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="module")
-def waiting(copied: Path) -> Ended:
-    return retrain(copied, *PEOPLE)
+def waiting(copied: Path, prefect_server: str) -> Ended:
+    return retrain(copied, *PEOPLE, server=prefect_server, records=copied.parent / "records")
 
 
 def sheet_in(root: Path) -> Path:
@@ -344,19 +256,29 @@ def test_the_run_ends_resumable_and_names_the_sheet(copied: Path, waiting: Ended
     assert not any(map(is_scored, rows))
 
 
+def test_the_child_that_samples_completions_for_people_runs_nothing_that_is_not_in_its_key(
+    copied: Path, waiting: Ended
+) -> None:
+    ((modules, files),) = used_by_children(copied.parent / "records", "tasks.audit.rollouts")
+    assert len(modules) > 10
+    assert outside_key([*modules, *files], "tasks.audit.rollouts") == []
+
+
 def test_several_completions_of_a_prompt_are_on_the_sheet(copied: Path, waiting: Ended) -> None:
     rows = [row for row in read_rows(sheet_in(copied)) if row["stratum"] == "random"]
     assert len({row["prompt_id"] for row in rows}) <= len(rows) / 2
 
 
-def test_scores_are_asked_for_once_and_decide_whether_training_starts(copied: Path, waiting: Ended) -> None:
+def test_scores_are_asked_for_once_and_decide_whether_training_starts(
+    copied: Path, waiting: Ended, prefect_server: str
+) -> None:
     def scored(number: int, row: Row) -> dict[str, str]:
         return {**row, "human_score": str(1 + number % 5), "rater": "ana", "rater_kind": "human"}
 
     sheet = sheet_in(copied)
     rows = read_rows(sheet)
     write_rows(sheet, [scored(number, row) for number, row in enumerate(rows)])
-    decided = retrain(copied, *PEOPLE)
+    decided = retrain(copied, *PEOPLE, server=prefect_server)
     # Scores that have nothing to do with the completions cannot let anybody train.
     assert decided.exit_code == 3, decided.said
     assert "sheet:" not in decided.said
@@ -365,14 +287,16 @@ def test_scores_are_asked_for_once_and_decide_whether_training_starts(copied: Pa
     assert "human" not in decided.said.rpartition("says no")[2]
 
 
-def test_a_damaged_policy_is_made_again_from_its_last_checkpoint_as_it_was(pipeline: Pipeline) -> None:
+def test_a_damaged_policy_is_made_again_from_its_last_checkpoint_as_it_was(
+    pipeline: Pipeline, prefect_server: str
+) -> None:
     stage = pipeline.resumed.document["stages"]["train"]
     victim = Path(stage["path"]) / ADAPTER_FOLDER / "adapter_model.safetensors"
     content = bytearray(victim.read_bytes())
     content[len(content) // 2] ^= 1
     victim.chmod(0o644)
     victim.write_bytes(content)
-    again = retrain(pipeline.root)
+    again = retrain(pipeline.root, server=prefect_server)
     assert "making it again" in again.said
     assert skipped(again.said) == [name for name in pipeline.resumed.document["stages"] if name != "train"]
     assert again.document["stages"]["train"]["sha256"] == stage["sha256"]

@@ -1,21 +1,26 @@
-"""`tucano train` where it does not simply go well: stopped, refused, or of several seeds, tasks and algorithms.
+"""Trainings that do not simply go well: stopped, refused, killed, or of several seeds, tasks and algorithms.
 
-All of them go on from the stages before training that the first command made.
+All of them use the stages before training that the first command made.
 """
 
 import json
+import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.preemption.runs import Moment, Strike, request_again, run
 from flows.runtime.session import mlflow_store
 from schemas.config.config import StateConfig
+from schemas.config.profiles import load_config
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.train.dpo.preferences import PAIRS_FILE
 from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER
-from tests.small_pipeline import Ended, retrain, skipped
+from tests.small_pipeline import PROFILE, Ended, retrain, skipped
+from tests.source_records import outside_key, used_by_children
 
 pytestmark = pytest.mark.e2e
 
@@ -32,8 +37,24 @@ SMALL = [
 STOPS = 'train.alarms.stop_on=["ceiling"]'
 
 
-def train(root: Path, *settings: str) -> Ended:
-    return retrain(root, *(part for setting in (*SMALL, *settings) for part in ("--set", setting)), stage="train")
+STRUCK = (
+    "train.max_steps=16",
+    "train.iterations=2",
+    "train.prompts_per_step=8",
+    "train.save_every=1",
+    "train.patience=100",
+    "train.entropy={adaptive=true, coefficient=0.001, target=8.0}",
+    'train.task_weights={applies_to="sampler", every=1}',
+    "train.guided_correction={share=0.5}",
+    "train.dynamic_sampling={extra_groups=2}",
+)
+"""Settings with which a training has all the state there is to lose."""
+STRIKES = [
+    Strike(Moment(0.0, "save", 3), empties=False),
+    Strike(Moment(0.0, "upload", 3), empties=True),
+    Strike(Moment(0.0, "evaluation", 2), empties=False),
+    Strike(Moment(0.05, "step", 3), empties=True),
+]
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +63,27 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stopped(root: Path) -> Ended:
+def train(root: Path, prefect_server: str) -> Callable[..., Ended]:
+    """Return the command `tucano train` with some settings."""
+
+    def run_train(*settings: str, records: Path | None = None) -> Ended:
+        arguments = (part for setting in (*SMALL, *settings) for part in ("--set", setting))
+        return retrain(root, *arguments, stage="train", server=prefect_server, records=records)
+
+    return run_train
+
+
+@pytest.fixture(scope="module")
+def stopped(train: Callable[..., Ended]) -> Ended:
     """The first command in the state folder."""
-    return train(root, STOPS)
+    return train(STOPS)
+
+
+@pytest.fixture(scope="module")
+def finished(root: Path, stopped: Ended, train: Callable[..., Ended]) -> Ended:
+    """The stopped training where the alarm no longer stops it."""
+    assert len(list(root.glob("mirror/*/manifests/*.json"))) == 1
+    return train()
 
 
 def runs_of(root: Path, stage: str) -> list[tuple[str, list[str]]]:
@@ -62,28 +101,29 @@ def summary_in(training: dict[str, Any]) -> dict[str, Any]:
     return summary
 
 
-def test_an_alarm_stops_again_until_it_may_no_longer(root: Path, stopped: Ended) -> None:
+def test_a_training_that_an_alarm_stopped_stops_again_until_it_may_no_longer(
+    stopped: Ended, train: Callable[..., Ended], request: pytest.FixtureRequest
+) -> None:
     assert stopped.exit_code == 3, stopped.said
     assert "train: alarm ceiling at step 1: " in stopped.said
     sentence = stopped.said.strip().splitlines()[-1]
     assert sentence.startswith("tucano: ")
     assert "raise train.max_completion_tokens" in sentence
-    assert len(list(root.glob("mirror/*/manifests/*.json"))) == 1
 
-    again = train(root, STOPS)
+    again = train(STOPS)
     assert again.exit_code == 3, again.said
     assert skipped(again.said) == BEFORE
     assert again.said.strip().splitlines()[-1] == sentence
 
-    on = train(root)
-    assert on.exit_code == 0, on.said
-    assert "resumed at step 1" in on.said
-    (training,) = on.document["trainings"]
+    finished = request.getfixturevalue("finished")
+    assert finished.exit_code == 0, finished.said
+    assert "resumed at step 1" in finished.said
+    (training,) = finished.document["trainings"]
     assert training["steps"] == 2
 
 
-def test_a_failed_preflight_is_refused_and_kept(root: Path, stopped: Ended) -> None:
-    refused = train(root, "train.max_steps=4", "train.preflight.min_prompts_per_task=9999")
+def test_a_failed_preflight_is_refused_and_kept(root: Path, stopped: Ended, train: Callable[..., Ended]) -> None:
+    refused = train("train.max_steps=4", "train.preflight.min_prompts_per_task=9999")
     assert refused.exit_code == 3, refused.said
     assert refused.document is None
     assert skipped(refused.said) == BEFORE
@@ -96,8 +136,10 @@ def test_a_failed_preflight_is_refused_and_kept(root: Path, stopped: Ended) -> N
     assert PREFLIGHT_FILE in files
 
 
-def test_seeds_with_an_adapter_a_task_are_a_policy_each(root: Path, stopped: Ended) -> None:
-    ended = train(root, "train.seeds=[7, 8]", "train.adapter_per_task=true", "train.concurrent_trainings=2")
+def test_seeds_with_an_adapter_a_task_are_a_policy_each(
+    root: Path, stopped: Ended, train: Callable[..., Ended]
+) -> None:
+    ended = train("train.seeds=[7, 8]", "train.adapter_per_task=true", "train.concurrent_trainings=2")
     assert ended.exit_code == 0, ended.said
     assert skipped(ended.said) == BEFORE
     trainings = ended.document["trainings"]
@@ -121,9 +163,12 @@ def test_seeds_with_an_adapter_a_task_are_a_policy_each(root: Path, stopped: End
         assert {f"preflight-{task}.json" for task in TASKS} <= set(files)
 
 
-def test_dpo_trains_on_pairs_of_the_base_policys_own_completions(root: Path, stopped: Ended) -> None:
+def test_dpo_trains_on_pairs_of_the_base_policys_own_completions(
+    root: Path, stopped: Ended, train: Callable[..., Ended], tmp_path: Path
+) -> None:
     longer = "train.max_completion_tokens=64"
-    ended = train(root, 'train.algorithm="dpo"', "train.preferences={min_gap=0.01, prompts=40}", longer)
+    pairs_of = "train.preferences={min_gap=0.01, prompts=40}"
+    ended = train('train.algorithm="dpo"', pairs_of, longer, records=tmp_path)
     assert ended.exit_code == 0, ended.said
     assert skipped(ended.said) == BEFORE
     (training,) = ended.document["trainings"]
@@ -135,3 +180,30 @@ def test_dpo_trains_on_pairs_of_the_base_policys_own_completions(root: Path, sto
     assert (policy / ADAPTER_FOLDER / "adapter_model.safetensors").is_file()
     pairs = json.loads((policy / PAIRS_FILE).read_text(encoding="utf-8"))
     assert len(pairs) == sum(summary["pairs"].values())
+    ((modules, files),) = used_by_children(tmp_path, "tasks.train.children.dpo")
+    assert outside_key([*modules, *files], "tasks.train.children.dpo") == []
+
+
+def test_a_training_killed_four_times_ends_with_the_same_bytes_as_an_uninterrupted_one(
+    root: Path, finished: Ended, tmp_path: Path
+) -> None:
+    """The kills that `benchmarks.preemption` repeats at random moments.
+
+    Whether a kill comes a moment before or after the end of a save is not decided here, and nothing depends on it.
+    """
+    config = load_config(str(PROFILE), [*SMALL, *STRUCK])
+    (training,) = finished.document["trainings"]
+    request = request_again(config, training["sha256"], root, str(tmp_path / "mirror"), "uninterrupted")
+    uninterrupted = run(request, tmp_path / "uninterrupted", lambda _: None)
+    assert uninterrupted.result is not None, uninterrupted.lives[0].sentence
+    assert uninterrupted.result.rounds >= 1, "no prompt is drawn again in another order"
+
+    struck = run(
+        request.model_copy(update={"training": "struck"}),
+        tmp_path / "struck",
+        lambda lives: STRIKES[len(lives)] if len(lives) < len(STRIKES) else None,
+    )
+    assert [life.exit_code for life in struck.lives] == [*(-signal.SIGKILL for _ in STRIKES), 0]
+    assert all(life.resumed_from for life in struck.lives[1:]), "it began again"
+    assert struck.result is not None
+    assert struck.result.differences(uninterrupted.result) == []

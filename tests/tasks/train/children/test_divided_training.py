@@ -16,7 +16,6 @@ from tasks.train.request import TrainRequest
 from tests.tasks.train.divided_training import Trained, divided, make_request, train
 
 KEYED = "tests.tasks.train.keyed_child"
-STRUCK_AFTER = 2
 FEW = "kl"
 """Looked at on a few completions of each process's last pass, which the number of processes decides."""
 pytestmark = pytest.mark.integration
@@ -57,42 +56,47 @@ def _kill(processes: list[psutil.Process], rank: int) -> None:
     struck.kill()
 
 
-@pytest.mark.parametrize(
-    "strike",
-    [
-        pytest.param(lambda processes: _kill(processes, 1), id="the-second-is-killed"),
-        pytest.param(lambda processes: _kill(processes, 0), id="the-first-is-killed", marks=pytest.mark.e2e),
-        pytest.param(
-            lambda processes: os.killpg(processes[0].pid, signal.SIGTERM),
-            id="both-are-asked-to-end",
-            marks=pytest.mark.e2e,
-        ),
-    ],
-)
-def test_what_ends_one_process_ends_both_and_the_same_request_goes_on(
-    strike: Callable[[list[psutil.Process]], None], request_to_train: TrainRequest, in_two: Trained, tmp_path: Path
+STRIKES: list[tuple[int, Callable[[list[psutil.Process]], None]]] = [
+    (2, lambda processes: _kill(processes, 1)),
+    (3, lambda processes: _kill(processes, 0)),
+    (3, lambda processes: os.killpg(processes[0].pid, signal.SIGTERM)),
+]
+"""What ends a process, and after which step; a killed one has not yet saved it."""
+
+
+def test_what_ends_one_process_ends_both_and_the_same_request_resumes(
+    request_to_train: TrainRequest, in_two: Trained, tmp_path: Path
 ) -> None:
     request = divided(request_to_train, tmp_path, 2)
-    launchers: list[psutil.Process] = []
-    processes: list[psutil.Process] = []
     progress: list[str] = []
+    for step, strike in STRIKES:
+        processes: list[psutil.Process] = []
 
-    def started(child: "subprocess.Popen[str]") -> None:
-        launchers.append(psutil.Process(child.pid))
+        def started(child: "subprocess.Popen[str]", processes: list[psutil.Process] = processes) -> None:
+            processes.append(psutil.Process(child.pid))
 
-    def strike_once(done: int, total: int, text: str) -> None:
-        if (done, total) == (STRUCK_AFTER, request.config.max_steps) and not processes:
-            processes.extend([launchers[0], *launchers[0].children(recursive=True)])
-            strike(processes)
+        def strike_once(
+            done: int,
+            total: int,
+            text: str,
+            processes: list[psutil.Process] = processes,
+            step: int = step,
+            strike: Callable[[list[psutil.Process]], None] = strike,
+        ) -> None:
+            progress.append(text)
+            if (done, total) == (step, request.config.max_steps) and len(processes) == 1:
+                processes.extend(processes[0].children(recursive=True))
+                strike(processes)
 
-    with pytest.raises(Interrupted, match="run the same command again"):
-        train(KEYED, request, tmp_path, progress=strike_once, started=started)
-    assert len(processes) == 3, "a launcher and two processes"
-    _, alive = psutil.wait_procs(processes, timeout=20)
-    assert alive == []
+        with pytest.raises(Interrupted, match="run the same command again"):
+            train(KEYED, request, tmp_path, progress=strike_once, started=started)
+        assert len(processes) == 3, "a launcher and two processes"
+        _, alive = psutil.wait_procs(processes, timeout=20)
+        assert alive == []
 
     resumed = train(KEYED, request, tmp_path, progress=lambda done, total, text: progress.append(text))
-    assert any(text.startswith("resumed at step ") for text in progress), "it began again"
+    found = [text for text in progress if text.startswith("resumed at step ")]
+    assert len(found) == len(STRIKES), "it began again"
     assert all(torch.equal(weights, in_two.adapter[name]) for name, weights in resumed.adapter.items())
     assert _equal(resumed.optimizer, in_two.optimizer)
     assert resumed.rollouts.equals(in_two.rollouts)
