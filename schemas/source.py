@@ -14,6 +14,7 @@ A module that imports others by a name that is known only at run time, such as a
 import ast
 import hashlib
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -52,6 +53,10 @@ _STRING_OR_COMMENT: Final = re.compile(
     | (?P<comment> \#[^\n]* )"""
 )
 
+# Two threads that parse at once can end with a SystemError: CPython 3.11 counts the depth of both in one place
+# (python/cpython#106905).
+_ONE_AT_A_TIME = threading.Lock()
+
 
 def source_digest(*entry_modules: str) -> str:
     """Return the digest of all code and data that the modules depend on, in whatever order they are named.
@@ -76,7 +81,8 @@ def source_files(*entry_modules: str) -> dict[str, str]:
     Raises:
         ValueError: A module or a data file is missing, or a module cannot be read.
     """
-    return dict(_closure(REPOSITORY, tuple(sorted(set(entry_modules)))))
+    with _ONE_AT_A_TIME:
+        return dict(_closure(REPOSITORY, tuple(sorted(set(entry_modules)))))
 
 
 def code_of(text: str) -> bytes:

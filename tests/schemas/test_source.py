@@ -1,8 +1,13 @@
 """A key changes with the code and the data that decide, and with no word that is said of them."""
 
+import ast
 import io
+import threading
+import time
 import tokenize
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -131,6 +136,24 @@ def test_every_module_of_a_declared_package_counts(repository: Path) -> None:
 def test_order_and_repetition_of_entries_do_not_count(repository: Path) -> None:
     first, other = "tasks.curate.words", "tasks.curate.split"
     assert source_digest(first, other) == source_digest(other, first, first)
+
+
+def test_two_threads_never_parse_at_once(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CPython 3.11 ended one of two concurrent trainings: "AST constructor recursion depth mismatch"."""
+    parse, busy, met = ast.parse, threading.Lock(), []
+
+    def parse_alone(*arguments: Any) -> Any:
+        met.append(not busy.acquire(blocking=False))
+        time.sleep(0.01)
+        if not met[-1]:
+            busy.release()
+        return parse(*arguments)
+
+    monkeypatch.setattr(ast, "parse", parse_alone)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(source_files, ["tasks.curate.stage", "tasks.curate.split"]))
+    assert met
+    assert not any(met)
 
 
 @pytest.mark.parametrize(
