@@ -108,9 +108,11 @@ def test_the_same_bytes_from_the_table_itself_and_with_other_workers(made: Path,
 
 
 @pytest.mark.integration
-def test_the_same_bytes_from_dasks_workers_and_a_quiet_terminal(made: Path, tmp_path: Path) -> None:
+def test_the_same_bytes_from_dasks_workers_and_a_quiet_terminal(
+    made: Path, tmp_path: Path, prefect_server: str
+) -> None:
     dask = ("--set", "curate.runner=dask", "--set", f"state.root={tmp_path / 'state'}")
-    ended = in_a_process("curate", made / "prompts", "--out", tmp_path / "out", *SMALL, *dask)
+    ended = in_a_process("curate", made / "prompts", "--out", tmp_path / "out", *SMALL, *dask, server=prefect_server)
     assert ended.returncode == 0, ended.stderr
     assert contents(tmp_path / "out") == contents(made / "out")
     assert not any(word in ended.stderr for word in ("Warning", "WARNING", "ERROR", "Traceback", "distributed"))
@@ -301,7 +303,11 @@ def test_neither_prefect_nor_torch_is_loaded(tmp_path: Path) -> None:
         pytest.param(signal.SIGTERM, "dask", marks=pytest.mark.integration),
     ],
 )
-def test_an_interruption_leaves_neither_files_nor_workers(tmp_path: Path, ending: signal.Signals, runner: str) -> None:
+def test_an_interruption_leaves_neither_files_nor_workers(
+    tmp_path: Path, ending: signal.Signals, runner: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if runner == "dask":
+        monkeypatch.setenv("PREFECT_API_URL", request.getfixturevalue("prefect_server"))
     path = write_prompts(independent_rows(push=20_000), tmp_path / "prompts.parquet")
     settings = ["curate.shard_rows=1000", "curate.workers=2", f"curate.runner={runner}"]
     settings.append(f"state.root={tmp_path.parent / f'{tmp_path.name}-state'}")

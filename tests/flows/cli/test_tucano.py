@@ -50,7 +50,10 @@ def test_a_state_folder_that_cannot_be_written_is_named() -> None:
 
 
 @pytest.mark.integration
-def test_an_olist_folder_without_its_tables_is_named(tmp_path: Path) -> None:
+def test_an_olist_folder_without_its_tables_is_named(
+    tmp_path: Path, prefect_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", prefect_server)
     olist = tmp_path / "olist"
     olist.mkdir()
     overrides = [f"state.root={tmp_path / 'state'}", "synthesize.source=olist", f"synthesize.olist_dir={olist}"]
