@@ -2,9 +2,10 @@
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
@@ -33,6 +34,9 @@ from tasks.evaluate.compare import read_report
 from tasks.train.sizing.fit import refuse_unfit
 
 Until = Literal["audit", "train", "evaluate", "promote"]
+
+TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "base", "audit": "audit"}
+"""Stages that a training starts from, by the role of their artifacts."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +73,44 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
     Interrupted, the run of a deployment is scheduled again, and resumes where another worker takes it.
     """
     with deployed(config):
-        return _run_chain(config, fresh=fresh, until=until)
+        started = time.monotonic()
+        stages: dict[str, StageResult] = {}
+        policies: Mapping[int, StageResult] = {}
+        report: Mapping[str, Any] = {}
+        decision: Mapping[str, Any] = {}
+        with _recorded(config) as run:
+            stages |= _given_to_training(config, run, fresh=fresh, until=until)
+            given = {role: stages[name] for role, name in TRAINED_FROM.items()}
+            prompts, dataset, base_model, audited = given.values()
+            if until != "audit" and config.workers.training is None:
+                policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
+            elif until != "audit":
+                policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
+            stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
+            if until in {"evaluate", "promote"}:
+                stages |= evaluate(config, run, prompts, dataset, base_model, audited, policies, fresh=fresh)
+                report = read_report(stages["evaluate"].path)
+            if until == "promote":
+                policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
+                promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
+                stages["promote"] = promotion
+                decision = read_decision(promotion.path)
+                if decision["verdict"] != "promote" and not promotion.reused:
+                    emit_held(decision)
+        champion = _concluded(config, stages, decision, until)
+        return Retraining(
+            stages=stages,
+            seconds=time.monotonic() - started,
+            policies=policies,
+            report=report,
+            decision=decision,
+            champion=champion,
+        )
 
 
-def _run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
-    """Run the stages in their order; arguments as of `retrain`."""
-    started = time.monotonic()
+@contextmanager
+def _recorded(config: Config) -> Iterator[str]:
+    """Record a run of the chain in MLflow during the block, and give its id; refuse first what cannot be trained."""
     refuse_unfit(config)
     recorder = open_recorder(config)
     recorder.end_abandoned()
@@ -86,70 +122,41 @@ def _run_chain(config: Config, *, fresh: bool, until: Until) -> Retraining:
         "reward_version": joint_version(),
         "prefect_run_id": str(flow_run.id),
     }
-    stages: dict[str, StageResult] = {}
     with recorder.pipeline(_run_name(), tags, config=config.model_dump(mode="json", exclude={"state"})) as run:
-        stages["synthesize"] = prompts = synthesize(config, run, fresh=fresh)
-        stages["curate"] = dataset = curate(config, run, prompts, fresh=fresh)
-        if until in {"evaluate", "promote"}:
-            try_rivals(config, dataset, fresh=fresh)
-        scored = known_scores(config)
-        if scored is not None:
-            stages["audit"] = audit(config, run, scored, fresh=fresh)
-        stages["base"] = base_model = base(config, run, dataset, fresh=fresh)
-        if scored is None:
-            scored = people_scores(config, run, prompts, dataset, base_model)
-            stages["audit"] = audit(config, run, scored, fresh=fresh)
-        audited = stages["audit"]
-        policies: Mapping[int, StageResult] = {}
-        report: Mapping[str, Any] = {}
-        decision: Mapping[str, Any] = {}
-        if until != "audit":
-            given = {"prompts": prompts, "dataset": dataset, "base": base_model, "audit": audited}
-            policies = _train(config, run, given, fresh=fresh)
-            stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
-        if until in {"evaluate", "promote"}:
-            stages |= evaluate(config, run, prompts, dataset, base_model, audited, policies, fresh=fresh)
-            report = read_report(stages["evaluate"].path)
-        if until == "promote":
-            policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
-            stages["promote"] = promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
-            decision = read_decision(promotion.path)
-            if decision["verdict"] != "promote" and not promotion.reused:
-                emit_held(decision)
-    champion = open_registry(config).holder(config.promote.model_name, config.promote.alias)
-    _show(config, stages, decision, champion.version if champion else None)
+        yield run
+
+
+def _given_to_training(config: Config, pipeline_run: str, *, fresh: bool, until: Until) -> Mapping[str, StageResult]:
+    """Make what a training starts from, and return the stages in their order; arguments as of `retrain`."""
+    stages: dict[str, StageResult] = {}
+    stages["synthesize"] = prompts = synthesize(config, pipeline_run, fresh=fresh)
+    stages["curate"] = dataset = curate(config, pipeline_run, prompts, fresh=fresh)
+    if until in {"evaluate", "promote"}:
+        try_rivals(config, dataset, fresh=fresh)
+    scored = known_scores(config)
+    if scored is not None:
+        stages["audit"] = audit(config, pipeline_run, scored, fresh=fresh)
+    stages["base"] = base_model = base(config, pipeline_run, dataset, fresh=fresh)
+    if scored is None:
+        scored = people_scores(config, pipeline_run, prompts, dataset, base_model)
+        stages["audit"] = audit(config, pipeline_run, scored, fresh=fresh)
+    return stages
+
+
+def _concluded(
+    config: Config, stages: Mapping[str, StageResult], decision: Mapping[str, Any], until: Until
+) -> str | None:
+    """Show the results of a run that came to its end, and return the version that holds the alias now, if any."""
+    holder = open_registry(config).holder(config.promote.model_name, config.promote.alias)
+    champion = holder.version if holder else None
+    _show(config, stages, decision, champion)
     shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
     if all(stage.reused for stage in stages.values()):
         why = "no data, configuration or code has changed since an earlier run, so nothing was made again"
         say(why)
         get_run_logger().info(why)
     get_run_logger().info("done: %s", decision["verdict"] if decision else f"until {until}")
-    return Retraining(
-        stages=stages,
-        seconds=time.monotonic() - started,
-        policies=policies,
-        report=report,
-        decision=decision,
-        champion=champion.version if champion else None,
-    )
-
-
-def _train(
-    config: Config, pipeline_run: str, given: Mapping[str, StageResult], *, fresh: bool
-) -> Mapping[int, StageResult]:
-    """Train where the configuration says, here or remotely, and return the policies by seed."""
-    if config.workers.training is None:
-        here: Mapping[int, StageResult] = train(
-            config,
-            pipeline_run,
-            prompts=given["prompts"],
-            dataset=given["dataset"],
-            base=given["base"],
-            audit=given["audit"],
-            fresh=fresh,
-        )
-        return here
-    return train_remotely(config, pipeline_run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
+    return champion
 
 
 def _show(config: Config, stages: Mapping[str, StageResult], decision: Mapping[str, Any], champion: str | None) -> None:

@@ -7,7 +7,7 @@ watched ends as one that is not.
 from pathlib import Path
 from typing import Final
 
-from tasks.policy.child import Channel, serve
+from tasks.policy.child import Channel, as_child
 
 OBSERVED_FILE: Final = "observed.json"
 BEGINS: Final = "begins step "
@@ -32,4 +32,5 @@ def main(request_file: Path, channel: Channel) -> None:
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        main(request_file, channel)

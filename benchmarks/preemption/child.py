@@ -12,7 +12,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
-from tasks.policy.child import Channel, serve
+from tasks.policy.child import Channel, as_child
 
 BEGINS: Final = " begins"
 ENDS: Final = " ends"
@@ -113,4 +113,5 @@ def _compute(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        main(request_file, channel)

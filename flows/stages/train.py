@@ -5,7 +5,8 @@ import json
 import platform
 import shutil
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -87,62 +88,92 @@ def train(
         fresh_for: The run that wants that, once; this one where None.
     """
     seeds = training_seeds(config)
-    inputs = {"prompts": prompts.record, "dataset": dataset.record, "base": base.record}
+    given = {"prompts": prompts, "dataset": dataset, "base": base, "audit": audit}
     trainings = Trainings(config.train.concurrent_trainings)
     run_id = (fresh_for or str(flow_run.root_flow_run_id)) if fresh else None
-    # A lone child is waited for in the main thread, where a signal ends it.
-    run = run_child if len(seeds) == 1 and not config.train.adapter_per_task else trainings.run_child
-
-    def train_seed(seed: int) -> StageResult:
-        name, decides = stage_name(seed, seeds), _key_inputs(config, seed)
-        resumed_by = stage_key(
-            STAGE, entry_modules(config), _key_inputs(config, seed, but=same_checkpoints(config)), inputs
-        )
-
-        def work(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
-            request = TrainRequest(
-                config=config.train,
-                spec=config.rewards.spec,
-                validation_temperature=config.evaluate.temperature,
-                validation_batch_size=config.evaluate.batch_size,
-                max_prompt_tokens=config.curate.max_prompt_tokens,
-                seed=seed,
-                base=base.path,
-                base_sha256=base.record.sha256,
-                dataset=dataset.path,
-                store=prompts.path / "store",
-                audit=audit.path,
-                mirror=mirror_address(config),
-                training=f"{STAGE}-{resumed_by[:16]}",
-                fresh=run_id,
-                prices=config.workers.prices,
-                output=output,
-            )
-            with TrainingPage(mlflow_run, name) as page:
-                train_one = partial(_train_one, config, run, mlflow_run)
-                if config.train.adapter_per_task:
-                    return _train_each_task(trainings, train_one, request, name, progress, page)
-                return train_one(request, progress=progress, metrics=page.metrics, alarm=page.alarm)
-
-        stage = Stage(
-            name=name,
-            # A seed's policy is the same whether it is configured alone or among others.
-            cache_name=STAGE,
-            kind="policy",
-            sources=entry_modules(config),
-            config_digest=decides,
-            inputs=inputs,
-            order_only_inputs={"audit": audit.record},
-            work=work,
-            summary=_figures,
-            reports=(SUMMARY_FILE,),
-        )
-        return run_stage(stage, config, pipeline_run, fresh=fresh)
-
+    stages = {seed: _seed_stage(config, seed, given, trainings, run_id) for seed in seeds}
     if len(seeds) == 1:
-        return {seeds[0]: train_seed(seeds[0])}
-    policies = trainings.map({stage_name(seed, seeds): partial(train_seed, seed) for seed in seeds})
-    return {seed: policies[stage_name(seed, seeds)] for seed in seeds}
+        return {seeds[0]: run_stage(stages[seeds[0]], config, pipeline_run, fresh=fresh)}
+    policies = trainings.map(
+        {stage.name: partial(run_stage, stage, config, pipeline_run, fresh=fresh) for stage in stages.values()}
+    )
+    return {seed: policies[stage.name] for seed, stage in stages.items()}
+
+
+def _seed_stage(
+    config: Config, seed: int, given: Mapping[str, StageResult], trainings: Trainings, fresh: str | None
+) -> Stage:
+    """Return the stage that trains the policy of a seed.
+
+    Args:
+        config: The run's configuration.
+        seed: The seed.
+        given: The stages that training starts from, by role: those that decide the policy, and the audit.
+        trainings: Runs the children where there may be several.
+        fresh: The run that wants the policy trained from the start; None: resume from checkpoints.
+    """
+    seeds, (module,), recipe = training_seeds(config), entry_modules(config), config.train
+    name = stage_name(seed, seeds)
+    inputs = {role: result.record for role, result in given.items() if role != "audit"}
+    resumed_by = stage_key(STAGE, (module,), _key_inputs(config, seed, but=same_checkpoints(config)), inputs)
+    # A lone child is waited for in the main thread, where a signal ends it.
+    run = run_child if len(seeds) == 1 else trainings.run_child
+
+    def train_policy(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
+        request = _request(config, seed, given, f"{STAGE}-{resumed_by[:16]}", fresh, output)
+        with TrainingPage(mlflow_run, name) as page:
+            if recipe.adapter_per_task:
+                return _train_each_task(config, trainings, request, name, progress, page, mlflow_run)
+            with _child_folder(config, request, mlflow_run) as folder:
+                device = run(
+                    module,
+                    request,
+                    folder,
+                    interpreter=recipe.interpreter,
+                    processes=recipe.processes,
+                    progress=progress,
+                    metrics=page.metrics,
+                    alarm=page.alarm,
+                )
+                return _origin(request, folder, device)
+
+    return Stage(
+        name=name,
+        # A seed's policy is the same whether it is configured alone or among others.
+        cache_name=STAGE,
+        kind="policy",
+        sources=entry_modules(config),
+        config_digest=_key_inputs(config, seed),
+        inputs=inputs,
+        order_only_inputs={"audit": given["audit"].record},
+        work=train_policy,
+        summary=_figures,
+        reports=(SUMMARY_FILE,),
+    )
+
+
+def _request(
+    config: Config, seed: int, given: Mapping[str, StageResult], training: str, fresh: str | None, output: Path
+) -> TrainRequest:
+    """Return the request of a training, which names its checkpoints; the other arguments are as of `_seed_stage`."""
+    return TrainRequest(
+        config=config.train,
+        spec=config.rewards.spec,
+        validation_temperature=config.evaluate.temperature,
+        validation_batch_size=config.evaluate.batch_size,
+        max_prompt_tokens=config.curate.max_prompt_tokens,
+        seed=seed,
+        base=given["base"].path,
+        base_sha256=given["base"].record.sha256,
+        dataset=given["dataset"].path,
+        store=given["prompts"].path / "store",
+        audit=given["audit"].path,
+        mirror=mirror_address(config),
+        training=training,
+        fresh=fresh,
+        prices=config.workers.prices,
+        output=output,
+    )
 
 
 def training_seeds(config: Config) -> tuple[int, ...]:
@@ -219,35 +250,26 @@ def _key_inputs(config: Config, seed: int, but: Mapping[str, Any] = MappingProxy
     )
 
 
-def _train_one(
-    config: Config,
-    run: Callable[..., str | None],
-    mlflow_run: StageRun,
-    request: TrainRequest,
-    *,
-    task: TaskName | None = None,
-    **reports: Callable[..., None],
-) -> Origin:
-    """Train one adapter in a child process, and return the machines that did.
-
-    Its log and its results are kept with the stage's run, however it ends.
-    """
+@contextmanager
+def _child_folder(config: Config, request: TrainRequest, mlflow_run: StageRun, suffix: str = "") -> Iterator[Path]:
+    """Give the folder of a training's child, and keep its log and its results with the stage's run, however it ends."""
     folder = work_folder(config, request.training)
     _remove_all_but_checkpoints(folder)
-    suffix = f"-{task}" if task else ""
     try:
-        recipe = config.train
-        (module,) = entry_modules(config)
-        device = run(module, request, folder, interpreter=recipe.interpreter, processes=recipe.processes, **reports)
+        yield folder
     except BaseException:
         try:
             _show(folder, request.training, suffix, config.train.algorithm, mlflow_run)
         except Exception as error:  # noqa: BLE001 - the caller must see the error that ended the training
             say(f"train: what the training said of itself could not be kept: {error}")
         raise
-    stretches = json.loads((folder / STRETCHES_FILE).read_text(encoding="utf-8"))["stretches"]
     _show(folder, request.training, suffix, config.train.algorithm, mlflow_run)
     shutil.rmtree(folder)
+
+
+def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
+    """Return the machines that trained, as the child's folder names them."""
+    stretches = json.loads((folder / STRETCHES_FILE).read_text(encoding="utf-8"))["stretches"]
     return Origin(
         stretches={request.training: tuple(TrainingStretch.model_validate(stretch) for stretch in stretches)},
         worker=Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id()),
@@ -286,31 +308,42 @@ def _show_preflight(file: Path | None, training: str) -> None:
 
 
 def _train_each_task(
+    config: Config,
     trainings: Trainings,
-    train_one: Callable[..., Origin],
     request: TrainRequest,
     name: str,
     progress: Progress,
     page: TrainingPage,
+    mlflow_run: StageRun,
 ) -> Origin:
     """Train an adapter for each task that has prompts, combine them into one policy, and return the machines."""
     with_prompts = set(read_prompt_table(request.dataset / "data" / "train.parquet")["task"])
     tasks = [task for task in TASK_NAMES if task in with_prompts]
     shares = _shares(progress, tasks, request.config.max_steps)
+    (module,) = entry_modules(config)
 
     def train_task(task: TaskName) -> Origin:
-        own = {
-            "tasks": (task,),
-            "training": f"{request.training}-{task}",
-            "output": request.output / TASKS_FOLDER / task,
-        }
-        return train_one(
-            request.model_copy(update=own),
-            task=task,
-            progress=shares[task],
-            metrics=lambda step, values: page.metrics(step, {f"{task}/{key}": value for key, value in values.items()}),
-            alarm=lambda alarm, step, text: page.alarm(alarm, step, f"{task}: {text}"),
+        own = request.model_copy(
+            update={
+                "tasks": (task,),
+                "training": f"{request.training}-{task}",
+                "output": request.output / TASKS_FOLDER / task,
+            }
         )
+        with _child_folder(config, own, mlflow_run, suffix=f"-{task}") as folder:
+            device = trainings.run_child(
+                module,
+                own,
+                folder,
+                interpreter=config.train.interpreter,
+                processes=config.train.processes,
+                progress=shares[task],
+                metrics=lambda step, values: page.metrics(
+                    step, {f"{task}/{key}": value for key, value in values.items()}
+                ),
+                alarm=lambda alarm, step, text: page.alarm(alarm, step, f"{task}: {text}"),
+            )
+            return _origin(own, folder, device)
 
     origins = trainings.map({f"{name}-{task}": partial(train_task, task) for task in tasks})
     gather_tasks(request.output, tasks)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from schemas.tables.prompts import PromptRow, read_prompts
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.policy.child import Channel, serve
+from tasks.policy.child import Channel, as_child
 
 TEMPERATURE: Final = 1.0
 
@@ -85,4 +85,5 @@ def draw_prompts(rows: Sequence[PromptRow], per_task: int, seed: int) -> list[Pr
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        main(request_file, channel)

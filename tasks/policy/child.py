@@ -16,8 +16,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn
@@ -119,7 +119,7 @@ def run_child(
     """Run `module` on the request, wait for its end, and return its device; None if it loaded no weights.
 
     Args:
-        module: A module whose `__main__` calls `serve`.
+        module: A module whose `__main__` is a block of `as_child`.
         request: The request; written to `folder` as JSON.
         folder: Folder of the request and the child's log.
         interpreter: The Python of the trainer's environment; None for the running one.
@@ -259,14 +259,18 @@ def _raise_failure(name: str, exit_code: int, heard: _Heard, log_file: Path) -> 
     raise kinds.get(code, TucanoError)(message)
 
 
-def serve(work: Callable[[Path, Channel], None], arguments: Sequence[str] | None = None) -> NoReturn:
-    """Act as the child: run the request file named on the command line, and exit with the outcome's code."""
+@contextmanager
+def as_child() -> Iterator[tuple[Path, Channel]]:
+    """Act as the child in the block: give it the request file of the command line and the channel to the parent.
+
+    A block that fails ends the process with the outcome's exit code.
+    """
     collect_rarely()
     channel = _open_channel()
     threading.Thread(target=die_with_parent, daemon=True).start()
-    (request_file,) = arguments if arguments is not None else sys.argv[1:]
+    (request_file,) = sys.argv[1:]
     try:
-        work(Path(request_file), channel)
+        yield Path(request_file), channel
         if "torch" in sys.modules:
             channel.device(machine_device())
     except TucanoError as error:
@@ -279,7 +283,6 @@ def serve(work: Callable[[Path, Channel], None], arguments: Sequence[str] | None
             sys.exit(InputError.exit_code)
         channel.failure(f"unexpected {type(error).__name__}; the traceback is in {_log_beside(request_file)}", 1)
         sys.exit(1)
-    sys.exit(0)
 
 
 def _full_machine(error: Exception) -> str | None:

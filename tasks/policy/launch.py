@@ -21,7 +21,7 @@ def launch(processes: int, module: str, request_file: str) -> NoReturn:
 
     Args:
         processes: Number of processes.
-        module: A module whose `__main__` calls `serve`.
+        module: A module whose `__main__` is a block of `as_child`.
         request_file: The request, the same for each.
     """
     _hand_down_stdin()

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from schemas.disk import write_whole
 from schemas.tables.prompts import VALIDATION_FILE, read_prompts
-from tasks.policy.child import Channel, serve
+from tasks.policy.child import Channel, as_child
 from tasks.policy.merge import MergeCheck, check_prompts, write_merged
 
 CHECK_FILE: Final = "merge.json"
@@ -56,4 +56,5 @@ def read_check(folder: Path) -> MergeCheck:
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        main(request_file, channel)

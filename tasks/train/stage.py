@@ -1,7 +1,8 @@
 """One training from request to adapter, for any algorithm: audit, preflight, resume, callbacks, result."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +30,8 @@ from tasks.train.summaries import SUMMARY_FILE
 from tasks.train.watch.out_of_memory import memory_errors_told
 
 if TYPE_CHECKING:
+    from transformers import TrainerState
+
     from tasks.train.backend.trainable import Trainable
     from tasks.train.grpo.rewards import ComponentRewards
     from tasks.train.resume.state_files import Stateful
@@ -81,19 +84,30 @@ class _Planned:
     folder: Path
     """Folder of the request."""
     channel: Channel
-    start: Callable[[TrainingInputs], StartedTraining]
-    """Builds the algorithm's trainer."""
 
 
 @dataclass(frozen=True)
-class _Trained:
-    """A training that ended or had to stop."""
+class _Process:
+    """A process of a training: the only one or the first of several, which keeps the checkpoints, or another."""
 
-    state: Any
-    """The Trainer's state."""
+    preemption: Preemption
+    leave: Callable[[], None]
+    """Called to stop, by `Interrupted`, once there was a notice."""
+    held: TrainingLease | None = None
+    """The training's checkpoints; None in a process that leaves them to the first."""
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A training whose trainer is ready for its next step, or that has none left."""
+
+    started: StartedTraining
     selection: "Selection"
     alarms: "Alarms"
-    started: StartedTraining
+    checkpoint: Path | None = None
+    """Folder to resume from; None if training starts."""
+    ended: "TrainerState | None" = None
+    """The Trainer's state after the last step, if the checkpoint is of that step."""
 
 
 def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs], StartedTraining]) -> None:
@@ -109,6 +123,22 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
         GateRefused: There is no audit of these rewards, a preflight check failed, or an alarm stopped the training.
         Interrupted: The machine is preempted; the work done is mirrored.
     """
+    planned = _plan(request_file, channel)
+    config = planned.request.config
+    meet(config)
+    with memory_errors_told(config), (_lead if rank() == 0 else _follow)(planned) as process:
+        with ended_by_another(process.preemption, process.leave):
+            prepared = _prepare(planned, process, start)
+            trainer, checkpoint = prepared.started.trainer, prepared.checkpoint
+            if prepared.ended is None:
+                trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        if process.held is not None:
+            process.leave()
+            _finish(planned, process.held, prepared)
+
+
+def _plan(request_file: Path, channel: Channel) -> _Planned:
+    """Read the request, and refuse what cannot be trained before anything is loaded."""
     request = TrainRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
     rows = _rows_of(request, "train")
     audit = require_audit(request.audit, request.spec, {row.task for row in rows})
@@ -117,9 +147,7 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
             f"train.prompts_per_step is {request.config.prompts_per_step}, and there are {len(rows)} training prompts; "
             "lower it, or make more with synthesize.counts"
         )
-    meet(request.config)
-    planned = _Planned(request, rows, audit, request_file.parent, channel, start)
-    (_lead if rank() == 0 else _follow)(planned)
+    return _Planned(request, rows, audit, request_file.parent, channel)
 
 
 def _rows_of(request: TrainRequest, split: str) -> list[PromptRow]:
@@ -134,46 +162,68 @@ def _rows_of(request: TrainRequest, split: str) -> list[PromptRow]:
     return wanted
 
 
-def _lead(planned: _Planned) -> None:
-    """Train, alone or as the first of several processes."""
+@contextmanager
+def _lead(planned: _Planned) -> Iterator[_Process]:
+    """Hold the training's lease in the block, alone or as the first of several processes."""
     request, channel, config = planned.request, planned.channel, planned.request.config
     preemption = Preemption(config.preemption.seconds, config.preemption.notice_url)
     preemption.watch()
     shutdown = GracefulShutdown(preemption, channel)
     channel.progress(0, config.max_steps, "loading torch and TRL")
-    with memory_errors_told(config), acquire_training(request, planned.folder, channel, preemption) as held:
+    with acquire_training(request, planned.folder, channel, preemption) as held:
         shutdown.with_training(held)
-        with ended_by_another(preemption, shutdown.stop_if_requested):
-            trained = _train(planned, preemption, held)
-        shutdown.stop_if_requested()
-        held.keeper.flush()
-        trained.alarms.require_none_stopped(held.newest_step or None)
-        held.keeper.pin_newest("final")
-        _write_result(request, planned.audit, trained)
+        yield _Process(preemption, shutdown.stop_if_requested, held)
 
 
-def _follow(planned: _Planned) -> None:
+@contextmanager
+def _follow(planned: _Planned) -> Iterator[_Process]:
     """Train beside the first process, which writes the result; only a signal announces a preemption here."""
     preemption = Preemption(planned.request.config.preemption.seconds)
     preemption.watch()
-    with memory_errors_told(planned.request.config), ended_by_another(preemption, follow_out):
-        _train(planned, preemption, None)
+    yield _Process(preemption, follow_out)
 
 
-def _train(planned: _Planned, preemption: Preemption, held: TrainingLease | None) -> _Trained:
-    """Train to the end, or until it must stop.
+def _prepare(planned: _Planned, process: _Process, start: Callable[[TrainingInputs], StartedTraining]) -> _Prepared:
+    """Build the trainer with all that watches it, and restore a checkpoint or check the first step."""
+    request, channel, config, held = planned.request, planned.channel, planned.request.config, process.held
+    refuse_small_card(config)
+    checkpoint, step = from_first(lambda: (held.checkpoint, held.step) if held else (None, 0))
+    inputs, databases = _load(planned, checkpoint)
 
-    Args:
-        planned: The training.
-        preemption: Notice that it must stop.
-        held: The training's checkpoints; None in a process that leaves them to the first.
-    """
+    from transformers import TrainerState
+
+    from tasks.train.resume.snapshot import TRAINER_STATE_FILE
+    from tasks.train.watch.alarms import Alarms
+    from tasks.train.watch.watched import watch
+
+    if checkpoint is not None:
+        channel.progress(step, config.max_steps, f"resumed at step {step}")
+    started = start(inputs)
+    selection = _selection(inputs, databases, started.trainer)
+    alarms = Alarms(config.alarms, config.iterations)
+    priced = config.model_copy(update={"price_per_hour": _price_per_hour(request)})
+    keeper = held.keeper if held else None
+    checkpointer = watch(started.trainer, started.parts, selection, alarms, keeper, process.preemption, priced, channel)
+    if checkpoint is None:
+        # A resumed training has passed it, with the same code, data and recipe; a Spot machine would pay for it each
+        # time.
+        _check(planned, inputs.trainable, inputs.rewards, started.trainer)
+        return _Prepared(started, selection, alarms)
+    checkpointer.restore(checkpoint)
+    if held is not None and selection.best is not None:
+        held.retry_best_pin(selection.best.step)
+    # Where nothing is left to train, the Trainer would take one more step before it noticed.
+    over = _is_over(step, config, selection, alarms)
+    ended = TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE)) if over else None
+    return _Prepared(started, selection, alarms, checkpoint, ended)
+
+
+def _load(planned: _Planned, checkpoint: Path | None) -> tuple[TrainingInputs, Databases]:
+    """Load the policy, and the rewards with the databases that queries run on."""
     from tasks.train.backend.trainable import load_trainable
 
-    request, rows, channel, config = planned.request, planned.rows, planned.channel, planned.request.config
-    refuse_small_card(config)
+    request, config = planned.request, planned.request.config
     work = planned.folder / WORK_FOLDER
-    checkpoint, step = from_first(lambda: (held.checkpoint, held.step) if held else (None, 0))
     # Before any other import of TRL: Unsloth, if it is the backend, must be first.
     trainable = load_trainable(
         request.base, config, seed=request.seed, max_prompt_tokens=request.max_prompt_tokens, work=work
@@ -183,28 +233,30 @@ def _train(planned: _Planned, preemption: Preemption, held: TrainingLease | None
     import transformers
 
     from tasks.train.grpo.rewards import ComponentRewards
-    from tasks.train.resume.snapshot import TRAINER_STATE_FILE
-    from tasks.train.watch.alarms import Alarms
-    from tasks.train.watch.validation import Selection, validate
-    from tasks.train.watch.watched import watch
 
     transformers.utils.logging.disable_progress_bar()
+    on_gpu = torch.cuda.is_available()
     # On a GPU it would also fill all fresh memory.
-    torch.use_deterministic_algorithms(not torch.cuda.is_available(), warn_only=True)
+    torch.use_deterministic_algorithms(not on_gpu, warn_only=True)
     databases = Databases.from_store(read_store(request.store))
     rewards = ComponentRewards(databases, request.spec, config)
-    if checkpoint is not None:
-        channel.progress(step, config.max_steps, f"resumed at step {step}")
-    on_gpu = torch.cuda.is_available()
-    started = planned.start(TrainingInputs(request, rows, trainable, rewards, work, on_gpu, checkpoint, channel))
-    trainer = started.trainer
-    validation_rows = _rows_of(request, "validation")
-    selection = Selection(
+    return TrainingInputs(
+        request, planned.rows, trainable, rewards, work, on_gpu, checkpoint, planned.channel
+    ), databases
+
+
+def _selection(inputs: TrainingInputs, databases: Databases, trainer: Any) -> "Selection":
+    """Return the choice of the checkpoint by validation, which the first process does for all."""
+    from tasks.train.watch.validation import Selection, validate
+
+    request, config = inputs.request, inputs.request.config
+    rows = _rows_of(request, "validation")
+    return Selection(
         lambda step: from_first(
             lambda: validate(
                 trainer.model,
-                trainable.tokenizer,
-                validation_rows,
+                inputs.trainable.tokenizer,
+                rows,
                 databases,
                 request.spec,
                 step=step,
@@ -217,23 +269,6 @@ def _train(planned: _Planned, preemption: Preemption, held: TrainingLease | None
         every=config.evaluate_every,
         patience=config.patience,
     )
-    alarms = Alarms(config.alarms, config.iterations)
-    priced = config.model_copy(update={"price_per_hour": _price_per_hour(request)})
-    keeper = held.keeper if held else None
-    checkpointer = watch(trainer, started.parts, selection, alarms, keeper, preemption, priced, channel)
-    if checkpoint is not None:
-        checkpointer.restore(checkpoint)
-        if held is not None and selection.best is not None:
-            held.retry_best_pin(selection.best.step)
-    if checkpoint is not None and _is_over(step, config, selection, alarms):
-        # Nothing is left to train, and the Trainer would take one more step before it noticed.
-        state = transformers.TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE))
-        return _Trained(state, selection, alarms, started)
-    # A resumed training has passed it, with the same code, data and recipe; a Spot machine would pay for it each time.
-    if checkpoint is None:
-        _check(planned, trainable, rewards, trainer)
-    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    return _Trained(trainer.state, selection, alarms, started)
 
 
 def _price_per_hour(request: TrainRequest) -> float:
@@ -270,10 +305,23 @@ def _check(planned: _Planned, trainable: "Trainable", rewards: "ComponentRewards
     refuse_if_failed(checks)
 
 
-def _write_result(request: TrainRequest, audit: AuditRecord, trained: _Trained) -> None:
+def _finish(planned: _Planned, held: TrainingLease, prepared: _Prepared) -> None:
+    """Mirror the last checkpoint of a training that ended, and write its result.
+
+    Raises:
+        GateRefused: An alarm stopped it.
+    """
+    held.keeper.flush()
+    prepared.alarms.require_none_stopped(held.newest_step or None)
+    held.keeper.pin_newest("final")
+    _write_result(planned, prepared)
+
+
+def _write_result(planned: _Planned, prepared: _Prepared) -> None:
     from tasks.train.resume.adapter_files import adapter_config
 
-    selection, started = trained.selection, trained.started
+    request, selection, started = planned.request, prepared.selection, prepared.started
+    state = started.trainer.state if prepared.ended is None else prepared.ended
     if selection.best is None:
         raise AssertionError("training ended without one evaluation, though its last step is always evaluated")
     request.output.mkdir(parents=True, exist_ok=True)
@@ -282,12 +330,12 @@ def _write_result(request: TrainRequest, audit: AuditRecord, trained: _Trained) 
     summary = {
         "seed": request.seed,
         "algorithm": request.config.algorithm,
-        "audit": audit.model_dump(mode="json", include={"spec", "reward_version", "sheet_sha256", "raters"}),
-        "steps": trained.state.global_step,
+        "audit": planned.audit.model_dump(mode="json", include={"spec", "reward_version", "sheet_sha256", "raters"}),
+        "steps": state.global_step,
         "chosen_step": selection.best.step,
         "stopped_early": selection.exhausted,
         "validation": [validation.model_dump() for validation in selection.history],
-        "log": [_decided(entry) for entry in trained.state.log_history if "loss" in entry],
+        "log": [_decided(entry) for entry in state.log_history if "loss" in entry],
         **started.summary(),
     }
     # A resumed run reads its earlier entries from JSON, in another order.

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tasks.policy.child import Channel, serve
+from tasks.policy.child import Channel, as_child
 
 
 def main(request_file: Path, channel: Channel) -> None:
@@ -27,4 +27,5 @@ def main(request_file: Path, channel: Channel) -> None:
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        main(request_file, channel)

@@ -19,7 +19,7 @@ from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
 from tasks.evaluate.answers.files import Answer, Batch, FinishedBatches, as_decoding, write_answers
 from tasks.policy.adapters import adapter_for, switch_adapter
-from tasks.policy.child import Channel, serve
+from tasks.policy.child import Channel, as_child
 from tasks.policy.device import machine_device
 
 if TYPE_CHECKING:
@@ -172,4 +172,5 @@ def _generate(
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        main(request_file, channel)

@@ -5,14 +5,13 @@ best against worst (2305.18290). All else is as in GRPO.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
-from tasks.policy.child import Channel, serve
+from tasks.policy.child import as_child
 from tasks.policy.generate import StopReason, as_messages, generate
 from tasks.train.dpo.preferences import PreferencePair, Preferences, RewardedCompletion, pairs
 from tasks.train.dpo.recipe import dpo_arguments, pairs_per_pass
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
     from tasks.train.grpo.rewards import ComponentRewards
 
 PREFERENCES: Final = "preferences"
-
-
-def main(request_file: Path, channel: Channel) -> None:
-    """Train, resuming from the newest verified mirrored checkpoint, and write the chosen adapter."""
-    train(request_file, channel, start)
 
 
 def start(inputs: TrainingInputs) -> StartedTraining:
@@ -146,4 +140,5 @@ def preferred(
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        train(request_file, channel, start)

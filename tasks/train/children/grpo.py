@@ -1,16 +1,9 @@
 """GRPO on a LoRA adapter: a child process of the train stage."""
 
-from pathlib import Path
-
-from tasks.policy.child import Channel, rank, serve
+from tasks.policy.child import as_child, rank
 from tasks.train.backend.vllm_check import require_vllm
 from tasks.train.resume.state_files import Stateful
 from tasks.train.stage import StartedTraining, TrainingInputs, train
-
-
-def main(request_file: Path, channel: Channel) -> None:
-    """Train by GRPO as the request specifies."""
-    train(request_file, channel, start)
 
 
 def start(inputs: TrainingInputs) -> StartedTraining:
@@ -55,4 +48,5 @@ def start(inputs: TrainingInputs) -> StartedTraining:
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        train(request_file, channel, start)

@@ -64,7 +64,11 @@ class RolloutSampler:
             rows = self._source.draw_of(self._weights.prompts_by_task(recipe.prompts_per_step))
         else:
             rows = self._source.draw(recipe.prompts_per_step)
-        chosen = self._sample(step, 0, rows, unused)
+        stages = [(stage.until_step, stage.max_completion_tokens) for stage in recipe.curriculum]
+        limit = completion_limit(step, stages, recipe.max_completion_tokens)
+        # Each attempt of a step draws from its own seed; a step has fewer attempts than extra groups.
+        draw = step * (recipe.dynamic_sampling.extra_groups + 1)
+        chosen = self._corrected(rows, self._generator.sample(rows, limit), draw, limit, unused)
         self._observe(chosen)
         budget, attempt = recipe.dynamic_sampling.extra_groups, 0
         while budget and (uninformative := self._uninformative(chosen)):
@@ -73,26 +77,24 @@ class RolloutSampler:
             self._resampled += len(replaced)
             # Of the same tasks: difficulty must not decide which tasks a step has.
             tasks = Counter(chosen.group_rows[group].task for group in replaced)
-            others = self._sample(step, attempt, self._source.draw_of(tasks), unused)
+            rows = self._source.draw_of(tasks)
+            others = self._corrected(rows, self._generator.sample(rows, limit), draw + attempt, limit, unused)
             places = dict(self._places(chosen, replaced, others))
             unused.append(chosen.at_groups(list(places)))
             unused.append(others.at_groups([group for group in range(len(replaced)) if group not in places.values()]))
             chosen = chosen.with_groups_of(others, places)
         return chosen, [rollouts for rollouts in unused if rollouts.rows]
 
-    def _sample(self, step: int, attempt: int, rows: Sequence[PromptRow], unused: list[RolloutGroups]) -> RolloutGroups:
-        """Sample groups, replace completions by the answers of methods, and add what was replaced to `unused`."""
-        recipe = self._recipe
-        stages = [(stage.until_step, stage.max_completion_tokens) for stage in recipe.curriculum]
-        limit = completion_limit(step, stages, recipe.max_completion_tokens)
-        rollouts = self._generator.sample(rows, limit)
+    def _corrected(
+        self, rows: Sequence[PromptRow], rollouts: RolloutGroups, draw: int, limit: int, unused: list[RolloutGroups]
+    ) -> RolloutGroups:
+        """Replace sampled completions by the answers of methods, and add what was replaced to `unused`."""
         sampled = SampledGroups(
-            recipe=recipe,
+            recipe=self._recipe,
             prompts=rows,
             rewards=rollouts.group_rewards(),
             seed=self._seed,
-            # Each attempt of a step draws from its own seed; a step has fewer attempts than extra groups.
-            draw=step * (recipe.dynamic_sampling.extra_groups + 1) + attempt,
+            draw=draw,
         )
         answers: dict[int, str] = {}
         for method in self._methods:

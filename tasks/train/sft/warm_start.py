@@ -24,7 +24,7 @@ from schemas.tables.instructions import COLUMNS, GENERAL_FILE
 from schemas.tables.prompts import PromptRow, read_prompts
 from tasks.commerce.registry import TASKS
 from tasks.policy.adapters import ADAPTER_FOLDER
-from tasks.policy.child import Channel, serve
+from tasks.policy.child import Channel, as_child
 from tasks.policy.full_memory import is_of_memory
 from tasks.policy.load import keep_weights_trainable, loading_arguments
 from tasks.policy.published import PUBLISHED_FILE, end_turns_with_eos, read_tokenizer, read_weights
@@ -345,4 +345,5 @@ def _texts(demonstrations: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        main(request_file, channel)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from tasks.policy.child import Channel, serve
+from tasks.policy.child import Channel, as_child
 from tasks.train.children import grpo
 from tasks.train.stage import StartedTraining, TrainingInputs, train
 
@@ -99,4 +99,5 @@ def _base_against_file(model: Any, base: Path) -> Mapping[str, int]:
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        main(request_file, channel)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from schemas.errors import GateRefused, InputError
-from tasks.policy.child import Channel, serve
+from tasks.policy.child import Channel, as_child
 
 
 def fill_disk() -> None:
@@ -55,4 +55,5 @@ def act(do: str, folder: Path, channel: Channel) -> None:
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        main(request_file, channel)

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tasks.policy.child import Channel, rank, serve
+from tasks.policy.child import Channel, as_child, rank
 from tests.tasks.policy.example_child import act
 
 
@@ -14,4 +14,5 @@ def main(request_file: Path, channel: Channel) -> None:
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        main(request_file, channel)

@@ -4,16 +4,11 @@ As they are sampled in the product, they also depend on what else is in the batc
 """
 
 import random
-from pathlib import Path
 from typing import Any
 
-from tasks.policy.child import Channel, serve
+from tasks.policy.child import as_child
 from tasks.train.children import grpo
 from tasks.train.stage import StartedTraining, TrainingInputs, train
-
-
-def main(request_file: Path, channel: Channel) -> None:
-    train(request_file, channel, start)
 
 
 def start(inputs: TrainingInputs) -> StartedTraining:
@@ -38,4 +33,5 @@ def start(inputs: TrainingInputs) -> StartedTraining:
 
 
 if __name__ == "__main__":
-    serve(main)
+    with as_child() as (request_file, channel):
+        train(request_file, channel, start)

@@ -127,7 +127,7 @@ DIES_IN_ITS_FOURTH_BATCH = """
 import os, signal
 from tasks.evaluate.answers.answer import main
 from tasks.evaluate.answers.files import FinishedBatches
-from tasks.policy.child import serve
+from tasks.policy.child import as_child
 
 add = FinishedBatches.add
 
@@ -139,7 +139,8 @@ def die_in_the_fourth(self, batch):
     add(self, batch)
 
 FinishedBatches.add = die_in_the_fourth
-serve(main)
+with as_child() as (request_file, channel):
+    main(request_file, channel)
 """
 
 

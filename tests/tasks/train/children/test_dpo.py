@@ -23,6 +23,7 @@ from tasks.train.children import dpo
 from tasks.train.children.dpo import require_pairs
 from tasks.train.dpo.recipe import dpo_arguments, pairs_per_pass
 from tasks.train.request import TrainRequest
+from tasks.train.stage import train
 from tests.tasks.train.small_training import (
     RECIPE,
     adapter_weights,
@@ -222,7 +223,7 @@ class _Training:
         file = self.folder / name / "dpo.request.json"
         file.parent.mkdir()
         file.write_text(request.model_dump_json(), encoding="utf-8")
-        dpo.main(file, channel or Channel(io.StringIO()))
+        train(file, channel or Channel(io.StringIO()), dpo.start)
         return request.output
 
 
