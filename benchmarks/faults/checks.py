@@ -12,7 +12,7 @@ from benchmarks.faults.course import Course, Event
 from benchmarks.faults.worker import KEPT, TRAINING
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS
 from tasks.checkpoints.manifest import Manifest, is_live, parse_name
-from tasks.checkpoints.stretches import FOLDER as STRETCHES
+from tasks.checkpoints.segments import FOLDER as SEGMENTS
 
 PROMISES: Final = (
     "a checkpoint that was reported as saved is lost",
@@ -103,7 +103,7 @@ class _Replay:
         if part == MANIFESTS:
             self._manifests[name] = Manifest.from_bytes(content)
             self._retired.discard(name)
-        elif part == STRETCHES and name.endswith("-begin"):
+        elif part == SEGMENTS and name.endswith("-begin"):
             fencing = int(name.partition("-")[0])
             # A search that begins after its successor's is a frozen worker's, and does not count.
             if fencing > max(self._begun, default=0):
@@ -247,7 +247,7 @@ def check(course: Course, verdict: Verdict) -> None:
 
 def _part(key: str) -> str:
     below = key.removeprefix(f"{TRAINING}/")
-    return next((part for part in (BLOBS, MANIFESTS, PINS, STRETCHES) if below.startswith(part)), "")
+    return next((part for part in (BLOBS, MANIFESTS, PINS, SEGMENTS) if below.startswith(part)), "")
 
 
 def _manifest_key(name: str) -> str:

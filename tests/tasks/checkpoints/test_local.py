@@ -67,7 +67,7 @@ def test_the_newest_is_by_step_and_then_by_fencing_number(local: LocalCheckpoint
     assert newest.name == "checkpoint-00000100-00000002"
 
 
-def test_a_checkpoint_that_a_later_stretch_did_without_is_passed_over(local: LocalCheckpoints) -> None:
+def test_a_checkpoint_that_a_later_segment_did_without_is_passed_over(local: LocalCheckpoints) -> None:
     kept = local.write(140, 1, {}, filling(FILES))
     local.write(150, 1, {}, filling(FILES))
     assert newest_folder(local, {1: 0, 2: 140}) == kept

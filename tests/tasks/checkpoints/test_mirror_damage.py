@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.checkpoints import stretches
+from tasks.checkpoints import segments
 from tasks.checkpoints.manifest import Manifest, ManifestTooNew
 from tasks.checkpoints.mirror import Mirror
 from tests.tasks.checkpoints.checkpoint_folders import (  # noqa: F401
@@ -184,7 +184,7 @@ def test_a_damaged_manifest_is_inspected_like_the_others_of_its_branch(mirror: M
     for step in (20, 30):
         memory.objects[f"train-1/manifests/{step:08d}-00000001.json"] = b"{}"
     memory.put_new("train-1/manifests/notes.txt", b"mine")
-    stretches.begin(memory, mirror.root, 2, 20)
+    segments.begin(memory, mirror.root, 2, 20)
     whole, damaged = mirror.inspect()
     assert [manifest.step for manifest in whole] == [10]
     assert damaged == {
