@@ -134,9 +134,9 @@ class Run:
     def wait_for(self, what: str, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + self.patience
         while not condition():
-            told = f"waited in vain until {what}: {self.states()}; {self.segments()}"
-            assert time.monotonic() < deadline, told
-            assert not self.times("Failed"), told
+            message = f"waited in vain until {what}: {self.states()}; {self.segments()}"
+            assert time.monotonic() < deadline, message
+            assert not self.times("Failed"), message
             time.sleep(0.1)
 
     def read(self) -> FlowRun:

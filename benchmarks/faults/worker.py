@@ -134,9 +134,9 @@ class Ledger:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self._life = life
 
-    def note(self, event: str, **told: Any) -> None:
+    def note(self, event: str, **details: Any) -> None:
         """Write a line."""
-        line = {"at": time.monotonic(), "life": self._life, "event": event, **told}
+        line = {"at": time.monotonic(), "life": self._life, "event": event, **details}
         os.write(self._file, json.dumps(line).encode() + b"\n")
 
     def write(self, text: str) -> None:

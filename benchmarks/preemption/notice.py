@@ -189,7 +189,7 @@ def _resumes(request: TrainRequest, folder: Path) -> list[Resume]:
         here = folder / f"resume-{number}"
         life = live(request, here, Moment(0.0, "step"), kill)
         if life.struck_at is None or not life.resumed_from:
-            raise SystemExit(f"the training did not go on from its checkpoint: {life.sentence}")
+            raise SystemExit(f"the training did not resume from its checkpoint: {life.sentence}")
         found.append(_resumed(life))
         shutil.rmtree(here)
     return found

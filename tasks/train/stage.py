@@ -26,7 +26,7 @@ from tasks.train.resume.preemption import Preemption
 from tasks.train.resume.shutdown import GracefulShutdown
 from tasks.train.sizing.card import refuse_small_card
 from tasks.train.summaries import SUMMARY_FILE
-from tasks.train.watch.out_of_memory import memory_errors_told
+from tasks.train.watch.out_of_memory import memory_errors_translated
 
 if TYPE_CHECKING:
     from tasks.train.backend.trainable import Trainable
@@ -141,7 +141,7 @@ def _lead(planned: _Planned) -> None:
     preemption.watch()
     shutdown = GracefulShutdown(preemption, channel)
     channel.progress(0, config.max_steps, "loading torch and TRL")
-    with memory_errors_told(config), acquire_training(request, planned.folder, channel, preemption) as held:
+    with memory_errors_translated(config), acquire_training(request, planned.folder, channel, preemption) as held:
         shutdown.with_training(held)
         with ended_by_another(preemption, shutdown.stop_if_requested):
             trained = _train(planned, preemption, held)
@@ -156,7 +156,7 @@ def _follow(planned: _Planned) -> None:
     """Train beside the first process, which writes the result; only a signal announces a preemption here."""
     preemption = Preemption(planned.request.config.preemption.seconds)
     preemption.watch()
-    with memory_errors_told(planned.request.config), ended_by_another(preemption, follow_out):
+    with memory_errors_translated(planned.request.config), ended_by_another(preemption, follow_out):
         _train(planned, preemption, None)
 
 

@@ -1,4 +1,4 @@
-"""A deployed retraining outlives its workers: asked to end, told that the machine is taken away, and killed."""
+"""A deployed retraining outlives its workers: asked to end, notified that the machine is taken away, and killed."""
 
 import sys
 import threading

@@ -185,12 +185,12 @@ def _newest(local: LocalCheckpoints, mirror: Mirror, base: str, channel: Channel
         shutil.rmtree(folder, ignore_errors=True)
         return folder
 
-    def tell(manifest: Manifest, sentence: str) -> None:
+    def report(manifest: Manifest, sentence: str) -> None:
         channel.alarm("checkpoint", manifest.step, f"{sentence}; trying the checkpoint before")
 
     here = local.newest(segments.begun(mirror.store, mirror.root))
     known = None if here is None else here.manifest.place
-    newer = mirror.restore_newest(place_for, base=base, newer_than=known, passed_over=tell)
+    newer = mirror.restore_newest(place_for, base=base, newer_than=known, passed_over=report)
     return here if newer is None else LocalCheckpoint(local.folder_of(newer), newer)
 
 

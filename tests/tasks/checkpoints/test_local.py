@@ -79,7 +79,7 @@ def test_a_finished_checkpoint_is_left_as_it_is(local: LocalCheckpoints) -> None
     assert files_of(folder) == FILES
 
 
-def test_a_damaged_checkpoint_is_written_anew(local: LocalCheckpoints) -> None:
+def test_a_damaged_checkpoint_is_written_again(local: LocalCheckpoints) -> None:
     folder = local.write(1, 1, {}, filling(FILES))
     (folder / "state.json").unlink()
     local.write(1, 1, {}, filling(FILES))

@@ -181,7 +181,7 @@ def test_a_death_at_any_call_of_a_publication_leaves_the_old_or_the_new_checkpoi
     assert found == [10] * (len(found) - 2) + [20 if after else 10, 20]
 
 
-def test_an_upload_that_broke_off_goes_on_and_after_long_begins_anew(memory: MemoryStore) -> None:
+def test_an_upload_that_broke_off_goes_on_and_after_long_begins_again(memory: MemoryStore) -> None:
     def broken_off() -> None:
         raise DyingError
 
@@ -324,14 +324,16 @@ def test_a_folder_that_is_there_already_is_left_alone(mirror: Mirror, tmp_path: 
     assert (tmp_path / "mine").read_text() == "a file"
 
 
-def test_a_folder_that_cannot_be_written_is_told(mirror: Mirror, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(mirror: Mirror, tmp_path: Path) -> None:
     manifest = publish(mirror, 10, OLD)
     (tmp_path / "work").write_text("a file where the folder should be")
     with pytest.raises(InputError, match="cannot be restored to"):
         mirror.restore(manifest, tmp_path / "work" / "checkpoint")
 
 
-def test_a_full_disk_while_restoring_is_told(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_while_restoring_is_reported(
+    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     manifest = publish(mirror, 10, OLD)
 
     def full(descriptor: int) -> None:

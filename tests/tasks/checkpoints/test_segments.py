@@ -25,21 +25,21 @@ def segment(from_step: int, to_step: int | None, machine: str, ended: Ended | No
     )
 
 
-def test_each_segment_tells_its_machine_and_why_it_ended() -> None:
-    told = describe([segment(0, 140, "A", "preempted"), segment(140, 300, "B", "finished")])
-    assert told == "0-140 on A, preempted; 141-300 on B"
+def test_each_segment_names_its_machine_and_why_it_ended() -> None:
+    text = describe([segment(0, 140, "A", "preempted"), segment(140, 300, "B", "finished")])
+    assert text == "0-140 on A, preempted; 141-300 on B"
 
 
 def test_a_segment_under_way_has_no_last_step_and_one_without_a_step_says_so() -> None:
-    told = describe([segment(0, 0, "A", "failed"), segment(0, 5, "A", "vanished"), segment(5, None, "B", None)])
-    assert told == "no step on A, failed; 0-5 on A, vanished; 6- on B"
+    text = describe([segment(0, 0, "A", "failed"), segment(0, 5, "A", "vanished"), segment(5, None, "B", None)])
+    assert text == "no step on A, failed; 0-5 on A, vanished; 6- on B"
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(STEPS, st.integers(1, 1000), st.sampled_from("ABC"), st.sampled_from(REASONS))))
 def test_steps_machine_and_reason_can_be_read_back_from_the_words(parts: list[tuple[int, int, str, Ended]]) -> None:
-    told = describe([segment(first, first + count, machine, ended) for first, count, machine, ended in parts])
-    found = [re.fullmatch(r"(\d+)-(\d+) on (\w)(?:, (\w+))?", part) for part in told.split("; ")] if told else []
+    text = describe([segment(first, first + count, machine, ended) for first, count, machine, ended in parts])
+    found = [re.fullmatch(r"(\d+)-(\d+) on (\w)(?:, (\w+))?", part) for part in text.split("; ")] if text else []
     back = [(int(m[1]), int(m[2]), m[3], m[4] or "finished") for m in found if m]
     assert back == [(first + (first > 0), first + count, machine, ended) for first, count, machine, ended in parts]
 
@@ -119,7 +119,7 @@ def test_what_a_lost_beginning_decides_is_said(store: ObjectStore, caplog: pytes
     assert of_end.endswith("00000001-end.json is lost or damaged; its segment is shown without it")
 
 
-def test_a_training_without_segments_has_nothing_to_tell(store: ObjectStore) -> None:
+def test_a_training_without_segments_has_nothing_to_describe(store: ObjectStore) -> None:
     assert read_segments(store, ROOT) == []
     assert begun(store, ROOT) == {}
     assert describe([]) == ""

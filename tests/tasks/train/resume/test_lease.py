@@ -1,4 +1,4 @@
-"""From the lease to its release: who waits, what is gone on from, and why a segment is said to have ended."""
+"""From the lease to its release: who waits, what is resumed from, and why a segment is said to have ended."""
 
 import io
 import json
@@ -25,7 +25,7 @@ from tests.tasks.train.small_request import TRAINING, request_of
 CONFIG = TrainConfig.model_validate({"preemption": {"lease_seconds": 2}, "keep_checkpoints": 9})
 
 
-class Telling(Channel):
+class Reporting(Channel):
     """A channel that does something whenever progress is reported."""
 
     def __init__(self, do: Callable[[str], None]) -> None:
@@ -104,7 +104,7 @@ def test_a_training_that_starts_has_no_checkpoint(here: Place) -> None:
     assert here.segments() == [(0, 0, "finished")]
 
 
-def test_it_goes_on_from_the_newest_checkpoint_here_and_on_an_empty_machine(here: Place, elsewhere: Place) -> None:
+def test_it_resumes_from_the_newest_checkpoint_here_and_on_an_empty_machine(here: Place, elsewhere: Place) -> None:
     here.train(1, 2)
     on = here.train(3)
     assert (on.step, weights_of(on)) == (2, "of step 2 by 1")
@@ -113,14 +113,14 @@ def test_it_goes_on_from_the_newest_checkpoint_here_and_on_an_empty_machine(here
     assert here.segments() == [(0, 2, "finished"), (2, 3, "finished"), (3, 4, "finished")]
 
 
-def test_a_local_checkpoint_that_was_not_mirrored_is_gone_on_from(here: Place) -> None:
+def test_a_local_checkpoint_that_was_not_mirrored_is_resumed_from(here: Place) -> None:
     with pytest.raises(ValueError, match="gone"), here.hold() as held:
         keep(held, 1)
         held.keeper.keep(Checkpoint(2, {}, lambda folder: (folder / "weights").touch()), "local")
         held.keeper.flush()
         raise ValueError("gone")
     assert here.train().step == 2
-    # And what is gone on from is mirrored, before this machine is lost as well.
+    # And what is resumed from is mirrored, before this machine is lost as well.
     assert here.train().step == 2
     mirror = open_mirror(str(here.mirror), TRAINING)
     assert [manifest.step for manifest in mirror.manifests()] == [2, 1]
@@ -158,7 +158,7 @@ def test_a_segment_that_goes_back_is_not_crowded_out_by_the_steps_of_one_that_we
     assert here.train().step == 3
 
 
-def test_a_machine_that_comes_back_goes_on_from_where_the_others_are(here: Place, elsewhere: Place) -> None:
+def test_a_machine_that_comes_back_resumes_from_where_the_others_are(here: Place, elsewhere: Place) -> None:
     """Its own step 3 is newer than what the others began with, and they did without it."""
     with here.hold() as held:
         keep(held, 1)
@@ -209,7 +209,7 @@ def test_another_process_waits_until_the_first_is_done(here: Place, elsewhere: P
         if child.stdin is not None and not child.stdin.closed:
             child.stdin.close()
 
-    with elsewhere.hold(Telling(end_it)) as held:
+    with elsewhere.hold(Reporting(end_it)) as held:
         assert child.wait(60) == 0
         assert (held.step, held.lease.fencing) == (2, 2)
     assert f"is held by process {child.pid} on machine " in said[0]
@@ -223,7 +223,7 @@ def test_a_process_that_was_killed_keeps_nobody_waiting(here: Place, elsewhere: 
     child.kill()
     child.wait()
     said: list[str] = []
-    with elsewhere.hold(Telling(said.append)) as held:
+    with elsewhere.hold(Reporting(said.append)) as held:
         assert held.step == 1
     assert said == []
     assert here.segments() == [(0, 1, "vanished"), (1, 1, "finished")]
@@ -238,7 +238,7 @@ def _damage(place: Place, name: str) -> None:
     blob.write_bytes(content)
 
 
-def test_a_damaged_checkpoint_is_told_by_an_alarm_and_the_one_before_is_gone_on_from(
+def test_a_damaged_checkpoint_is_reported_by_an_alarm_and_the_one_before_is_resumed_from(
     here: Place, elsewhere: Place
 ) -> None:
     here.train(1, 2, 3)
@@ -286,7 +286,7 @@ def test_a_mirror_of_another_base_model_is_one_sentence_and_nothing_is_deleted(h
     assert here.train().step == 2
 
 
-def test_fresh_starts_anew_and_removes_what_there_was(here: Place, elsewhere: Place) -> None:
+def test_fresh_starts_again_and_removes_what_there_was(here: Place, elsewhere: Place) -> None:
     here.train(1, 2)
     with here.hold(fresh="run") as held:
         assert (held.checkpoint, held.step) == (None, 0)
@@ -297,7 +297,7 @@ def test_fresh_starts_anew_and_removes_what_there_was(here: Place, elsewhere: Pl
     assert [segment[0] for segment in here.segments()] == [0, 0, 1]
 
 
-def test_a_run_that_is_interrupted_does_not_start_anew_once_more(here: Place, elsewhere: Place) -> None:
+def test_a_run_that_is_interrupted_does_not_start_again_once_more(here: Place, elsewhere: Place) -> None:
     here.train(1, 2)
     here.train(1, fresh="a run")
     assert elsewhere.train(fresh="a run").step == 1
@@ -333,7 +333,7 @@ def test_a_segment_says_why_it_ended_and_lets_another_go_on(error: BaseException
     assert document["text"].endswith(f", {ended}")
     assert [each["ended"] for each in document["stretches"]] == [ended]
     said: list[str] = []
-    with here.hold(Telling(said.append)) as held:
+    with here.hold(Reporting(said.append)) as held:
         assert held.step == 2
     assert said == []
 

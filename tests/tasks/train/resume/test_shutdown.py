@@ -73,9 +73,9 @@ class Leaving:
     def leave(self) -> str:
         """Leave as a training does at the end of its step, and return what it says."""
         self.preemption.notice()
-        with pytest.raises(Interrupted) as told, self.stack:
+        with pytest.raises(Interrupted) as caught, self.stack:
             self.shutdown.stop_if_requested()
-        return str(told.value)
+        return str(caught.value)
 
 
 @pytest.fixture
