@@ -11,7 +11,7 @@ from schemas.artifact import TrainingSegment
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.checkpoints.address import open_mirror, trainings
-from tasks.checkpoints.manifest import Manifest
+from tasks.checkpoints.manifest import REWARD, Manifest
 from tasks.checkpoints.segments import Segment, read_segments
 from tasks.lineage.graph.models import local_aliases, read_versions
 from tasks.lineage.graph.references import Registered
@@ -22,8 +22,6 @@ from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 
 AT_ONCE = 8
-REWARD = "reward"
-"""Metric of a checkpoint that is its validation reward."""
 
 
 def artifact_store(config: Config) -> ArtifactStore:

@@ -175,7 +175,7 @@ def training_key(config: Config, inputs: Mapping[str, ArtifactRecord]) -> str:
 
 def trained_before(
     config: Config, inputs: Mapping[str, ArtifactRecord], store: ArtifactStore
-) -> dict[int, ArtifactRecord] | None:
+) -> dict[int, StageResult] | None:
     """Return the policy of each seed, in the configuration's order; None unless a store has them all whole.
 
     Args:
@@ -193,7 +193,10 @@ def trained_before(
             continue
         if seed is not None and store.is_whole(policy.sha256):
             found[seed] = policy
-    return {seed: found[seed] for seed in seeds.values()} if len(found) == len(seeds) else None
+    if len(found) < len(seeds):
+        return None
+    ordered = ((seed, found[seed]) for seed in seeds.values())
+    return {seed: StageResult(policy, store.path(policy.sha256), 0.0, reused=True) for seed, policy in ordered}
 
 
 def best_seed(policies: Mapping[int, StageResult]) -> int:
