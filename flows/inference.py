@@ -12,7 +12,7 @@ from flows.runtime.console import say
 from flows.runtime.deployed import deployed, run_name
 from flows.runtime.session import work_folder
 from flows.runtime.stores import open_store
-from flows.stages.remote_child import OUTPUT, WORK, ChildAnswer, HandedChild, as_local, read_answer
+from flows.stages.remote_child import OUTPUT, WORK, ChildAnswer, RemoteChild, as_local, read_answer
 from flows.stages.remote_run import fetch, open_shared
 from flows.stages.runner import watched
 from schemas.artifact import Worker
@@ -26,12 +26,12 @@ from tasks.policy.child import run_child
 
 def _run_name() -> str:
     """Name a run by the stage that it is for, the day and the seed."""
-    child: HandedChild | None = flow_run.parameters["child"]
+    child: RemoteChild | None = flow_run.parameters["child"]
     return run_name("inference" if child is None else f"inference-{child.stage}")
 
 
 @flow(name="inference", flow_run_name=_run_name)
-def inference(config: Config, child: HandedChild | None = None) -> None:
+def inference(config: Config, child: RemoteChild | None = None) -> None:
     """Run the child process of a stage of a retraining on another machine, and leave its output for it.
 
     Interrupted, it is scheduled again. Batches of answers that were finished are used again on the same disk; with a
@@ -53,7 +53,7 @@ def inference(config: Config, child: HandedChild | None = None) -> None:
         _infer(config, child)
 
 
-def _infer(config: Config, child: HandedChild) -> None:
+def _infer(config: Config, child: RemoteChild) -> None:
     shared, store = open_shared(config), open_store(config)
     store.clean_drafts()
     if _is_left_again(child, shared, store):
@@ -93,7 +93,7 @@ def _infer(config: Config, child: HandedChild) -> None:
     shutil.rmtree(folder)
 
 
-def _is_left_again(child: HandedChild, shared: SharedArtifacts, store: ArtifactStore) -> bool:
+def _is_left_again(child: RemoteChild, shared: SharedArtifacts, store: ArtifactStore) -> bool:
     """Share the result of the same request again, where this machine or the store still has it whole."""
     answer = read_answer(child, shared)
     if answer is None:
@@ -107,6 +107,6 @@ def _is_left_again(child: HandedChild, shared: SharedArtifacts, store: ArtifactS
     return True
 
 
-def _leave(child: HandedChild, answer: ChildAnswer, shared: SharedArtifacts, store: ArtifactStore) -> None:
+def _leave(child: RemoteChild, answer: ChildAnswer, shared: SharedArtifacts, store: ArtifactStore) -> None:
     shared.push(store.record(answer.sha256), store.path(answer.sha256))
     shared.leave(child.note, answer.model_dump_json().encode())

@@ -21,8 +21,8 @@ ArtifactKind = Literal[
 ]
 
 
-class TrainingStretch(BaseModel):
-    """The steps that one machine trained."""
+class TrainingSegment(BaseModel):
+    """The steps that one machine trained, in the form of an artifact's record."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -38,7 +38,7 @@ class TrainingStretch(BaseModel):
     """In UTC, by the mirror's clock."""
 
 
-Stretches = dict[str, tuple[TrainingStretch, ...]]
+Segments = dict[str, tuple[TrainingSegment, ...]]
 """The segments of each training, by its name in the mirror."""
 
 
@@ -60,7 +60,7 @@ class Origin(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    stretches: Stretches = Field(default_factory=dict)
+    segments: Segments = Field(default_factory=dict)
     """The segments of training that made it."""
     worker: Worker | None = None
     """The machine that worked on weights; None where there was none."""
@@ -98,7 +98,8 @@ class ArtifactRecord(BaseModel):
     sources: dict[str, str] = Field(default_factory=dict)
     """The sha256 of each source file that the stage runs, by its path in the repository; `code_version` is their
     digest."""
-    stretches: Stretches = Field(default_factory=dict)
+    # The name on disk stays: every record.json has it.
+    stretches: Segments = Field(default_factory=dict)
     """The trainings that made a policy: which machine trained which steps. Not part of the content, since the policy is
     the same however often its training was interrupted."""
     worker: Worker | None = None

@@ -85,17 +85,6 @@ def source_files(*entry_modules: str) -> dict[str, str]:
         return dict(_closure(REPOSITORY, tuple(sorted(set(entry_modules)))))
 
 
-def code_of(text: str) -> bytes:
-    """Return a module's source without comments, string statements, blank lines and blanks at the ends of lines.
-
-    All is cut by position, so that every supported version of Python returns the same bytes.
-
-    Raises:
-        SyntaxError: It is no Python.
-    """
-    return _code(text, [statement for statement, _ in _statements(ast.parse(text))])
-
-
 @dataclass(frozen=True)
 class _Module:
     """One module, as its closure sees it."""
@@ -240,6 +229,10 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def _code(text: str, statements: Iterable[ast.stmt]) -> bytes:
+    """Return a module's source without comments, string statements, blank lines and blanks at the ends of lines.
+
+    All is cut by position, so that every supported version of Python returns the same bytes.
+    """
     words = _string_statements(text, statements)
     kept: list[str] = []
     end = cut = 0

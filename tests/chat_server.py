@@ -1,4 +1,4 @@
-"""A chat endpoint of OpenAI's form on loopback that plays what a test tells it to."""
+"""A chat endpoint of OpenAI's form on loopback that plays what a test sets."""
 
 import json
 import threading
@@ -37,7 +37,7 @@ class ChatServer:
 
 
 def says(text: str | None, finish_reason: str | None = None, usage: tuple[int, int] | None = None) -> Reply:
-    """Return a right answer with this text; finish reason and counts, of prompt and completion, where they are told."""
+    """Return a right answer with this text; finish reason and counts, of prompt and completion, where given."""
     choice: dict[str, Any] = {"message": {"role": "assistant", "content": text}}
     if finish_reason is not None:
         choice["finish_reason"] = finish_reason

@@ -21,7 +21,7 @@ from flows.runtime.session import mirror_address
 from schemas.config.config import Config
 from tasks.checkpoints.address import open_mirror, trainings
 from tasks.checkpoints.manifest import Manifest
-from tasks.checkpoints.stretches import Stretch, read_stretches
+from tasks.checkpoints.segments import Segment, read_segments
 from tasks.policy.child import end_group
 
 PATIENCE = 240
@@ -134,9 +134,9 @@ class Run:
     def wait_for(self, what: str, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + self.patience
         while not condition():
-            told = f"waited in vain until {what}: {self.states()}; {self.stretches()}"
-            assert time.monotonic() < deadline, told
-            assert not self.times("Failed"), told
+            message = f"waited in vain until {what}: {self.states()}; {self.segments()}"
+            assert time.monotonic() < deadline, message
+            assert not self.times("Failed"), message
             time.sleep(0.1)
 
     def read(self) -> FlowRun:
@@ -149,18 +149,18 @@ class Run:
     def times(self, state: str) -> int:
         return self.states().count(state)
 
-    def mirrored_by(self, stretch: int) -> bool:
-        """Say whether the training has saved something in its n-th stretch, from 1."""
-        return any(manifest.fencing >= stretch for manifest in self.manifests())
+    def mirrored_by(self, segment: int) -> bool:
+        """Say whether the training has saved something in its n-th segment, from 1."""
+        return any(manifest.fencing >= segment for manifest in self.manifests())
 
     def manifests(self) -> list[Manifest]:
         address = mirror_address(self.config)
         return [each for name in trainings(address) for each in open_mirror(address, name).manifests()]
 
-    def stretches(self) -> list[Stretch]:
+    def segments(self) -> list[Segment]:
         address = mirror_address(self.config)
         mirrors = [open_mirror(address, name) for name in trainings(address)]
-        return [stretch for mirror in mirrors for stretch in read_stretches(mirror.store, mirror.root)]
+        return [segment for mirror in mirrors for segment in read_segments(mirror.store, mirror.root)]
 
     def task_states(self, stage: str) -> list[str]:
         runs = self.house.client.read_task_runs()

@@ -1,4 +1,4 @@
-"""The storage service of the tests does what the real one promises, and goes wrong as it is told."""
+"""The storage service of the tests does what the real one promises, and goes wrong as it is set to."""
 
 import random
 import time

@@ -12,16 +12,16 @@ from benchmarks.faults.course import Course, Event
 from benchmarks.faults.worker import KEPT, TRAINING
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS
 from tasks.checkpoints.manifest import Manifest, is_live, parse_name
-from tasks.checkpoints.stretches import FOLDER as STRETCHES
+from tasks.checkpoints.segments import FOLDER as SEGMENTS
 
 PROMISES: Final = (
     "a checkpoint that was reported as saved is lost",
-    "a checkpoint is passed over that could have been gone on from",
+    "a checkpoint is passed over that could have been resumed from",
     "a damaged checkpoint is passed over without a word",
-    "bytes that are gone on from are not those that were saved",
+    "bytes that are resumed from are not those that were saved",
     "what a worker did after its successor began is taken",
     "retention removes what it has to keep",
-    "what was found damaged is not mended by the next publication",
+    "what was found damaged is not replaced by the next publication",
     "a worker ends by what nobody foresaw",
     "a worker does not end",
 )
@@ -38,7 +38,7 @@ COUNTS: Final = (
     "of them that found one",
     "searches of workers that were replaced meanwhile",
     "checkpoints that were passed over",
-    "damaged objects that were put anew",
+    "damaged objects that were written again",
     "publications that failed and were tried again",
 )
 
@@ -97,13 +97,13 @@ class _Replay:
         key, content = event["key"], event["content"]
         part, name = _part(key), PurePosixPath(key).stem
         if key in self._struck:
-            self._verdict.counts["damaged objects that were put anew"] += 1
+            self._verdict.counts["damaged objects that were written again"] += 1
         self._struck.discard(key)
         self._present[key] = part != BLOBS or sha256(content).hexdigest() == name
         if part == MANIFESTS:
             self._manifests[name] = Manifest.from_bytes(content)
             self._retired.discard(name)
-        elif part == STRETCHES and name.endswith("-begin"):
+        elif part == SEGMENTS and name.endswith("-begin"):
             fencing = int(name.partition("-")[0])
             # A search that begins after its successor's is a frozen worker's, and does not count.
             if fencing > max(self._begun, default=0):
@@ -192,11 +192,11 @@ class _Replay:
         counts["of them that found one"] += found is not None
         whole = [name for name in search.live if name not in search.damaged]
         if whole and (found is None or found < whole[-1]):
-            self._break(1, f"{whole[-1]}, and life {life} went on from {found}")
+            self._break(1, f"{whole[-1]}, and life {life} resumed from {found}")
         said = " ".join(self._said.get(life, []))
         for name in search.damaged:
             if (found is None or name > found) and _manifest_key(name) in self._present and name not in said:
-                self._break(2, f"{name}, and life {life} went on from {found}")
+                self._break(2, f"{name}, and life {life} resumed from {found}")
         if found is None:
             return
         if event["digests"] != self._made.get(found):
@@ -214,7 +214,7 @@ class _Replay:
         if not event["kind"]:
             self._verdict.endings["left by itself"] += 1
         elif event["kind"] == "LeaseLost" and "taken over" in sentence:
-            self._verdict.endings["was told that another had taken over"] += 1
+            self._verdict.endings["learned that another had taken over"] += 1
         elif event["kind"] == "LeaseLost":
             self._verdict.endings["no heartbeat got through"] += 1
         else:
@@ -247,7 +247,7 @@ def check(course: Course, verdict: Verdict) -> None:
 
 def _part(key: str) -> str:
     below = key.removeprefix(f"{TRAINING}/")
-    return next((part for part in (BLOBS, MANIFESTS, PINS, STRETCHES) if below.startswith(part)), "")
+    return next((part for part in (BLOBS, MANIFESTS, PINS, SEGMENTS) if below.startswith(part)), "")
 
 
 def _manifest_key(name: str) -> str:

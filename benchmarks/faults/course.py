@@ -302,8 +302,8 @@ class _Director:
 
         storage.__dict__.update(create_file=create_file, delete_file=delete_file)
 
-    def _note(self, event: str, **told: Any) -> None:
-        self.course.events.append({"at": time.monotonic(), "life": None, "event": event, **told})
+    def _note(self, event: str, **details: Any) -> None:
+        self.course.events.append({"at": time.monotonic(), "life": None, "event": event, **details})
 
 
 def run_courses(

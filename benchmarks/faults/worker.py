@@ -25,7 +25,7 @@ import google.cloud.storage  # noqa: F401 - once, in the process that the worker
 
 from schemas.config.train import TrainConfig
 from schemas.errors import TucanoError
-from tasks.checkpoints import gcs_store, stretches
+from tasks.checkpoints import gcs_store, segments
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.checkpoint_manager import Checkpoint
 from tasks.checkpoints.local import read_sealed
@@ -108,14 +108,14 @@ def live(order: Order) -> None:
     def open_witnessed(address: str, training: str) -> Mirror:
         return _Witnessed(open_mirror(address, training).store, training, ledger, striking)
 
-    begin = stretches.begin
+    begin = segments.begin
 
     def begin_or_die(*arguments: Any) -> None:
         striking("found")
         begin(*arguments)
 
     vars(lease)["open_mirror"] = open_witnessed
-    vars(stretches)["begin"] = begin_or_die
+    vars(segments)["begin"] = begin_or_die
     try:
         _work(order, ledger)
     except TucanoError as error:
@@ -134,9 +134,9 @@ class Ledger:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self._life = life
 
-    def note(self, event: str, **told: Any) -> None:
+    def note(self, event: str, **details: Any) -> None:
         """Write a line."""
-        line = {"at": time.monotonic(), "life": self._life, "event": event, **told}
+        line = {"at": time.monotonic(), "life": self._life, "event": event, **details}
         os.write(self._file, json.dumps(line).encode() + b"\n")
 
     def write(self, text: str) -> None:

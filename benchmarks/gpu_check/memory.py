@@ -80,9 +80,9 @@ def _row(case: Case, scale: Scale) -> Row:
         seconds, peak = _step(case, scale, in_4bit=in_4bit, has_adapter=has_adapter)
     except torch.OutOfMemoryError:
         # The estimate may have predicted it.
-        told = estimated is not None and estimated > scale.gigabytes * 1e9
+        predicted = estimated is not None and estimated > scale.gigabytes * 1e9
         return row_of(
-            case.title, f"more than {scale.gigabytes:g} GB, {how}", limit, {"estimate": estimated}, within=told
+            case.title, f"more than {scale.gigabytes:g} GB, {how}", limit, {"estimate": estimated}, within=predicted
         )
     figures = {"peak_bytes": peak, "estimated_bytes": estimated, "seconds": seconds, "weights": how}
     if not scale.on_gpu:

@@ -50,8 +50,8 @@ def preflight_row(name: str, folder: Path) -> Row:
     failed = [check["name"] for check in found["checks"] if not check["passed"]]
     passed = len(found["checks"]) - len(failed)
     measured = f"{passed} of {len(found['checks'])} checks passed in {found['seconds']:.0f} s"
-    told = f"{measured}; failed: {', '.join(failed)}" if failed else measured
-    return row_of(name, told, "all", {"checks": found["checks"]}, within=not failed)
+    shown = f"{measured}; failed: {', '.join(failed)}" if failed else measured
+    return row_of(name, shown, "all", {"checks": found["checks"]}, within=not failed)
 
 
 def observed_rows(name: str, observed: Any) -> Iterator[Row]:

@@ -27,7 +27,7 @@ LIMIT: Final = 180.0
 DAYS: Final = 34
 MODEL: Final = "tucano2-commerce"
 ROLLOUTS: Final = AUDIT_FOLDER / "rollouts.jsonl"
-TOLD: Final = (0, 3)
+EXIT_CODES: Final = (0, 3)
 """Exit codes of `tucano monitor`: without drift, and with it."""
 
 
@@ -62,7 +62,7 @@ def measured(rows: int, asked: int = ASKED) -> Took:
         began = time.monotonic()
         ended = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=False)
         wall = time.monotonic() - began
-        if ended.returncode not in TOLD:
+        if ended.returncode not in EXIT_CODES:
             raise RuntimeError(f"tucano monitor ended with {ended.returncode}")
         document = json.loads(ended.stdout)
         if document["logs"]["answers"] != rows:

@@ -30,36 +30,36 @@ def main(request_file: Path, channel: Channel) -> None:
     from tasks.train.backend import trainable as backend
     from tasks.train.children import grpo
 
-    _tell_of(channel, Lease, "acquire", "lease")
-    _tell_of(channel, LocalCheckpoints, "newest", "verify")
-    _tell_of(channel, LocalCheckpoints, "write", "save")
-    _tell_of(channel, Mirror, "restore", "download")
-    _tell_of(channel, Mirror, "publish", "upload")
-    _tell_of(channel, Mirror, "prune", "prune")
+    _report(channel, Lease, "acquire", "lease")
+    _report(channel, LocalCheckpoints, "newest", "verify")
+    _report(channel, LocalCheckpoints, "write", "save")
+    _report(channel, Mirror, "restore", "download")
+    _report(channel, Mirror, "publish", "upload")
+    _report(channel, Mirror, "prune", "prune")
     load_trainable = backend.load_trainable
 
     def load(*arguments: Any, **named: Any) -> Any:
         # Torch is imported here, and TRL after it: neither may be imported before.
-        with _told(channel, "import torch, transformers"):
+        with _reported(channel, "import torch, transformers"):
             import torch  # noqa: F401
             from transformers import AutoModelForCausalLM, Trainer  # noqa: F401
-        with _told(channel, "load the model"):
+        with _reported(channel, "load the model"):
             trainable = load_trainable(*arguments, **named)
-        with _told(channel, "import TRL"):
+        with _reported(channel, "import TRL"):
             from tasks.train.grpo import trainer  # noqa: F401
             from tasks.train.preflight import run
             from tasks.train.watch import validation
             from tasks.train.watch.checkpointer import Checkpointer
-        _tell_of(channel, Checkpointer, "restore", "restore the state")
-        _tell_of(channel, validation, "validate", "evaluation")
-        _tell_of(channel, run, "preflight", "preflight")
+        _report(channel, Checkpointer, "restore", "restore the state")
+        _report(channel, validation, "validate", "evaluation")
+        _report(channel, run, "preflight", "preflight")
         return trainable
 
     vars(backend)["load_trainable"] = load
     long_steps = request_file.parent / LONG_STEPS_FILE
 
     def start(inputs: stage.TrainingInputs) -> stage.StartedTraining:
-        with _told(channel, "make the trainer"):
+        with _reported(channel, "make the trainer"):
             started = grpo.start(inputs)
         seconds = json.loads(long_steps.read_text(encoding="utf-8")) if long_steps.exists() else {}
         started.trainer.add_callback(_steps(channel, seconds))
@@ -69,22 +69,22 @@ def main(request_file: Path, channel: Channel) -> None:
 
 
 @contextmanager
-def _told(channel: Channel, part: str) -> Iterator[None]:
+def _reported(channel: Channel, part: str) -> Iterator[None]:
     channel.progress(0, 0, part + BEGINS)
     yield
     channel.progress(0, 0, part + ENDS)
 
 
-def _tell_of(channel: Channel, owner: object, name: str, part: str) -> None:
+def _report(channel: Channel, owner: object, name: str, part: str) -> None:
     """Replace an owner's function by one that reports its beginning and end."""
     function: Callable[..., Any] = getattr(owner, name)
 
     @wraps(function)
-    def told(*arguments: Any, **named: Any) -> Any:
-        with _told(channel, part):
+    def reported(*arguments: Any, **named: Any) -> Any:
+        with _reported(channel, part):
             return function(*arguments, **named)
 
-    setattr(owner, name, told)
+    setattr(owner, name, reported)
 
 
 def _steps(channel: Channel, seconds: Mapping[str, float]) -> Any:

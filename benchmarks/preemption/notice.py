@@ -18,7 +18,7 @@ from benchmarks.preemption.runs import Life, Moment, kill, live
 from schemas.config.train import TrainConfig
 from schemas.errors import Interrupted
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.stretches import read_stretches
+from tasks.checkpoints.segments import read_segments
 from tasks.train.request import TrainRequest
 from tests.storage_server import StorageServer
 
@@ -89,7 +89,7 @@ class Leaving:
             f"exit code {self.exit_code}, {self.sentence}": self.exit_code == Interrupted.exit_code,
             f"step {self.finished} was finished and {self.mirrored} mirrored": self.finished == self.mirrored,
             "the lease is held": self.released,
-            f"the stretch ended {self.ended}, not {wanted}": self.ended == wanted,
+            f"the segment ended {self.ended}, not {wanted}": self.ended == wanted,
         }
         step = f"{self.scenario.name}, a step of {self.scenario.step_seconds:.0f} s"
         return [f"{step}: {what}" for what, is_met in kept.items() if not is_met]
@@ -143,8 +143,8 @@ def _left(scenario: Scenario, life: Life, request: TrainRequest) -> Leaving:
     struck_at = life.struck_at or 0.0
     mirror = open_mirror(request.mirror, request.training)
     newest = mirror.newest(request.base_sha256)
-    stretch = read_stretches(mirror.store, mirror.root)[-1]
-    released = f"{mirror.root}lease/{stretch.fencing:08d}/released.json"
+    segment = read_segments(mirror.store, mirror.root)[-1]
+    released = f"{mirror.root}lease/{segment.fencing:08d}/released.json"
     return Leaving(
         scenario=scenario,
         seconds=life.seconds - struck_at,
@@ -154,7 +154,7 @@ def _left(scenario: Scenario, life: Life, request: TrainRequest) -> Leaving:
         mirrored=None if newest is None else newest.step,
         megabytes=0.0 if newest is None else sum(file.size for file in newest.files.values()) / 1e6,
         released=any(stored.key == released for stored in mirror.store.list(released)),
-        ended=stretch.ended,
+        ended=segment.ended,
     )
 
 
@@ -189,7 +189,7 @@ def _resumes(request: TrainRequest, folder: Path) -> list[Resume]:
         here = folder / f"resume-{number}"
         life = live(request, here, Moment(0.0, "step"), kill)
         if life.struck_at is None or not life.resumed_from:
-            raise SystemExit(f"the training did not go on from its checkpoint: {life.sentence}")
+            raise SystemExit(f"the training did not resume from its checkpoint: {life.sentence}")
         found.append(_resumed(life))
         shutil.rmtree(here)
     return found

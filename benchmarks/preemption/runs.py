@@ -145,7 +145,7 @@ class _Watcher:
         if self._moment is not None and not self._moment.part:
             self._set_timer(self._moment.seconds)
 
-    def progress(self, done: int, total: int, text: str) -> None:  # noqa: ARG002 - what `run_child` tells
+    def progress(self, done: int, total: int, text: str) -> None:  # noqa: ARG002 - what `run_child` passes
         self.life.events.append((time.monotonic() - self._began, text))
         self._seen[text] += 1
         moment = self._moment

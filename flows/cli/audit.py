@@ -9,7 +9,7 @@ from flows.cli.options import UNDONE, Json, Overrides, Profile, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.audit import print_audit, print_disagreements, print_mutants, print_sample
 from flows.runtime.console import say, stage_progress
-from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
+from flows.runtime.session import EXPERIMENT, mlflow_store
 from flows.runtime.signals import interruptible
 from flows.stages.past_audits import past_audits
 from schemas.config.profiles import load_config, read_state
@@ -70,9 +70,7 @@ def check(
     config = load_config(profile, overrides, makes_prompts=False)
     files = stage.AuditFiles(sheet, rollouts, _store(rollouts, store))
     with new_folder(report, stage.FILES) as draft, stage_progress("audit") as progress:
-        audit = stage.run(
-            files, config.audit, spec or config.rewards.spec, draft, past_audits(artifacts_folder(config)), progress
-        )
+        audit = stage.run(files, config.audit, spec or config.rewards.spec, draft, past_audits(config), progress)
     print_audit(audit)
     if not audit.gate.passed:
         print_disagreements(audit.judged)

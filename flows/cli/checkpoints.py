@@ -30,7 +30,7 @@ from tasks.checkpoints.local import verify_sealed
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import GRACE_SECONDS
-from tasks.checkpoints.stretches import describe, read_stretches
+from tasks.checkpoints.segments import describe, read_segments
 
 app = typer.Typer(
     name="checkpoints",
@@ -214,15 +214,16 @@ def _refuse_to_wait(mirror: Mirror, _sentence: str, seconds: float) -> NoReturn:
 
 def _as_document(mirror: Mirror) -> dict[str, Any]:
     pins = mirror.pins()
-    stretches = read_stretches(mirror.store, mirror.root)
+    segments = read_segments(mirror.store, mirror.root)
     return {
         "training": mirror.training,
         "checkpoints": [
             {**_identity(manifest), "pins": sorted(pin for pin, name in pins.items() if name == manifest.name)}
             for manifest in mirror.manifests()
         ],
-        "stretches": [stretch.model_dump(mode="json") for stretch in stretches],
-        "history": describe(stretches),
+        # The key in the JSON document stays.
+        "stretches": [segment.model_dump(mode="json") for segment in segments],
+        "history": describe(segments),
         "lease": _lease(mirror),
     }
 

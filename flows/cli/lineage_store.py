@@ -7,12 +7,12 @@ from functools import partial
 from flows.runtime.console import say
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
 from flows.runtime.stores import existing_store, open_registry
-from schemas.artifact import TrainingStretch
+from schemas.artifact import TrainingSegment
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.checkpoints.address import open_mirror, trainings
-from tasks.checkpoints.manifest import Manifest
-from tasks.checkpoints.stretches import Stretch, read_stretches
+from tasks.checkpoints.manifest import REWARD, Manifest
+from tasks.checkpoints.segments import Segment, read_segments
 from tasks.lineage.graph.models import local_aliases, read_versions
 from tasks.lineage.graph.references import Registered
 from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint
@@ -22,8 +22,6 @@ from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 
 AT_ONCE = 8
-REWARD = "reward"
-"""Metric of a checkpoint that is its validation reward."""
 
 
 def artifact_store(config: Config) -> ArtifactStore:
@@ -102,13 +100,13 @@ def _read_training(address: str, training: str) -> MirroredTraining:
     mirror = open_mirror(address, training)
     return MirroredTraining(
         training,
-        tuple(map(_stretch, read_stretches(mirror.store, mirror.root))),
+        tuple(map(_segment, read_segments(mirror.store, mirror.root))),
         tuple(map(_checkpoint, mirror.manifests())),
     )
 
 
-def _stretch(stretch: Stretch) -> TrainingStretch:
-    return TrainingStretch.model_validate(stretch.model_dump())
+def _segment(segment: Segment) -> TrainingSegment:
+    return TrainingSegment.model_validate(segment.model_dump())
 
 
 def _checkpoint(manifest: Manifest) -> TrainingCheckpoint:

@@ -30,7 +30,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "preemption": profile.check_notice,
 }
 SECONDS_FOR_ALL: Final = 15.0
-"""Limit of one check: a network that silently drops packets makes others wait long."""
+"""Limit of any check but that of torch: a network that silently drops packets makes others wait long."""
 SECONDS_ASTRAY: Final = 5.0
 """Clock offset above which times in two machines' records are hard to compare."""
 SECONDS_REFUSED: Final = 300.0
@@ -48,8 +48,8 @@ def examine(config: Config, *, load_torch: bool = False) -> tuple[Finding, ...]:
     if load_torch:
         checks["torch"] = (machine.check_torch, machine.SECONDS_FOR_TORCH + 1)
     started = time.monotonic()
-    under_way = {name: (_begin(name, check, config), started + seconds) for name, (check, seconds) in checks.items()}
-    outcomes = [_outcome(name, future, deadline) for name, (future, deadline) in under_way.items()]
+    under_way = {name: (_begin(name, check, config), seconds) for name, (check, seconds) in checks.items()}
+    outcomes = [_outcome(name, future, started, seconds) for name, (future, seconds) in under_way.items()]
     clocks = [reading for outcome in outcomes for reading in outcome.clocks]
     return (*(finding for outcome in outcomes for finding in outcome.findings), judge_clock(clocks))
 
@@ -88,9 +88,9 @@ def _begin(name: str, check: Check, config: Config) -> Future[CheckOutcome]:
     return future
 
 
-def _outcome(name: str, future: Future[CheckOutcome], deadline: float) -> CheckOutcome:
+def _outcome(name: str, future: Future[CheckOutcome], started: float, seconds: float) -> CheckOutcome:
     try:
-        return future.result(max(0.0, deadline - time.monotonic()))
+        return future.result(max(0.0, started + seconds - time.monotonic()))
     except TimeoutError:
         remedy = "check the network, and what it is that does not answer"
-        return single(name, "fault", f"no answer within {SECONDS_FOR_ALL:g} s", remedy)
+        return single(name, "fault", f"no answer within {seconds:g} s", remedy)

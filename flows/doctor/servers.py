@@ -99,7 +99,7 @@ def _work(address: str, headers: dict[str, str], config: Config) -> list[Finding
         deployments = _DEPLOYMENTS.validate_json(_read_all(address, "deployments", headers))
         pools = _POOLS.validate_json(_read_all(address, "work_pools", headers))
         given = {"training": config.workers.training, "inference": config.workers.for_inference}
-        findings = [_handed(address, headers, name, worker) for name, worker in given.items() if worker is not None]
+        findings = [_deployed(address, headers, name, worker) for name, worker in given.items() if worker is not None]
     except (_Refused, Unreachable, ValidationError) as error:
         reason = "its answer is not Prefect's" if isinstance(error, ValidationError) else str(error)
         remedy = "give the account the right to read them, and see `tucano infra check`"
@@ -122,7 +122,7 @@ def _work(address: str, headers: dict[str, str], config: Config) -> list[Finding
     return findings
 
 
-def _handed(address: str, headers: dict[str, str], name: str, deployment: str) -> Finding:
+def _deployed(address: str, headers: dict[str, str], name: str, deployment: str) -> Finding:
     answer = ask(PREFECT, f"{address}/deployments/name/{deployment}", headers=headers)
     if answer.status == 404:
         remedy = f"run `tucano infra apply`, or correct workers.{name}"

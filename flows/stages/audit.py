@@ -8,7 +8,6 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from flows.runtime.links import linked_to_mlflow
-from flows.runtime.session import artifacts_folder
 from flows.stages.past_audits import past_audits
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage
 from flows.stages.scores import drawn_sheets
@@ -36,9 +35,7 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
     sheet, rollouts = (file_digests([file]) for file in (files.sheet, files.rollouts))
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        audit_stage.run(
-            files, config.audit, config.rewards.spec, output, past_audits(artifacts_folder(config)), progress
-        )
+        audit_stage.run(files, config.audit, config.rewards.spec, output, past_audits(config), progress)
         if read_audit_record(output).sheet_sha256 not in sheet.values():
             raise Interrupted(f"the sheet {files.sheet} was changed while the run read it; run the same command again")
 

@@ -33,7 +33,7 @@ WORK: Final = "work"
 _PLACE: Final = frozenset({"place", "path"})
 
 
-class HandedChild(BaseModel):
+class RemoteChild(BaseModel):
     """Request to run a child process remotely."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -105,7 +105,7 @@ def run_child_remotely(
     """
     shared, store = open_shared(config), open_store(config)
     paths = {record.sha256: store.path(record.sha256) for record in reads}
-    child = HandedChild(
+    child = RemoteChild(
         stage=stage.name,
         kind=stage.kind,
         module=cast("ChildModule", module),
@@ -140,7 +140,7 @@ def run_child_remotely(
     return Origin(worker=answer.worker)
 
 
-def read_answer(child: HandedChild, shared: SharedArtifacts) -> ChildAnswer | None:
+def read_answer(child: RemoteChild, shared: SharedArtifacts) -> ChildAnswer | None:
     """Return a child process's result; None where it is still to be run, or its note cannot be read."""
     note = shared.note(child.note)
     if note is None:
@@ -152,7 +152,7 @@ def read_answer(child: HandedChild, shared: SharedArtifacts) -> ChildAnswer | No
         return None
 
 
-def _fetch_answer(child: HandedChild, shared: SharedArtifacts, folder: Path, output: Path) -> ChildAnswer | None:
+def _fetch_answer(child: RemoteChild, shared: SharedArtifacts, folder: Path, output: Path) -> ChildAnswer | None:
     """Copy a child's output, where it exists, into the folder that it is for."""
     answer = read_answer(child, shared)
     if answer is None:

@@ -17,7 +17,6 @@ from flows.runtime.stores import open_recorder, open_store
 from flows.stages.remote_run import RemoteRun, fetch, open_shared, run_remotely
 from flows.stages.runner import StageResult
 from flows.stages.train import stage_name, trained_before, training_key
-from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import TucanoError
 from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
@@ -78,7 +77,7 @@ def train_remotely(
         artifacts={role: result.record.sha256 for role, result in given.items()},
         fresh=fresh,
     )
-    policies = _trained_before(config, inputs, store) if fresh is None else None
+    policies = trained_before(config, inputs, store) if fresh is None else None
     policies = policies or fetch_answer(request, shared, store)
     if policies is None:
         for result in given.values():
@@ -123,15 +122,6 @@ def fetch_answer(
     except ValidationError:
         say(f"what was left of the training {given.name[:12]} cannot be read; training again")
     return None
-
-
-def _trained_before(
-    config: Config, inputs: Mapping[str, ArtifactRecord], store: ArtifactStore
-) -> dict[int, StageResult] | None:
-    found = trained_before(config, inputs, store)
-    if found is None:
-        return None
-    return {seed: StageResult(record, store.path(record.sha256), 0.0, reused=True) for seed, record in found.items()}
 
 
 def _run(config: Config, given: RemoteTrainRequest) -> None:

@@ -132,7 +132,7 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
             mlflow_run_id=mlflow_run.run_id,
             sources=source_files(*stage.sources),
             config=config.model_dump(mode="json", exclude={"state"}),
-            stretches=origin.stretches,
+            segments=origin.segments,
             worker=origin.worker,
         )
         path = store.path(record.sha256)

@@ -21,7 +21,7 @@ from flows.runtime.session import mirror_address, work_folder
 from flows.stages.child_pool import Trainings
 from flows.stages.runner import Stage, StageResult, config_digest, run_stage, stage_key
 from flows.stages.train_page import TrainingPage
-from schemas.artifact import ArtifactRecord, Origin, TrainingStretch, Worker
+from schemas.artifact import ArtifactRecord, Origin, TrainingSegment, Worker
 from schemas.config.config import Config
 from schemas.progress import Progress
 from schemas.source import source_digest
@@ -32,7 +32,7 @@ from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.child import run_child
 from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_table
 from tasks.train.request import TrainRequest
-from tasks.train.resume.lease import CHECKPOINTS_FOLDER, STRETCHES_FILE
+from tasks.train.resume.lease import CHECKPOINTS_FOLDER, SEGMENTS_FILE
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary
 
 STAGE = "train"
@@ -206,7 +206,7 @@ def training_key(config: Config, inputs: Mapping[str, ArtifactRecord]) -> str:
 
 def trained_before(
     config: Config, inputs: Mapping[str, ArtifactRecord], store: ArtifactStore
-) -> dict[int, ArtifactRecord] | None:
+) -> dict[int, StageResult] | None:
     """Return the policy of each seed, in the configuration's order; None unless a store has them all whole.
 
     Args:
@@ -224,7 +224,10 @@ def trained_before(
             continue
         if seed is not None and store.is_whole(policy.sha256):
             found[seed] = policy
-    return {seed: found[seed] for seed in seeds.values()} if len(found) == len(seeds) else None
+    if len(found) < len(seeds):
+        return None
+    ordered = ((seed, found[seed]) for seed in seeds.values())
+    return {seed: StageResult(policy, store.path(policy.sha256), 0.0, reused=True) for seed, policy in ordered}
 
 
 def best_seed(policies: Mapping[int, StageResult]) -> int:
@@ -269,19 +272,19 @@ def _child_folder(config: Config, request: TrainRequest, mlflow_run: StageRun, s
 
 def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
     """Return the machines that trained, as the child's folder names them."""
-    stretches = json.loads((folder / STRETCHES_FILE).read_text(encoding="utf-8"))["stretches"]
+    segments = json.loads((folder / SEGMENTS_FILE).read_text(encoding="utf-8"))["stretches"]
     return Origin(
-        stretches={request.training: tuple(TrainingStretch.model_validate(stretch) for stretch in stretches)},
+        segments={request.training: tuple(TrainingSegment.model_validate(segment) for segment in segments)},
         worker=Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id()),
     )
 
 
 def _show(folder: Path, training: str, suffix: str, algorithm: str, mlflow_run: StageRun) -> None:
     """Keep the files that a child left next to its request with the stage's run, and show them on the page."""
-    names = (f"{algorithm}.log", PREFLIGHT_FILE, STRETCHES_FILE)
+    names = (f"{algorithm}.log", PREFLIGHT_FILE, SEGMENTS_FILE)
     files = {name: folder / name for name in names if (folder / name).exists()}
     _show_preflight(files.get(PREFLIGHT_FILE), training)
-    _show_stretches(files.get(STRETCHES_FILE), training)
+    _show_segments(files.get(SEGMENTS_FILE), training)
     for file in files.values():
         mlflow_run.log_file(file.rename(file.with_stem(file.stem + suffix)))
 
@@ -295,9 +298,10 @@ def _remove_all_but_checkpoints(folder: Path) -> None:
             shutil.rmtree(path)
 
 
-def _show_stretches(file: Path | None, training: str) -> None:
+def _show_segments(file: Path | None, training: str) -> None:
     if file is not None:
         text = json.loads(file.read_text(encoding="utf-8"))["text"]
+        # The key on Prefect's server stays.
         create_markdown_artifact(key="stretches", markdown=f"Steps {text}", description=f"Machines of {training}")
 
 
@@ -348,7 +352,7 @@ def _train_each_task(
     origins = trainings.map({f"{name}-{task}": partial(train_task, task) for task in tasks})
     gather_tasks(request.output, tasks)
     return Origin(
-        stretches={training: each for of_task in origins.values() for training, each in of_task.stretches.items()},
+        segments={training: each for of_task in origins.values() for training, each in of_task.segments.items()},
         worker=origins[f"{name}-{tasks[-1]}"].worker,
     )
 

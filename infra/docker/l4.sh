@@ -45,7 +45,7 @@ JSON
     ) "$PREFECT_API_URL/flow_runs/count" <<<"$credentials"
 }
 
-group() { # asks the group, or tells it with "POST /resize?size=N"
+group() { # asks the group, or changes it with "POST /resize?size=N"
     local bearer
     bearer=$(token) || return 1
     curl --fail --silent --show-error --max-time 30 --request "$1" --config - \

@@ -368,7 +368,7 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
-    def _content_can_be_told_from_form(self) -> "Config":
+    def _content_is_scored_apart_from_form(self) -> "Config":
         if self.train.content_threshold and self.rewards.spec == "v4.2":
             raise ValueError(
                 f"train.content_threshold is {self.train.content_threshold}, and the rewards v4.2 score form alone; "

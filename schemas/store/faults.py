@@ -17,15 +17,15 @@ _CODE: Final = re.compile(r"[\w.:+-]{1,40}|[\d: -]{1,19}")
 _NUMBER: Final = re.compile(r"[\d.,:+ -]{1,40}")
 
 
-def shown(value: object, *, told_by_people: bool) -> str:
+def shown(value: object, *, written_by_people: bool) -> str:
     """Return a cell for a message, or only how long it is.
 
     Args:
         value: The cell.
-        told_by_people: Whether people wrote some of the table; then only cells without letters are repeated.
+        written_by_people: Whether people wrote some of the table; then only cells without letters are repeated.
     """
     text = str(value)
-    if (_NUMBER if told_by_people else _CODE).fullmatch(text):
+    if (_NUMBER if written_by_people else _CODE).fullmatch(text):
         return repr(text)
     return f"a text of {len(text):,} characters"
 

@@ -27,7 +27,7 @@ HIDDEN_TABLES: Final = ("review_causes", "customer_hazards")
 TIMESTAMP_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
 # polars reads "17" as the year 17 if the format has a four-digit year.
 FIRST_YEAR: Final = 1970
-TOLD_BY_PEOPLE: Final = frozenset({FILE_NAMES["reviews"]})
+WRITTEN_BY_PEOPLE: Final = frozenset({FILE_NAMES["reviews"]})
 
 
 def read_store(folder: Path) -> Store:
@@ -182,7 +182,7 @@ def _failure(path: Path, failure: dict[str, object], key: list[str] | None) -> s
 
 
 def _shown(path: Path, value: object) -> str:
-    return shown(value, told_by_people=path.name in TOLD_BY_PEOPLE)
+    return shown(value, written_by_people=path.name in WRITTEN_BY_PEOPLE)
 
 
 def _kind(dtype: pl.DataType) -> str:

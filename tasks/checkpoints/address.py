@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Final
 
 from schemas.errors import InputError
-from tasks.checkpoints import lease, stretches
+from tasks.checkpoints import lease, segments
 from tasks.checkpoints.catalog import MANIFESTS
 from tasks.checkpoints.folder_store import FolderStore
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import ObjectStore
 
 BUCKET_SCHEME: Final = "gs://"
-_PARTS_OF_A_TRAINING: Final = (MANIFESTS, stretches.FOLDER, lease.FOLDER)
+_PARTS_OF_A_TRAINING: Final = (MANIFESTS, segments.FOLDER, lease.FOLDER)
 
 
 def open_store(address: str, *, seconds_to_retry: float = 120) -> tuple[ObjectStore, str]:

@@ -9,7 +9,7 @@ from tasks.checkpoints.lease import holder
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
 from tasks.checkpoints.object_store import GRACE_SECONDS, store_time
-from tasks.checkpoints.stretches import begun
+from tasks.checkpoints.segments import begun
 
 MEGABYTE: Final = 1_000_000
 

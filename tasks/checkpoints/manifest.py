@@ -14,6 +14,8 @@ from schemas.errors import InputError
 
 MANIFEST_FILE: Final = "manifest.json"
 VERSION: Final = 2
+REWARD: Final = "reward"
+"""Name of the metric that is the mean validation reward of a checkpoint's step, in [0, 1]."""
 
 # Equal in all versions, so that an intact manifest of a newer version is distinguished from a damaged one.
 _SEALED = re.compile(rb'\{"manifest":(\{.*\}),"sha256":"([0-9a-f]{64})"\}', re.DOTALL)
@@ -56,7 +58,7 @@ class Manifest(BaseModel):
     created_at: datetime
     """Time of saving, in UTC by the clock of the machine: for display only, never for comparisons."""
     metrics: dict[str, float]
-    """Metrics of that step."""
+    """Metrics of that step; `REWARD` where it was validated."""
     files: dict[str, ManifestFile] = Field(min_length=1)
     """Its files, by their path in the checkpoint's folder."""
 

@@ -33,7 +33,7 @@ from tasks.checkpoints.object_store import (
     store_time,
 )
 from tasks.checkpoints.retention import Pruned
-from tasks.checkpoints.stretches import begun
+from tasks.checkpoints.segments import begun
 
 ATTEMPTS: Final = 3
 
@@ -132,8 +132,8 @@ class Mirror:
             InputError: One is of another training, or the mirror cannot be reached.
         """
         entries = self._catalog.read(again=True)
-        stretches = begun(self.store, self.root)
-        return entries.live(stretches), entries.live_damaged(stretches)
+        segments = begun(self.store, self.root)
+        return entries.live(segments), entries.live_damaged(segments)
 
     def newest(self, base: str | None = None) -> Manifest | None:
         """Return the newest checkpoint whose every byte verifies; None without one.

@@ -9,7 +9,7 @@ from datetime import timedelta
 from tasks.checkpoints.catalog import BLOBS, Catalog, Entries, name_of
 from tasks.checkpoints.manifest import blobs_of, is_live, parse_name
 from tasks.checkpoints.object_store import CLOCK, REQUESTS, ObjectStore, StoredObject, store_time
-from tasks.checkpoints.stretches import begun
+from tasks.checkpoints.segments import begun
 
 logger = logging.getLogger(__name__)
 
@@ -53,10 +53,10 @@ def clear(store: ObjectStore, root: str, catalog: Catalog) -> None:
 
 
 def _past(
-    entries: Entries, stretches: Mapping[int, int], pins: Sequence[StoredObject], keep_last: int
+    entries: Entries, segments: Mapping[int, int], pins: Sequence[StoredObject], keep_last: int
 ) -> list[StoredObject]:
     """Return the manifests to remove, including damaged ones that would be removed if they were intact."""
-    newest = [manifest.name for manifest in entries.live(stretches)[:keep_last]]
+    newest = [manifest.name for manifest in entries.live(segments)[:keep_last]]
     kept = {*newest, *(name_of(pin) for pin in pins)}
     oldest = parse_name(newest[-1]) if len(newest) == keep_last else None
 
@@ -64,7 +64,7 @@ def _past(
         place = parse_name(name_of(stored))
         if place is None:
             return False
-        return not is_live(*place, stretches) or (oldest is not None and place < oldest)
+        return not is_live(*place, segments) or (oldest is not None and place < oldest)
 
     readable = [stored for stored in entries.manifests if name_of(stored) not in kept]
     return [*readable, *(stored for stored in entries.damaged if name_of(stored) not in kept and is_past(stored))]

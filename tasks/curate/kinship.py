@@ -50,8 +50,8 @@ def _sourceless() -> pl.Expr:
 def asked_by_reference() -> pl.Expr:
     """Return the question of a prompt without a source, where its reference identifies it; null elsewhere."""
     asked = pl.format("answer:{}:{}", "task", "reference_hash")
-    tells = pl.col("task").cast(pl.String).is_in(ASKED_BY_REFERENCE)
-    return pl.when(_sourceless() & pl.col("complete") & tells).then(asked)
+    identified = pl.col("task").cast(pl.String).is_in(ASKED_BY_REFERENCE)
+    return pl.when(_sourceless() & pl.col("complete") & identified).then(asked)
 
 
 def _name() -> pl.Expr:

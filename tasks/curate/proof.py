@@ -44,27 +44,27 @@ def prove(folder: Path, rows_at_once: int, map_shards: MapShards) -> None:
         ids = pl.read_parquet(split_file(folder, split), columns=["prompt_id"], glob=False)["prompt_id"]
         if ids.n_unique() < len(ids):
             raise UnsoundDatasetError(f"{split} has {len(ids) - ids.n_unique()} prompts more than once")
-    for _ in map_shards(prove_stretch, list(_stretches(folder, rows_at_once))):
+    for _ in map_shards(prove_segment, list(_segments(folder, rows_at_once))):
         pass
 
 
-def prove_stretch(stretch: SplitSegment) -> None:
+def prove_segment(segment: SplitSegment) -> None:
     """Check a segment of a split by itself and against the whole of others; see `prove`."""
     from schemas.tables.prompt_table import Dataset
     from schemas.tables.table_check import table_faults
 
-    path = split_file(stretch.folder, stretch.split)
-    rows = pl.scan_parquet(path, glob=False).slice(stretch.first_row, stretch.rows).collect()
-    faults = table_faults(rows, Dataset, range(stretch.first_row + 1, stretch.first_row + rows.height + 1))
+    path = split_file(segment.folder, segment.split)
+    rows = pl.scan_parquet(path, glob=False).slice(segment.first_row, segment.rows).collect()
+    faults = table_faults(rows, Dataset, range(segment.first_row + 1, segment.first_row + rows.height + 1))
     if faults:
-        raise UnsoundDatasetError(f"{stretch.split}: {'; '.join(faults)}")
+        raise UnsoundDatasetError(f"{segment.split}: {'; '.join(faults)}")
     marks = fingerprint(rows)
-    for other in stretch.others:
-        held_out = pl.read_parquet(split_file(stretch.folder, other), glob=False)
-        prove_apart(stretch.split, marks, other, fingerprint(held_out))
+    for other in segment.others:
+        held_out = pl.read_parquet(split_file(segment.folder, other), glob=False)
+        prove_apart(segment.split, marks, other, fingerprint(held_out))
 
 
-def _stretches(folder: Path, rows_at_once: int) -> Iterator[SplitSegment]:
+def _segments(folder: Path, rows_at_once: int) -> Iterator[SplitSegment]:
     for place, split in enumerate(SPLITS):
         height = pl.scan_parquet(split_file(folder, split), glob=False).select(pl.len()).collect().item()
         for first in range(0, height, rows_at_once):

@@ -33,7 +33,7 @@ from tasks.curate.shards import Shard, ShardResult, curate_shard
 from tasks.policy.length import PromptLengths
 
 DATA_FILES: Final = ("constraints/laptop.txt",)
-"""The versions of the packages that tell alphabets, telephone numbers and likeness."""
+"""The versions of the packages that recognize alphabets, telephone numbers and likeness."""
 WORK: Final = ".work"
 MOST_NAMED: Final = 5
 MOST_SOURCES: Final = 20

@@ -100,7 +100,7 @@ def _merit_of_truth(scores: Blocks, ground_truth: Blocks | None) -> str:
 
 def _objections_to_overall(overall: PairedStats) -> list[str]:
     if overall.ci_low is None or overall.mde is None:
-        return ["there is one prompt, which tells nothing of others"]
+        return ["there is one prompt, which says nothing of others"]
     if overall.n_nonzero == 0:
         return [f"base and tuned score the same on all {overall.n_prompts} prompts"]
     if overall.verdict == "better":

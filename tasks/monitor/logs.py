@@ -189,8 +189,8 @@ def read_logs(
             parts.append(part.with_columns(pl.lit(number).alias(_FILE)).with_row_index(_ROW, offset=1))
     if found.digests() != digests:
         raise InputError(
-            f"the logs {found.path} were changed while they were read; run the same command again when nobody writes "
-            "anew what was written before"
+            f"the logs {found.path} were changed while they were read; run the same command again when nobody "
+            "changes what was written before"
         )
     files = [file.path for file in found.files]
     table = pl.concat(parts)

@@ -239,7 +239,7 @@ def _notes(known: Mapping[TaskName, KnownParts], champion: ServingChampion, brok
     if alone:
         notes.append(
             f"{', '.join(alone)}: not every answer has a reference, so all are scored without, by their form and what "
-            "the prompt itself tells, and held against the champion's test answers scored in the same way; what only a "
+            "the prompt itself says, and compared with the champion's test answers scored in the same way; what only a "
             "reference shows, such as a wrong sentiment, is not seen"
         )
     for task, parts in known.items():

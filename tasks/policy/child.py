@@ -251,7 +251,7 @@ def _raise_failure(name: str, exit_code: int, heard: _Heard, log_file: Path) -> 
     if exit_code < 0 and heard.failure is None:
         died = signal.Signals(-exit_code).name
         raise Interrupted(
-            f"{name} was killed by {died} at {heard.done} of {heard.total}; run the same command again to go on from "
+            f"{name} was killed by {died} at {heard.done} of {heard.total}; run the same command again to resume from "
             "what was finished"
         )
     message, code = heard.failure or (f"{name} ended with exit code {exit_code}; its log is {log_file}", 1)
@@ -276,7 +276,7 @@ def as_child() -> Iterator[tuple[Path, Channel]]:
     except TucanoError as error:
         channel.failure(str(error), error.exit_code)
         sys.exit(error.exit_code)
-    except Exception as error:  # noqa: BLE001 - the last resort of a process, which tells its parent
+    except Exception as error:  # noqa: BLE001 - the last resort of a process, which reports to its parent
         traceback.print_exc()
         if sentence := _full_machine(error):
             channel.failure(sentence, InputError.exit_code)

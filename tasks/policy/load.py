@@ -12,7 +12,7 @@ from tasks.policy.adapters import first_adapter
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-LONGEST_TOLD: Final = 160
+LONGEST_REASON: Final = 160
 """Characters of a library's message that an error repeats."""
 WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
 """File patterns of a model's weights."""
@@ -175,7 +175,7 @@ def _adapted_layers(adapter: Path) -> dict[str, tuple[int, int]]:
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise _unreadable("LoRA adapter", adapter, error) from error
     if not layers:
-        raise InputError(f"no LoRA adapter can be read from {adapter}: it has no tensors of one; train it anew")
+        raise InputError(f"no LoRA adapter can be read from {adapter}: it has no tensors of one; train it again")
     return layers
 
 
@@ -205,11 +205,11 @@ def _unreadable(what: str, folder: Path, error: Exception) -> InputError:
         reason = "it has no weights"
     else:
         lines = str(error).splitlines() or [""]
-        reason = f"its files are damaged or of another kind ({type(error).__name__}: {_told(lines[0])})"
-    remedy = "train it anew" if what == "LoRA adapter" else "give the folder of a whole downloaded model"
+        reason = f"its files are damaged or of another kind ({type(error).__name__}: {_shortened(lines[0])})"
+    remedy = "train it again" if what == "LoRA adapter" else "give the folder of a whole downloaded model"
     return InputError(f"no {what} can be read from {folder}: {reason}; {remedy}")
 
 
-def _told(line: str) -> str:
+def _shortened(line: str) -> str:
     """Shorten a library's line to its first sentence, without web addresses."""
-    return re.sub(r"\W*https?://\S*", "", re.split(r"(?<=[.!?])\s", line)[0])[:LONGEST_TOLD].rstrip(" .:;,")
+    return re.sub(r"\W*https?://\S*", "", re.split(r"(?<=[.!?])\s", line)[0])[:LONGEST_REASON].rstrip(" .:;,")

@@ -60,11 +60,11 @@ def draw_style(generator: random.Random) -> Style:
     )
 
 
-def type_out(told: list[str], mood: str, style: Style, generator: random.Random) -> str:
+def type_out(sentences: list[str], mood: str, style: Style, generator: random.Random) -> str:
     """Type sentences in their writer's style.
 
     Args:
-        told: Sentences without full stops, one or more.
+        sentences: Sentences without full stops, one or more.
         mood: `positive`, `neutral`, `negative` or `ironic`.
         style: The writer's.
         generator: Draws marks, typos and emoji.
@@ -72,7 +72,7 @@ def type_out(told: list[str], mood: str, style: Style, generator: random.Random)
     Returns:
         The text; its words remain recognizable, if not always at a glance.
     """
-    text = _joined(told, style, generator)
+    text = _joined(sentences, style, generator)
     # First, so that no misspelled word is then abbreviated as another: "mas", "mais", "+".
     if style.abbreviates:
         text = _respelt(text, "abbreviations", CHANCE_OF_ABBREVIATION, generator)
@@ -91,10 +91,10 @@ def type_out(told: list[str], mood: str, style: Style, generator: random.Random)
     return text
 
 
-def _joined(told: list[str], style: Style, generator: random.Random) -> str:
+def _joined(sentences: list[str], style: Style, generator: random.Random) -> str:
     mark = "," if style.commas else generator.choice(("!", "!!", "!!!")) if style.exclaims else "."
-    text = told[0]
-    for sentence in told[1:]:
+    text = sentences[0]
+    for sentence in sentences[1:]:
         text += f"{mark} {continued(sentence) if style.commas else sentence}" if _is_open(text) else f" {sentence}"
     end = generator.choice(("!", "!!", "!!!")) if style.exclaims else generator.choice((".", ""))
     return text + end if _is_open(text) else text

@@ -128,9 +128,9 @@ def _fault_of_meaning(sentence: Sentence, text: str, folded: str) -> str | None:
 
 
 def _chatters(source: str, text: str, folded: str) -> bool:
-    told = fold(source)
+    folded_source = fold(source)
     marks = set(_MARKUP.findall(text)) - set(_MARKUP.findall(source))
-    phrases = any(phrase in folded and phrase not in told for phrase in lists()["chatter"])
+    phrases = any(phrase in folded and phrase not in folded_source for phrase in lists()["chatter"])
     speaks = (chatters(text) and not chatters(source)) or (refuses(text) and not refuses(source))
     return bool(marks) or phrases or speaks
 
@@ -166,14 +166,14 @@ def _in_words(pattern: re.Pattern[str], text: str) -> list[str]:
 
 
 def _means_the_same(sentence: Sentence, text: str) -> bool:
-    told, given = _meanings(sentence.text), _meanings(text)
+    meant, given = _meanings(sentence.text), _meanings(text)
     if sentence.pool:
         shared = set(instruction_lists()["shared"])
-        return told.keys() & shared == given.keys() & shared and _asks_for_the_task(sentence, text)
-    if told.keys() != given.keys():
+        return meant.keys() & shared == given.keys() & shared and _asks_for_the_task(sentence, text)
+    if meant.keys() != given.keys():
         return False
     # A repeated topic may be two conditions, one of which could be dropped unnoticed.
-    return all(given[name] >= count for name, count in told.items()) and _has_the_same_words(sentence, text)
+    return all(given[name] >= count for name, count in meant.items()) and _has_the_same_words(sentence, text)
 
 
 def _meanings(text: str) -> Counter[str]:

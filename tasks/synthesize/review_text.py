@@ -38,8 +38,8 @@ def write_message(experience: Experience, thing: Thing, days_late: int, style: S
     """
     teller = Teller(thing, days_late, feminine=style.feminine, generator=generator)
     ironic = bool(experience.issues) and experience.score <= 2 and generator.random() < CHANCE_OF_IRONY
-    told = compose(experience, teller, generator, terse=style.terse, ironic=ironic)
-    return type_out(told, "ironic" if ironic else experience.sentiment, style, generator)
+    sentences = compose(experience, teller, generator, terse=style.terse, ironic=ironic)
+    return type_out(sentences, "ironic" if ironic else experience.sentiment, style, generator)
 
 
 def write_title(experience: Experience, style: Style, generator: random.Random) -> str:
@@ -83,26 +83,28 @@ def _praises(teller: Teller, generator: random.Random, count: int) -> list[str]:
     if count == 1:
         return [teller.say("praises", generator.choices(("product", "delivery", "seller", "price"), (5, 4, 1, 1))[0])]
     others = generator.sample(("product", "seller", "price"), k=count - 2)
-    told = teller.say_several("praises", "product", 1 + others.count("product"))
-    told += [teller.say("praises", aspect) for aspect in ("delivery", *others) if aspect != "product"]
-    generator.shuffle(told)
-    return told
+    praises = teller.say_several("praises", "product", 1 + others.count("product"))
+    praises += [teller.say("praises", aspect) for aspect in ("delivery", *others) if aspect != "product"]
+    generator.shuffle(praises)
+    return praises
 
 
-def _linked(told: list[str]) -> list[str]:
+def _linked(sentences: list[str]) -> list[str]:
     """Join several sentences into one, unless one already has joined clauses."""
-    return told if any(" e " in sentence for sentence in told) else [" e ".join([told[0], *map(continued, told[1:])])]
+    if any(" e " in sentence for sentence in sentences):
+        return sentences
+    return [" e ".join([sentences[0], *map(continued, sentences[1:])])]
 
 
 def _complain(
     experience: Experience, teller: Teller, generator: random.Random, *, terse: bool, ironic: bool
 ) -> list[str]:
     first, *others = experience.issues
-    told = [teller.say("ironies" if ironic else "complaints", first)]
-    told += [teller.say("complaints", issue) for issue in others]
+    complaints = [teller.say("ironies" if ironic else "complaints", first)]
+    complaints += [teller.say("complaints", issue) for issue in others]
     if others and generator.random() < 0.4:
-        told = _linked(told)
-    told[0] = _beside_praise(told[0], experience, teller, generator) if not ironic else told[0]
+        complaints = _linked(complaints)
+    complaints[0] = _beside_praise(complaints[0], experience, teller, generator) if not ironic else complaints[0]
     opening, contexts, details = list[str](), list[str](), list[str]()
     if experience.score <= 2 and not ironic and generator.random() < CHANCE_OF_ANGER:
         opening = [teller.say("openings", "angry")]
@@ -111,7 +113,7 @@ def _complain(
         count = generator.choices(range(5), weights=DETAILS["terse" if terse else "usual"])[0]
         details = teller.say_several("details", first, count)
         contexts = teller.say_several("contexts", "sentences", max(count - 2, 0))
-    return [*opening, *contexts, *told, *details, *_ending(experience, teller, generator)]
+    return [*opening, *contexts, *complaints, *details, *_ending(experience, teller, generator)]
 
 
 def _ending(experience: Experience, teller: Teller, generator: random.Random) -> list[str]:

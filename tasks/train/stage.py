@@ -27,7 +27,7 @@ from tasks.train.resume.preemption import Preemption
 from tasks.train.resume.shutdown import GracefulShutdown
 from tasks.train.sizing.card import refuse_small_card
 from tasks.train.summaries import SUMMARY_FILE
-from tasks.train.watch.out_of_memory import memory_errors_told
+from tasks.train.watch.out_of_memory import memory_errors_translated
 
 if TYPE_CHECKING:
     from transformers import TrainerState
@@ -126,7 +126,7 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
     planned = _plan(request_file, channel)
     config = planned.request.config
     meet(config)
-    with memory_errors_told(config), (_lead if rank() == 0 else _follow)(planned) as process:
+    with memory_errors_translated(config), (_lead if rank() == 0 else _follow)(planned) as process:
         with ended_by_another(process.preemption, process.leave):
             prepared = _prepare(planned, process, start)
             trainer, checkpoint = prepared.started.trainer, prepared.checkpoint

@@ -185,10 +185,10 @@ def test_a_deployed_retraining_comes_back_from_sigkill_by_itself_and_is_promoted
     # Nobody lent a hand: the automations did.
     assert run.times("Crashed") == 1
     assert [training.state_name for training in run.trainings()] == ["Completed"]
-    stretches = run.stretches()
-    assert [stretch.ended for stretch in stretches] == ["vanished", "vanished", "finished"]
-    assert [stretch.from_step for stretch in stretches[1:]] == [stretch.to_step for stretch in stretches[:-1]]
-    assert stretches[1].from_step > 0
+    segments = run.segments()
+    assert [segment.ended for segment in segments] == ["vanished", "vanished", "finished"]
+    assert [segment.from_step for segment in segments[1:]] == [segment.to_step for segment in segments[:-1]]
+    assert segments[1].from_step > 0
     for stage in ("synthesize", "curate", "audit", "base"):
         assert run.task_states(stage)[-1] == "Cached", stage
 

@@ -1,4 +1,4 @@
-"""A deployed retraining outlives its workers: asked to end, told that the machine is taken away, and killed."""
+"""A deployed retraining outlives its workers: asked to end, notified that the machine is taken away, and killed."""
 
 import sys
 import threading
@@ -143,8 +143,8 @@ def test_a_deployed_run_goes_on_after_each_way_in_which_its_worker_ends(house: H
     for stage in BEFORE_TRAINING:
         assert run.task_states(stage) == ["Completed", "Cached", "Cached", "Cached"], stage
     assert run.task_states("train")[-1] == "Completed"
-    stretches = run.stretches()
-    assert [stretch.ended for stretch in stretches] == ["interrupted", "preempted", "vanished", "finished"]
-    assert [stretch.from_step for stretch in stretches[1:]] == [stretch.to_step for stretch in stretches[:-1]]
-    assert stretches[-1].to_step == STEPS
-    assert all(stretch.from_step > 0 for stretch in stretches[1:])
+    segments = run.segments()
+    assert [segment.ended for segment in segments] == ["interrupted", "preempted", "vanished", "finished"]
+    assert [segment.from_step for segment in segments[1:]] == [segment.to_step for segment in segments[:-1]]
+    assert segments[-1].to_step == STEPS
+    assert all(segment.from_step > 0 for segment in segments[1:])

@@ -1,4 +1,4 @@
-"""A handed-over retraining: every stage that needs weights ran in the second pool, and has that machine's price."""
+"""A remote retraining: every stage that needs weights ran in the second pool, and has that machine's price."""
 
 import json
 import subprocess

@@ -42,7 +42,7 @@ def test_a_kill_in_training_leaves_no_process_behind(pipeline: Pipeline) -> None
     assert pipeline.survivors == []
 
 
-def test_the_resumed_run_skips_what_was_finished_and_goes_on_from_the_checkpoint(pipeline: Pipeline) -> None:
+def test_the_resumed_run_skips_what_was_finished_and_resumes_from_the_checkpoint(pipeline: Pipeline) -> None:
     assert pipeline.resumed.exit_code in VERDICT_CODES, pipeline.resumed.said
     assert skipped(pipeline.resumed.said) == [*STAGES[:4], *_merges_taken_again(pipeline)]
     assert "resumed at step" in pipeline.resumed.said
@@ -140,7 +140,7 @@ def test_train_and_evaluate_alone_find_what_the_whole_run_made(pipeline: Pipelin
 
 
 def test_every_rollout_of_the_training_can_be_found_by_its_prompt_and_step(pipeline: Pipeline) -> None:
-    """Also those of before the kill: the checkpoint that was gone on from has them."""
+    """Also those of before the kill: the checkpoint that was resumed from has them."""
     import polars as pl
 
     policy = Path(pipeline.resumed.document["stages"]["train"]["path"])

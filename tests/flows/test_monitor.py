@@ -1,4 +1,4 @@
-"""The monitor flow: the champion's logs scored and kept, its drift told once, and every want said in a sentence."""
+"""The monitor flow: the champion's logs scored and kept, its drift reported once, and every want said in a sentence."""
 
 import json
 import shutil
@@ -49,7 +49,7 @@ class Retraining:
     automation: UUID
 
     def started(self, least: int) -> list[dict[str, str]]:
-        """Return what the runs that were started were told of, once there are so many."""
+        """Return what the runs that were started were given, once there are so many."""
         wanted = DeploymentFilter(id=DeploymentFilterId(any_=[self.deployment]))
         while len(found := self.client.read_flow_runs(deployment_filter=wanted)) < least:
             time.sleep(0.05)
@@ -65,11 +65,11 @@ def retraining(prefect_server: str) -> Iterator[Retraining]:
     with SyncPrefectClient(prefect_server) as client:
         deployment = client.create_deployment(client.create_flow_from_name("retrain"), f"retrain-{uuid4()}")
         start = {"type": "run-deployment", "source": "selected", "deployment_id": str(deployment)}
-        told = {"model": "{{ event.resource.id }}", "payload": "{{ event.payload | tojson }}"}
+        parameters = {"model": "{{ event.resource.id }}", "payload": "{{ event.payload | tojson }}"}
         trigger = {"type": "event", "posture": "Reactive", "expect": ["tucano.drift"], "threshold": 1, "within": 0}
         automation = client.create_automation(
             AutomationCore.model_validate(
-                {"name": "on-drift", "trigger": trigger, "actions": [{**start, "parameters": told}]}
+                {"name": "on-drift", "trigger": trigger, "actions": [{**start, "parameters": parameters}]}
             )
         )
         yield Retraining(client, deployment, automation)
@@ -78,7 +78,7 @@ def retraining(prefect_server: str) -> Iterator[Retraining]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_was_told(world: World) -> None:
+def _nothing_was_reported(world: World) -> None:
     shutil.rmtree(world.root / "alarms", ignore_errors=True)
 
 
@@ -115,7 +115,7 @@ def test_logs_are_kept_scrubbed_with_the_lineage_of_their_champion(
     assert DRIFT_EVENT not in capsys.readouterr().err
 
 
-def test_drift_is_told_once_for_each_alarm(
+def test_drift_is_reported_once_for_each_alarm(
     world: World, tmp_path: Path, retraining: Retraining, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = write_log(tmp_path / "log.jsonl", [*lines(range(3, 8)), *lines(range(3), completion=GARBAGE)])

@@ -42,7 +42,7 @@ def compose() -> dict[str, Any]:
     return document
 
 
-def test_the_commands_that_people_are_told_to_apply_with_are_configurations() -> None:
+def test_the_commands_that_people_are_asked_to_apply_with_are_configurations() -> None:
     text = (INFRA / "README.md").read_text(encoding="utf-8").replace("\\\n", " ")
     commands = re.findall(r"tucano infra apply --profile (\S+)(.*)", text)
     assert [profile for profile, _ in commands] == ["local", "l4"]
@@ -128,7 +128,7 @@ def test_no_log_of_a_service_grows_for_ever() -> None:
     assert [name for name, service in services.items() if service.get("logging") != {"driver": "local"}] == []
 
 
-def test_the_servers_listen_on_loopback_unless_told_otherwise_and_only_when_their_database_does() -> None:
+def test_the_servers_listen_on_loopback_unless_set_otherwise_and_only_when_their_database_does() -> None:
     services = compose()["services"]
     assert "ports" not in services["postgres"]
     for name in ("prefect", "mlflow"):
@@ -211,9 +211,9 @@ def test_a_job_of_vertex_ai_is_one_spot_l4_and_carries_no_secret() -> None:
     # Otherwise the worker's own would stand in the job's description.
     assert configuration["env"]["PREFECT_API_AUTH_STRING"] is None
     assert configuration["env"]["PREFECT_API_KEY"] is None
-    # What people are told to give is all that has no default.
-    told = re.findall(r"```yaml\n(.*?)```", (INFRA / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert [set(yaml.safe_load(text)) for text in told] == [set(variables["required"])]
+    # What people are asked to give is all that has no default.
+    examples = re.findall(r"```yaml\n(.*?)```", (INFRA / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert [set(yaml.safe_load(text)) for text in examples] == [set(variables["required"])]
     # One after another; the V4.2 report's training took that long.
     hours = 22.6 * len(load_config("l4", []).train.seeds)
     assert variables["properties"]["maximum_run_time_hours"]["default"] > hours

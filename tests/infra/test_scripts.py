@@ -220,10 +220,10 @@ def test_the_l4_goes_too_when_the_server_is_away_for_good_but_not_for_a_moment(c
 
 def test_the_l4_keeps_asking_to_go_until_google_agrees(cloud: Cloud) -> None:
     cloud.refusals = 2
-    code, _, told = finish(start("l4.sh", "work", variables=environment(cloud)))
+    code, _, log = finish(start("l4.sh", "work", variables=environment(cloud)))
     assert code == 0
     assert cloud.lines()[-1] == "size 0"
-    assert told.count("could not be resized to 0; trying again") == 2
+    assert log.count("could not be resized to 0; trying again") == 2
 
 
 def test_a_worker_that_ends_by_itself_is_started_again(cloud: Cloud) -> None:
@@ -239,32 +239,32 @@ def test_the_small_machine_wakes_the_l4_when_a_run_waits_and_only_then(cloud: Cl
     process = start("l4.sh", "wake", variables=environment(cloud))
     assert cloud.resized.wait(timeout=60)
     process.terminate()
-    code, _, told = finish(process)
+    code, _, log = finish(process)
     assert code == 0
     assert set(cloud.lines()) == {"size 1"}
-    assert "gave no answer; asking again" in told
+    assert "gave no answer; asking again" in log
     assert set(cloud.asked[0]["flow_runs"]["state"]["type"]["any_"]) == {"SCHEDULED", "PENDING"}
 
 
 def watched(cloud: Cloud, sizes: int) -> tuple[list[str], str]:
-    """Let the small machine watch until the group has been resized so often, and give the sizes and what it told."""
+    """Let the small machine watch until the group has been resized so often, and give the sizes and what it log."""
     process = start("l4.sh", "wake", variables=environment(cloud))
     while len(cloud.lines()) < sizes:
         assert process.poll() is None
         cloud.resized.wait(timeout=60)
         cloud.resized.clear()
     process.terminate()
-    _, _, told = finish(process)
-    return cloud.lines()[:sizes], told
+    _, _, log = finish(process)
+    return cloud.lines()[:sizes], log
 
 
 def test_the_small_machine_sends_an_l4_away_that_did_not_go_by_itself(cloud: Cloud) -> None:
     # Two looks without a run do not count any more once one is under way.
     cloud.runs, cloud.under_way, cloud.refusals = [0], [0, 0, 1, 0, 0, 0, 0], 1
-    sizes, told = watched(cloud, 1)
+    sizes, log = watched(cloud, 1)
     assert sizes == ["size 0"]
     assert len(cloud.asked) >= 2 * 7
-    assert told.count("could not be resized to 0; trying again") == 1
+    assert log.count("could not be resized to 0; trying again") == 1
 
 
 def test_the_small_machine_leaves_an_l4_alone_that_trains(cloud: Cloud) -> None:
@@ -275,9 +275,9 @@ def test_the_small_machine_leaves_an_l4_alone_that_trains(cloud: Cloud) -> None:
 
 def test_an_l4_that_takes_no_run_goes_and_comes_again_after_a_rest(cloud: Cloud) -> None:
     cloud.runs, cloud.machines = [1], 1
-    sizes, told = watched(cloud, 5)
+    sizes, log = watched(cloud, 5)
     assert sizes == ["size 1", "size 1", "size 1", "size 0", "size 1"]
-    assert "1 runs wait, and the L4 takes none: see its log" in told
+    assert "1 runs wait, and the L4 takes none: see its log" in log
     # Three looks, the one that sends it away, four of rest, and the next: each asks for two counts.
     assert len(cloud.asked) >= 2 * 9
 
@@ -303,7 +303,7 @@ esac
 def started(
     cloud: Cloud, fails: str = "", driver: str = "580.95.05", ends_with: str = "0"
 ) -> tuple[int, list[str], str]:
-    """Start the L4's machine, and give the exit code, the commands that it ran, and what it told."""
+    """Start the L4's machine, and give the exit code, the commands that it ran, and what it log."""
     variables = environment(cloud)
     folder, home = Path(variables["PATH"].partition(":")[0]), cloud.log.parent / "home"
     (home / "bin").mkdir(parents=True)
@@ -314,8 +314,8 @@ def started(
     variables |= {"L4_DRIVER": str(home), "L4_HOME": str(home), "STUB_FAILS": fails}
     variables |= {"STUB_DRIVER": driver, "STUB_EXIT": ends_with}
     script = REPOSITORY / "infra" / "terraform" / "scripts" / "l4-startup.sh"
-    code, _, told = finish(start(str(script), variables=variables))
-    return code, cloud.lines(), told
+    code, _, log = finish(start(str(script), variables=variables))
+    return code, cloud.lines(), log
 
 
 def test_a_machine_whose_container_has_ended_well_leaves_the_groups_size_to_it(cloud: Cloud) -> None:
@@ -333,11 +333,11 @@ def test_a_machine_whose_container_has_ended_well_leaves_the_groups_size_to_it(c
 @pytest.mark.parametrize("step", ["cos-extensions install", "docker pull", "docker run"])
 def test_a_start_that_fails_is_tried_again_and_then_the_machine_goes(cloud: Cloud, step: str) -> None:
     cloud.refusals = 1
-    code, lines, told = started(cloud, fails=step)
+    code, lines, log = started(cloud, fails=step)
     assert code != 0
     assert lines.count(step) == 4
     assert lines[-1] == "size 0"
-    assert "the L4 could not be started" in told
+    assert "the L4 could not be started" in log
 
 
 def test_a_container_that_always_fails_is_not_started_for_ever(cloud: Cloud) -> None:
@@ -347,10 +347,10 @@ def test_a_container_that_always_fails_is_not_started_for_ever(cloud: Cloud) -> 
     assert lines[-1] == "size 0"
 
 
-def test_a_driver_that_is_too_old_is_told_and_the_machine_goes(cloud: Cloud) -> None:
-    code, lines, told = started(cloud, driver="570.10")
+def test_a_driver_that_is_too_old_is_reported_and_the_machine_goes(cloud: Cloud) -> None:
+    code, lines, log = started(cloud, driver="570.10")
     assert (code, lines[-1]) == (1, "size 0")
-    assert "the driver is 570.10, and CUDA 13 needs 580 or newer" in told
+    assert "the driver is 570.10, and CUDA 13 needs 580 or newer" in log
 
 
 def test_a_machine_that_google_takes_back_leaves_the_groups_size_so_that_another_comes(cloud: Cloud) -> None:
@@ -367,8 +367,8 @@ def test_the_small_machine_installs_what_compose_needs_where_any_of_it_is_missin
         stub.write_text(COMMANDS, encoding="utf-8")
         stub.chmod(0o755)
     script = REPOSITORY / "infra" / "terraform" / "scripts" / "server-startup.sh"
-    code, _, told = finish(start(str(script), variables=variables))
-    assert code == 0, told
+    code, _, log = finish(start(str(script), variables=variables))
+    assert code == 0, log
     installed = [line for line in cloud.lines() if line.startswith("apt-get")]
     assert installed == (["apt-get update", "apt-get install"] if fails else [])
 
@@ -402,9 +402,9 @@ def test_without_names_of_secrets_a_command_runs_as_it_is_and_nobody_is_asked(cl
 
 def test_a_secret_that_cannot_be_read_is_named_and_the_command_does_not_run(cloud: Cloud) -> None:
     variables = environment(cloud) | {"PREFECT_API_AUTH_STRING_SECRET": "missing/versions/latest"}
-    code, out, told = finish(start("with-secrets.sh", "echo", "ran", variables=variables))
+    code, out, log = finish(start("with-secrets.sh", "echo", "ran", variables=variables))
     assert (code, out) == (2, "")
-    assert "the secret missing/versions/latest cannot be read; give the machine's service account access" in told
+    assert "the secret missing/versions/latest cannot be read; give the machine's service account access" in log
 
 
 def test_mlflows_worker_is_no_administrator_and_has_the_password_of_the_last_start(tmp_path: Path) -> None:
@@ -427,8 +427,8 @@ def test_mlflows_worker_is_no_administrator_and_has_the_password_of_the_last_sta
         "MLFLOW_FLASK_SERVER_SECRET_KEY": "key",
         "MLFLOW_WORKER_PASSWORD": "the second password",
     }
-    code, out, told = finish(start("mlflow-server.sh", variables=variables))
-    assert code == 0, told
+    code, out, log = finish(start("mlflow-server.sh", variables=variables))
+    assert code == 0, log
     # The server itself has no use for it.
     assert out.startswith("none server --app-name basic-auth")
     assert not store.authenticate_user("worker", "the first password")
@@ -439,6 +439,6 @@ def test_mlflows_worker_is_no_administrator_and_has_the_password_of_the_last_sta
 @pytest.mark.parametrize("missing", ["L4_GROUP", "PREFECT_API_URL"])
 def test_a_setting_that_is_missing_is_named(cloud: Cloud, missing: str) -> None:
     variables = {name: value for name, value in environment(cloud).items() if name != missing}
-    code, _, told = finish(start("l4.sh", "wake", variables=variables))
+    code, _, log = finish(start("l4.sh", "wake", variables=variables))
     assert code != 0
-    assert f"{missing}: is not set" in told
+    assert f"{missing}: is not set" in log

@@ -217,7 +217,7 @@ def test_every_resource_waits_until_the_apis_are_enabled() -> None:
     assert set(bodies) == waiting
 
 
-def test_every_variable_of_terraform_is_used_and_told() -> None:
+def test_every_variable_of_terraform_is_used_and_documented() -> None:
     text = "\n".join(file.read_text(encoding="utf-8") for file in FILES)
     for name, body in blocks("variable", "").items():
         assert body["description"], name

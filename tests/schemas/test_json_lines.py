@@ -80,7 +80,7 @@ def test_a_byte_order_mark_and_a_missing_last_line_feed_are_no_faults(tmp_path: 
     assert read_json_lines(path, PairedScore, "scores") == (GOOD, GOOD)
 
 
-def test_good_lines_come_before_the_faults_are_told(tmp_path: Path) -> None:
+def test_good_lines_come_before_the_faults_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "scores.jsonl"
     path.write_text(f"{{}}\n{GOOD.model_dump_json()}\n", encoding="utf-8")
     documents = stream_json_lines(path, PairedScore, "scores")

@@ -13,7 +13,7 @@ from tasks.audit.stage import Audit
 DISAGREEMENTS_SHOWN = 5
 LONGEST_SHOWN = 300
 MOST_PROBES = 3
-CHECKS_TOLD = 3
+CHECKS_SHOWN = 3
 
 
 def print_audit(audit: Audit) -> None:
@@ -92,8 +92,8 @@ def print_mutants(report: MutantReport) -> None:
     rows = []
     for result in report.results:
         checks = [check.removeprefix("probe:").replace("_", " ") for check in result.checks]
-        more = f" and {len(checks) - CHECKS_TOLD} more" if len(checks) > CHECKS_TOLD else ""
-        caught = ", ".join(checks[:CHECKS_TOLD]) + more if checks else "NOTHING"
+        more = f" and {len(checks) - CHECKS_SHOWN} more" if len(checks) > CHECKS_SHOWN else ""
+        caught = ", ".join(checks[:CHECKS_SHOWN]) + more if checks else "NOTHING"
         rows.append((result.mutant.name, ", ".join(result.mutant.tasks), caught))
     print_table("Broken rewards", ("bug", "tasks", "caught by"), rows, texts=("tasks", "caught by"))
     total = sum(result.caught for result in report.results)

@@ -7,9 +7,7 @@ from typing import Any
 from rich.filesize import decimal
 
 from flows.runtime.console import print_table, say
-
-REWARD = "reward"
-"""Metric of a checkpoint that is shown: the mean validation reward of its step, in [0, 1]."""
+from tasks.checkpoints.manifest import REWARD
 
 
 def print_checkpoints(mirror: str, trainings: Sequence[Mapping[str, Any]]) -> None:

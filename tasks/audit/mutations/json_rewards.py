@@ -139,7 +139,7 @@ SENTIMENT: Final = (
     ),
     Mutant(
         "sentiment: stars off by one",
-        "Stars are held against the reference's, counted from 0.",
+        "Stars are compared with the reference's, counted from 0.",
         ("sentiment",),
         (
             edit(

@@ -123,7 +123,7 @@ TOTALS: Final = (
     ),
     Mutant(
         "first reference for all",
-        "All completions of a batch are held against the reference of the first.",
+        "All completions of a batch are compared with the reference of the first.",
         ("push",),
         (wrap("push", _first_reference),),
     ),

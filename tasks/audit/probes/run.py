@@ -38,7 +38,7 @@ def run_probes(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunctio
         if rollout.reference is not None and _is_sufficient(task, rollout.reference)
     ]
     if not prompts:
-        return {"reference_answer": Probe(False, "no reference tells enough to probe the reward with")}
+        return {"reference_answer": Probe(False, "no reference has enough to probe the reward with")}
     probes = {probed.name: probe for probed in PROBES[task].properties if (probe := probed.probe(prompts)) is not None}
     return probes | {"weighted_sum": _weighted_sum(prompts), "repeatable": _repeatable(prompts)}
 

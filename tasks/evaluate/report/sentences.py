@@ -18,7 +18,7 @@ def headline(comparison: Comparison) -> str:
         else "is better than the base overall, but not ready for promotion",
         "worse": "is worse than the base",
         "non-inferior": "is no worse than the base, but not shown to be better",
-        "inconclusive": "cannot be told from the base by this test",
+        "inconclusive": "cannot be distinguished from the base by this test",
     }
     scores = f"it scores {overall.mean_tuned:.3f} where the base scores {overall.mean_base:.3f}"
     return f"The tuned model {found[overall.verdict]}: {scores}."

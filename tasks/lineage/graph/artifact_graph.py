@@ -25,8 +25,8 @@ def artifact_graph(inventory: Inventory) -> Graph:
     )
     for sha256 in {edge.source: None for edge in edges if edge.source not in nodes}:
         used = [(edge.role, inventory.records[edge.target]) for edge in edges if edge.source == sha256]
-        told = ", ".join(f"{role} of {record.kind} {short(record.sha256)}" for role, record in used)
-        nodes[sha256] = _node(sha256, "artifact", {DELETED: f"the store has it no more; it was {told}"})
+        uses = ", ".join(f"{role} of {record.kind} {short(record.sha256)}" for role, record in used)
+        nodes[sha256] = _node(sha256, "artifact", {DELETED: f"the store has it no more; it was {uses}"})
     return Graph(nodes, edges)
 
 

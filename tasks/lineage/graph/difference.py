@@ -133,7 +133,7 @@ class _Made:
                 roles |= record.inputs.keys()
         for kind, record in self.records.items():
             if not record.sources or not record.config:
-                self._note(f"{kind} {record.sha256[:12]} is too old to tell its sources and configuration")
+                self._note(f"{kind} {record.sha256[:12]} is too old to name its sources and configuration")
 
     def rows(self) -> dict[tuple[str, str], set[str]]:
         """Return the prompt_ids of each split and task of the dataset."""
@@ -156,8 +156,8 @@ class _Made:
 
     def rewards(self) -> dict[str, Any]:
         """Return the rewards that the policy was trained with, and the audit that approved them."""
-        told: dict[str, Any] = self.training.get("audit", {})
-        return {**told, "audit": self.policy.inputs.get("audit")}
+        audit: dict[str, Any] = self.training.get("audit", {})
+        return {**audit, "audit": self.policy.inputs.get("audit")}
 
     def configuration(self) -> dict[str, Any]:
         """Return the run's configuration by dotted keys, without seeds and sections after training."""
@@ -166,8 +166,8 @@ class _Made:
 
     def seeds(self) -> dict[str, Any]:
         """Return the run's seeds, and the policy's training seed."""
-        told = {key: value for key, value in dotted(self.policy.config).items() if _is_seed(key)}
-        return {"training": self.training.get("seed"), **told}
+        seeds = {key: value for key, value in dotted(self.policy.config).items() if _is_seed(key)}
+        return {"training": self.training.get("seed"), **seeds}
 
     def _training(self) -> dict[str, Any]:
         file = self._store.path(self.policy.sha256) / TRAINING_FILE

@@ -100,10 +100,10 @@ def _boxes(lineage: Lineage) -> tuple[list[Box], int]:
         for row, key in enumerate(shown):
             node = graph.nodes[key]
             label = node.name if len(node.name) <= LONGEST_LABEL else f"{node.name[: LONGEST_LABEL - 1]}…"
-            told = "\n".join([node.name, *(f"{name}: {value}" for name, value in node.facts.items())])
+            title = "\n".join([node.name, *(f"{name}: {value}" for name, value in node.facts.items())])
             x = MARGIN + column * (BOX[0] + GAP[0])
             y = MARGIN + row * (BOX[1] + GAP[1])
-            boxes.append(Box(key, node.kind, label, told, key in lineage.subjects, x, y))
+            boxes.append(Box(key, node.kind, label, title, key in lineage.subjects, x, y))
     return boxes, hidden
 
 

@@ -43,7 +43,7 @@ class ResolvedReference:
     """The review, order or customer that it names."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Return its description, for a list of several."""
         if self.kind == "origin":
             return " and ".join(f"{origin.kind} {origin.identifier}" for origin in self.origins)
@@ -148,8 +148,8 @@ def _origins(wanted: str, origins: Sequence[StoreOrigin], rows: Sequence[PlacedR
     """Combine a review, order or customer, known from the stores or from a shop's own prompts, into one reference."""
     distinct = list(origins)
     for row in rows:
-        told = {"review": row.review_id, "order": row.order_id, "customer": row.customer_id}
-        distinct += [StoreOrigin(kind, wanted) for kind, identifier in told.items() if identifier == wanted]
+        identifiers = {"review": row.review_id, "order": row.order_id, "customer": row.customer_id}
+        distinct += [StoreOrigin(kind, wanted) for kind, identifier in identifiers.items() if identifier == wanted]
     keys = {origin.key: origin for origin in distinct}
     if not keys:
         return []
@@ -161,9 +161,9 @@ def _one_of(wanted: str, found: Sequence[ResolvedReference]) -> ResolvedReferenc
     whole = [each for each in found if each.kind in {"run", "origin"} or of_id & set(each.keys)]
     chosen = whole or found
     if len(chosen) > 1:
-        told = [each.told for each in chosen[:MOST_NAMED]]
+        named = [each.description for each in chosen[:MOST_NAMED]]
         more = f" and {len(chosen) - MOST_NAMED} more" if len(chosen) > MOST_NAMED else ""
-        raise InputError(f"{wanted!r} may be {len(chosen)} things: {', '.join(told)}{more}; write more of it")
+        raise InputError(f"{wanted!r} may be {len(chosen)} things: {', '.join(named)}{more}; write more of it")
     return chosen[0] if chosen else None
 
 

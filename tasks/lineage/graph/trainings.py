@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from schemas.artifact import ArtifactRecord, TrainingStretch
+from schemas.artifact import ArtifactRecord, TrainingSegment
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.store.inventory import short
 
@@ -36,7 +36,7 @@ class MirroredTraining:
     """Training in a mirror."""
 
     name: str
-    stretches: tuple[TrainingStretch, ...]
+    segments: tuple[TrainingSegment, ...]
     checkpoints: tuple[TrainingCheckpoint, ...]
 
 
@@ -51,7 +51,7 @@ def trainings_of(policy: ArtifactRecord, trainings: Iterable[MirroredTraining]) 
     """
     if policy.stretches:
         known = {training.name: training for training in trainings}
-        return [known.get(name, MirroredTraining(name, stretches, ())) for name, stretches in policy.stretches.items()]
+        return [known.get(name, MirroredTraining(name, segments, ())) for name, segments in policy.stretches.items()]
     weights = _weights(policy)
     return [
         training for training in trainings if any(checkpoint.digests & weights for checkpoint in training.checkpoints)
@@ -75,7 +75,7 @@ def training_graph(
     edges: list[Edge] = []
     for training in trainings_of(policy, trainings):
         key = f"training:{training.name}"
-        nodes[key] = Node(key, "training", f"training {training.name}", dict(_stretches(training)))
+        nodes[key] = Node(key, "training", f"training {training.name}", dict(_segments(training)))
         edges += [Edge(sha256, key, role) for role, sha256 in policy.inputs.items()]
         edges.append(Edge(key, policy.sha256, "trained"))
         for checkpoint in sorted(training.checkpoints, key=lambda each: (each.step, each.fencing)):
@@ -97,12 +97,13 @@ def _checkpoint(training: MirroredTraining, checkpoint: TrainingCheckpoint) -> N
     return Node(key, "checkpoint", f"checkpoint of step {checkpoint.step}", facts)
 
 
-def _stretches(training: MirroredTraining) -> Iterator[tuple[str, str]]:
-    for number, stretch in enumerate(training.stretches, start=1):
-        last = "" if stretch.to_step is None else str(stretch.to_step)
-        began = f"{stretch.began_at:%Y-%m-%d %H:%M} UTC"
-        told = f"steps {stretch.from_step}-{last} on {stretch.machine} from {began}, {stretch.ended or 'under way'}"
-        yield f"stretch {number}", told
+def _segments(training: MirroredTraining) -> Iterator[tuple[str, str]]:
+    for number, segment in enumerate(training.segments, start=1):
+        last = "" if segment.to_step is None else str(segment.to_step)
+        began = f"{segment.began_at:%Y-%m-%d %H:%M} UTC"
+        steps = f"steps {segment.from_step}-{last} on {segment.machine} from {began}, {segment.ended or 'under way'}"
+        # The key in the JSON document stays.
+        yield f"stretch {number}", steps
     if training.checkpoints:
         yield "base", short(training.checkpoints[0].base)
         yield "checkpoints left", "steps " + ", ".join(map(str, sorted({each.step for each in training.checkpoints})))

@@ -118,7 +118,7 @@ class Walker:
         }
         if len(policies) != 1:
             raise InputError(
-                f"{reference.text!r} names no single model but {reference.told}; give a version (3), an alias "
+                f"{reference.text!r} names no single model but {reference.description}; give a version (3), an alias "
                 "(champion) or a policy's digest"
             )
         return policies.pop()

@@ -197,8 +197,8 @@ class Recorder:
         interrupted = isinstance(error, Interrupted) or not isinstance(error, Exception)
         # Only the project's own sentences are stored: another error's text may quote a row. A suspension's is its
         # cause.
-        told = error if isinstance(error, TucanoError) else error.__cause__
-        reason = str(told) if isinstance(told, TucanoError) else type(error).__name__
+        reported = error if isinstance(error, TucanoError) else error.__cause__
+        reason = str(reported) if isinstance(reported, TucanoError) else type(error).__name__
         try:
             self._client.set_tag(run_id, "ended_by", reason)
             self._client.set_terminated(run_id, "KILLED" if interrupted else "FAILED")

@@ -111,7 +111,7 @@ def review_store(tracking_uri: str, artifact_root: Path | None, experiment: str)
         # MLflow's own message may quote a row.
         raise InputError(
             f"MLflow at {shown_address(tracking_uri)} did not do as asked ({error.error_code}); see that it runs and "
-            "that you may write there, then run the same command again: it goes on from what is done"
+            "that you may write there, then run the same command again: it resumes from what is done"
         ) from error
 
 

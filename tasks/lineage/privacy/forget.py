@@ -32,7 +32,7 @@ LEARNED_ACTIONS: Final[Mapping[ArtifactKind, str]] = {
     "merged": "its weights learned from the rows: remove it with its policy",
     "promotion": "its model learned from the rows: serve one that did not, and delete this version and artifact",
 }
-ANSWERED_ACTION: Final = "it tells what a model answered that learned from the rows: remove it with that model"
+ANSWERED_ACTION: Final = "it says what a model answered that learned from the rows: remove it with that model"
 POSSIBLE_ACTIONS: Final[Mapping[ArtifactKind, str]] = {
     "base": "its warm start may have learned from the rows: make it again unless you know better",
     "policy": "its weights may have learned from the rows: train again unless you know better",

@@ -25,7 +25,7 @@ from typing import Any, Final, Literal, get_args
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from schemas.artifact import ArtifactKind, ArtifactRecord, Stretches, Worker
+from schemas.artifact import ArtifactKind, ArtifactRecord, Segments, Worker
 from schemas.digests import file_sha256
 from schemas.disk import synchronize
 from schemas.errors import InputError
@@ -88,7 +88,7 @@ class ArtifactStore:
         mlflow_run_id: str | None = None,
         sources: Mapping[str, str] | None = None,
         config: Mapping[str, Any] | None = None,
-        stretches: Stretches | None = None,
+        segments: Segments | None = None,
         worker: Worker | None = None,
     ) -> ArtifactRecord:
         """Turn a filled draft into an artifact, and return its record.
@@ -107,7 +107,7 @@ class ArtifactStore:
             mlflow_run_id: The MLflow run that describes it.
             sources: The sha256 of each module of that source by its dotted name, and of its data files by their paths.
             config: The run's configuration.
-            stretches: The segments of training that made it.
+            segments: The segments of training that made it.
             worker: The machine that worked on the weights.
 
         Raises:
@@ -133,7 +133,7 @@ class ArtifactStore:
             columns=_columns(draft, files),
             sources=dict(sources or {}),
             config=dict(config or {}),
-            stretches=stretches or {},
+            stretches=segments or {},
             worker=worker,
         )
         self._admit(draft, record)

@@ -165,13 +165,13 @@ def _first_layers(base: Path, device: torch.device) -> tuple[Any, float]:
     config.num_hidden_layers = few = min(CHECKED_LAYERS, whole)
     if getattr(config, "layer_types", None):
         config.layer_types = config.layer_types[:few]
-    told = logging.get_verbosity()
+    verbosity = logging.get_verbosity()
     # Silences the warning on the omitted layers.
     logging.set_verbosity_error()
     try:
         model = AutoModelForCausalLM.from_pretrained(base, config=config, dtype=torch.float32, device_map={"": device})
     finally:
-        logging.set_verbosity(told)
+        logging.set_verbosity(verbosity)
     return model, whole / few
 
 

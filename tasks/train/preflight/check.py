@@ -41,11 +41,11 @@ def refuse_if_failed(checks: Sequence[Check]) -> None:
     failed = [check for check in checks if not check.passed]
     if not failed:
         return
-    told = [f"{check.name}: {check.measured} (limit: {check.limit}), {check.remedy}" for check in failed]
+    sentences = [f"{check.name}: {check.measured} (limit: {check.limit}), {check.remedy}" for check in failed]
     others = [check.name for check in failed[NAMED_FAILURES:]]
     more = f"; and also {', '.join(others)}" if others else ""
     raise GateRefused(
-        f"the preflight failed {len(failed)} of {len(checks)} checks: {'; '.join(told[:NAMED_FAILURES])}{more}"
+        f"the preflight failed {len(failed)} of {len(checks)} checks: {'; '.join(sentences[:NAMED_FAILURES])}{more}"
     )
 
 

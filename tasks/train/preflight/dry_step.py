@@ -161,11 +161,13 @@ def _at_full_length(trainer: Any, longest: PromptRow | None) -> Iterator[_Sampli
         if torch.cuda.is_available():
             sampling.peak = max(sampling.peak, torch.cuda.max_memory_allocated())
             torch.cuda.reset_peak_memory_stats()
-        told = rollouts.log_probabilities
+        sampled = rollouts.log_probabilities
         return replace(
             rollouts,
             completion_ids=[[*(ids + [end] * limit)[: limit - 1], end] for ids in rollouts.completion_ids],
-            log_probabilities=None if told is None else [(of_tokens + [0.0] * limit)[:limit] for of_tokens in told],
+            log_probabilities=None
+            if sampled is None
+            else [(of_tokens + [0.0] * limit)[:limit] for of_tokens in sampled],
         )
 
     with _replaced(generator, "sample", sample):

@@ -12,21 +12,22 @@ from typing import Final
 
 from schemas.disk import write_whole
 from schemas.errors import GateRefused, InputError, Interrupted
-from tasks.checkpoints import stretches
+from tasks.checkpoints import segments
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.checkpoint_manager import BEST, CheckpointManager
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import LocalCheckpoint, LocalCheckpoints
 from tasks.checkpoints.manifest import Manifest, parse_name
 from tasks.checkpoints.mirror import Mirror
-from tasks.checkpoints.stretches import Ended
+from tasks.checkpoints.segments import Ended
 from tasks.policy.child import Channel
 from tasks.train.request import TrainRequest
 from tasks.train.resume.preemption import Preemption
 
 CHECKPOINTS_FOLDER: Final = "checkpoints"
 """Beside the request; it outlives the process, and the next one resumes from it."""
-STRETCHES_FILE: Final = "stretches.json"
+# The name on disk stays, and so does the key in it.
+SEGMENTS_FILE: Final = "stretches.json"
 FRESH: Final = "fresh/"
 """Key of the marker that a run has restarted this training from scratch."""
 
@@ -54,10 +55,10 @@ class TrainingLease:
         Neither an unreachable mirror nor a full disk hides the original cause.
         """
         try:
-            stretches.end(self.mirror.store, self.mirror.root, self.lease.fencing, self.newest_step, reason)
+            segments.end(self.mirror.store, self.mirror.root, self.lease.fencing, self.newest_step, reason)
             # Before slow work: others wait for the lease.
             self.lease.release()
-            self.write_stretches()
+            self.write_segments()
         except InputError as error:
             logger.warning("the end of this segment is not noted: %s", error)
             self.lease.release()
@@ -79,15 +80,15 @@ class TrainingLease:
             if written is not None:
                 self.keeper.retry_best_pin(written.folder, step)
 
-    def write_stretches(self) -> None:
+    def write_segments(self) -> None:
         """Write the machines of all segments beside the request.
 
         Raises:
             InputError: The mirror cannot be read, or the disk is full.
         """
-        found = stretches.read_stretches(self.mirror.store, self.mirror.root)
-        text = {"text": stretches.describe(found), "stretches": [each.model_dump(mode="json") for each in found]}
-        file = self.folder / STRETCHES_FILE
+        found = segments.read_segments(self.mirror.store, self.mirror.root)
+        text = {"text": segments.describe(found), "stretches": [each.model_dump(mode="json") for each in found]}
+        file = self.folder / SEGMENTS_FILE
         try:
             write_whole(file, json.dumps(text, indent=1))
         except OSError as error:
@@ -129,7 +130,7 @@ def acquire_training(
         # A process that was suspended and continues after its successor would treat the successor's checkpoints as
         # leftovers.
         lease.require_held()
-        stretches.begin(mirror.store, mirror.root, lease.fencing, step)
+        segments.begin(mirror.store, mirror.root, lease.fencing, step)
         keeper = CheckpointManager(
             local,
             mirror,
@@ -141,7 +142,7 @@ def acquire_training(
             mirrored = checkpoint.name.endswith(tuple(manifest.name for manifest in mirror.manifests()))
             keeper.resume_from(checkpoint, step, mirrored=mirrored)
         held = TrainingLease(mirror, lease, local, keeper, folder, checkpoint, step)
-        held.write_stretches()
+        held.write_segments()
     except BaseException:
         lease.release()
         raise
@@ -184,12 +185,12 @@ def _newest(local: LocalCheckpoints, mirror: Mirror, base: str, channel: Channel
         shutil.rmtree(folder, ignore_errors=True)
         return folder
 
-    def tell(manifest: Manifest, sentence: str) -> None:
+    def report(manifest: Manifest, sentence: str) -> None:
         channel.alarm("checkpoint", manifest.step, f"{sentence}; trying the checkpoint before")
 
-    here = local.newest(stretches.begun(mirror.store, mirror.root))
+    here = local.newest(segments.begun(mirror.store, mirror.root))
     known = None if here is None else here.manifest.place
-    newer = mirror.restore_newest(place_for, base=base, newer_than=known, passed_over=tell)
+    newer = mirror.restore_newest(place_for, base=base, newer_than=known, passed_over=report)
     return here if newer is None else LocalCheckpoint(local.folder_of(newer), newer)
 
 

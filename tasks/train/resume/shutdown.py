@@ -33,7 +33,7 @@ class GracefulShutdown:
         self.preemption = preemption
         self._channel = channel
         self._held: TrainingLease | None = None
-        self._told: str | None = None
+        self._reason: str | None = None
         self._leaving = threading.Lock()
         """Held by the thread that shuts down: the main thread at the end of its step, or another in the middle of
         it."""
@@ -63,7 +63,7 @@ class GracefulShutdown:
             if seconds <= self._seconds_to_leave() and self._leaving.acquire(blocking=False):
                 threading.Thread(target=self._abandon, name="abandon", daemon=True).start()
             time.sleep(min(seconds, 0.2))
-        self._exit(self._told or self._sentence("was not mirrored in time"), Interrupted.exit_code)
+        self._exit(self._reason or self._sentence("was not mirrored in time"), Interrupted.exit_code)
 
     def _seconds_to_leave(self) -> float:
         """Return the seconds that a shutdown takes; infinite, to shut down at once, if no step was finished here."""
@@ -84,8 +84,8 @@ class GracefulShutdown:
             raise
         except InputError as error:
             kept = f"was not mirrored ({error})"
-        self._told = self._sentence(kept)
-        return self._told
+        self._reason = self._sentence(kept)
+        return self._reason
 
     def _step(self) -> int:
         """Return the last finished step, of this segment or the one before."""

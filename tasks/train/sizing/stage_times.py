@@ -126,8 +126,8 @@ def training_seconds(config: Config, shape: DecoderShape, sampler: Sampler, toke
     for limit, times in Counter(sampled_lengths(recipe)).items():
         length = tokens or limit
         updates = recipe.iterations * update_seconds(shape, recipe, length)
-        handed = hand_over_seconds(shape) if sampler == "vllm" else 0
-        seconds += times * (sampling_seconds(shape, sampler, at_once, length) + updates + handed)
+        loading = hand_over_seconds(shape) if sampler == "vllm" else 0
+        seconds += times * (sampling_seconds(shape, sampler, at_once, length) + updates + loading)
     return seconds
 
 
@@ -170,8 +170,8 @@ def _trainings(config: Config, prompts: Mapping[TaskName, int], shape: DecoderSh
     tasks = len(prompts) if recipe.adapter_per_task else 1
     each = f" of each of {tasks} tasks" if tasks > 1 else ""
     if recipe.algorithm == "dpo":
-        untold = "no training with DPO was measured"
-        return [StageTime(f"train, seed {seed}{each}", "gpu", None, "estimated", untold) for seed in seeds]
+        unmeasured = "no training with DPO was measured"
+        return [StageTime(f"train, seed {seed}{each}", "gpu", None, "estimated", unmeasured) for seed in seeds]
     if config.policy.stand_in:
         tokens = sum(sampled_lengths(recipe)) * completions_sampled_at_once(recipe)
         ratio = tokens / LAPTOP_TOKENS * shape.parameters / LAPTOP_PARAMETERS

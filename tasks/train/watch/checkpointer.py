@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from tasks.checkpoints.checkpoint_manager import Checkpoint, CheckpointManager
+from tasks.checkpoints.manifest import REWARD
 from tasks.train.resume.adapter_files import adapter_config, adapter_parameters, copies
 from tasks.train.resume.preemption import Preemption
 from tasks.train.resume.resumable import OPTIMIZER, RANDOM, random_state
@@ -102,7 +103,7 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
     def _metrics(self, step: int) -> dict[str, float]:
         """Return the metrics of a step: the validation reward, if it was validated."""
         history = self._selection.history
-        return {"reward": history[-1].mean_reward} if history and history[-1].step == step else {}
+        return {REWARD: history[-1].mean_reward} if history and history[-1].step == step else {}
 
     def _snapshot(self, step: int, states: Mapping[str, Mapping[str, Any]]) -> TrainerSnapshot:
         return TrainerSnapshot(

@@ -22,7 +22,7 @@ VLLM_SIGNS: Final = re.compile(
 
 
 @contextmanager
-def memory_errors_told(config: TrainConfig) -> Iterator[None]:
+def memory_errors_translated(config: TrainConfig) -> Iterator[None]:
     """Turn any out-of-memory error of a library in the block into one sentence.
 
     Raises:

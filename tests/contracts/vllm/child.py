@@ -94,8 +94,8 @@ def _base_against_file(model: Any, base: Path) -> Mapping[str, int]:
     assert set(frozen) == set(written)
     changed = sum(not torch.equal(value, written[name]) for name, value in frozen.items())
     # Embeddings are tied: the state has them under two names, and they are one parameter.
-    handed = sum("lora_" not in name for name, _ in model.named_parameters())
-    return {"base_tensors": len(frozen), "base_tensors_changed": changed, "policy_tensors": handed}
+    loaded = sum("lora_" not in name for name, _ in model.named_parameters())
+    return {"base_tensors": len(frozen), "base_tensors_changed": changed, "policy_tensors": loaded}
 
 
 if __name__ == "__main__":

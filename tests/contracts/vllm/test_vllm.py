@@ -179,8 +179,8 @@ def test_the_base_is_the_same_after_merging_for_each_sampling(uninterrupted: Tra
     assert found["base_tensors_changed"] == 0
 
 
-def test_vllm_sleeps_after_each_sampling_and_is_handed_every_weight_when_it_wakes(uninterrupted: Trained) -> None:
-    """What it forgot in its sleep and was not handed again would make each probability no number."""
+def test_vllm_sleeps_after_each_sampling_and_gets_every_weight_when_it_wakes(uninterrupted: Trained) -> None:
+    """What it forgot in its sleep and did not get again would make each probability no number."""
     found = uninterrupted.document(FOUND_FILE)
     samplings, rest = divmod(found["calls"]["load_weights"], found["policy_tensors"])
     assert rest == 0

@@ -98,7 +98,7 @@ def test_a_faulty_row_is_named(tmp_path: Path, change: dict[str, str], sentence:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sheet.csv"]
 
 
-def test_semicolons_and_a_partly_scored_sheet_are_told(tmp_path: Path) -> None:
+def test_semicolons_and_a_partly_scored_sheet_are_reported(tmp_path: Path) -> None:
     with SHIPPED.sheet.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.reader(file))
     with (tmp_path / "semicolons.csv").open("w", encoding="utf-8-sig", newline="") as file:

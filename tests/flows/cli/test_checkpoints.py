@@ -15,7 +15,7 @@ from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.lease import Lease, LeaseLost
 from tasks.checkpoints.local import LocalCheckpoints, read_sealed, verify_sealed
 from tasks.checkpoints.mirror import Mirror
-from tasks.checkpoints.stretches import begin, end
+from tasks.checkpoints.segments import begin, end
 from tests.flows.command import Ended, in_this_process
 from tests.storage_server import StorageServer, storage_server
 

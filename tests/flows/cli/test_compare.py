@@ -190,7 +190,7 @@ def test_rows_that_cannot_be_compared_are_named(
         (b"prompt_id,score\na,0.5\n", "line 1: "),
     ],
 )
-def test_a_file_of_something_else_is_told_in_a_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_a_file_of_something_else_is_reported_in_a_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
     (tmp_path / "other.jsonl").write_bytes(content)
     base = write(tmp_path / "base.jsonl", rows())
     ended = in_this_process("compare", base, tmp_path / "other.jsonl", "--report", tmp_path / "report")
@@ -227,7 +227,7 @@ def test_settings_that_make_no_comparison_are_refused(tmp_path: Path, option: st
     assert sentence in refusal(tmp_path, run(tmp_path, rows(), rows(0.1), option, value))
 
 
-def test_what_is_missing_on_the_command_line_is_told(tmp_path: Path) -> None:
+def test_what_is_missing_on_the_command_line_is_reported(tmp_path: Path) -> None:
     base = write(tmp_path / "base.jsonl", rows())
     for arguments in ((), (base,), (base, base), ("--report", tmp_path / "report")):
         assert "give BASE.jsonl, TUNED.jsonl and --report FOLDER, or --plan" in refusal(
@@ -291,7 +291,7 @@ def test_an_interrupted_comparison_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("scores", "reason"),
     [
-        (rows()[:1], "there is one prompt, which tells nothing of others"),
+        (rows()[:1], "there is one prompt, which says nothing of others"),
         (rows(), "base and tuned score the same on all 60 prompts"),
         ([row | {"score": 0.0} for row in rows()], "base and tuned score the same on all 60 prompts"),
     ],

@@ -187,7 +187,7 @@ def test_a_broken_row_is_kept_out_with_its_reason_and_without_personal_data(tmp_
     good = list(independent_rows(churn=60))
     columns = ("prompt_id", "system", "source", "parent_id", "customer_id")
     broken = prompt_table(prompt_row("churn", f"De {CPF}? {column}") for column in columns)
-    # Each holds the number in its prompt, whose id was not made anew, and in a column where none may be.
+    # Each holds the number in its prompt, whose id was not made again, and in a column where none may be.
     broken = broken.with_columns(prompt=pl.format("{}!", "prompt")).with_row_index()
     broken = broken.with_columns(
         pl.when(pl.col("index") == place).then(pl.lit(CPF)).otherwise(column).alias(column)

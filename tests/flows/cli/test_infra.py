@@ -40,8 +40,8 @@ DEPLOYMENTS = [
     "monitor/monitor",
     "prune/prune",
 ]
-TELLING = ["gate-refused", "promotion-held", "scores-awaited"]
-AUTOMATIONS = ["model-drifted", *TELLING, "retrain-lost", "retrain-crashed"]
+NOTIFYING = ["gate-refused", "promotion-held", "scores-awaited"]
+AUTOMATIONS = ["model-drifted", *NOTIFYING, "retrain-lost", "retrain-crashed"]
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def test_the_server_plans_the_runs_of_a_schedule(team: Team) -> None:
     assert {start.astimezone(ZoneInfo("America/Sao_Paulo")).strftime("%a %H:%M") for start in starts} == {"Sat 02:00"}
 
 
-def test_what_somebody_has_changed_is_told_field_by_field_and_mended_in_place(team: Team) -> None:
+def test_what_somebody_has_changed_is_reported_field_by_field_and_mended_in_place(team: Team) -> None:
     team.applied()
     before = team.state()
     team.client.update_work_pool("cpu", WorkPoolUpdate(concurrency_limit=9))
@@ -171,20 +171,20 @@ def test_what_somebody_has_changed_is_told_field_by_field_and_mended_in_place(te
 
 
 def test_a_notification_block_of_the_name_is_used_from_the_next_time_on(team: Team) -> None:
-    told = team.infra("apply").stderr
-    assert [name for name in TELLING if f"{name} notifies nobody" not in told] == []
+    reported = team.infra("apply").stderr
+    assert [name for name in NOTIFYING if f"{name} notifies nobody" not in reported] == []
     webhook = CustomWebhookNotificationBlock(name="tucano", url="http://127.0.0.1:9/hook")
     with temporary_settings({PREFECT_API_URL: team.server}):
         block = cast("UUID", webhook.save("tucano", overwrite=True))
     try:
-        assert {name for name, what in team.applied().items() if what != "same"} == set(TELLING)
+        assert {name for name, what in team.applied().items() if what != "same"} == set(NOTIFYING)
         automation = next(each for each in team.client.read_automations() if each.name == "gate-refused")
         assert automation.actions[0].model_dump()["block_document_id"] == block
     finally:
         team.client.delete_block_document(block)
 
 
-def test_what_the_files_do_not_name_is_told_and_left_alone(team: Team) -> None:
+def test_what_the_files_do_not_name_is_reported_and_left_alone(team: Team) -> None:
     team.client.create_work_pool(WorkPoolCreate(name="another-team", type="process"))
     team.applied()
     ended = team.infra("check")
@@ -194,7 +194,7 @@ def test_what_the_files_do_not_name_is_told_and_left_alone(team: Team) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "told"),
+    ("file", "old", "new", "reported"),
     [
         (DEPLOYMENTS_FILE, "pull: []", "pull: [}", "prefect.yaml, line"),
         (DEPLOYMENTS_FILE, "until: audit", "until: audits", "deployment audit: the flow retrain does not take"),
@@ -202,11 +202,13 @@ def test_what_the_files_do_not_name_is_told_and_left_alone(team: Team) -> None:
         (AUTOMATIONS_FOLDER / "gates.yaml", "threshold", "treshold", "Prefect knows no trigger.treshold"),
     ],
 )
-def test_a_slip_in_a_file_leaves_the_server_as_it_was(team: Team, file: Path, old: str, new: str, told: str) -> None:
+def test_a_slip_in_a_file_leaves_the_server_as_it_was(
+    team: Team, file: Path, old: str, new: str, reported: str
+) -> None:
     replace(team.folder / file, old, new)
     ended = team.infra("apply")
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert told in last(ended)
+    assert reported in last(ended)
     assert team.state() == {"pools": {}, "deployments": {}, "automations": {}}
 
 
@@ -229,8 +231,8 @@ def test_two_automations_of_one_name_are_refused(team: Team) -> None:
 
 
 def test_a_trainer_that_is_no_deployment_is_refused(team: Team) -> None:
-    handed = ("--set", "workers.training=training/trian", "--set", f"state.artifacts={team.folder}")
-    ended = team.infra("apply", *handed)
+    remote = ("--set", "workers.training=training/trian", "--set", f"state.artifacts={team.folder}")
+    ended = team.infra("apply", *remote)
     assert ended.returncode == 2
     assert "workers.training is 'training/trian'" in last(ended)
     assert team.state()["pools"] == {}
@@ -242,10 +244,10 @@ def test_where_the_server_refuses_one_thing_what_was_written_before_is_named_and
         replace(team.folder / file, "name: l4-spot", "name: prefect-l4")
     ended = team.infra("apply")
     assert ended.returncode == 2
-    told = last(ended)
-    assert "the work pool prefect-l4 was not written: the Prefect server at http://127.0.0.1" in told
-    assert "forbids it (403: " in told
-    assert told.endswith("written before it: work pool cpu; run again, the same command writes the rest")
+    reported = last(ended)
+    assert "the work pool prefect-l4 was not written: the Prefect server at http://127.0.0.1" in reported
+    assert "forbids it (403: " in reported
+    assert reported.endswith("written before it: work pool cpu; run again, the same command writes the rest")
     for file in (POOLS_FILE, DEPLOYMENTS_FILE):
         replace(team.folder / file, "name: prefect-l4", "name: l4-spot")
     assert {name for name, what in team.applied().items() if what == "same"} == {"cpu"}
@@ -290,10 +292,12 @@ def test_what_somebody_else_makes_or_deletes_between_the_plan_and_the_write_is_o
     meanwhile(team.client)
     with pytest.raises(InputError) as refused:
         apply.apply(team.client, planned, team.server, lambda change: None)
-    told = str(refused.value)
-    assert told.startswith(f"the {thing} was not written: the Prefect server at {team.server} was changed by somebody")
-    assert f"meanwhile ({code}: " in told
-    assert told.endswith("; nothing was written before it; run again, the same command writes the rest")
+    reported = str(refused.value)
+    assert reported.startswith(
+        f"the {thing} was not written: the Prefect server at {team.server} was changed by somebody"
+    )
+    assert f"meanwhile ({code}: " in reported
+    assert reported.endswith("; nothing was written before it; run again, the same command writes the rest")
 
 
 def test_what_is_deleted_while_it_is_read_is_one_sentence(team: Team) -> None:
@@ -338,7 +342,7 @@ def answering(code: int) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("code", "keys", "told"),
+    ("code", "keys", "reported"),
     [
         (401, {}, "asks for a key, and none is set (401); set PREFECT_API_AUTH_STRING=USER:PASSWORD"),
         (401, {"PREFECT_API_AUTH_STRING": "admin:wrong"}, "does not take what PREFECT_API_AUTH_STRING says (401)"),
@@ -349,7 +353,7 @@ def answering(code: int) -> Iterator[str]:
     ],
 )
 def test_a_server_that_does_not_let_us_in_is_one_sentence_without_the_key(
-    code: int, keys: dict[str, str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    code: int, keys: dict[str, str], reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in keys.items():
         monkeypatch.setenv(name, value)
@@ -357,7 +361,7 @@ def test_a_server_that_does_not_let_us_in_is_one_sentence_without_the_key(
         monkeypatch.setenv("PREFECT_API_URL", address)
         ended = in_this_process("infra", "apply", "--set", f"state.root={tmp_path}")
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert f"the Prefect server at {address} {told}" in last(ended)
+    assert f"the Prefect server at {address} {reported}" in last(ended)
     assert not any(value in ended.stderr for value in keys.values())
 
 

@@ -37,7 +37,7 @@ def refuses(ended: Ended, sentence: str) -> None:
     assert ended.stdout == ""
 
 
-def test_a_version_is_told_as_a_tree_within_100_columns_and_as_a_document(world: World) -> None:
+def test_a_version_is_reported_as_a_tree_within_100_columns_and_as_a_document(world: World) -> None:
     ended = tucano(world, "1", "--json")
     assert ended.returncode == 0, ended.stderr
     assert f"{MODEL}/1\n" in ended.stderr
@@ -51,7 +51,7 @@ def test_a_version_is_told_as_a_tree_within_100_columns_and_as_a_document(world:
     assert TRAINED.prompt_id in document["rows"]["train"]
 
 
-def test_a_row_is_told_with_whom_it_is_of_and_what_came_of_it(world: World) -> None:
+def test_a_row_is_reported_with_whom_it_is_of_and_what_came_of_it(world: World) -> None:
     ended = tucano(world, "rev1")
     assert ended.returncode == 0, ended.stderr
     before, _, after = ended.stderr.partition("led to")
@@ -62,28 +62,28 @@ def test_a_row_is_told_with_whom_it_is_of_and_what_came_of_it(world: World) -> N
     assert TRAINED.prompt not in ended.stderr
 
 
-def test_what_was_told_before_is_only_named_again(world: World) -> None:
-    told = tucano(world, "1").stderr
+def test_what_was_reported_before_is_only_named_again(world: World) -> None:
+    reported = tucano(world, "1").stderr
     policy = f"policy {world.made['train'].sha256[:12]}"
-    assert told.count("grpo, seed 7, 6 steps") == 1
-    assert told.count(policy) > 1
-    assert told.count(f"{policy} (policy-tuned) as above") == 1
+    assert reported.count("grpo, seed 7, 6 steps") == 1
+    assert reported.count(policy) > 1
+    assert reported.count(f"{policy} (policy-tuned) as above") == 1
 
 
-def test_a_run_that_made_one_artifact_is_told_as_that(world: World) -> None:
+def test_a_run_that_made_one_artifact_is_reported_as_that(world: World) -> None:
     run = world.made["curate"].mlflow_run_id
     assert run is not None
     assert tucano(world, run).stderr == tucano(world, world.made["curate"].sha256).stderr
 
 
-def test_a_run_that_made_several_is_told_as_a_list_of_them(world: World) -> None:
+def test_a_run_that_made_several_is_reported_as_a_list_of_them(world: World) -> None:
     run = world.made["evaluate"].prefect_run_id
     assert run is not None
-    told = tucano(world, run, "--json")
-    lines = [line for line in told.stderr.splitlines() if line.startswith(("├── ", "└── "))]
+    reported = tucano(world, run, "--json")
+    lines = [line for line in reported.stderr.splitlines() if line.startswith(("├── ", "└── "))]
     made = [world.made[stage] for stage in ("plan", "answer-tuned", "evaluate")]
     assert [line[4:] for line in lines] == [f"{record.kind} {record.sha256[:12]}" for record in made]
-    assert json.loads(told.stdout)["subjects"] == [record.sha256 for record in made]
+    assert json.loads(reported.stdout)["subjects"] == [record.sha256 for record in made]
 
 
 def test_the_page_is_written_and_replaced(world: World, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_page_is_written_and_replaced(world: World, tmp_path: Path) -> None:
     assert page.read_text(encoding="utf-8") == render(walker.walk(walker.find("1")))
 
 
-def test_a_page_that_cannot_be_written_is_told(world: World, tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_is_reported(world: World, tmp_path: Path) -> None:
     refuses(tucano(world, "1", "--html", tmp_path / "nowhere" / "page.html"), "name another file with --html FILE")
     (tmp_path / "folder").mkdir()
     refuses(tucano(world, "1", "--html", tmp_path / "folder"), "name another file with --html FILE")
@@ -132,7 +132,7 @@ def test_verify_hashes_the_store_of_what_no_prompt_was_made_of(own: World, refer
     assert tucano(own, reference, "--verify").returncode == 3
 
 
-def test_a_deleted_artifact_is_told_and_found_by_verify(own: World) -> None:
+def test_a_deleted_artifact_is_reported_and_found_by_verify(own: World) -> None:
     shutil.rmtree(own.root / "base" / own.made["base"].sha256)
     ended = tucano(own, "1")
     assert ended.returncode == 0
@@ -179,7 +179,7 @@ def test_a_reference_that_names_nothing_is_one_sentence(
     refuses(tucano(world, *arguments), sentence)
 
 
-def test_a_state_folder_without_artifacts_is_told_with_the_remedy(tmp_path: Path) -> None:
+def test_a_state_folder_without_artifacts_is_reported_with_the_remedy(tmp_path: Path) -> None:
     for option in ([], ["--verify"], ["--forget"], ["--diff", "1"]):
         ended = in_this_process("lineage", "1", *option, "--set", f"state.root={tmp_path / 'nowhere'}")
         refuses(ended, "run `tucano retrain` first")

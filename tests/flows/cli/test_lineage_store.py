@@ -2,11 +2,11 @@ from pathlib import Path
 
 from flows.cli.lineage_store import read_trainings
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.stretches import begin, end
+from tasks.checkpoints.segments import begin, end
 from tests.tasks.checkpoints.checkpoint_folders import BASE, NEW, OLD, publish
 
 
-def test_stretches_and_checkpoints_are_read_of_every_training(tmp_path: Path) -> None:
+def test_segments_and_checkpoints_are_read_of_every_training(tmp_path: Path) -> None:
     address = str(tmp_path / "mirror")
     for name, steps in (("grpo", (10, 20)), ("grpo-push", (5,))):
         mirror = open_mirror(address, name)
@@ -17,7 +17,7 @@ def test_stretches_and_checkpoints_are_read_of_every_training(tmp_path: Path) ->
     one, other = read_trainings(address)
     assert (one.name, other.name) == ("grpo", "grpo-push")
     assert [(each.step, each.base) for each in one.checkpoints] == [(20, BASE), (10, BASE)]
-    assert [(each.from_step, each.to_step, each.ended) for each in one.stretches] == [(0, 20, "preempted")]
+    assert [(each.from_step, each.to_step, each.ended) for each in one.segments] == [(0, 20, "preempted")]
     manifest = open_mirror(address, "grpo-push").manifests()[0]
     assert other.checkpoints[0].digests == {file.sha256 for file in manifest.files.values()}
 

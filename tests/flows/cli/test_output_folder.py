@@ -41,7 +41,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path, name: str, failure: type[BaseE
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_leaves_nothing_and_is_told(tmp_path: Path, number: int) -> None:
+def test_an_interruption_leaves_nothing_and_is_reported(tmp_path: Path, number: int) -> None:
     before = signal.getsignal(signal.SIGTERM)
     with (
         pytest.raises(Interrupted, match=r"nothing is in .*run the same command again"),

@@ -122,7 +122,7 @@ def test_a_rollback_without_a_version_before_is_refused(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (["7"], "tucano2-commerce has no version 7; it has 2, 1"),
         (["champion"], "tucano2-commerce has no version champion; it has 2, 1"),
@@ -134,10 +134,10 @@ def test_a_rollback_without_a_version_before_is_refused(shop: Shop) -> None:
         (["--set", "promote.model_name=another"], "no version of another is registered in"),
     ],
 )
-def test_what_cannot_be_asked_for_is_one_sentence(shop: Shop, arguments: list[str], told: str) -> None:
+def test_what_cannot_be_asked_for_is_one_sentence(shop: Shop, arguments: list[str], reported: str) -> None:
     ended = shop.tucano(*arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert told in last(ended)
+    assert reported in last(ended)
     assert shop.aliases == {}
 
 
@@ -148,7 +148,7 @@ def test_a_folder_without_artifacts_is_named_and_left_alone(tmp_path: Path) -> N
     assert not (tmp_path / "nothing").exists()
 
 
-def test_a_folder_whose_registry_is_gone_is_told(shop: Shop, tmp_path: Path) -> None:
+def test_a_folder_whose_registry_is_gone_is_reported(shop: Shop, tmp_path: Path) -> None:
     shutil.copytree(shop.world.root / "artifacts", tmp_path / "state" / "artifacts")
     for arguments in (["1"], ["--rollback"]):
         ended = in_this_process("promote", *arguments, "--set", f"state.root={tmp_path / 'state'}")

@@ -59,7 +59,7 @@ def test_the_summary_is_one_document_on_stdout(made: Path) -> None:
     assert summary["seconds"] > 0
 
 
-def test_a_minority_is_told_once_in_the_terminal(made: Path) -> None:
+def test_a_minority_is_reported_once_in_the_terminal(made: Path) -> None:
     assert (made / "said").read_text().count("warning: fewer than 500 prompts of extraction (24)") == 1
 
 

@@ -95,8 +95,14 @@ def test_a_dry_run_prints_recipe_and_estimate_within_the_columns() -> None:
     assert ended.returncode == 0
     assert "\nmax_steps = " in ended.stderr
     assert "\n[train.lora]\nrank = 16\n" in ended.stderr
-    for told in ("train, seed 1", "train, seed 2", "audit sampling", "in all", "One training by who samples it, hours"):
-        assert told in ended.words
+    for reported in (
+        "train, seed 1",
+        "train, seed 2",
+        "audit sampling",
+        "in all",
+        "One training by who samples it, hours",
+    ):
+        assert reported in ended.words
     assert "published: a published sweep of vLLM" in ended.words
     assert "all fit" in ended.words
     assert max(map(len, ended.stderr.splitlines())) <= COLUMNS
@@ -175,7 +181,7 @@ def test_a_dry_run_of_dpo_tells_the_pairs_and_that_nobody_measured_its_time() ->
     assert "all before its first step" in ended.words
 
 
-def test_a_model_of_unknown_size_is_told_as_unknown() -> None:
+def test_a_model_of_unknown_size_is_reported_as_unknown() -> None:
     ended = dry_run("policy.name=nobody/has-fetched-this", profile="l4")
     estimate = estimate_of(ended)
     assert (estimate["seconds"], estimate["cost_usd"], estimate["memory"]) == (None, None, None)
@@ -298,7 +304,7 @@ def policy_of(folder: Path, seed: int, *, reused: bool = False, **summary: Any) 
 
 @pytest.fixture
 def ran(tmp_path: Path) -> Iterator[dict[str, Any]]:
-    """Give the command a run that ended as the test says, and tell how it was asked for."""
+    """Give the command a run that ended as the test says, and return how it was asked for."""
     gate = {"verdict": "hold", "reasons": ["push got worse"]}
     block = {
         "n_prompts": 4, "mean_base": 0.5, "mean_tuned": 0.625, "mean_difference": 0.125, "ci_low": 0.1, "ci_high": 0.2,

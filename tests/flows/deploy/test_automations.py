@@ -37,7 +37,7 @@ def test_what_is_shipped_is_understood_and_keeps_its_names(name: str) -> None:
     assert {key: thing.document["actions"][1][key] for key in action} == action
 
 
-def test_without_its_notification_block_an_automation_does_nothing_and_that_is_told() -> None:
+def test_without_its_notification_block_an_automation_does_nothing_and_that_is_reported() -> None:
     path, automation = SHIPPED["gate-refused"]
     thing, warnings = wanted_automation(path, automation, DEPLOYMENTS, {"another": uuid4()})
     assert thing.document["actions"] == {1: {"type": "do-nothing"}}
@@ -54,16 +54,16 @@ def test_a_deployment_that_nobody_makes_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trigger", "told"),
+    ("trigger", "reported"),
     [
         ({"treshold": 1}, r"Prefect knows no trigger\.treshold"),
         ({"posture": "Reactiv"}, "posture"),
         ({"posture": "Proactive", "within": 5}, "greater than or equal to 10 seconds"),
     ],
 )
-def test_a_slip_that_prefect_would_pass_over_or_trip_on_is_one_sentence(trigger: dict[str, Any], told: str) -> None:
+def test_a_slip_that_prefect_would_pass_over_or_trip_on_is_one_sentence(trigger: dict[str, Any], reported: str) -> None:
     path, automation = changed("retrain-crashed", **trigger)
-    with pytest.raises(InputError, match=rf"rescheduling\.yaml, automation retrain-crashed: .*{told}"):
+    with pytest.raises(InputError, match=rf"rescheduling\.yaml, automation retrain-crashed: .*{reported}"):
         wanted_automation(path, automation, DEPLOYMENTS, {})
 
 
@@ -113,7 +113,7 @@ WAITED = "TucanoError: the training on training/train ended as Failed: {refusal}
     ],
     ids=["of the chain", "of a training on another machine"],
 )
-def test_a_refusal_is_told_once_wherever_it_was_said(events: list[ReceivedEvent]) -> None:
+def test_a_refusal_is_reported_once_wherever_it_was_said(events: list[ReceivedEvent]) -> None:
     _, automation = SHIPPED["gate-refused"]
     trigger = EventTrigger.model_validate(automation["trigger"])
     assert trigger.immediate
@@ -129,7 +129,7 @@ def test_a_refusal_is_told_once_wherever_it_was_said(events: list[ReceivedEvent]
     ],
     ids=["another flow", "another error", "another state"],
 )
-def test_what_is_no_refusal_of_a_retraining_is_told_to_nobody(event: ReceivedEvent) -> None:
+def test_what_is_no_refusal_of_a_retraining_is_reported_to_nobody(event: ReceivedEvent) -> None:
     assert not EventTrigger.model_validate(SHIPPED["gate-refused"][1]["trigger"]).covers(event)
 
 
@@ -161,7 +161,7 @@ def suspended(state: str, tag: str) -> ReceivedEvent:
 
 
 @pytest.mark.parametrize(
-    ("name", "event", "told"),
+    ("name", "event", "reported"),
     [
         ("promotion-held", HELD, True),
         ("promotion-held", ended("retrain", "GateRefused: the reward audit says no"), False),
@@ -171,12 +171,12 @@ def suspended(state: str, tag: str) -> ReceivedEvent:
         ("gate-refused", HELD, False),
     ],
 )
-def test_people_are_told_at_once_of_a_model_that_is_held_and_of_a_sheet_that_waits(
-    name: str, event: ReceivedEvent, told: bool
+def test_people_are_notified_at_once_of_a_model_that_is_held_and_of_a_sheet_that_waits(
+    name: str, event: ReceivedEvent, reported: bool
 ) -> None:
     trigger = EventTrigger.model_validate(SHIPPED[name][1]["trigger"])
     assert trigger.immediate
-    assert trigger.covers(event) is told
+    assert trigger.covers(event) is reported
 
 
 @pytest.mark.parametrize(

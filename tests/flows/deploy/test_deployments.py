@@ -37,7 +37,7 @@ def test_each_deployment_takes_each_profile(deployment: Deployment, profile: str
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reported"),
     [
         ({"entrypoint": "flows.retrein.retrain"}, "flows.retrein.retrain cannot be imported: No module named"),
         ({"entrypoint": "flows.retrain.retrein"}, "flows.retrain.retrein cannot be imported: .* has no attribute"),
@@ -50,8 +50,10 @@ def test_each_deployment_takes_each_profile(deployment: Deployment, profile: str
         ({"work_pool": {"name": "cpu", "job_variables": {"command": 3}}}, "job variables of the pool cpu: .*'command'"),
     ],
 )
-def test_a_slip_is_one_sentence_with_the_deployments_name(config: Config, changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(InputError, match=rf"^prefect\.yaml, deployment retrain: .*{told}") as caught:
+def test_a_slip_is_one_sentence_with_the_deployments_name(
+    config: Config, changes: dict[str, Any], reported: str
+) -> None:
+    with pytest.raises(InputError, match=rf"^prefect\.yaml, deployment retrain: .*{reported}") as caught:
         wanted(declared(**changes), config)
     assert "\n" not in str(caught.value)
 

@@ -62,7 +62,7 @@ def test_prefects_own_command_reads_the_deployments_in_the_same_sense() -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "told"),
+    ("file", "old", "new", "reported"),
     [
         (
             DEPLOYMENTS_FILE,
@@ -87,9 +87,9 @@ def test_prefects_own_command_reads_the_deployments_in_the_same_sense() -> None:
         (AUTOMATIONS_FOLDER / "drift.yaml", "automations:", "automation:", "automations is missing"),
     ],
 )
-def test_a_slip_is_one_sentence_with_its_file(folder: Path, file: Path, old: str, new: str, told: str) -> None:
+def test_a_slip_is_one_sentence_with_its_file(folder: Path, file: Path, old: str, new: str, reported: str) -> None:
     replace(folder / file, old, new)
-    with pytest.raises(InputError, match=told) as caught:
+    with pytest.raises(InputError, match=reported) as caught:
         read_declared(folder)
     assert file.parts[0] in str(caught.value)
     assert "\n" not in str(caught.value)

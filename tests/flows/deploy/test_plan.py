@@ -1,4 +1,4 @@
-"""What is missing, differs or is there besides is told thing by thing and field by field."""
+"""What is missing, differs or is there besides is reported thing by thing and field by field."""
 
 from typing import Any
 from uuid import uuid4
@@ -14,13 +14,13 @@ DOCUMENTS = st.dictionaries(st.sampled_from("abc"), st.one_of(VALUES, SECTIONS),
 
 
 @given(DOCUMENTS, DOCUMENTS)
-def test_two_documents_differ_where_and_only_where_a_difference_is_told(here: Any, there: Any) -> None:
+def test_two_documents_differ_where_and_only_where_a_difference_is_reported(here: Any, there: Any) -> None:
     found = list(differences(here, there))
     assert (found == []) == (here == there)
     assert [(each.here, each.there) for each in differences(there, here)] == [(each.there, each.here) for each in found]
 
 
-def test_the_way_to_a_value_is_told_and_what_one_side_lacks_is_none() -> None:
+def test_the_way_to_a_value_is_reported_and_what_one_side_lacks_is_none() -> None:
     here = {"parameters": {"config": {"seed": 7}}, "tags": ["a"]}
     there = {"parameters": {"config": {"seed": 42}, "until": "audit"}, "tags": ["a"]}
     assert [(each.field, each.here, each.there) for each in differences(here, there)] == [

@@ -1,4 +1,4 @@
-"""What this machine has is held against what the profile needs."""
+"""What this machine has is compared with what the profile needs."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ from flows.runtime.session import LOCK_FILE
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 
-HANDED = [
+REMOTE = [
     "workers.training=training/train",
     "state.artifacts=gs://shop/artifacts",
     "state.mirror=gs://shop/mirror",
@@ -60,10 +60,10 @@ def test_fewer_cards_than_processes_are_a_fault_where_the_training_is_here(
         "fault",
         "set train.processes=1, or train where there are as many GPUs",
     )
-    assert only(check_gpu(load_config("l4", [*two, *HANDED]))).verdict == "ok"
+    assert only(check_gpu(load_config("l4", [*two, *REMOTE]))).verdict == "ok"
 
 
-def test_a_driver_that_fails_is_told_by_its_own_words(
+def test_a_driver_that_fails_is_reported_by_its_own_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Config, l4: Config
 ) -> None:
     install_nvidia_smi(tmp_path, monkeypatch, "echo 'Failed to initialize NVML: Driver/library mismatch'; exit 18")
@@ -78,10 +78,10 @@ def test_no_gpu_is_fine_for_the_stand_in_and_not_for_unsloth(
     assert only(check_gpu(local)).verdict == "ok"
     assert only(check_gpu(l4)).verdict == "fault"
     assert only(check_gpu(load_config("l4", ["train.backend=transformers"]))).verdict == "warning"
-    assert only(check_gpu(load_config("l4", HANDED))).verdict == "ok"
+    assert only(check_gpu(load_config("l4", REMOTE))).verdict == "ok"
 
 
-def test_a_torch_that_cannot_compute_is_told(monkeypatch: pytest.MonkeyPatch, local: Config) -> None:
+def test_a_torch_that_cannot_compute_is_reported(monkeypatch: pytest.MonkeyPatch, local: Config) -> None:
     monkeypatch.setattr(machine, "_USE_TORCH", "assert False, 'torch 2 finds no GPU that it can use'")
     assert only(check_torch(local)).found == "torch 2 finds no GPU that it can use"
     assert only(check_torch(local)).verdict == "warning"
@@ -89,7 +89,7 @@ def test_a_torch_that_cannot_compute_is_told(monkeypatch: pytest.MonkeyPatch, lo
     assert only(check_torch(local)) == Finding("torch", "ok", "torch 2 computes on NVIDIA L4")
 
 
-def test_a_disk_is_held_against_what_a_run_needs(
+def test_a_disk_is_compared_with_what_a_run_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Config, l4: Config
 ) -> None:
     monkeypatch.setattr(machine, "BYTES_NEEDED", 0)
@@ -109,7 +109,7 @@ def test_a_larger_model_needs_more_of_the_disk(monkeypatch: pytest.MonkeyPatch, 
     assert "takes some 38" in larger.found
 
 
-def test_a_state_folder_that_another_run_holds_is_told(local: Config) -> None:
+def test_a_state_folder_that_another_run_holds_is_reported(local: Config) -> None:
     root = local.state.root
     root.mkdir()
     assert only(check_state(local)).verdict == "ok"
@@ -175,7 +175,7 @@ def test_the_trainers_environment_is_asked_by_its_own_python(tmp_path: Path, l4:
 
 
 def test_a_machine_that_hands_training_over_needs_nothing_to_train(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = load_config("l4", [*HANDED, "train.interpreter=/nowhere/python"])
+    config = load_config("l4", [*REMOTE, "train.interpreter=/nowhere/python"])
     assert only(check_trainer(config)).verdict == "ok"
     assert [finding.check for finding in check_libraries(config).findings] == ["libraries"]
 

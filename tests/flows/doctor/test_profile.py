@@ -79,7 +79,7 @@ def test_a_bucket_that_refuses_is_a_fault_with_the_role(service: StorageServer) 
 
 @pytest.mark.integration
 @pytest.mark.parametrize(("ahead", "said"), [(0.0, "ok"), (60.0, "warning"), (-3600.0, "fault")])
-def test_the_buckets_clock_is_held_against_this_machines(service: StorageServer, ahead: float, said: str) -> None:
+def test_the_buckets_clock_is_compared_with_this_machines(service: StorageServer, ahead: float, said: str) -> None:
     service.clock_ahead = timedelta(seconds=ahead)
     outcome = check_mirror(local(f"state.mirror=gs://{service.bucket}"))
     assert judge_clock(outcome.clocks).verdict == said
@@ -118,7 +118,7 @@ def test_a_model_in_the_cache_needs_no_hub(hub: Path) -> None:
     assert verdict(check_model(l4("policy.name=shop/model"))) == "ok"
 
 
-def test_a_model_that_the_hub_has_not_is_told(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_the_hub_has_not_is_reported(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub import constants
 
     with answering({"/shop/model/resolve/main/config.json": (200, "{}")}) as server:
@@ -166,7 +166,7 @@ def test_a_paraphraser_that_may_be_missing_is_a_warning() -> None:
     assert verdict(check_endpoints(local())) == "ok"
 
 
-def test_a_scheduler_and_a_collector_that_do_not_listen_are_told() -> None:
+def test_a_scheduler_and_a_collector_that_do_not_listen_are_reported() -> None:
     dask = local("curate.runner=dask", "curate.dask_address=tcp://127.0.0.1:9")
     assert verdict(check_endpoints(dask)) == "fault"
     assert verdict(check_endpoints(local(f"lineage.openlineage={NOBODY}/api"))) == "warning"
@@ -182,5 +182,5 @@ def test_the_announcer_of_a_machines_end_is_asked_as_google_wants_it() -> None:
         assert server.asked["/preempted"]["metadata-flavor"] == "Google"
         assert verdict(check_notice(l4(f"train.preemption.notice_url={server.url}/gone"))) == "warning"
     assert verdict(check_notice(l4(f"train.preemption.notice_url={NOBODY}"))) == "warning"
-    handed = ("workers.training=training/train", "state.artifacts=/tmp/a")
-    assert verdict(check_notice(l4(f"train.preemption.notice_url={NOBODY}", *handed))) == "ok"
+    remote = ("workers.training=training/train", "state.artifacts=/tmp/a")
+    assert verdict(check_notice(l4(f"train.preemption.notice_url={NOBODY}", *remote))) == "ok"

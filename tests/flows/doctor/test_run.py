@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.doctor import run
+from flows.doctor import machine, run
 from flows.doctor.finding import CheckOutcome, ClockReading, Finding, refused, single
 from flows.doctor.run import SECONDS_ASTRAY, SECONDS_REFUSED, examine, judge_clock
 from schemas.config.config import Config
@@ -62,8 +62,25 @@ def test_a_check_without_an_answer_is_a_fault_and_is_not_waited_for(
     first, second, _ = examine(config)
     released.set()
     assert first.verdict == "fault"
-    assert "no answer within" in first.found
+    assert first.found == "no answer within 1 s"
     assert second.verdict == "ok"
+
+
+def test_a_check_that_may_take_longer_is_a_fault_by_its_own_limit(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = threading.Event()
+
+    def hangs(_: Config) -> CheckOutcome:
+        released.wait()
+        return single("torch", "ok", "late")
+
+    monkeypatch.setattr(run, "CHECKS", {})
+    monkeypatch.setattr(machine, "check_torch", hangs)
+    monkeypatch.setattr(machine, "SECONDS_FOR_TORCH", 0.5)
+    torch, _ = examine(config, load_torch=True)
+    released.set()
+    assert (torch.verdict, torch.found) == ("fault", "no answer within 1.5 s")
 
 
 @given(st.floats(min_value=-1e6, max_value=1e6))
@@ -74,7 +91,7 @@ def test_the_clock_is_judged_by_how_far_it_is_off(seconds: float) -> None:
     assert judge_clock([ClockReading("b", -seconds)]).verdict == verdict
 
 
-def test_whose_clock_is_off_is_told() -> None:
+def test_whose_clock_is_off_is_reported() -> None:
     assert judge_clock([ClockReading("the bucket", 60.0)]).found == "60 s behind that of the bucket"
     assert judge_clock([ClockReading("the bucket", -60.0)]).found == "60 s ahead of that of the bucket"
     assert judge_clock([]).verdict == "ok"

@@ -57,7 +57,7 @@ def test_without_a_server_a_run_starts_its_own_unless_it_hands_training_over(tmp
         ("PREFECT_API_KEY", SECRET, f"Bearer {SECRET}"),
     ],
 )
-def test_credentials_are_sent_and_a_refusal_is_told(
+def test_credentials_are_sent_and_a_refusal_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, header: str
 ) -> None:
     with answering({"/api/admin/version": (401, "")}) as server:
@@ -105,7 +105,7 @@ def test_another_version_is_a_warning(tmp_path: Path, monkeypatch: pytest.Monkey
         assert verdicts(check_mlflow(config(tmp_path, f"state.mlflow={server.url}"))) == {"MLflow": "warning"}
 
 
-def test_a_pool_that_nobody_works_for_and_a_missing_deployment_are_told(
+def test_a_pool_that_nobody_works_for_and_a_missing_deployment_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used = {"a": "cpu", "b": "l4-spot", "c": "shut", "d": None}
@@ -153,7 +153,7 @@ def test_a_real_server_is_of_this_version(tmp_path: Path, prefect_server: str, m
 
 
 @pytest.mark.parametrize(("status", "said"), [(401, "asks for credentials"), (403, "refuses this machine")])
-def test_mlflow_is_sent_the_user_and_told_where_it_refuses(
+def test_mlflow_is_sent_the_user_and_reported_where_it_refuses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, said: str
 ) -> None:
     with answering({"/version": (status, "You are not authenticated.")}) as server:

@@ -1,4 +1,4 @@
-"""A version that the gate holds back is told on Prefect's server, for the automation that tells people."""
+"""A version that the gate holds back is reported on Prefect's server, for the automation that notifies people."""
 
 import time
 
@@ -20,7 +20,7 @@ def hold() -> None:
     emit_held({"model": "shop", "version": "7", "reasons": ["overall is worse", "push is worse"]})
 
 
-def test_a_held_version_is_told_with_its_reasons(prefect_server: str) -> None:
+def test_a_held_version_is_reported_with_its_reasons(prefect_server: str) -> None:
     with temporary_settings({PREFECT_API_URL: prefect_server}):
         hold()
         EventsWorker.drain_all(timeout=10)

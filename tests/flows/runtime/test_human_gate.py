@@ -59,7 +59,7 @@ def earlier(log: Path) -> str:
 
 @flow(name="gated")
 def gated(sheet: Path, log: Path, days: float) -> None:
-    """Do what `retrain` does: an earlier stage, the sheet looked at anew each time, and what comes after it."""
+    """Do what `retrain` does: an earlier stage, the sheet looked at again each time, and what comes after it."""
     artifact = earlier(log)
     while unscored := sum(not is_scored(row) for row in read_rows(sheet)):
         try:
@@ -235,18 +235,22 @@ def test_a_run_without_a_deployment_tells_how_to_score_and_to_go_on(server: Serv
     with pytest.raises(Interrupted) as caught:
         gated(sheet, log, WEEK)
     assert caught.value.exit_code == 4
-    told = str(caught.value)
-    assert told.startswith(f"2 completions of {sheet} wait for a score")
+    reported = str(caught.value)
+    assert reported.startswith(f"2 completions of {sheet} wait for a score")
     for way in ("in a spreadsheet", f"`tucano audit label '{sheet}' --rater", "`tucano audit publish`"):
-        assert way in told
-    assert "run the same command again" in told
+        assert way in reported
+    assert "run the same command again" in reported
     page = server.page()
     assert str(sheet) in page
     assert "run the same command again" in page
     assert "Resume" not in page
     _score(sheet, COMPLETIONS)
     gated(sheet, log, WEEK)
-    assert log.read_text(encoding="utf-8").splitlines() == ["made", f"left because {told}", "went on with an artifact"]
+    assert log.read_text(encoding="utf-8").splitlines() == [
+        "made",
+        f"left because {reported}",
+        "went on with an artifact",
+    ]
 
 
 def test_the_form_asks_for_nothing_personal() -> None:

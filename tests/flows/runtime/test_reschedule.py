@@ -39,9 +39,9 @@ ERRORS = {error.__name__: error for error in (Interrupted, InputError, GateRefus
 
 
 @flow(name="ends-by")
-def ends_by(error: str, told: str) -> None:
+def ends_by(error: str, sentence: str) -> None:
     with reschedule_on_interrupt(REST):
-        raise ERRORS[error](told)
+        raise ERRORS[error](sentence)
 
 
 @flow(name="cancelled")
@@ -102,7 +102,7 @@ def unsupervised(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.integration
 @pytest.mark.usefixtures("unsupervised")
 def test_an_interrupted_run_rests_until_its_machine_is_gone(server: Server) -> None:
-    run = server.start(ends_by, error="Interrupted", told="stopped after step 12")
+    run = server.start(ends_by, error="Interrupted", sentence="stopped after step 12")
     before = datetime.now(UTC)
     with pytest.raises(Abort):
         server.work_on(run, ends_by)
@@ -116,9 +116,9 @@ def test_an_interrupted_run_rests_until_its_machine_is_gone(server: Server) -> N
 @pytest.mark.integration
 @pytest.mark.usefixtures("unsupervised")
 def test_a_run_that_is_interrupted_in_the_same_words_again_and_again_fails(server: Server) -> None:
-    def interrupted(told: list[str]) -> str:
-        run = server.start(ends_by, error="Interrupted", told="killed by SIGKILL")
-        for words in told:
+    def interrupted(sentences: list[str]) -> str:
+        run = server.start(ends_by, error="Interrupted", sentence="killed by SIGKILL")
+        for words in sentences:
             server.client.set_flow_run_state(run, AwaitingRetry(message=words), force=True)
         with pytest.raises((Abort, Interrupted)):
             server.work_on(run, ends_by)
@@ -134,7 +134,7 @@ def test_a_run_that_is_interrupted_in_the_same_words_again_and_again_fails(serve
 @pytest.mark.usefixtures("unsupervised")
 @pytest.mark.parametrize("error", [InputError, GateRefused, TucanoError])
 def test_a_run_that_fails_is_not_scheduled_again(server: Server, error: type[TucanoError]) -> None:
-    run = server.start(ends_by, error=error.__name__, told="no such file")
+    run = server.start(ends_by, error=error.__name__, sentence="no such file")
     with pytest.raises(error, match="no such file"):
         server.work_on(run, ends_by)
     assert server.state(run).name == "Failed"

@@ -56,7 +56,7 @@ def refusal(root: Path) -> str:
 
 
 @pytest.mark.integration
-def test_a_server_that_does_not_take_the_key_is_told_before_work_starts(
+def test_a_server_that_does_not_take_the_key_is_reported_before_work_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with answering({"/api/health": (200, "true"), "/api/flows/filter": (401, "")}) as server:
@@ -64,7 +64,7 @@ def test_a_server_that_does_not_take_the_key_is_told_before_work_starts(
         assert "asks for a key, and none is set (401)" in refusal(tmp_path)
 
 
-def test_a_server_that_is_not_there_is_told_without_its_password(
+def test_a_server_that_is_not_there_is_reported_without_its_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PREFECT_API_URL", "http://admin:se@cret@127.0.0.1:9/api")

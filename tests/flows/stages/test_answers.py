@@ -1,4 +1,4 @@
-"""Answers are drawn once for a model, test split and decoding, and an interrupted drawing goes on from its batches."""
+"""Answers are drawn once for a model, test split and decoding, and an interrupted drawing resumes from its batches."""
 
 import io
 import json
@@ -37,7 +37,7 @@ TEST = [prompt_row("push", f"Pedido {number} " + "de novo " * number) for number
 
 
 class _Dying(io.StringIO):
-    """A child's way to speak that ends once so many batches are told."""
+    """A child's way to speak that ends once so many batches are reported."""
 
     def __init__(self, batches: int | None) -> None:
         super().__init__()
@@ -244,11 +244,11 @@ def test_an_interrupted_drawing_goes_on_and_another_decoding_does_not(world: Wor
     children.batches_left = None
     ask(world, "seed=11", "evaluate.samples=2", "evaluate.temperature=0.3", who=base)
     ask(world, "seed=11", "evaluate.samples=2", who=base)
-    # A run that makes all anew does not go on from what another one began.
-    anew = ask(world, *warm, who=base, fresh=True)
+    # A run that makes all again does not resume from what another one began.
+    again = ask(world, *warm, who=base, fresh=True)
     assert children.found == [0, 0, 0, 0, 2, 0]
-    assert not anew.reused
-    assert rollouts(anew) == whole
+    assert not again.reused
+    assert rollouts(again) == whole
     assert left_behind(world.root) == []
 
 

@@ -1,4 +1,4 @@
-"""Which champion a challenger is held against: the one of now, or the one that it was held against before."""
+"""Which champion a challenger is compared with: the one of now, or the one that it was compared with before."""
 
 import shutil
 from collections.abc import Mapping
@@ -64,7 +64,7 @@ def test_the_first_challenger_has_no_champion_before_it_also_once_it_is_the_cham
     assert champion_for(shop.config, first) is None
 
 
-def test_a_challenger_is_held_against_the_champion_also_after_it_took_its_place(shop: Shop) -> None:
+def test_a_challenger_is_compared_with_the_champion_also_after_it_took_its_place(shop: Shop) -> None:
     first, second = shop.policy("first"), shop.policy("second")
     shop.judge(first, None)
     before = champion_for(shop.config, second)
@@ -74,7 +74,7 @@ def test_a_challenger_is_held_against_the_champion_also_after_it_took_its_place(
     assert champion_for(shop.config, second) == before
 
 
-def test_a_challenger_that_was_held_before_there_was_a_champion_is_held_against_it_now(shop: Shop) -> None:
+def test_a_challenger_that_was_held_before_there_was_a_champion_is_compared_with_it_now(shop: Shop) -> None:
     held, later = shop.policy("held"), shop.policy("later")
     shop.judge(held, None, promoted=False)
     shop.judge(later, None)

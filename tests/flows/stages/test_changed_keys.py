@@ -1,4 +1,4 @@
-"""A state folder from before is told once that keys have changed, and keeps all that it holds."""
+"""A state folder from before is warned once that keys have changed, and keeps all that it holds."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def make(config: Config, kind: ArtifactKind, source: str) -> None:
         )
 
 
-def test_an_old_state_folder_is_told_in_one_sentence_and_once(
+def test_an_old_state_folder_is_reported_in_one_sentence_and_once(
     config: Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for kind in ("dataset", "policy"):
@@ -48,7 +48,7 @@ def test_an_old_state_folder_is_told_in_one_sentence_and_once(
     assert capsys.readouterr().err == ""
 
 
-def test_a_new_state_folder_is_told_nothing(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_state_folder_is_warned_of_nothing(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
     warn_of_changed_keys(config)
     make(config, "dataset", "tasks/curate/stage.py")
     warn_of_changed_keys(config)

@@ -65,7 +65,7 @@ def test_no_more_than_allowed_are_at_work_whoever_starts_them(tmp_path: Path) ->
     assert (at_work, most) == (0, 2)
 
 
-def test_all_come_to_their_end_before_the_first_failure_is_told() -> None:
+def test_all_come_to_their_end_before_the_first_failure_is_reported() -> None:
     done: list[str] = []
 
     def fail(seconds: float, reason: str) -> None:
@@ -82,7 +82,7 @@ def test_all_come_to_their_end_before_the_first_failure_is_told() -> None:
     assert done == ["good"]
 
 
-def test_an_interruption_is_told_before_a_failure_and_nothing_else_begins_on_a_machine_that_goes(
+def test_an_interruption_is_reported_before_a_failure_and_nothing_else_begins_on_a_machine_that_goes(
     tmp_path: Path,
 ) -> None:
     begun: list[str] = []

@@ -183,17 +183,17 @@ def test_a_rollback_is_not_undone_by_a_new_evaluation_of_the_same_policy_but_by_
     newer: ArtifactRecord,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    first, anew, later = (world.evaluation("promote", note) for note in ("first", "anew", "later"))
+    first, again, later = (world.evaluation("promote", note) for note in ("first", "again", "later"))
     model.promote(policy, first)
     model.promote(newer, first)
     model.roll_back()
     capsys.readouterr()
-    model.promote(newer, anew)
+    model.promote(newer, again)
     assert model.aliases == {"champion": "1"}
-    told = capsys.readouterr().err
-    assert "is of a policy that was rolled back at" in told
-    assert "promote it again with `tucano promote 3`" in told
-    model.promote(newer, anew, by_hand=True)
+    reported = capsys.readouterr().err
+    assert "is of a policy that was rolled back at" in reported
+    assert "promote it again with `tucano promote 3`" in reported
+    model.promote(newer, again, by_hand=True)
     assert model.aliases == {"champion": "3", "previous": "1"}
     # It is no more a policy that was rolled back.
     model.promote(newer, later)
@@ -207,39 +207,39 @@ def test_a_superseded_policy_does_not_come_back_by_a_new_evaluation(
     newer: ArtifactRecord,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    first, anew = (world.evaluation("promote", note) for note in ("first", "anew"))
+    first, again = (world.evaluation("promote", note) for note in ("first", "again"))
     model.promote(policy, first)
     model.promote(newer, first)
     capsys.readouterr()
-    model.promote(policy, anew)
+    model.promote(policy, again)
     assert model.aliases == {"champion": "2", "previous": "1"}
     assert "is of a policy that was `champion` already, and version 2 came after it" in capsys.readouterr().err
     model.client.delete_registered_model_alias(model.name, "champion")
-    model.promote(policy, anew)
+    model.promote(policy, again)
     assert model.aliases == {"previous": "1"}
-    model.promote(newer, anew)
+    model.promote(newer, again)
     assert model.aliases == {"champion": "4", "previous": "1"}
 
 
-def test_the_champion_evaluated_anew_takes_its_own_place_and_a_rollback_still_goes_to_another_policy(
+def test_the_champion_evaluated_again_takes_its_own_place_and_a_rollback_still_goes_to_another_policy(
     world: Promotable,
     model: Model,
     policy: ArtifactRecord,
     newer: ArtifactRecord,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    first, anew = (world.evaluation("promote", note) for note in ("first", "anew"))
+    first, again = (world.evaluation("promote", note) for note in ("first", "again"))
     model.promote(policy, first)
     model.promote(newer, first)
     capsys.readouterr()
-    model.promote(newer, anew)
+    model.promote(newer, again)
     assert model.aliases == {"champion": "3", "previous": "1"}
     assert "is now `champion`, in place of version 2 of the same policy" in capsys.readouterr().err
     model.promote(newer, first)
     assert model.aliases == {"champion": "3", "previous": "1"}
     assert "is of the policy that is `champion` already, as version 3" in capsys.readouterr().err
     model.roll_back()
-    for evaluation in (first, anew):
+    for evaluation in (first, again):
         model.promote(newer, evaluation)
         assert model.aliases == {"champion": "1"}
 

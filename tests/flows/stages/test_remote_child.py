@@ -1,4 +1,4 @@
-"""A child process that is handed over comes to what it would have come to here, is run once, and names its machine."""
+"""A remote child process comes to what it would have come to here, is run once, and names its machine."""
 
 import io
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from flows.inference import inference
 from flows.runtime.stores import open_store
 from flows.stages import remote_child, stage_child
 from flows.stages.answers import Answering
-from flows.stages.remote_child import HandedChild, as_local, as_portable
+from flows.stages.remote_child import RemoteChild, as_local, as_portable
 from flows.stages.remote_run import REMOTE_FOLDER, RemoteRun
 from flows.stages.runner import StageResult
 from schemas.config.config import Config
@@ -42,7 +42,7 @@ class Team:
 
     def __init__(self, world: World, place: Path) -> None:
         self.world, self.place = world, place
-        self.handed: list[HandedChild] = []
+        self.requests: list[RemoteChild] = []
         self.ran = 0
 
     def run_child(self, module: str, request: BaseModel, folder: Path, **_: Any) -> str:
@@ -51,7 +51,7 @@ class Team:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "answer.request.json"
         text = request.model_dump_json()
-        if self.handed:
+        if self.requests:
             # Nothing of the machine that waits is named.
             assert str(self.world.root / REMOTE_FOLDER) in text
             assert str(self.world.root / "artifacts") not in text
@@ -62,8 +62,8 @@ class Team:
     def run_remotely(self, config: Config, run: RemoteRun, parameters: Mapping[str, Any]) -> None:
         """Run the deployment's flow with what it is given, as JSON, as a worker would."""
         assert (run.what, run.deployment) == ("inference", "inference/inference")
-        child = HandedChild.model_validate(parameters["child"])
-        self.handed.append(child)
+        child = RemoteChild.model_validate(parameters["child"])
+        self.requests.append(child)
         state = config.state.model_copy(update={"root": config.state.root / REMOTE_FOLDER})
         inference(config.model_copy(update={"state": state}), child)
 
@@ -93,7 +93,7 @@ def test_another_machine_answers_as_this_one_does_and_is_named(team: Team) -> No
     assert (there.path / ROLLOUTS_FILE).read_bytes() == (here.path / ROLLOUTS_FILE).read_bytes()
     assert (here.record.kind, there.record.kind) == ("answers", "answers")
     assert here.record.inputs == there.record.inputs
-    assert len(team.handed) == 1
+    assert len(team.requests) == 1
     worker = there.record.worker
     assert worker is not None
     assert worker.device == DEVICE
@@ -133,20 +133,20 @@ def test_what_is_not_whole_in_the_place_is_asked_for(team: Team, lost: str, seed
     damaged.write_text("altered", encoding="utf-8")
     again = team.ask(f"seed={seed}")
     assert again.record.files[ROLLOUTS_FILE] == first.record.files[ROLLOUTS_FILE]
-    assert len(team.handed) == 2
+    assert len(team.requests) == 2
     # What the other machine still has it leaves once more.
     assert team.ran == (2 if lost == "the note" else 1)
 
 
 def test_a_worker_with_other_code_refuses(team: Team) -> None:
     team.ask("seed=24")
-    other = team.handed[0].model_copy(update={"code_version": "0" * 64})
+    other = team.requests[0].model_copy(update={"code_version": "0" * 64})
     config = team.world.config(f"state.artifacts={team.place}")
     with pytest.raises(InputError, match="give both machines the same version"):
         inference(config, other)
 
 
-def test_a_run_of_the_deployment_by_hand_is_told_what_to_start(team: Team) -> None:
+def test_a_run_of_the_deployment_by_hand_says_what_to_start(team: Team) -> None:
     with pytest.raises(InputError, match="retrain/retrain"):
         inference(team.world.config())
 
@@ -170,9 +170,9 @@ def test_paths_mean_the_same_on_another_machine(tmp_path: Path) -> None:
     )
     names = ("base", "policy", "output")
     ours = {"base": here / "base", "policy": here / "policy", "output": here / "draft"}
-    handed = as_portable(request.model_dump(), ours)
-    assert str(here) not in str(handed)
-    local = Request.model_validate(as_local(handed, {name: there / name for name in names}))
+    portable = as_portable(request.model_dump(), ours)
+    assert str(here) not in str(portable)
+    local = Request.model_validate(as_local(portable, {name: there / name for name in names}))
     assert (local.model, local.adapter, local.output) == (there / "base", there / "policy/adapter", there / "output")
     assert (local.elsewhere, local.sizes) == (Path("/x"), (1,))
 
@@ -186,4 +186,4 @@ def test_a_request_leads_out_of_no_folder(tmp_path: Path, place: str, path: str)
 def test_no_other_module_is_run(team: Team) -> None:
     team.ask("seed=25")
     with pytest.raises(ValueError, match="module"):
-        HandedChild.model_validate({**team.handed[0].model_dump(), "module": "os"})
+        RemoteChild.model_validate({**team.requests[0].model_dump(), "module": "os"})

@@ -1,4 +1,4 @@
-"""What is handed to another machine arrives, is trained there once, and is refused where it would be another thing."""
+"""What is sent to another machine arrives, is trained there once, and is refused where it would be another thing."""
 
 import signal
 from collections.abc import Iterator
@@ -145,7 +145,7 @@ def test_policies_that_this_machine_still_has_need_no_note(config: Config, pipel
 
 def test_of_two_policies_of_one_recipe_the_newer_one_that_is_whole_counts(config: Config, pipeline_run: str) -> None:
     given = all_given(config)
-    older, newer = (trained_here(config, given, text) for text in ("before", "anew"))
+    older, newer = (trained_here(config, given, text) for text in ("before", "again"))
 
     def found() -> ArtifactRecord:
         return train_remotely(config, pipeline_run, given, fresh=None)[config.seed].record
@@ -170,7 +170,7 @@ def test_a_training_that_was_answered_before_is_not_done_again(config: Config, t
     assert blob.read_text(encoding="utf-8") == "trained"
 
 
-def test_a_run_of_the_deployment_by_hand_is_told_what_to_start(config: Config) -> None:
+def test_a_run_of_the_deployment_by_hand_says_what_to_start(config: Config) -> None:
     with pytest.raises(InputError, match="retrain/retrain"):
         training(config)
 
@@ -188,7 +188,7 @@ def test_a_crashed_training_has_ended_once_nobody_brought_it_back() -> None:
     assert not ended(Running(), 10)
 
 
-def test_a_server_that_is_away_is_waited_for_and_then_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_away_is_waited_for_and_then_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     run = uuid4()
     looks: list[None] = []
 

@@ -158,7 +158,7 @@ def test_a_first_sheet_asks_for_all_tasks_and_a_reward_that_comes_back_for_none(
     with pytest.raises(Interrupted):
         people_scores(config, "run", RESULT, RESULT, RESULT)
     assert asked == [TASK_NAMES, ("push",)]
-    # The sheet that the rows are from is told too.
+    # The sheet that the rows are from is reported too.
     assert len((scoring_folder(config) / DRAWN_FROM_FILE).read_text(encoding="utf-8").split()) == 2
     assert set(drawn_sheets(config, files_of(scoring_folder(config)))) == {"sheet", "sheet-2"}
     monkeypatch.setattr(registry, "source_digest", source_digest)

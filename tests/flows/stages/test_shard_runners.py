@@ -71,7 +71,7 @@ def test_the_first_refusal_in_a_worker_is_the_callers() -> None:
 
 @pytest.mark.integration
 @pytest.mark.usefixtures("prefect")
-def test_killed_workers_are_told_in_a_sentence() -> None:
+def test_killed_workers_are_reported_in_a_sentence() -> None:
     import dask
 
     # By itself Dask starts three more workers for whatever killed one.
@@ -113,7 +113,7 @@ def test_an_address_of_nobody_is_named_with_the_remedy(
 
 
 @pytest.mark.parametrize("missing", ["prefect_dask", "distributed"])
-def test_without_prefect_dask_the_command_that_installs_it_is_told(
+def test_without_prefect_dask_the_command_that_installs_it_is_reported(
     monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)

@@ -1,4 +1,4 @@
-"""The synthesize flow's edges: what makes it run again, and what its page tells."""
+"""The synthesize flow's edges: what makes it run again, and what its page shows."""
 
 import json
 from pathlib import Path

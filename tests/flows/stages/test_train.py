@@ -54,7 +54,7 @@ def test_key_inputs_something_makes_a_new_one(override: str) -> None:
 
 
 def test_what_is_left_out_of_the_key_is_in_the_recipe() -> None:
-    """A name that is in no recipe would leave nothing out, and nobody would be told."""
+    """A name that is in no recipe would leave nothing out, and nobody would know."""
     assert set(TrainConfig.model_fields) >= NOT_IN_KEY
 
 

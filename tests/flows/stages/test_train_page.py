@@ -21,7 +21,7 @@ NEVER = 600.0
 
 
 class Recording:
-    """Stands for the stage's run in MLflow: keeps what it is told, slowly or not at all where it is asked to."""
+    """Stands for the stage's run in MLflow: keeps what it gets, slowly or not at all where it is asked to."""
 
     def __init__(self, seconds: float = 0.0, failures: int = 0) -> None:
         self._seconds = seconds

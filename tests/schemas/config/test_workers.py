@@ -22,17 +22,17 @@ from schemas.errors import InputError
         "file://",
     ],
 )
-def test_a_slip_in_the_address_of_openlineage_is_told(address: str) -> None:
+def test_a_slip_in_the_address_of_openlineage_is_reported(address: str) -> None:
     with pytest.raises(
         InputError, match=r"lineage\.openlineage: .*neither a file nor http\(s\)://HOST; correct the address"
     ):
         load_config("local", [f"lineage.openlineage={address}"])
 
 
-def test_a_password_in_the_address_of_openlineage_is_refused_and_not_told() -> None:
-    with pytest.raises(InputError, match="leave it out, and set OPENLINEAGE_API_KEY") as told:
+def test_a_password_in_the_address_of_openlineage_is_refused_and_not_reported() -> None:
+    with pytest.raises(InputError, match="leave it out, and set OPENLINEAGE_API_KEY") as caught:
         load_config("local", ["lineage.openlineage=https://ana:segredo@loja.example/api"])
-    assert "segredo" not in str(told.value)
+    assert "segredo" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

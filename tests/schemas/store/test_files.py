@@ -244,7 +244,7 @@ def test_what_a_shopper_wrote_is_in_no_message(folder: Path, damage: Callable[..
     assert "529" not in message
 
 
-def test_a_quote_that_never_closes_is_told_where_it_opens_in_a_large_file(folder: Path) -> None:
+def test_a_quote_that_never_closes_is_reported_where_it_opens_in_a_large_file(folder: Path) -> None:
     path = folder / PAYMENTS
     lines = path.read_bytes().split(b"\n")
     lines[30] = lines[30].replace(b",", b',"', 1)

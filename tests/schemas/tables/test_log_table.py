@@ -158,12 +158,12 @@ def test_a_parquet_file_holds_the_same_as_json_lines(tmp_path: Path) -> None:
         (pl.lit(None, pl.String).alias("completion"), "completion is empty"),
     ],
 )
-def test_a_faulty_parquet_file_is_told_as_lines_are(tmp_path: Path, change: pl.Expr, words: str) -> None:
+def test_a_faulty_parquet_file_is_reported_as_lines_are(tmp_path: Path, change: pl.Expr, words: str) -> None:
     table = read_production_logs(write(tmp_path / "log.jsonl", line(1), line(2)))
     assert words in message(parquet(tmp_path / "log.parquet", table.with_columns(change)))
 
 
-def test_a_parquet_file_without_a_column_or_a_row_is_told(tmp_path: Path) -> None:
+def test_a_parquet_file_without_a_column_or_a_row_is_reported(tmp_path: Path) -> None:
     table = read_production_logs(write(tmp_path / "log.jsonl", line(1)))
     assert "lacks the column latency_ms" in message(parquet(tmp_path / "log.parquet", table.drop("latency_ms")))
     assert "is empty" in message(parquet(tmp_path / "log.parquet", table.clear()))
@@ -189,7 +189,7 @@ def test_the_first_bytes_of_a_log_are_read_as_far_as_they_go(tmp_path: Path) -> 
         read_production_logs(broken, size)
 
 
-def test_files_that_are_no_log_are_told(tmp_path: Path) -> None:
+def test_files_that_are_no_log_are_reported(tmp_path: Path) -> None:
     assert "cannot be read" in message(tmp_path / "absent.jsonl")
     (tmp_path / "empty.jsonl").write_bytes(b"")
     assert "is empty" in message(tmp_path / "empty.jsonl")

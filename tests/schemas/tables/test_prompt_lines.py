@@ -79,11 +79,11 @@ def test_what_is_needed_is_named(name: str) -> None:
         ({CPF: "x"}, "(a key): Extra inputs are not permitted"),
     ],
 )
-def test_each_rule_is_told_without_the_words_of_the_line(values: dict[str, Any], said: str) -> None:
-    told = refused(json.dumps({**LINE, **values}))
-    assert told.startswith(said)
-    assert CPF not in told
-    assert "Ana" not in told
+def test_each_rule_is_reported_without_the_words_of_the_line(values: dict[str, Any], said: str) -> None:
+    reported = refused(json.dumps({**LINE, **values}))
+    assert reported.startswith(said)
+    assert CPF not in reported
+    assert "Ana" not in reported
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_each_rule_is_told_without_the_words_of_the_line(values: dict[str, Any],
     ['{"x": NaN}', '{"x": -Infinity}', '{"x": [1e999]}', '{"x": {"y": NaN}}', '{"\\ud800": 1}', '{"x": "\\ud800"}'],
 )
 def test_a_reference_that_has_no_identity_is_refused(reference: str) -> None:
-    told = refused(f'{{"task": "churn", "prompt": "Vai voltar?", "reference": {reference}}}')
-    assert told.startswith(("reference: must be JSON with finite numbers and whole characters", "Invalid JSON"))
+    reported = refused(f'{{"task": "churn", "prompt": "Vai voltar?", "reference": {reference}}}')
+    assert reported.startswith(("reference: must be JSON with finite numbers and whole characters", "Invalid JSON"))
 
 
 def test_what_is_no_object_is_refused() -> None:

@@ -122,7 +122,7 @@ def test_a_file_whose_rows_are_damaged_is_named(tmp_path: Path) -> None:
         read_prompts(path)
 
 
-def test_wrong_columns_are_told_beside_the_right_ones(tmp_path: Path) -> None:
+def test_wrong_columns_are_reported_beside_the_right_ones(tmp_path: Path) -> None:
     table = prompt_table([row()]).rename({"prompt": "text"}).with_columns(pl.lit(1).alias("order_id"))
     table.write_parquet(tmp_path / "prompts.parquet")
     with pytest.raises(InputError, match=r"text String.*order_id Int32.*prompt String"):

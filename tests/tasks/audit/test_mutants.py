@@ -95,9 +95,9 @@ def test_a_mutant_is_not_known_by_its_name(files: Files) -> None:
 
 def test_progress_tells_of_each_mutant(files: Files) -> None:
     sheet, score = files
-    told: list[tuple[int, int, str]] = []
-    run_mutants(only(sheet, "sentiment"), score, CONFIG, [HARMLESS], lambda *step: told.append(step))
-    assert told == [(0, 1, "nothing"), (1, 1, "mutants audited")]
+    reported: list[tuple[int, int, str]] = []
+    run_mutants(only(sheet, "sentiment"), score, CONFIG, [HARMLESS], lambda *step: reported.append(step))
+    assert reported == [(0, 1, "nothing"), (1, 1, "mutants audited")]
 
 
 def test_rewards_that_do_not_pass_are_refused(files: Files) -> None:

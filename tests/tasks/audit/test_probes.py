@@ -184,7 +184,7 @@ def test_what_meets_its_bound_passes(prompts: Prompts, score: RewardFunction) ->
     assert probes["refusal"].detail.endswith(f"earns 0.150 at worst on {PROMPTS} prompts, must be 0.15 or less")
 
 
-def test_the_worst_prompt_counts_and_is_told(prompts: Prompts, score: RewardFunction) -> None:
+def test_the_worst_prompt_counts_and_is_reported(prompts: Prompts, score: RewardFunction) -> None:
     last = prompts["push"][-1]
 
     def kind_to_silence(asked: Rollout, reward: float) -> float:
@@ -206,14 +206,14 @@ def test_what_is_no_number_fails_wherever_it_comes_up(prompts: Prompts, score: R
 
 def test_details_tell_nothing_of_prompts_and_answers(prompts: Prompts, score: RewardFunction) -> None:
     secret = "Maria da Silva, 529.982.247-25"
-    told = [
+    named = [
         one.model_copy(
             update={"prompt": f"{one.prompt}\n{secret}", "reference": {**(one.reference or {}), "x": secret}}
         )
         for one in prompts["insights"]
     ]
     for broken in (score, earning(score, lambda *_: 1.0)):
-        assert "Maria" not in str(run_probes("insights", told, broken))
+        assert "Maria" not in str(run_probes("insights", named, broken))
 
 
 def test_each_prompt_is_probed_once(prompts: Prompts, score: RewardFunction) -> None:
@@ -230,7 +230,7 @@ def test_each_prompt_is_probed_once(prompts: Prompts, score: RewardFunction) -> 
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
-def test_prompts_whose_reference_tells_nothing_prove_nothing(task: TaskName, score: RewardFunction) -> None:
+def test_prompts_whose_reference_says_nothing_prove_nothing(task: TaskName, score: RewardFunction) -> None:
     unknown = dict.fromkeys(REFERENCES[task].model_fields)
     for blind in (rollout(task, "p", None), rollout(task, "p", unknown)):
         assert failed(run_probes(task, [blind], score)) == {"reference_answer"}

@@ -292,7 +292,7 @@ def test_what_the_gate_objects_to_is_marked() -> None:
     assert Page(audited(agreeing()).page()).marked == []
 
 
-def test_verdict_and_reasons_are_told() -> None:
+def test_verdict_and_reasons_are_reported() -> None:
     passed = audited(agreeing())
     assert passed.gate.passed, passed.gate.reasons
     assert "training may start." in passed.page()
@@ -320,8 +320,8 @@ def test_many_reasons_are_all_there() -> None:
 )
 def test_page_says_plainly_who_scored(raters: Mapping[str, RaterKind], warning: str | None) -> None:
     page = audited(agreeing(), raters=raters).page()
-    told = [text for text in ("No person scored this sheet", "Not only people scored this sheet") if text in page]
-    assert told == ([warning] if warning else [])
+    reported = [text for text in ("No person scored this sheet", "Not only people scored this sheet") if text in page]
+    assert reported == ([warning] if warning else [])
 
 
 def test_what_is_unknown_is_said() -> None:

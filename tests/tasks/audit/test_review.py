@@ -247,7 +247,7 @@ def test_rows_that_were_deleted_since_are_no_obstacle(audit: Audit) -> None:
     assert audit.scores() == [("p0", "5", "mlflow-1", "human", ""), BLANK[1]]
 
 
-def test_a_sheet_that_was_not_published_is_told_so(audit: Audit) -> None:
+def test_a_sheet_that_was_not_published_says_so(audit: Audit) -> None:
     with pytest.raises(InputError, match=r"nothing of sheet .* publish it with `tucano audit publish"):
         audit.collect()
 

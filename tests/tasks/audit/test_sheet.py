@@ -150,7 +150,7 @@ def test_rows_of_another_sheet_are_named_and_counted(tmp_path: Path) -> None:
         read_scored_sheet(tmp_path / "sheet.csv", [rollout(7, "x")])
 
 
-def test_tasks_that_nobody_scored_are_told(tmp_path: Path) -> None:
+def test_tasks_that_nobody_scored_are_reported(tmp_path: Path) -> None:
     more = [*ROLLOUTS, Rollout(prompt_id="c", task="churn", prompt="Vai embora?", completion="{}")]
     assert read_scored_sheet(write(tmp_path / "sheet.csv", [cells(1)]), more).unscored == ("churn",)
 

@@ -45,7 +45,7 @@ class Worker:
         self._training = training
 
     def train(self, steps: int, files: dict[str, bytes] = FILES, meanwhile: Callable[[], None] = nothing) -> int:
-        """Go on for so many steps, and return the step that was gone on from."""
+        """Train for so many steps, and return the step that was resumed from."""
         with acquire_training(self._request(), self.folder, Channel(self.alarms), Preemption(25)) as held:
             meanwhile()
             for step in range(held.step + 1, held.step + steps + 1):
@@ -228,7 +228,7 @@ def test_a_full_disk_of_the_mirror_is_named_and_the_checkpoint_stays_on_the_othe
     assert "the checkpoint of step 3 is on the local disk only" in worker.alarms.getvalue()
     assert before.items() <= checkpoints(str(small_disk)).items()
     assert worker.saved() == [2, 1]
-    # What the worker has on its own disk is gone on from, once there is room.
+    # What the worker has on its own disk is resumed from, once there is room.
     assert worker.train(1) == 3
     assert worker.saved() == [4, 2, 1]
 
@@ -296,7 +296,7 @@ def test_a_machine_whose_clock_is_wrong_by_an_hour_trains_as_any_other(
     with monkeypatch.context() as patch:
         patch.setattr(local, "datetime", Wrong)
         assert Worker(tmp_path / "b", mirror).train(2, meanwhile=another_prunes_and_waits) == 2
-    # Its checkpoints are the newest, whatever time they tell.
+    # Its checkpoints are the newest, whatever time they have.
     worker = Worker(tmp_path / "c", mirror)
     assert worker.train(0) == 4
     assert worker.saved() == [4, 3, 2, 1]

@@ -190,7 +190,7 @@ def test_flushing_ends_with_its_time_and_tells_that_something_is_left(kept: Kept
     assert kept.keeper.flush(LONG)
 
 
-def test_a_mirror_that_fails_is_told_and_the_next_is_tried_again(kept: Kept) -> None:
+def test_a_mirror_that_fails_is_reported_and_the_next_is_tried_again(kept: Kept) -> None:
     kept.store.wrong = InputError("the store does not answer")
     kept.keep(1)
     with pytest.raises(InputError, match="the store does not answer"):

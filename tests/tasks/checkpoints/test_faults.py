@@ -14,7 +14,7 @@ FAULTS = 40
 
 
 @pytest.mark.integration
-def test_of_what_was_reported_as_saved_nothing_is_lost_and_nothing_else_is_gone_on_from(tmp_path: Path) -> None:
+def test_of_what_was_reported_as_saved_nothing_is_lost_and_nothing_else_is_resumed_from(tmp_path: Path) -> None:
     verdict = Verdict()
     courses = run_courses(tmp_path, courses=4, faults=FAULTS, rate=0.05, seed=1, seconds_of_delay=1.0)
     for course in courses:

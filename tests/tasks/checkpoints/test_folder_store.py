@@ -39,7 +39,9 @@ def test_what_a_killed_writer_left_is_removed_after_a_day(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS])
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     def refuse(descriptor: int) -> None:
         raise OSError(number, os.strerror(number))
 
@@ -54,7 +56,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs Linux's device that is always full")
-def test_a_disk_that_is_full_on_the_way_back_is_told_and_leaves_no_file(tmp_path: Path) -> None:
+def test_a_disk_that_is_full_on_the_way_back_is_reported_and_leaves_no_file(tmp_path: Path) -> None:
     store = FolderStore(tmp_path / "mirror")
     store.put_new("a", bytes(1 << 20))
     (tmp_path / "back").symlink_to("/dev/full")
@@ -63,7 +65,7 @@ def test_a_disk_that_is_full_on_the_way_back_is_told_and_leaves_no_file(tmp_path
     assert not (tmp_path / "back").is_symlink()
 
 
-def test_a_file_in_the_folders_place_is_told(tmp_path: Path) -> None:
+def test_a_file_in_the_folders_place_is_reported(tmp_path: Path) -> None:
     (tmp_path / "mirror").write_text("in the way")
     store = FolderStore(tmp_path / "mirror")
     with pytest.raises(InputError, match="mirror cannot be written"):
@@ -74,7 +76,7 @@ def test_a_file_in_the_folders_place_is_told(tmp_path: Path) -> None:
         store.read("a/b")
 
 
-def test_a_folder_that_may_not_be_read_is_told_and_not_taken_for_an_empty_one(
+def test_a_folder_that_may_not_be_read_is_reported_and_not_taken_for_an_empty_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scan = os.scandir

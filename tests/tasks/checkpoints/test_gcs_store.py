@@ -109,7 +109,7 @@ def test_the_stores_clock_counts_and_not_this_machines(service: StorageServer, s
     assert early.created_at < late.created_at < store_time(store, "")
 
 
-def test_the_time_is_told_though_the_answer_is_lost(service: StorageServer, store: GcsStore) -> None:
+def test_the_time_is_reported_though_the_answer_is_lost(service: StorageServer, store: GcsStore) -> None:
     service.faults = Faults(rate=1, kinds=("reset-after",), limit=1)
     assert abs(store_time(store, "t/") - datetime.now(UTC)) < timedelta(minutes=10)
     assert service.keys() == []
@@ -148,7 +148,7 @@ def test_a_refusal_is_one_sentence(service: StorageServer, tmp_path: Path, refus
     assert service.keys() == []
 
 
-def test_a_used_up_quota_is_told(service: StorageServer, tmp_path: Path) -> None:
+def test_a_used_up_quota_is_reported(service: StorageServer, tmp_path: Path) -> None:
     store = GcsStore(service.bucket, service.client())
     service.refusal, service.refusal_text = HTTPStatus.FORBIDDEN, "The project exceeded its storage quota"
     for call in _calls(store, tmp_path):
@@ -156,7 +156,7 @@ def test_a_used_up_quota_is_told(service: StorageServer, tmp_path: Path) -> None
             call()
 
 
-def test_a_bucket_that_does_not_exist_is_told(service: StorageServer, tmp_path: Path) -> None:
+def test_a_bucket_that_does_not_exist_is_reported(service: StorageServer, tmp_path: Path) -> None:
     store = GcsStore("nowhere", service.client())
     put, put_large, listing, read, download, delete = _calls(store, tmp_path)
     for call in (put, put_large, listing):
@@ -168,7 +168,7 @@ def test_a_bucket_that_does_not_exist_is_told(service: StorageServer, tmp_path: 
     assert delete() is False
 
 
-def test_a_service_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_service_that_is_not_there_is_reported(tmp_path: Path) -> None:
     from google.auth.credentials import AnonymousCredentials
     from google.cloud.storage import Client
 
@@ -184,7 +184,9 @@ def test_a_service_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert not (tmp_path / "back").exists()
 
 
-def test_expired_credentials_are_told(service: StorageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expired_credentials_are_reported(
+    service: StorageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from google.auth.exceptions import RefreshError
 
     def refuse(*args: Any, **options: Any) -> None:
@@ -209,7 +211,7 @@ def test_what_arrives_altered_is_no_object(
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs Linux's device that is always full")
-def test_a_disk_that_is_full_on_the_way_back_is_told_and_leaves_no_file(
+def test_a_disk_that_is_full_on_the_way_back_is_reported_and_leaves_no_file(
     service: StorageServer, store: GcsStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.put_new("a", LARGE)

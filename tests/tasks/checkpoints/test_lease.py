@@ -51,7 +51,7 @@ def test_a_live_holder_is_waited_for_by_name_and_for_a_time_that_ends(store: Obj
     assert "at most 1000 s" in sentence or "at most 9" in sentence
 
 
-def test_who_holds_a_lease_is_told_until_it_is_given_back(store: ObjectStore) -> None:
+def test_who_holds_a_lease_is_reported_until_it_is_given_back(store: ObjectStore) -> None:
     assert holder(store, ROOT) is None
     lease = acquire(store, seconds=1000)
     assert holder(store, ROOT) == Holder(lease.owner, 1000, store.list(LEASES)[0].created_at)
@@ -121,7 +121,7 @@ def test_a_beat_makes_the_lease_young_again() -> None:
     lease.require_held()
 
 
-def test_a_zombie_is_told_who_took_over_and_touches_nothing_of_its_successor() -> None:
+def test_a_zombie_learns_who_took_over_and_touches_nothing_of_its_successor() -> None:
     store = SteeredStore()
     zombie = acquire(store, seconds=60)
     store.now += timedelta(seconds=61)
@@ -345,7 +345,7 @@ def child(folder: Path, seconds: float) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not tell")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not say")
 def test_a_killed_process_on_this_machine_is_taken_over_at_once(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
     with child(tmp_path, 3600) as process:

@@ -67,7 +67,7 @@ def test_the_newest_is_by_step_and_then_by_fencing_number(local: LocalCheckpoint
     assert newest.name == "checkpoint-00000100-00000002"
 
 
-def test_a_checkpoint_that_a_later_stretch_did_without_is_passed_over(local: LocalCheckpoints) -> None:
+def test_a_checkpoint_that_a_later_segment_did_without_is_passed_over(local: LocalCheckpoints) -> None:
     kept = local.write(140, 1, {}, filling(FILES))
     local.write(150, 1, {}, filling(FILES))
     assert newest_folder(local, {1: 0, 2: 140}) == kept
@@ -79,7 +79,7 @@ def test_a_finished_checkpoint_is_left_as_it_is(local: LocalCheckpoints) -> None
     assert files_of(folder) == FILES
 
 
-def test_a_damaged_checkpoint_is_written_anew(local: LocalCheckpoints) -> None:
+def test_a_damaged_checkpoint_is_written_again(local: LocalCheckpoints) -> None:
     folder = local.write(1, 1, {}, filling(FILES))
     (folder / "state.json").unlink()
     local.write(1, 1, {}, filling(FILES))

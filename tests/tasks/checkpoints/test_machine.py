@@ -9,7 +9,7 @@ import pytest
 from tasks.checkpoints import machine
 from tasks.checkpoints.machine import ProcessIdentity, is_dead, machine_name, this_process
 
-needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not tell")
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not say")
 
 
 def test_this_process_is_not_gone() -> None:

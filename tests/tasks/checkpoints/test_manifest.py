@@ -111,7 +111,7 @@ def test_only_a_checkpoints_name_is_one(name: str) -> None:
         (160, 3, {1: 200, 2: 150, 3: 145}, True),
     ],
 )
-def test_a_checkpoint_is_dead_where_a_later_stretch_began_before_it(
+def test_a_checkpoint_is_dead_where_a_later_segment_began_before_it(
     step: int, fencing: int, begun: dict[int, int], live: bool
 ) -> None:
     assert is_live(step, fencing, begun) is live

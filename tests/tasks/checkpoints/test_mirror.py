@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.checkpoints import stretches
+from tasks.checkpoints import segments
 from tasks.checkpoints.local import verify_sealed
 from tasks.checkpoints.manifest import MANIFEST_FILE
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
@@ -181,7 +181,7 @@ def test_a_death_at_any_call_of_a_publication_leaves_the_old_or_the_new_checkpoi
     assert found == [10] * (len(found) - 2) + [20 if after else 10, 20]
 
 
-def test_an_upload_that_broke_off_goes_on_and_after_long_begins_anew(memory: MemoryStore) -> None:
+def test_an_upload_that_broke_off_goes_on_and_after_long_begins_again(memory: MemoryStore) -> None:
     def broken_off() -> None:
         raise DyingError
 
@@ -253,13 +253,13 @@ def test_what_is_no_checkpoint_or_of_another_training_is_not_published(mirror: M
     assert mirror.manifests() == []
 
 
-def test_a_checkpoint_that_a_later_stretch_did_without_is_neither_listed_nor_newest(
+def test_a_checkpoint_that_a_later_segment_did_without_is_neither_listed_nor_newest(
     mirror: Mirror, memory: MemoryStore
 ) -> None:
-    stretches.begin(memory, mirror.root, 1, 0)
+    segments.begin(memory, mirror.root, 1, 0)
     for step in (140, 150):
         publish(mirror, step, {"state": str(step).encode()})
-    stretches.begin(memory, mirror.root, 2, 140)
+    segments.begin(memory, mirror.root, 2, 140)
     assert [manifest.name for manifest in mirror.manifests()] == ["00000140-00000001"]
     for step in (145, 150):
         publish(mirror, step, {"state": str(step).encode(), "again": b""}, fencing=2)
@@ -324,14 +324,16 @@ def test_a_folder_that_is_there_already_is_left_alone(mirror: Mirror, tmp_path: 
     assert (tmp_path / "mine").read_text() == "a file"
 
 
-def test_a_folder_that_cannot_be_written_is_told(mirror: Mirror, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(mirror: Mirror, tmp_path: Path) -> None:
     manifest = publish(mirror, 10, OLD)
     (tmp_path / "work").write_text("a file where the folder should be")
     with pytest.raises(InputError, match="cannot be restored to"):
         mirror.restore(manifest, tmp_path / "work" / "checkpoint")
 
 
-def test_a_full_disk_while_restoring_is_told(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_while_restoring_is_reported(
+    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     manifest = publish(mirror, 10, OLD)
 
     def full(descriptor: int) -> None:
@@ -343,10 +345,10 @@ def test_a_full_disk_while_restoring_is_told(mirror: Mirror, tmp_path: Path, mon
     assert list(tmp_path.iterdir()) == []
 
 
-def test_clearing_leaves_leases_stretches_and_other_trainings(store: ObjectStore) -> None:
+def test_clearing_leaves_leases_segments_and_other_trainings(store: ObjectStore) -> None:
     mirror, other = Mirror(store, "", "train-1"), Mirror(store, "", "train-11")
     publish(other, 20, NEW)
-    stretches.begin(store, mirror.root, 1, 0)
+    segments.begin(store, mirror.root, 1, 0)
     store.put_new("train-1/lease/00000001/00000000.json", b"{}")
     before = store.list("")
     mirror.pin("best", publish(mirror, 10, OLD))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.checkpoints import stretches
+from tasks.checkpoints import segments
 from tasks.checkpoints.manifest import Manifest, ManifestTooNew
 from tasks.checkpoints.mirror import Mirror
 from tests.tasks.checkpoints.checkpoint_folders import (  # noqa: F401
@@ -135,7 +135,7 @@ def unwanted(manifest: Manifest) -> Path:
     raise AssertionError(f"{manifest.name} is restored")
 
 
-def test_the_newest_that_verifies_is_restored_and_each_one_passed_over_is_told(
+def test_the_newest_that_verifies_is_restored_and_each_one_passed_over_is_reported(
     mirror: Mirror, memory: MemoryStore, tmp_path: Path
 ) -> None:
     for step, files in ((10, OLD), (20, NEW), (30, {**NEW, "state.json": b"30"})):
@@ -143,19 +143,19 @@ def test_the_newest_that_verifies_is_restored_and_each_one_passed_over_is_told(
     for step in (20, 30):
         manifest = next(found for found in mirror.manifests() if found.step == step)
         memory.objects[blob_key(manifest, "state.json")] = b"!!"
-    told: list[tuple[int, str]] = []
+    reported: list[tuple[int, str]] = []
 
-    def tell(manifest: Manifest, sentence: str) -> None:
-        told.append((manifest.step, sentence))
+    def report(manifest: Manifest, sentence: str) -> None:
+        reported.append((manifest.step, sentence))
 
     def place_for(manifest: Manifest) -> Path:
         return tmp_path / manifest.name
 
-    found = mirror.restore_newest(place_for, base=BASE, passed_over=tell)
+    found = mirror.restore_newest(place_for, base=BASE, passed_over=report)
     assert found is not None
     assert files_of(place_for(found)) == OLD
     assert list(tmp_path.iterdir()) == [tmp_path / "00000010-00000001"]
-    assert told == [
+    assert reported == [
         (step, f"in the mirrored checkpoint {step:08d}-00000001, state.json was altered") for step in (30, 20)
     ]
     assert mirror.restore_newest(place_for, newer_than=(10, 1)) is None
@@ -184,7 +184,7 @@ def test_a_damaged_manifest_is_inspected_like_the_others_of_its_branch(mirror: M
     for step in (20, 30):
         memory.objects[f"train-1/manifests/{step:08d}-00000001.json"] = b"{}"
     memory.put_new("train-1/manifests/notes.txt", b"mine")
-    stretches.begin(memory, mirror.root, 2, 20)
+    segments.begin(memory, mirror.root, 2, 20)
     whole, damaged = mirror.inspect()
     assert [manifest.step for manifest in whole] == [10]
     assert damaged == {

@@ -44,7 +44,7 @@ def test_a_place_that_grants_all_is_left_as_it_was(store: ObjectStore) -> None:
     assert store.list("") == before
 
 
-def test_a_place_without_preconditions_is_told() -> None:
+def test_a_place_without_preconditions_is_reported() -> None:
     store = CarelessStore()
     probed = probe(store, "")
     assert list(probed.refusals) == ["precondition"]
@@ -52,7 +52,7 @@ def test_a_place_without_preconditions_is_told() -> None:
     assert store.objects == {}
 
 
-def test_all_that_is_refused_is_told_at_once_with_what_stays() -> None:
+def test_all_that_is_refused_is_reported_at_once_with_what_stays() -> None:
     store = OnlyCreates()
     probed = probe(store, "prefix/")
     assert list(probed.refusals) == ["read", "list", "delete"]
@@ -98,7 +98,7 @@ def test_a_lost_answer_is_no_refusal(service: StorageServer) -> None:
 
 
 @pytest.mark.integration
-def test_an_account_without_any_right_is_told_once(service: StorageServer) -> None:
+def test_an_account_without_any_right_is_reported_once(service: StorageServer) -> None:
     service.refusal = HTTPStatus.FORBIDDEN
     probed = probe(GcsStore(service.bucket, service.client()), "")
     assert list(probed.refusals) == ["create"]

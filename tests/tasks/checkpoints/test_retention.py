@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.checkpoints import stretches
+from tasks.checkpoints import segments
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import ObjectStore, store_time
@@ -101,19 +101,19 @@ def test_a_clock_of_this_machine_that_is_wrong_matters_nowhere(offset: timedelta
 def test_branches_that_the_training_went_on_without_go_unless_pinned() -> None:
     memory, _ = aging_store()
     mirror = Mirror(memory, "", "train-1")
-    stretches.begin(memory, mirror.root, 1, 0)
+    segments.begin(memory, mirror.root, 1, 0)
     dead = [publish(mirror, step, content_of(step)) for step in (130, 140, 150, 160, 170)]
-    stretches.begin(memory, mirror.root, 2, 140)
+    segments.begin(memory, mirror.root, 2, 140)
     publish(mirror, 145, content_of(145), fencing=2)
     mirror.pin("best", dead[3])
     mirror.prune(2)
     assert steps_of(memory) == [(140, 1), (145, 2), (160, 1)]
 
 
-def test_a_stretch_that_begins_while_it_is_pruned_loses_nothing() -> None:
+def test_a_segment_that_begins_while_it_is_pruned_loses_nothing() -> None:
     memory, _ = aging_store()
     mirror = Mirror(memory, "", "train-1")
-    stretches.begin(memory, mirror.root, 1, 0)
+    segments.begin(memory, mirror.root, 1, 0)
     for step in (140, 150):
         publish(mirror, step, content_of(step))
 
@@ -121,7 +121,7 @@ def test_a_stretch_that_begins_while_it_is_pruned_loses_nothing() -> None:
         return Mirror(store, "", "train-1").prune(1)
 
     def successor(store: ObjectStore) -> object:
-        stretches.begin(store, mirror.root, 2, 140)
+        segments.begin(store, mirror.root, 2, 140)
         return publish(Mirror(store, "", "train-1"), 145, content_of(145), fencing=2)
 
     for calls in range(20):

@@ -18,7 +18,7 @@ THRESHOLD = 0.7
 
 
 def reference_for(task: TaskName, prompt: str) -> Mapping[str, Any]:
-    """Return a reference; where it tells what is asked, no two prompts have the same."""
+    """Return a reference; where it identifies what is asked, no two prompts have the same."""
     references: Mapping[TaskName, Mapping[str, Any]] = {
         "extraction": {"rating": 5, "fields": {"sentiment": "positive"}},
         "sql_qa": {"sql": f"SELECT {prompt!r}"},

@@ -88,7 +88,7 @@ def test_prompts_over_the_budget_are_left_out_and_long_answers_are_not(file: Pat
     assert set(table["prompt"]) <= {line["prompt"] for line in MANY[25:]}
 
 
-def test_personal_data_is_replaced_before_copies_are_told(file: Path) -> None:
+def test_personal_data_is_replaced_before_copies_are_reported(file: Path) -> None:
     people = [
         {"prompt": "Escreva a ana.prado@exemplo.com.br.", "completion": "Olá, ana.prado@exemplo.com.br!"},
         {"prompt": "Escreva a rui.matos@exemplo.com.br.", "completion": "Olá, rui.matos@exemplo.com.br!"},

@@ -37,6 +37,6 @@ def test_a_refusal_in_a_worker_is_the_callers(workers: int) -> None:
         list(in_processes(workers)(refuse, [1, 2]))
 
 
-def test_a_killed_worker_is_told_in_a_sentence() -> None:
+def test_a_killed_worker_is_reported_in_a_sentence() -> None:
     with pytest.raises(Interrupted, match=r"lower curate\.workers"):
         list(in_processes(2)(die, [1, 2]))

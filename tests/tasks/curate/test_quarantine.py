@@ -57,7 +57,7 @@ def test_a_row_that_breaks_the_schema_is_dropped_alone(values: dict[str, str | N
     assert failure in dropped["detail"][0]
 
 
-def test_all_failures_of_a_row_and_of_a_table_are_told() -> None:
+def test_all_failures_of_a_row_and_of_a_table_are_reported() -> None:
     broken = table_with(task="poetry", source="else where", system="")
     kept, dropped = drop_schema_failures(pl.concat([broken, table_with(prompt_id=None)]))
     assert kept.height == 4

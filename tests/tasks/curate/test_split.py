@@ -30,7 +30,7 @@ def sizes(table: pl.DataFrame, side: str) -> dict[str, int]:
 
 @settings(deadline=None)
 @given(tangled_rows(), st.integers(0, 5))
-def test_sizes_are_exact_and_kin_are_on_one_side_or_the_user_is_told(rows: list[PromptRow], seed: int) -> None:
+def test_sizes_are_exact_and_kin_are_on_one_side_or_the_user_is_warned(rows: list[PromptRow], seed: int) -> None:
     try:
         table = split(rows, config(), seed)
     except InputError as error:

@@ -71,7 +71,7 @@ def test_every_prompt_is_in_one_split_or_in_quarantine(tmp_path: Path) -> None:
     assert set(quarantine["reason"]) == {"too long", "duplicate", "held out", "schema"}
     assert quarantine["row"].to_list() == sorted(quarantine["row"])
     out = [row.prompt_id for rows in splits.values() for row in rows] + quarantine["prompt_id"].to_list()
-    # The id of the edited row was that of another content, and is made anew.
+    # The id of the edited row was that of another content, and is made again.
     assert len(out) == len(given)
     assert {row.prompt_id for row in given[:-1]} < set(out)
     assert quarantine.filter(reason="schema").select("row", "detail").rows() == [
@@ -186,7 +186,7 @@ def test_a_row_in_the_wrong_columns_is_counted_as_of_no_task(tmp_path: Path) -> 
     assert "Maria" not in (dataset / "README.md").read_text()
 
 
-def test_many_sources_are_told_in_few_lines(tmp_path: Path) -> None:
+def test_many_sources_are_reported_in_few_lines(tmp_path: Path) -> None:
     rows = [replace(row, source=f"loja-{number % 40}") for number, row in enumerate(independent_rows(churn=200))]
     dataset, summary = curate(tmp_path, rows)
     assert len(summary["sources"]) == 21

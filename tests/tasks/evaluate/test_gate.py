@@ -130,7 +130,7 @@ def test_an_undecided_ground_truth_of_one_task_alone_holds_nothing() -> None:
     assert decide(BETTER_PUSH, {1: 0.1}, 0.05, Blocks(NON_INFERIOR, {"push": UNDECIDED})).verdict == "promote"
 
 
-def test_seeds_that_differ_too_much_are_told_instead_of_a_number_of_prompts() -> None:
+def test_seeds_that_differ_too_much_are_reported_instead_of_a_number_of_prompts() -> None:
     gate = decide(
         Blocks(BETTER, {"push": BETTER, "churn": replace(UNDECIDED, n_for_margin=None)}), {1: 0.1}, 0.05, None
     )

@@ -158,7 +158,7 @@ def test_seeds_that_gain_together_hold_a_chosen_one_that_is_no_good_alone(tmp_pa
     assert not any("seed 2" in reason for reason in gate.reasons)
 
 
-def test_the_champion_is_held_against_the_policy_that_may_be_promoted(tmp_path: Path) -> None:
+def test_the_champion_is_compared_with_the_policy_that_may_be_promoted(tmp_path: Path) -> None:
     run(tmp_path, {1: 7, 2: 12}, chosen=2, champion=7)
     assert report(tmp_path)["champion"]["overall"]["n_seeds"] == 1
     assert report(tmp_path)["champion"]["overall"]["p_win"] == pytest.approx(5 / 12)

@@ -17,9 +17,9 @@ def commit(
     kind: ArtifactKind,
     files: Mapping[str, Content],
     inputs: Mapping[str, ArtifactRecord] | None = None,
-    **told: Any,
+    **record: Any,
 ) -> ArtifactRecord:
-    """Make an artifact of these files, with what else its record tells."""
+    """Make an artifact of these files, with what else its record has."""
     with store.draft() as draft:
         for name, content in files.items():
             _write(draft / name, content)
@@ -30,7 +30,7 @@ def commit(
             code_version="c",
             config_digest="d",
             inputs={role: record.sha256 for role, record in (inputs or {}).items()},
-            **told,
+            **record,
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from schemas.artifact import ArtifactKind, ArtifactRecord, TrainingStretch
+from schemas.artifact import ArtifactKind, ArtifactRecord, TrainingSegment
 from schemas.tables.prompts import PromptRow
 from tasks.lineage.graph.models import read_versions
 from tasks.lineage.graph.references import Registered
@@ -74,11 +74,11 @@ class World:
             TrainingCheckpoint(step, 1, NOON, base, 0.5, frozenset({weights if step == 4 else f"{step}" * 64}))
             for step in (2, 4, 6)
         )
-        stretches = (
-            TrainingStretch(machine="spot-1", from_step=0, to_step=4, ended="preempted", began_at=NOON),
-            TrainingStretch(machine="spot-2", from_step=4, to_step=6, ended="finished", began_at=NOON),
+        segments = (
+            TrainingSegment(machine="spot-1", from_step=0, to_step=4, ended="preempted", began_at=NOON),
+            TrainingSegment(machine="spot-2", from_step=4, to_step=6, ended="finished", began_at=NOON),
         )
-        return MirroredTraining("train-0", stretches, checkpoints)
+        return MirroredTraining("train-0", segments, checkpoints)
 
 
 def make_world(root: Path) -> World:

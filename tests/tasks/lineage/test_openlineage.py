@@ -1,4 +1,4 @@
-"""What OpenLineage is told of a stage, and that nobody who listens can make a stage fail."""
+"""What OpenLineage hears of a stage, and that nobody who listens can make a stage fail."""
 
 import json
 import threading
@@ -58,7 +58,7 @@ def read(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def test_a_finished_stage_is_told_with_what_it_read_and_made(
+def test_a_finished_stage_is_reported_with_what_it_read_and_made(
     tmp_path: Path, dataset: ArtifactRecord, policy: ArtifactRecord, warnings: list[str]
 ) -> None:
     file = tmp_path / "new folder" / "events.jsonl"
@@ -100,7 +100,7 @@ def test_a_finished_stage_is_told_with_what_it_read_and_made(
         (KeyboardInterrupt(), "ABORT", "KeyboardInterrupt"),
     ],
 )
-def test_how_a_stage_failed_is_told_without_any_row(
+def test_how_a_stage_failed_is_reported_without_any_row(
     tmp_path: Path, dataset: ArtifactRecord, warnings: list[str], error: BaseException, state: str, message: str
 ) -> None:
     file = tmp_path / "events.jsonl"
@@ -132,7 +132,7 @@ def test_an_address_that_the_configuration_accepts_is_one_that_events_can_be_sen
         assert open_emitter(config, print) is not None
 
 
-def test_nothing_is_told_where_no_address_is_set() -> None:
+def test_nothing_is_reported_where_no_address_is_set() -> None:
     assert open_emitter(LineageConfig(), print) is None
 
 
@@ -186,8 +186,8 @@ def test_an_endpoint_gets_the_events_with_its_key(
     monkeypatch.setenv("OPENLINEAGE_API_KEY", "chave")
     with serve(201) as endpoint:
         emitter_to(endpoint.url + path, warnings).started(LineageRun("curate", RUN, PIPELINE, (dataset,), "retrain"))
-    ((told, key, event),) = endpoint.requests
-    assert (told, key, event["job"]["name"], warnings) == (asked, "Bearer chave", "curate", [])
+    ((path, key, event),) = endpoint.requests
+    assert (path, key, event["job"]["name"], warnings) == (asked, "Bearer chave", "curate", [])
 
 
 def test_an_endpoint_that_refuses_is_warned_of_once_asked_no_more_and_fails_nothing(

@@ -1,4 +1,4 @@
-"""Drift: found where it is, dated, told apart from luck, from better days and from another mix of tasks."""
+"""Drift: found where it is, dated, distinguished from luck, from better days and from another mix of tasks."""
 
 import json
 from collections.abc import Mapping, Sequence

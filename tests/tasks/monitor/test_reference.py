@@ -1,4 +1,4 @@
-"""What production is held against: the evaluation at first, surer with each day that keeps its promise."""
+"""What production is compared with: the evaluation at first, surer with each day that keeps its promise."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_days_that_are_better_than_promised_ask_no_more_of_later_ones() -> None:
     assert found.mean.max() == pytest.approx(0.6)
 
 
-def test_a_day_is_held_against_its_own_mix_of_tasks() -> None:
+def test_a_day_is_compared_with_its_own_mix_of_tasks() -> None:
     promise = Promise(np.array([0.8, 0.4]), np.array([0.03, 0.04]), np.array([16.0, 16.0]))
     found = reference_of(promise, counts({"push": [0.5, None, 0.5], "churn": [None, 0.5, 0.5]}))
     assert found.mean[0] == pytest.approx([0.8, 0.4, 0.6])

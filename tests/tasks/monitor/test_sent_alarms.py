@@ -37,7 +37,7 @@ def test_sixty_runs_over_one_drop_that_stays_send_one_event(tmp_path: Path, low:
     assert len(daily(tmp_path, [0.6] * 34 + [low] * 60)) == 1
 
 
-def test_a_drop_that_comes_back_after_its_alarm_has_ended_is_told_again(tmp_path: Path) -> None:
+def test_a_drop_that_comes_back_after_its_alarm_has_ended_is_reported_again(tmp_path: Path) -> None:
     first, second = daily(tmp_path, [0.6] * 34 + [0.5] * 3 + [0.6] * 37 + [0.5] * 3)
     assert first < 3
     assert second >= 40

@@ -133,7 +133,7 @@ def test_a_champion_that_answers_badly_is_found_and_named(tmp_path: Path) -> Non
     assert push["answers"] == 120
 
 
-def test_like_is_held_against_like_with_references_and_without(tmp_path: Path) -> None:
+def test_like_is_compared_with_like_with_references_and_without(tmp_path: Path) -> None:
     promised = {}
     for name, reference in (("with", REFERENCE), ("without", None)):
         folder = tmp_path / name
@@ -273,7 +273,7 @@ def test_other_rewards_of_a_task_that_nobody_asked_for_are_not_worth_a_word(tmp_
     assert not any("rewards" in note for note in look(tmp_path, days_of(6), changed).found["notes"])
 
 
-def test_a_champions_predecessor_is_not_held_against_it(tmp_path: Path) -> None:
+def test_a_champions_predecessor_does_not_count_against_it(tmp_path: Path) -> None:
     since = NOW - timedelta(days=2)
     new = replace(champion(tmp_path), promoted_at=since)
     lines = [
@@ -287,7 +287,7 @@ def test_a_champions_predecessor_is_not_held_against_it(tmp_path: Path) -> None:
     assert f"{len(lines) - 120:,} left out, {EARLIER}" in text
 
 
-def test_a_query_that_does_not_run_refuses_nothing_and_is_told_nowhere(tmp_path: Path) -> None:
+def test_a_query_that_does_not_run_refuses_nothing_and_is_reported_nowhere(tmp_path: Path) -> None:
     store = Path(__file__).parents[3] / "data" / "audit" / "store"
     who = replace(champion(tmp_path), store=store)
     query = {"sql": "SELECT 1 FROM clientes WHERE nome = 'Fulana de Tal'"}
@@ -307,8 +307,8 @@ def test_the_test_answers_are_scrubbed_as_the_logs_are(tmp_path: Path) -> None:
     who = champion(tmp_path)
     telling = f" Fale: {CPF}"
     lines = [json.loads(line) for line in who.answers.read_text(encoding="utf-8").splitlines()]
-    told = [{**line, "completion": line["completion"] + telling} for line in lines]
-    who.answers.write_text("".join(json.dumps(line) + "\n" for line in told), encoding="utf-8")
+    lines_with_it = [{**line, "completion": line["completion"] + telling} for line in lines]
+    who.answers.write_text("".join(json.dumps(line) + "\n" for line in lines_with_it), encoding="utf-8")
     own = [answer(days_ago=0.1, prompt=line["prompt"], completion=line["completion"] + telling) for line in lines]
     looked = look(tmp_path, own, who)
     assert looked.found["baselines"]["push"]["mean"] == pytest.approx(looked.answers["reward"].mean())

@@ -1,4 +1,4 @@
-"""The endpoint is hostile or down in every way that the network knows; the key is told to nobody but it."""
+"""The endpoint is hostile or down in every way that the network knows; the key is given to nobody but it."""
 
 import asyncio
 import logging
@@ -140,7 +140,7 @@ def test_what_stays_wrong_is_one_sentence_after_a_few_attempts(reply: chat_serve
 @pytest.mark.parametrize(
     "reply", [chat_server.Reply(b"", 500), chat_server.Reply(b"{", 200), chat_server.Reply(GOOD.body, seconds=5)]
 )
-def test_what_passes_is_not_told(reply: chat_server.Reply) -> None:
+def test_what_passes_is_not_reported(reply: chat_server.Reply) -> None:
     with serve(in_turn([reply, reply, GOOD])) as server:
         assert ask(server.url, timeout_seconds=0.2) == "Redija a notificação."
 
@@ -187,10 +187,10 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(
         with open_endpoint(configured) as endpoint:
             with pytest.raises(EndpointError) as caught:
                 answered(endpoint, "Crie.")
-            told = [str(caught.value), repr(caught.value), repr(endpoint), repr(vars(endpoint)), repr(configured)]
-            told += [configured.model_dump_json(), repr(caught.value.__cause__), repr(caught.value.__context__)]
+            reported = [str(caught.value), repr(caught.value), repr(endpoint), repr(vars(endpoint)), repr(configured)]
+            reported += [configured.model_dump_json(), repr(caught.value.__cause__), repr(caught.value.__context__)]
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
-    assert [text for text in [*told, caplog.text] if "very-secret" in text] == []
+    assert [text for text in [*reported, caplog.text] if "very-secret" in text] == []
 
 
 @pytest.mark.parametrize("value", [None, "", "  ", f"{KEY}\n{KEY}", "chave-é"])
@@ -208,8 +208,8 @@ def test_a_key_that_is_none_is_refused_unsaid(monkeypatch: pytest.MonkeyPatch, v
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        pytest.param(says("Sim.", "stop", (12, 3)), ("Sim.", "stop", 12, 3), id="all told"),
-        pytest.param(says("Sim"), ("Sim", None, None, None), id="nothing told"),
+        pytest.param(says("Sim.", "stop", (12, 3)), ("Sim.", "stop", 12, 3), id="all given"),
+        pytest.param(says("Sim"), ("Sim", None, None, None), id="nothing given"),
         pytest.param(says("Sim, por", "length", (12, 33)), ("Sim, por", "length", 12, 33), id="cut off"),
         pytest.param(says(None, "content_filter"), ("", "content_filter", None, None), id="filtered"),
     ],
@@ -218,8 +218,8 @@ def test_what_the_endpoint_says_of_an_answer_is_kept_and_nothing_is_guessed(
     reply: chat_server.Reply, expected: tuple[object, ...]
 ) -> None:
     with serve(in_turn([reply])) as server:
-        told = reply_to(server.url)
-    assert (told.text, told.stop_reason, told.prompt_tokens, told.completion_tokens) == expected
+        reported = reply_to(server.url)
+    assert (reported.text, reported.stop_reason, reported.prompt_tokens, reported.completion_tokens) == expected
 
 
 def test_the_seconds_of_an_answer_are_those_of_the_attempt_that_was_answered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def test_the_first_process_speaks_and_both_work_each_with_a_gpu(
         ("killed,wait", Interrupted, r"killed by SIGKILL at 0 of \d; run the same command again"),
     ],
 )
-def test_the_failure_of_one_ends_the_other_and_is_told(
+def test_the_failure_of_one_ends_the_other_and_is_reported(
     do: str, kind: type[TucanoError], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(TucanoError, match=said) as caught:

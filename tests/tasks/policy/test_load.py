@@ -82,7 +82,7 @@ def one_sentence(refused: "pytest.ExceptionInfo[InputError]") -> str:
     return said
 
 
-def test_a_folder_that_is_not_there_or_lacks_a_part_is_told_which(base: Path, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_or_lacks_a_part_is_refused_saying_which(base: Path, tmp_path: Path) -> None:
     assert "there is no such folder" in refusal(tmp_path / "none")
     assert "it has no config.json" in refusal(tmp_path)
     without_weights = copy_of(base, tmp_path / "bare")

@@ -144,10 +144,10 @@ def test_an_adapter_of_another_base_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spread", "told"), [(0.05, "standard deviations of a logit, limit 1e-03"), (0.5, "answers with other words")]
+    ("spread", "reported"), [(0.05, "standard deviations of a logit, limit 1e-03"), (0.5, "answers with other words")]
 )
 def test_a_merge_that_went_wrong_is_not_passed_off_as_the_policy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spread: float, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spread: float, reported: str
 ) -> None:
     """Unloading without merging gives the base back, and a report that praises it."""
     from peft import PeftModel
@@ -155,7 +155,7 @@ def test_a_merge_that_went_wrong_is_not_passed_off_as_the_policy(
     base = _write_base(tmp_path / "base")
     adapter = _write_adapter(tmp_path / "adapter", base, spread=spread)
     monkeypatch.setattr(PeftModel, "merge_and_unload", lambda self: self.unload(), raising=False)
-    with pytest.raises(GateRefused, match=f"{told}; leave it unmerged"):
+    with pytest.raises(GateRefused, match=f"{reported}; leave it unmerged"):
         _merge(base, adapter, tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
 

@@ -23,7 +23,7 @@ THINKS = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n"
     "{% if enable_thinking is defined and enable_thinking is false %}\n</think>\n\n{% endif %}{% endif %}"
 )
-"""A template of the form of Qwen3's, which opens a thought unless it is told otherwise."""
+"""A template of the form of Qwen3's, which opens a thought unless it is set otherwise."""
 MESSAGES = as_messages("Seja breve.", "Onde está meu pedido?")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -83,7 +83,7 @@ def test_a_template_whose_end_of_turn_is_no_token_is_refused(tmp_path: Path) -> 
         end_turns_with_eos(read_tokenizer(policy, given_template(policy)), policy)
 
 
-def test_a_template_that_thinks_is_refused_and_may_be_told_not_to(tmp_path: Path) -> None:
+def test_a_template_that_thinks_is_refused_and_may_be_set_not_to(tmp_path: Path) -> None:
     folder = _save(tmp_path / "base", template=THINKS)
     with pytest.raises(InputError, match=r"opens a thought .*enable_thinking=false .*policy\.chat_template='chatml'"):
         read_tokenizer(PolicyConfig(name=str(folder)))
@@ -97,11 +97,11 @@ def test_variables_reach_whoever_renders_from_what_was_saved(tmp_path: Path) -> 
     variables: dict[str, Any] = {"enable_thinking": False, "greeting": 'diga "oi", não {{ x }}\n'}
     policy = PolicyConfig(name=str(folder), chat_template_kwargs=variables)
     tokenizer = _prepared(policy, tmp_path / "out")
-    told = read_tokenizer(policy).apply_chat_template(MESSAGES, add_generation_prompt=True, tokenize=False)
-    assert _opening(tokenizer) == told
-    assert told.endswith('</think>\n\ndiga "oi", não {{ x }}\n')
+    rendered = read_tokenizer(policy).apply_chat_template(MESSAGES, add_generation_prompt=True, tokenize=False)
+    assert _opening(tokenizer) == rendered
+    assert rendered.endswith('</think>\n\ndiga "oi", não {{ x }}\n')
     ids = tokenizer.apply_chat_template(MESSAGES, add_generation_prompt=True, tokenize=True)["input_ids"]
-    assert tokenizer.decode(ids) == told
+    assert tokenizer.decode(ids) == rendered
     table = pl.DataFrame({"system": ["Seja breve."], "prompt": ["Onde está meu pedido?"]})
     assert PromptLengths.of(policy).tokens(table).to_list() == [len(ids)]
 
@@ -165,7 +165,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         (404, "RevisionNotFound", "policy.revision 'v9' is no commit, tag or branch of policy.name 'nobody/none'"),
     ],
 )
-def test_a_name_that_the_hub_refuses_is_told_in_one_line_with_what_to_do(
+def test_a_name_that_the_hub_refuses_is_reported_in_one_line_with_what_to_do(
     status: int, code: str, said: str, hub: Hub
 ) -> None:
     hub(lambda request: httpx.Response(status, headers={"X-Error-Code": code}, request=request))
@@ -175,7 +175,7 @@ def test_a_name_that_the_hub_refuses_is_told_in_one_line_with_what_to_do(
     assert "\n" not in str(refused.value)
 
 
-def test_a_hub_that_cannot_be_reached_is_told(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_that_cannot_be_reached_is_reported(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     hub(lambda request: httpx.Response(500, request=request))
     with pytest.raises(

@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 
 from tasks.synthesize.keyboard import Style, draw_style, type_out
 
-TOLD = ["Não recebi o produto", "Quero meu dinheiro de volta, porque o prazo já passou", "Não recomendo"]
+SENTENCES = ["Não recebi o produto", "Quero meu dinheiro de volta, porque o prazo já passou", "Não recomendo"]
 styles = st.builds(Style, *[st.booleans()] * 11)
 moods = st.sampled_from(["positive", "neutral", "negative", "ironic"])
-told = st.lists(st.sampled_from([*TOLD, "👍", "Ok", "10", "Cadê o livro?"]), min_size=1, max_size=4)
+sentences = st.lists(st.sampled_from([*SENTENCES, "👍", "Ok", "10", "Cadê o livro?"]), min_size=1, max_size=4)
 
 
 def typed(style: Style, mood: str = "negative", seed: int = 0) -> str:
-    return type_out(TOLD, mood, style, random.Random(seed))
+    return type_out(SENTENCES, mood, style, random.Random(seed))
 
 
-@given(told, moods, styles, st.integers())
+@given(sentences, moods, styles, st.integers())
 def test_typing_never_empties_a_text_and_keeps_every_sentence(
     sentences: list[str], mood: str, style: Style, seed: int
 ) -> None:
@@ -29,7 +29,7 @@ def test_typing_never_empties_a_text_and_keeps_every_sentence(
 
 
 def test_a_careful_shopper_types_every_letter_as_it_is() -> None:
-    assert typed(Style()).removesuffix(".") == ". ".join(TOLD)
+    assert typed(Style()).removesuffix(".") == ". ".join(SENTENCES)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_emoji_show_the_mood(mood: str, emoji: str) -> None:
 
 
 def test_slips_change_few_letters_and_never_the_first_of_a_word() -> None:
-    clean = re.findall(r"\w+", ". ".join(TOLD))
+    clean = re.findall(r"\w+", ". ".join(SENTENCES))
     changed = 0
     for seed in range(200):
         text = typed(Style(misspells=True), seed=seed)
@@ -90,11 +90,13 @@ def test_every_kind_of_slip_happens() -> None:
 
 
 def test_no_word_is_respelt_twice() -> None:
-    told = ["Gostei, mas era para a minha mãe e para o meu filho"]
+    sentences = ["Gostei, mas era para a minha mãe e para o meu filho"]
     style = Style(misspells=True, abbreviates=True)
-    texts = " ".join(type_out(told, "positive", style, random.Random(seed)).lower() for seed in range(300))
+    texts = " ".join(type_out(sentences, "positive", style, random.Random(seed)).lower() for seed in range(300))
     assert "+" not in texts
-    texts = " ".join(type_out(told, "positive", Style(abbreviates=True), random.Random(seed)) for seed in range(99))
+    texts = " ".join(
+        type_out(sentences, "positive", Style(abbreviates=True), random.Random(seed)) for seed in range(99)
+    )
     assert not re.search(r"\b(?:pra|p) [ao]\b", texts)
     assert " pra minha" in texts
     assert " pro meu" in texts

@@ -22,7 +22,7 @@ from tests.prompt_tables import prompt_table
 
 REVIEW = "Sou a Joana Prado, comprei e não chegou!\nQuero meu dinheiro: joana@exemplo.com.br"
 INSTRUCTION = read_wording("extraction").instructions[0]
-WORDED_ANEW = f"Agora, {INSTRUCTION[0].lower()}{INSTRUCTION[1:]}"
+REWORDED = f"Agora, {INSTRUCTION[0].lower()}{INSTRUCTION[1:]}"
 
 
 @pytest.fixture(autouse=True)
@@ -51,11 +51,11 @@ def sql_row(state: str) -> PromptRow:
     return PromptRow(content_id(*content), *content, "simulated", None, None, None)  # type: ignore[arg-type]
 
 
-def anew(text: str) -> str:
+def reworded(text: str) -> str:
     """Paraphrase as a good model does."""
     if text.startswith("Quantos clientes "):
         return text.replace("Quantos clientes", "Qual é a quantidade de clientes").replace("fizeram", "que fizeram")
-    return WORDED_ANEW
+    return REWORDED
 
 
 def follow(
@@ -68,7 +68,7 @@ def follow(
 
 def test_each_prompt_is_followed_by_a_child_that_shares_all_but_the_instruction(tmp_path: Path) -> None:
     rows = [extraction_row(0), sql_row("SP"), extraction_row(1)]
-    with serve(lambda text, _: says(anew(text))) as server:
+    with serve(lambda text, _: says(reworded(text))) as server:
         made, tally = follow(server, tmp_path, rows)
     assert made[::2] == rows
     for parent, child in zip(made[::2], made[1::2], strict=True):
@@ -79,7 +79,7 @@ def test_each_prompt_is_followed_by_a_child_that_shares_all_but_the_instruction(
         assert child.prompt.split("\n")[1:] == parent.prompt.split("\n")[1:]
         assert (child.reference, child.system, child.source) == (parent.reference, parent.system, parent.source)
         assert (child.customer_id, child.review_id) == (parent.customer_id, parent.review_id)
-    assert made[1].prompt.startswith(f"{WORDED_ANEW}\nNota: 1")
+    assert made[1].prompt.startswith(f"{REWORDED}\nNota: 1")
     assert made[3].prompt == "Qual é a quantidade de clientes (customer_unique_id) de SP que fizeram 2 pedidos ou mais?"
     assert drop_schema_failures(prompt_table(made))[1].is_empty()
     assert (tally.made, tally.dropped, tally.refused) == (
@@ -94,7 +94,7 @@ def test_no_word_of_a_shopper_is_sent(tmp_path: Path) -> None:
         extraction_row(number, instruction)
         for number, instruction in enumerate([INSTRUCTION, "Não conhecida.", REVIEW])
     ]
-    with serve(lambda text, _: says(anew(text))) as server:
+    with serve(lambda text, _: says(reworded(text))) as server:
         made, _ = follow(server, tmp_path, rows)
     assert server.texts == [INSTRUCTION]
     assert "Joana" not in json.dumps(server.requests, ensure_ascii=False)
@@ -103,7 +103,7 @@ def test_no_word_of_a_shopper_is_sent(tmp_path: Path) -> None:
 
 def test_one_instruction_is_asked_about_once_however_many_prompts_have_it(tmp_path: Path) -> None:
     rows = [extraction_row(number) for number in range(3 * paraphrase.BATCH)]
-    with serve(lambda text, _: says(anew(text))) as server:
+    with serve(lambda text, _: says(reworded(text))) as server:
         made, tally = follow(server, tmp_path, rows)
     assert len(server.requests) == 1
     assert len(made) == 2 * len(rows)
@@ -116,7 +116,7 @@ def test_a_second_run_asks_nothing_and_gives_the_same(tmp_path: Path) -> None:
 
     def moody(text: str, _: int) -> Reply:
         number = next(numbered)
-        return says("Não sei." if number % 3 == 0 else anew(text))
+        return says("Não sei." if number % 3 == 0 else reworded(text))
 
     with serve(moody) as server:
         first = follow(server, tmp_path, rows, concurrency=3)
@@ -130,7 +130,7 @@ def test_a_second_run_asks_nothing_and_gives_the_same(tmp_path: Path) -> None:
 
 
 def test_another_model_or_temperature_is_another_question(tmp_path: Path) -> None:
-    with serve(lambda text, _: says(anew(text))) as server:
+    with serve(lambda text, _: says(reworded(text))) as server:
         for values in ({}, {"model": "other"}, {"temperature": 0.1}, {"variants": 2}):
             follow(server, tmp_path, [sql_row("SP")], **values)
     # The last has one variant from the cache; the other, which says the same, is asked for three times in vain.
@@ -141,7 +141,7 @@ def test_the_speed_of_the_answers_decides_nothing(tmp_path: Path) -> None:
     rows = [sql_row(state) for state in ("SP", "RJ", "MG", "BA", "RS", "PR")]
 
     def uneven(text: str, number: int) -> Reply:
-        reply = says(anew(text))
+        reply = says(reworded(text))
         reply.seconds = 0.05 * (5 - number % 6)
         return reply
 
@@ -165,7 +165,7 @@ def test_a_refused_answer_is_asked_for_again_and_counted(tmp_path: Path) -> None
         says("Qual é a quantidade de clientes (customer_unique_id) de RJ que fizeram 2 pedidos ou mais?"),
         says("Claro, aqui está a frase que você pediu!"),
     ]
-    right = says(anew("Quantos clientes (customer_unique_id) de SP fizeram 2 pedidos ou mais?"))
+    right = says(reworded("Quantos clientes (customer_unique_id) de SP fizeram 2 pedidos ou mais?"))
     with serve(in_turn([*wrong, right])) as server:
         made, tally = follow(server, tmp_path, [sql_row("SP")])
     assert [row.prompt for row in made][
@@ -200,7 +200,7 @@ def test_the_share_and_the_seed_choose_who_is_paraphrased(tmp_path: Path) -> Non
         made, _ = follow(server, tmp_path, rows, seed=seed, share=share)
         return {row.parent_id for row in made if row.parent_id}
 
-    with serve(lambda text, _: says(anew(text))) as server:
+    with serve(lambda text, _: says(reworded(text))) as server:
         few, again, others, more = chosen(0, 0.2), chosen(0, 0.2), chosen(1, 0.2), chosen(0, 0.5)
     assert 50 < len(few) < 110
     assert few == again
@@ -212,11 +212,11 @@ def test_an_endpoint_that_fails_stops_the_run_and_what_it_said_is_kept(tmp_path:
     rows = [sql_row(state) for state in ("SP", "RJ", "MG")]
 
     def failing(text: str, number: int) -> Reply:
-        return says(anew(text)) if "SP" in text else Reply(b"", 401)
+        return says(reworded(text)) if "SP" in text else Reply(b"", 401)
 
     with serve(failing) as server, pytest.raises(InputError, match="answered 401"):
         follow(server, tmp_path, rows, concurrency=1)
-    with serve(lambda text, _: says(anew(text))) as server:
+    with serve(lambda text, _: says(reworded(text))) as server:
         made, _ = follow(server, tmp_path, rows)
     assert len(made) == 6
     assert all("SP" not in text for text in server.texts)
@@ -226,7 +226,7 @@ def test_an_interrupted_run_stops_at_once_and_keeps_what_was_answered(tmp_path: 
     rows = [sql_row(state) for state in ("SP", "RJ", "MG", "BA")]
 
     def interrupting(text: str, number: int) -> Reply:
-        reply = says(anew(text))
+        reply = says(reworded(text))
         if number == 2:
             os.kill(os.getpid(), signal.SIGINT)
         reply.seconds = 25 * (number >= 2)
@@ -237,14 +237,14 @@ def test_an_interrupted_run_stops_at_once_and_keeps_what_was_answered(tmp_path: 
             follow(server, tmp_path, rows, concurrency=1)
         # Neither the answer under way was waited for nor the next asked for.
         assert (len(server.requests), server.under_way) == (3, 1)
-    with serve(lambda text, _: says(anew(text))) as server:
+    with serve(lambda text, _: says(reworded(text))) as server:
         follow(server, tmp_path, rows)
     assert {text.split()[4] for text in server.texts} == {"MG", "BA"}
 
 
-def test_an_endpoint_that_need_not_hold_is_given_up_once_and_told(tmp_path: Path) -> None:
+def test_an_endpoint_that_need_not_hold_is_given_up_once_and_reported(tmp_path: Path) -> None:
     rows = [sql_row(f"{first}{second}") for first in "ABCDEFGHIJ" for second in "ABCDEFGHIJ"]
-    with serve(lambda text, number: says(anew(text)) if number < 3 else Reply(b"", 500)) as server:
+    with serve(lambda text, number: says(reworded(text)) if number < 3 else Reply(b"", 500)) as server:
         made, tally = follow(server, tmp_path, rows, mandatory=False, concurrency=1)
     assert [row for row in made if row.parent_id is None] == rows
     assert tally.made == {"sql_qa": 3}

@@ -62,12 +62,12 @@ def write(experience: Experience, thing: Thing, seed: int, style: Style = PLAIN)
 @given(experiences(), things, st.integers())
 def test_a_review_tells_every_issue_and_no_other(experience: Experience, thing: Thing, seed: int) -> None:
     text = write(experience, thing, seed)
-    told = {
+    mentioned = {
         issue
         for issue in ISSUES
         if says(text, filled("complaints", issue, thing)) or says(text, filled("ironies", issue, thing))
     }
-    assert told == set(experience.issues)
+    assert mentioned == set(experience.issues)
 
 
 @given(experiences(), things, st.integers())
@@ -166,12 +166,12 @@ def test_nothing_stands_together_that_cannot(experience: Experience, thing: Thin
     # Irony says what is not so, and a denial ("não veio com defeito") or a fear ("podia ter quebrado") what was not.
     if experience.score <= 2 or not experience.issues:
         return
-    told = re.sub(r"não veio com defeito nem faltando nada|não atrasou nem um dia|podia ter quebrado", "", text)
-    assert [pair for pair in CONTRADICTIONS if re.search(pair[0], told) and re.search(pair[1], told)] == []
+    without = re.sub(r"não veio com defeito nem faltando nada|não atrasou nem um dia|podia ter quebrado", "", text)
+    assert [pair for pair in CONTRADICTIONS if re.search(pair[0], without) and re.search(pair[1], without)] == []
 
 
 @pytest.mark.parametrize(("days", "long"), [(1, False), (3, False), (4, True), (9, True)])
-def test_only_a_long_delay_is_told_as_one(days: int, long: bool) -> None:
+def test_only_a_long_delay_is_reported_as_one(days: int, long: bool) -> None:
     late = Experience(1, ("late",), would_recommend=False, repeat_intent=False)
     texts = [write_message(late, BOOK, days, PLAIN, random.Random(seed)).lower() for seed in range(300)]
     assert any(re.search(r"demorar tanto|um tempão|demorou|muito lenta", text) for text in texts) == long

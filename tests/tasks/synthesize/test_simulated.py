@@ -34,7 +34,7 @@ def large() -> Store:
 
 
 @pytest.fixture(scope="module")
-def told(store: Store) -> pl.DataFrame:
+def reviews(store: Store) -> pl.DataFrame:
     """Every review beside its order and its causes."""
     assert store.review_causes is not None
     return store.reviews.join(store.review_causes, on="review_id").join(store.orders, on="order_id")
@@ -122,44 +122,44 @@ def test_far_states_wait_longer_and_get_late_deliveries_more_often(store: Store)
     assert mean(("SP", "MG", "PR"), delivered > promised) < 0.6 * mean(northeast, delivered > promised)
 
 
-def test_a_late_or_lost_order_is_a_delivery_issue_and_no_other_is(told: pl.DataFrame) -> None:
+def test_a_late_or_lost_order_is_a_delivery_issue_and_no_other_is(reviews: pl.DataFrame) -> None:
     late = (pl.col("order_delivered_customer_date") > pl.col("order_estimated_delivery_date")).fill_null(value=False)
     lost = pl.col("order_status") == "shipped"
-    assert told.filter(late).height > 50
-    assert told.filter((late | lost) != pl.col("delivery_issue")).is_empty()
+    assert reviews.filter(late).height > 50
+    assert reviews.filter((late | lost) != pl.col("delivery_issue")).is_empty()
 
 
-def test_the_score_is_the_sentiment(told: pl.DataFrame) -> None:
-    assert told.filter(pl.col("review_score") != pl.col("sentiment_score")).is_empty()
-    sentiments = told.group_by("sentiment").agg(pl.col("review_score").unique().sort())
+def test_the_score_is_the_sentiment(reviews: pl.DataFrame) -> None:
+    assert reviews.filter(pl.col("review_score") != pl.col("sentiment_score")).is_empty()
+    sentiments = reviews.group_by("sentiment").agg(pl.col("review_score").unique().sort())
     assert dict(sentiments.rows()) == {"negative": [1, 2], "neutral": [3], "positive": [4, 5]}
 
 
-def test_a_complaint_has_its_category_and_no_complaint_has_none(told: pl.DataFrame) -> None:
-    assert told.filter((pl.col("main_complaint") == "") != (pl.col("complaint_category") == "none")).is_empty()
-    assert set(told["complaint_category"]) == {"delivery", "product", "seller", "price", "other", "none"}
+def test_a_complaint_has_its_category_and_no_complaint_has_none(reviews: pl.DataFrame) -> None:
+    assert reviews.filter((pl.col("main_complaint") == "") != (pl.col("complaint_category") == "none")).is_empty()
+    assert set(reviews["complaint_category"]) == {"delivery", "product", "seller", "price", "other", "none"}
     for category in ("delivery", "product", "seller"):
-        assert told.filter(pl.col("complaint_category") == category)[f"{category}_issue"].all()
+        assert reviews.filter(pl.col("complaint_category") == category)[f"{category}_issue"].all()
     assert (
-        not told.filter(pl.col("review_score") == 5)
+        not reviews.filter(pl.col("review_score") == 5)
         .select("complaint_category")
         .filter(pl.col("complaint_category") != "none")
         .height
     )
 
 
-def test_bad_experiences_make_shoppers_leave(store: Store, told: pl.DataFrame) -> None:
+def test_bad_experiences_make_shoppers_leave(store: Store, reviews: pl.DataFrame) -> None:
     assert store.customer_hazards is not None
     hazards = dict(store.customer_hazards.group_by("churned").agg(pl.col("hazard").mean()).rows())
     assert hazards[True] > hazards[False] + 0.1
-    risks = dict(told.group_by("sentiment").agg(pl.col("churn_risk").mean()).rows())
+    risks = dict(reviews.group_by("sentiment").agg(pl.col("churn_risk").mean()).rows())
     assert risks["positive"] < risks["neutral"] < risks["negative"]
 
 
-def test_there_is_enough_of_everything_to_learn_from(store: Store, told: pl.DataFrame) -> None:
+def test_there_is_enough_of_everything_to_learn_from(store: Store, reviews: pl.DataFrame) -> None:
     assert store.customer_hazards is not None
     assert 0.3 < store.customer_hazards["churned"].mean() < 0.75  # type: ignore[operator]
-    shares = dict(told["sentiment"].value_counts(normalize=True).rows())
+    shares = dict(reviews["sentiment"].value_counts(normalize=True).rows())
     assert min(shares.values()) > 0.05
     assert store.customers["customer_unique_id"].n_unique() < 0.7 * ORDERS
     assert store.items["product_id"].n_unique() > 100
@@ -218,9 +218,9 @@ def test_titles_and_messages_are_often_missing(store: Store) -> None:
     assert 0.2 < store.reviews["review_comment_message"].null_count() / store.reviews.height < 0.45
 
 
-def test_who_complains_writes_more_often(told: pl.DataFrame) -> None:
+def test_who_complains_writes_more_often(reviews: pl.DataFrame) -> None:
     written = pl.col("review_comment_message").is_not_null().mean()
-    shares = dict(told.group_by(pl.col("main_complaint") != "").agg(written).rows())
+    shares = dict(reviews.group_by(pl.col("main_complaint") != "").agg(written).rows())
     assert shares[True] > shares[False] + 0.2
 
 

@@ -121,7 +121,7 @@ def test_prompts_come_task_by_task(made: Path) -> None:
     assert tasks == sorted(tasks, key=TASK_NAMES.index)
 
 
-def test_a_task_too_small_to_be_learnt_is_told_and_is_no_error(tmp_path: Path) -> None:
+def test_a_task_too_small_to_be_learnt_is_reported_and_is_no_error(tmp_path: Path) -> None:
     counts = {"push": 20, "insights": 19, "sql_qa": 0}
     output = synthesize(tmp_path / "small", counts=counts, minority_floor=20)
     summary = json.loads((output / "summary.json").read_text())
@@ -133,7 +133,7 @@ def test_a_task_too_small_to_be_learnt_is_told_and_is_no_error(tmp_path: Path) -
     assert none["warnings"] == []
 
 
-def test_what_a_store_knows_too_little_for_is_told(tmp_path: Path) -> None:
+def test_what_a_store_knows_too_little_for_is_reported(tmp_path: Path) -> None:
     output = synthesize(tmp_path / "few", orders=50, counts={"churn": 5000}, minority_floor=0)
     (warning,) = json.loads((output / "summary.json").read_text())["warnings"]
     assert re.search(r"churn \(\d+ of 5000\)", warning)
@@ -145,7 +145,7 @@ def test_nobody_is_asked_where_no_endpoint_is_set(made: Path) -> None:
     assert {row.parent_id for row in read_prompts(made / "prompts.parquet")} == {None}
 
 
-def test_paraphrases_follow_their_prompts_and_are_told(tmp_path: Path) -> None:
+def test_paraphrases_follow_their_prompts_and_are_reported(tmp_path: Path) -> None:
     with serve(lambda text, _: says(f"Agora, {text[0].lower()}{text[1:]}")) as server:
         paraphrase = {"url": server.url, "model": "tucano", "share": 1.0, "concurrency": 2}
         first = synthesize(tmp_path / "first", counts={"extraction": 9, "insights": 8}, paraphrase=paraphrase)

@@ -31,7 +31,7 @@ TIMINGS = ("seconds/", "step_time", "sampling/tokens_per_second", "train_", "cos
 
 
 class KeptTraining:
-    """A training that is to run in a folder; its checkpoints are in `folder / "mirror"` unless told otherwise."""
+    """A training that is to run in a folder; its checkpoints are in `folder / "mirror"` unless set otherwise."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class KeptTraining:
         return self.checkpointer
 
     def train(self, *last: TrainerCallback) -> None:
-        """Go on from the newest checkpoint, to the end or to what ends it."""
+        """Resume from the newest checkpoint, to the end or to what ends it."""
         with acquire_training(self.request, self.folder, self.channel, self.preemption) as self.held:
             self.keep_with(self.held.keeper, *last)
             self.resume(self.held.checkpoint)
@@ -83,7 +83,7 @@ class KeptTraining:
             self.held.keeper.flush()
 
     def resume(self, checkpoint: Path | None) -> None:
-        """Train, going on from a checkpoint where there is one."""
+        """Train, resuming from a checkpoint where there is one."""
         if checkpoint is not None:
             self.checkpointer.restore(checkpoint)
         self.trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
@@ -101,7 +101,7 @@ class KeptTraining:
         }
         return {**found, "trainer_state.json": without_times(json.loads(found["trainer_state.json"]))}
 
-    def told(self, kind: str) -> list[Any]:
+    def reported(self, kind: str) -> list[Any]:
         """Return the messages of one kind that the child sent."""
         messages = [json.loads(line) for line in self.stream.getvalue().splitlines()]
         return [message[kind] for message in messages if kind in message]

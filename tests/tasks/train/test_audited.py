@@ -73,7 +73,7 @@ def test_a_task_that_nobody_audited_is_not_trained(tmp_path: Path) -> None:
         require_audit(audited(tmp_path), "grounded", ["push", "insights", "churn"])
 
 
-def test_every_fault_of_an_audit_is_told_at_once() -> None:
+def test_every_fault_of_an_audit_is_reported_at_once() -> None:
     record = RECORD.model_copy(update={"verdict": "refused", "reasons": ("push: rho is 0.20",)})
     faults = audit_faults(record, "v4.2", ["churn"])
     assert [fault.split()[1] for fault in faults] == ["is", "refused:", "says"]

@@ -81,7 +81,7 @@ def test_a_resumed_run_draws_what_an_uninterrupted_one_would(
 
 
 def test_a_run_resumed_in_a_later_epoch_does_not_replay_the_order_of_epoch_0() -> None:
-    """TRL's RepeatSampler has no set_epoch and starts its generator anew when a run is resumed."""
+    """TRL's RepeatSampler has no set_epoch and starts its generator again when a run is resumed."""
     rows = _rows(40)
     source = PromptSource(rows, 3)
     first = _ids(source.draw(40))

@@ -21,9 +21,9 @@ def test_more_processes_than_gpus_are_refused_before_anything_is_loaded(
 ) -> None:
     monkeypatch.setenv(WORLD_SIZE, "2")
     monkeypatch.setattr("torch.cuda.device_count", lambda: devices)
-    with pytest.raises(InputError, match=r"train\.processes is 2, one a GPU, and this machine shows") as told:
+    with pytest.raises(InputError, match=r"train\.processes is 2, one a GPU, and this machine shows") as caught:
         meet(TWO.model_copy(update={"device_memory_gb": 24.0}))
-    assert remedy in str(told.value)
+    assert remedy in str(caught.value)
 
 
 def test_a_process_alone_does_its_own_work() -> None:

@@ -10,7 +10,7 @@ from flows.retrain import Retraining
 from tests.tasks.evaluate.small_comparison import comparison
 
 
-def test_a_retraining_is_told_by_the_report_within_a_hundred_columns(
+def test_a_retraining_is_reported_by_the_report_within_a_hundred_columns(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     compared = comparison(-0.2, tasks=("extraction", "push"), with_truth=True)

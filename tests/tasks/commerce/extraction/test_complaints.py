@@ -42,6 +42,6 @@ def test_another_complaint_and_a_missing_one_earn_nothing() -> None:
     assert same_complaint("", "") == 1.0
 
 
-def test_a_complaint_that_the_list_does_not_know_is_held_against_by_its_words() -> None:
+def test_a_complaint_that_the_list_does_not_know_is_compared_by_its_words() -> None:
     assert same_complaint("sem nota fiscal", "nota fiscal") == 1.0
     assert same_complaint("nada a ver", "nota fiscal") == 0.0

@@ -19,16 +19,16 @@ MOST_GROWTH = 256 * 1024 * 1024
 
 def digest(databases: Databases) -> str:
     """Digest all that is in the copies, and how they are guarded."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for database in databases.copies:
         for table in TABLES:
             rows = database.execute(f"SELECT COUNT(*), MIN(rowid), MAX(rowid) FROM {table}")
             values = [
                 database.execute(f"SELECT * FROM {table} LIMIT 50 OFFSET {start}").rows for start in range(0, 150, 50)
             ]
-            told.update(repr((table, rows, values)).encode())
-        told.update(repr(database.execute("DROP TABLE orders").refusal).encode())
-    return told.hexdigest()
+            digest.update(repr((table, rows, values)).encode())
+        digest.update(repr(database.execute("DROP TABLE orders").refusal).encode())
+    return digest.hexdigest()
 
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -55,39 +55,39 @@ def endpoint(folder: Path, *counts: tuple[int | None, int | None]) -> Serving:
 
 
 def test_an_answer_is_there_when_its_batch_is_and_a_machine_is_paid_by_its_hours(tmp_path: Path) -> None:
-    told = machine(tmp_path, price_per_hour=0.9)
-    assert (told.model, told.answers, told.mean_tokens, told.truncated_share) == ("tuned", 4, 20.0, 0.25)
-    assert told.latency_p50 == pytest.approx(4.0)
-    assert 5.9 < told.latency_p95 <= 6.0
+    cost = machine(tmp_path, price_per_hour=0.9)
+    assert (cost.model, cost.answers, cost.mean_tokens, cost.truncated_share) == ("tuned", 4, 20.0, 0.25)
+    assert cost.latency_p50 == pytest.approx(4.0)
+    assert 5.9 < cost.latency_p95 <= 6.0
     # 8 seconds, and not the 16 that the four answers waited.
-    assert told.cost_per_analysis == pytest.approx(0.9 * 8 / 3600 / 4)
+    assert cost.cost_per_analysis == pytest.approx(0.9 * 8 / 3600 / 4)
 
 
 @pytest.mark.parametrize(("device", "price"), [("NVIDIA L4", 0.71), ("cpu", 0.067), ("NVIDIA A100", 0.9)])
 def test_an_hour_costs_what_the_machine_that_answered_costs(tmp_path: Path, device: str, price: float) -> None:
-    told = machine(tmp_path, devices=(device, device), price_per_hour=0.9)
-    assert told.device == device
-    assert told.price_per_hour == pytest.approx(price)
-    assert told.cost_per_analysis == pytest.approx(price * 8 / 3600 / 4)
-    assert told.break_even == pytest.approx(24 * price / 0.01)
+    cost = machine(tmp_path, devices=(device, device), price_per_hour=0.9)
+    assert cost.device == device
+    assert cost.price_per_hour == pytest.approx(price)
+    assert cost.cost_per_analysis == pytest.approx(price * 8 / 3600 / 4)
+    assert cost.break_even == pytest.approx(24 * price / 0.01)
 
 
 def test_of_two_machines_each_second_has_its_own_price(tmp_path: Path) -> None:
-    told = machine(tmp_path, devices=("cpu", "NVIDIA L4"))
-    assert told.device == "NVIDIA L4 and cpu"
-    assert told.cost_per_analysis == pytest.approx((0.067 * 2 + 0.71 * 6) / 3600 / 4)
+    cost = machine(tmp_path, devices=("cpu", "NVIDIA L4"))
+    assert cost.device == "NVIDIA L4 and cpu"
+    assert cost.cost_per_analysis == pytest.approx((0.067 * 2 + 0.71 * 6) / 3600 / 4)
 
 
 def test_an_endpoint_is_paid_by_its_tokens(tmp_path: Path) -> None:
-    told = endpoint(tmp_path, (100, 10), (200, 20), (300, 30), (400, 40))
-    assert told.cost_per_analysis == pytest.approx((250 * 2.5 + 25 * 10.0) / 1e6)
-    assert told.latency_p50 == pytest.approx(2.5)
-    assert told.break_even is None
+    cost = endpoint(tmp_path, (100, 10), (200, 20), (300, 30), (400, 40))
+    assert cost.cost_per_analysis == pytest.approx((250 * 2.5 + 25 * 10.0) / 1e6)
+    assert cost.latency_p50 == pytest.approx(2.5)
+    assert cost.break_even is None
 
 
 def test_what_an_endpoint_does_not_count_is_unknown_and_not_free(tmp_path: Path) -> None:
-    told = endpoint(tmp_path, (100, 10), (None, None), (300, 30), (400, 40))
-    assert (told.mean_tokens, told.cost_per_analysis) == (None, None)
+    cost = endpoint(tmp_path, (100, 10), (None, None), (300, 30), (400, 40))
+    assert (cost.mean_tokens, cost.cost_per_analysis) == (None, None)
 
 
 def test_a_machine_that_runs_all_day_breaks_even_by_its_price_alone(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_a_machine_that_runs_all_day_breaks_even_by_its_price_alone(tmp_path: Pa
 
 
 def test_a_machine_that_costs_nothing_is_the_cheaper_one_from_the_first_analysis_on(tmp_path: Path) -> None:
-    told = machine(tmp_path, price_per_hour=0)
-    assert (told.cost_per_analysis, told.break_even) == (0, 0)
+    cost = machine(tmp_path, price_per_hour=0)
+    assert (cost.cost_per_analysis, cost.break_even) == (0, 0)
 
 
 def test_there_is_no_break_even_against_an_api_that_costs_nothing(tmp_path: Path) -> None:
@@ -116,10 +116,10 @@ def test_a_machine_breaks_even_exactly_where_its_analysis_may_be_the_cheaper_one
     tmp_path_factory: pytest.TempPathFactory, price: float, api_price: float, seconds: float
 ) -> None:
     folder = tmp_path_factory.mktemp("answers")
-    told = machine(folder, (seconds, seconds), price_per_hour=price, api_price_per_analysis=api_price)
-    assert told.cost_per_analysis is not None
-    if told.break_even is None:
-        assert told.cost_per_analysis > api_price * (1 - 1e-9)
+    cost = machine(folder, (seconds, seconds), price_per_hour=price, api_price_per_analysis=api_price)
+    assert cost.cost_per_analysis is not None
+    if cost.break_even is None:
+        assert cost.cost_per_analysis > api_price * (1 - 1e-9)
     else:
-        assert told.break_even * api_price == pytest.approx(24 * price)
-        assert told.cost_per_analysis <= api_price * (1 + 1e-9)
+        assert cost.break_even * api_price == pytest.approx(24 * price)
+        assert cost.cost_per_analysis <= api_price * (1 + 1e-9)

@@ -79,7 +79,7 @@ def test_it_is_asked_what_the_others_are_asked_and_its_answers_are_in_the_prompt
         (None, "other"),
     ],
 )
-def test_why_an_answer_ended_is_told_by_the_endpoint_and_never_guessed(
+def test_why_an_answer_ended_is_reported_by_the_endpoint_and_never_guessed(
     dataset: Path, tmp_path: Path, reason: str | None, kept: str
 ) -> None:
     with serve(in_turn([says("Compre.", reason)])) as server:

@@ -1,4 +1,4 @@
-"""A judge prefers what it prefers in both orders; what it says is counted, kept and held against people's scores."""
+"""A judge prefers what it prefers in both orders; what it says is counted, kept and compared with people's scores."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -162,7 +162,7 @@ def test_nothing_that_was_judged_is_lost_or_asked_again(tmp_path: Path) -> None:
     def play(message: str, number: int) -> Reply:
         return prefer_longer(message, number) if next(works, True) else Reply(b"", 500)
 
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
 
     def run(settings: JudgeConfig) -> JudgeReport:
         return judge_insights(
@@ -172,7 +172,7 @@ def test_nothing_that_was_judged_is_lost_or_asked_again(tmp_path: Path) -> None:
             0,
             work=tmp_path / "interrupted",
             record=Recorded(),
-            progress=lambda done, total, _: told.append((done, total)),
+            progress=lambda done, total, _: reported.append((done, total)),
         )
 
     with serve(play) as server:
@@ -180,10 +180,10 @@ def test_nothing_that_was_judged_is_lost_or_asked_again(tmp_path: Path) -> None:
         with pytest.raises(EndpointError, match=r"the judge's endpoint .*; 10 of its 36 replies are kept") as failure:
             run(settings)
         assert "\n" not in str(failure.value)
-        told.clear()
+        reported.clear()
         report = run(settings)
         assert len(server.requests) == 36 + 1
-        assert (told[0], told[-1]) == ((10, 36), (36, 36))
+        assert (reported[0], reported[-1]) == ((10, 36), (36, 36))
         assert run(settings) == report
         assert len(server.requests) == 36 + 1
     uninterrupted, _ = judge(prefer_longer, tmp_path / "whole")

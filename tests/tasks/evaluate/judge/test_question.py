@@ -27,7 +27,7 @@ def code_of(question: EndpointQuestion) -> str:
 
 
 def texts_in(question: EndpointQuestion) -> list[str]:
-    """Return what stands between the marks, found by the code that the judge was told."""
+    """Return what stands between the marks, found by the code that the judge was given."""
     parts = re.split(rf"<<<[^<>\n]* {code_of(question)}>>>", question.text)
     return [part.removeprefix("\n").removesuffix("\n") for part in parts[1::2]]
 
@@ -67,7 +67,7 @@ def test_a_code_that_is_in_a_text_is_not_used(monkeypatch: pytest.MonkeyPatch) -
     assert code_of(question) == "b" * 12
 
 
-def test_a_text_over_the_limit_is_cut_and_the_judge_is_told_outside_the_marks() -> None:
+def test_a_text_over_the_limit_is_cut_and_the_judge_learns_it_outside_the_marks() -> None:
     note = "(RESPOSTA B: o texto foi cortado"
     question = as_question(AnswerPair("p", "pedido", note, "x" * (MOST_CHARACTERS + 1)), "judge")
     assert texts_in(question) == ["pedido", note, "x" * MOST_CHARACTERS]

@@ -215,8 +215,10 @@ def test_rewards_that_no_person_scored_are_a_limit(kind: str, named: bool) -> No
     assert ("no person gave" in text) == named
 
 
-@pytest.mark.parametrize(("scrubbed", "told"), [({"CPF": 3, "EMAIL": 0}, "`[CPF]` 3."), ({"CPF": 0}, "None was found")])
-def test_personal_data_is_told_with_its_counts(scrubbed: dict[str, int], told: str) -> None:
+@pytest.mark.parametrize(
+    ("scrubbed", "reported"), [({"CPF": 3, "EMAIL": 0}, "`[CPF]` 3."), ({"CPF": 0}, "None was found")]
+)
+def test_personal_data_is_reported_with_its_counts(scrubbed: dict[str, int], reported: str) -> None:
     text = section(model_card(replace(FACTS, dataset={**FACTS.dataset, "scrubbed": scrubbed})), "Personal data (LGPD)")
-    assert told in text
+    assert reported in text
     assert "EMAIL" not in text

@@ -159,7 +159,7 @@ def test_champion_and_others_are_compared_with_the_chosen_seed_and_each_other_mo
     assert ">rival<" not in page
 
 
-def test_scores_of_several_samples_are_told_from_the_answer_that_is_shown() -> None:
+def test_scores_of_several_samples_are_distinguished_from_the_answer_that_is_shown() -> None:
     page = page_of(comparison(samples=4), Background(answers=answers("texto")))
     assert page.count("mean over 4 samples, of which this is the first") == 4
     assert "samples, of which" not in page_of(comparison(), Background(answers=answers("texto")))
@@ -210,7 +210,7 @@ def test_page_is_written_though_a_completion_cannot_be_encoded(tmp_path: Path) -
 def test_equal_scores_and_a_single_prompt_make_a_page(prompts: int) -> None:
     page = page_of(comparison(0, prompts=prompts), Background(answers=answers("texto")))
     assert Elements(page).open == []
-    assert "cannot be told from the base" in page
+    assert "cannot be distinguished from the base" in page
     assert ("unknown" in page) == (prompts == 1)
 
 

@@ -11,22 +11,22 @@ def test_headline_follows_the_verdicts() -> None:
     held = replace(promoted, gate=replace(promoted.gate, verdict="hold"))
     assert "not ready for promotion" in headline(held)
     assert "worse" in headline(comparison(-0.2))
-    assert "cannot be told" in headline(comparison(0))
+    assert "cannot be distinguished" in headline(comparison(0))
 
 
-def test_models_are_told_in_one_order_however_the_metrics_name_them() -> None:
+def test_models_are_reported_in_one_order_however_the_metrics_name_them() -> None:
     assert models_in([["rival-70b", "tuned"], ["champion", "base"]]) == ["base", "tuned", "champion", "rival-70b"]
     assert models_in([]) == []
 
 
-def test_a_margin_recorded_after_the_answers_is_told_and_warned_of_in_any_time_zone() -> None:
+def test_a_margin_recorded_after_the_answers_is_reported_and_warned_of_in_any_time_zone() -> None:
     after = Looks(1, "2026-11-20T07:30:00-03:00", "2026-11-20T10:00:00+00:00", None)
     (warning,) = warnings_of(after, 0.05)
     assert "recorded after this challenger's answers" in warning
     assert "10:30:00 UTC, after its answers to this split were first drawn" in when_margin_was_set(after, 0.05)
 
 
-def test_a_margin_recorded_before_the_answers_is_told_with_both_times() -> None:
+def test_a_margin_recorded_before_the_answers_is_reported_with_both_times() -> None:
     before = Looks(1, "2026-11-20T06:30:00-03:00", "2026-11-20T10:00:00+00:00", None)
     assert warnings_of(before, 0.05) == []
     assert when_margin_was_set(before, 0.05) == (

@@ -39,7 +39,7 @@ def test_hostile_names_are_no_markup(text: str) -> None:
 
 
 def test_markdown_tells_ground_truth_champion_looks_and_identities(text: str) -> None:
-    for told in (
+    for reported in (
         "## Ground truth, apart from the rewards",
         "constraint rate",
         "## Against the champion",
@@ -50,7 +50,7 @@ def test_markdown_tells_ground_truth_champion_looks_and_identities(text: str) ->
         "ab" * 32,
         "By training seed: seed 7 +0.192, seed 8 +0.202",
     ):
-        assert told in text
+        assert reported in text
 
 
 def test_markdown_is_the_same_for_the_same_numbers(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Why two policies differ: all that does is told, once, and nothing that does not."""
+"""Why two policies differ: all that does is reported, once, and nothing that does not."""
 
 import json
 from pathlib import Path
@@ -42,14 +42,14 @@ def train(
 ) -> str:
     """Make a policy and what it was made of; what is the same content is the same artifact, with its first record."""
     tables = {f"data/{name}.parquet": split(tasks) for name, tasks in (rows or ROWS).items()}
-    told = {"sources": CODE if code is None else code, "config": CONFIG if config is None else config}
-    dataset = commit(store, "dataset", tables, **told)
+    record = {"sources": CODE if code is None else code, "config": CONFIG if config is None else config}
+    dataset = commit(store, "dataset", tables, **record)
     summary = json.dumps({"seed": seed, "audit": audit or AUDIT})
     drawn = {} if sheet is None else {"sheet": sheet}
-    audited = commit(store, "audit", {"audit.json": json.dumps(audit or AUDIT)}, drawn, **told)
+    audited = commit(store, "audit", {"audit.json": json.dumps(audit or AUDIT)}, drawn, **record)
     inputs = {"dataset": dataset, "audit": audited}
-    learned = f"{weights} {dataset.sha256} {told}"
-    return commit(store, "policy", {"training.json": summary, "weights": learned}, inputs, **told).sha256
+    learned = f"{weights} {dataset.sha256} {record}"
+    return commit(store, "policy", {"training.json": summary, "weights": learned}, inputs, **record).sha256
 
 
 def test_a_policy_differs_in_nothing_from_one_made_alike(store: ArtifactStore) -> None:
@@ -99,7 +99,7 @@ def test_no_other_data_stands_for_that_which_is_gone(store: ArtifactStore, score
     assert any("has no artifact" in note for note in found.notes)
 
 
-def test_a_file_that_several_artifacts_were_made_by_is_told_once(store: ArtifactStore) -> None:
+def test_a_file_that_several_artifacts_were_made_by_is_reported_once(store: ArtifactStore) -> None:
     other = train(store, code={"schemas/config/config.py": "changed", "tasks/train/children/dpo.py": "new"})
     found = differences(store, train(store, rows=ROWS | {"test": {"churn": ["x"]}}), other)
     assert {(change.file, change.one, change.other) for change in found.code} == {
@@ -112,7 +112,7 @@ def test_a_file_that_several_artifacts_were_made_by_is_told_once(store: Artifact
     assert [change.file for change in found.code] == sorted(change.file for change in found.code)
 
 
-def test_configuration_and_seeds_are_told_by_dotted_keys(store: ArtifactStore) -> None:
+def test_configuration_and_seeds_are_reported_by_dotted_keys(store: ArtifactStore) -> None:
     config = {"seed": 2, "train": {"steps": 9, "seeds": [1, 2], "new": None}, "promote": {"alias": "other"}}
     found = differences(store, train(store), train(store, config=config, seed=2))
     assert found.configuration == (ChangedValue("train.steps", 8, 9),)
@@ -123,7 +123,7 @@ def test_configuration_and_seeds_are_told_by_dotted_keys(store: ArtifactStore) -
     )
 
 
-def test_other_rewards_are_told_with_their_audit(store: ArtifactStore) -> None:
+def test_other_rewards_are_reported_with_their_audit(store: ArtifactStore) -> None:
     found = differences(store, train(store), train(store, audit=AUDIT | {"spec": "v4.2", "reward_version": "w"}))
     changed = {change.name: (change.one, change.other) for change in found.rewards}
     assert (changed["spec"], changed["reward_version"]) == (("grounded", "v4.2"), ("v", "w"))
@@ -146,7 +146,7 @@ def test_records_that_are_too_old_to_tell_are_noted(store: ArtifactStore) -> Non
     old = train(store, code={}, config={}, rows=ROWS | {"test": {"churn": ["x"]}})
     found = differences(store, old, train(store))
     assert found.code == ()
-    assert any("too old to tell its sources and configuration" in note for note in found.notes)
+    assert any("too old to name its sources and configuration" in note for note in found.notes)
 
 
 def test_only_policies_are_compared(store: ArtifactStore) -> None:

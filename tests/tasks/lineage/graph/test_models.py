@@ -1,4 +1,4 @@
-"""Versions and aliases without MLflow, held against what MLflow says itself."""
+"""Versions and aliases without MLflow, compared with what MLflow says itself."""
 
 import sqlite3
 from pathlib import Path

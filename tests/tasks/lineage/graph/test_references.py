@@ -54,8 +54,8 @@ def test_a_stage_s_run_goes_by_mlflow_s_or_prefect_s_id(world: World) -> None:
             assert record.sha256 in found.keys
     evaluation = world.made["evaluate"]
     assert evaluation.prefect_run_id is not None
-    told = [world.made[stage].sha256 for stage in ("plan", "answer-tuned", "evaluate")]
-    assert world.walker().find(evaluation.prefect_run_id).keys == tuple(told)
+    made = [world.made[stage].sha256 for stage in ("plan", "answer-tuned", "evaluate")]
+    assert world.walker().find(evaluation.prefect_run_id).keys == tuple(made)
 
 
 def test_only_the_registry_knows_a_pipeline_s_run_and_a_shop_s_own_alias(world: World) -> None:
@@ -79,7 +79,7 @@ def test_only_the_registry_knows_a_pipeline_s_run_and_a_shop_s_own_alias(world: 
 @pytest.mark.parametrize(
     "reference", ["rev9", "deadbeef", "abc", "é", "no/such/thing", "../../etc", "' OR 1=1 --", "%"]
 )
-def test_what_names_nothing_is_told_with_what_would(world: World, reference: str) -> None:
+def test_what_names_nothing_is_reported_with_what_would(world: World, reference: str) -> None:
     with pytest.raises(InputError, match=r"names nothing .*; give a version"):
         world.walker().find(reference)
 
@@ -90,12 +90,12 @@ def test_nothing_is_no_reference(world: World) -> None:
 
 
 @pytest.mark.parametrize("reference", ["7", f"{MODEL}/7", "other/1", "champion"])
-def test_a_version_that_nothing_here_registered_is_told_with_those_that_are(world: World, reference: str) -> None:
+def test_a_version_that_nothing_here_registered_is_reported_with_those_that_are(world: World, reference: str) -> None:
     with pytest.raises(InputError, match=f"made version .*; the versions known here: {MODEL}/1"):
         world.walker(aliases={"champion": "7"}).find(reference)
 
 
-def test_a_beginning_of_several_digests_is_told_with_them(tmp_path: Path) -> None:
+def test_a_beginning_of_several_digests_is_reported_with_them(tmp_path: Path) -> None:
     world = make_world(tmp_path / "artifacts")
     sha256 = world.made["base"].sha256
     twin = sha256[:12] + "0" * 52

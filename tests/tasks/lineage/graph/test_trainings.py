@@ -37,8 +37,8 @@ def test_an_evaluation_alone_has_no_training(world: World, tmp_path: Path) -> No
 
 
 def test_the_machines_of_a_policy_are_known_when_its_mirror_is_gone(world: World) -> None:
-    stretches = {world.training.name: world.training.stretches}
-    policy = world.made["train"].model_copy(update={"stretches": stretches})
+    segments = {world.training.name: world.training.segments}
+    policy = world.made["train"].model_copy(update={"stretches": segments})
     assert trainings_of(policy, [world.training]) == [world.training]
     [training] = trainings_of(policy, [])
-    assert training.stretches == world.training.stretches
+    assert training.segments == world.training.segments

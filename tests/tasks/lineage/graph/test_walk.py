@@ -108,7 +108,7 @@ def test_a_review_leads_to_its_prompts_their_rollouts_by_step_checkpoints_scores
     assert "reward" in walked.graph.nodes[world.made["evaluate"].sha256].facts
 
 
-def test_what_was_sampled_after_the_chosen_step_is_told_to_be_in_no_weights(world: World) -> None:
+def test_what_was_sampled_after_the_chosen_step_is_said_to_be_in_no_weights(world: World) -> None:
     walked = world.walk(NOBODYS.prompt_id)
     policy = world.made["train"].sha256
     rollouts = f"rollouts:{policy}/{NOBODYS.prompt_id}"
@@ -161,7 +161,7 @@ def test_a_prompt_that_scrubbing_gave_another_id_is_followed(world: World, refer
     assert side(back, f"prompt:{WITH_PHONE.prompt_id}") == side(back, "review:rev2") == "before"
 
 
-def test_what_scrubbing_made_of_each_of_several_prompts_is_told_apart(own: World) -> None:
+def test_what_scrubbing_made_of_each_of_several_prompts_is_distinguished(own: World) -> None:
     texts = {
         "Ligue (11) 91234-5678. Chegou (bem) e não quebrou": "Ligue [TELEFONE]. Chegou (bem) e não quebrou",
         "Escreva a ana@loja.com ou (11) 91234-5678.\nQuebrou": "Escreva a [EMAIL] ou [TELEFONE].\nQuebrou",
@@ -244,10 +244,10 @@ def with_orders(*orders: str) -> Callable[[Path], object]:
     return fill
 
 
-def test_no_text_of_a_shopper_is_in_what_is_told(world: World) -> None:
+def test_no_text_of_a_shopper_is_in_what_is_reported(world: World) -> None:
     for reference in ("1", "rev1", "rev2", ANA):
-        told = json.dumps(world.walk(reference).document(), ensure_ascii=False)
-        assert not any(row.prompt in told for row in (TRAINED, PARAPHRASE, WITH_PHONE, SCRUBBED))
+        reported = json.dumps(world.walk(reference).document(), ensure_ascii=False)
+        assert not any(row.prompt in reported for row in (TRAINED, PARAPHRASE, WITH_PHONE, SCRUBBED))
 
 
 def test_a_deleted_artifact_is_named_with_what_is_still_known(own: World) -> None:
@@ -271,7 +271,7 @@ def test_a_run_whose_artifact_is_gone_says_so(world: World) -> None:
     assert gone in walker.artifacts(walker.find("1" * 32))
 
 
-def test_a_damaged_record_is_named_and_the_rest_is_told(own: World) -> None:
+def test_a_damaged_record_is_named_and_the_rest_is_reported(own: World) -> None:
     base = own.made["base"].sha256
     record = own.root / "base" / base / "record.json"
     record.chmod(0o644)
@@ -282,7 +282,7 @@ def test_a_damaged_record_is_named_and_the_rest_is_told(own: World) -> None:
     assert side(walked, base) == "before"
 
 
-def test_a_lost_file_is_told_at_its_artifact(own: World) -> None:
+def test_a_lost_file_is_reported_at_its_artifact(own: World) -> None:
     sha256 = own.made["curate"].sha256
     (own.root / "dataset" / sha256 / "content" / "data" / "train.parquet").unlink()
     for reference in ("1", "rev2"):

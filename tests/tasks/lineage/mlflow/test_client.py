@@ -1,4 +1,4 @@
-"""MLflow is quiet, and a server that refuses or does not answer is told in one sentence, soon."""
+"""MLflow is quiet, and a server that refuses or does not answer is reported in one sentence, soon."""
 
 import subprocess
 import sys
@@ -35,7 +35,7 @@ CREATE_RUN = "/api/2.0/mlflow/runs/create"
 
 @dataclass
 class Server:
-    """A stand-in for an MLflow server: what it answers by path, 200 and nothing where it is told nothing."""
+    """A stand-in for an MLflow server: what it answers by path, 200 and nothing where nothing is set."""
 
     url: str
     requests: list[tuple[str, str | None]] = field(default_factory=list)
@@ -101,26 +101,26 @@ def test_a_server_that_knows_the_user_is_opened(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "reported"),
     [
         (401, "does not know MLFLOW_TRACKING_USERNAME=ana with the password in MLFLOW_TRACKING_PASSWORD"),
         (403, "does not let MLFLOW_TRACKING_USERNAME=ana do this"),
         (404, r"is no MLflow server, or one in trouble \(404 Not Found\)"),
     ],
 )
-def test_a_server_that_refuses_is_told_at_once_and_without_the_password(
-    monkeypatch: pytest.MonkeyPatch, status: int, told: str
+def test_a_server_that_refuses_is_reported_at_once_and_without_the_password(
+    monkeypatch: pytest.MonkeyPatch, status: int, reported: str
 ) -> None:
     as_user(monkeypatch)
     with serve({SEARCH: [(status, b"You are not authenticated.")]}) as server, pytest.raises(InputError) as error:
         open_client(server.url)
-    assert error.match(told)
+    assert error.match(reported)
     assert server.url in str(error.value)
     assert "segredo-longo" not in str(error.value)
     assert len(server.requests) == 1
 
 
-def test_a_server_that_asks_for_a_user_is_told_with_what_to_set() -> None:
+def test_a_server_that_asks_for_a_user_is_reported_with_what_to_set() -> None:
     with serve({SEARCH: [(401, b"")]}) as server, pytest.raises(InputError, match="MLFLOW_TRACKING_USERNAME, which is"):
         open_client(server.url)
 
@@ -131,16 +131,16 @@ def test_a_server_that_stumbles_is_asked_again() -> None:
     assert len(server.requests) == 2
 
 
-def test_nothing_that_answers_is_told_without_the_password_of_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_that_answers_is_reported_without_the_password_of_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tasks.lineage.mlflow.client.RETRIES", 0)
     with pytest.raises(
         InputError, match=r"no MLflow server answers at http://127\.0\.0\.1:9; .* state\.mlflow"
-    ) as told:
+    ) as caught:
         open_client("http://ana:segredo-longo@127.0.0.1:9")
-    assert "segredo" not in str(told.value)
+    assert "segredo" not in str(caught.value)
 
 
-def test_a_user_who_may_only_read_is_told_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_who_may_only_read_is_reported_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     as_user(monkeypatch)
     answers = {BY_NAME: [(200, EXPERIMENT)], CREATE_RUN: [(403, b"Permission denied")]}
     with serve(answers) as server:

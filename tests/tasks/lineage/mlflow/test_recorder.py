@@ -145,7 +145,7 @@ def suspension() -> BaseException:
         (suspension(), "KILLED", "suspended: 3 completions wait"),
     ],
 )
-def test_how_a_run_ended_is_told(
+def test_how_a_run_ended_is_reported(
     recorder: Recorder, client: Any, error: BaseException, status: str, reason: str
 ) -> None:
     with (
@@ -166,9 +166,9 @@ def test_a_failing_store_does_not_hide_why_a_stage_failed(recorder: Recorder, mo
         raise MlflowException("the database is gone")
 
     monkeypatch.setattr(recorder._client, "set_terminated", refuse)
-    with pytest.raises(InputError, match="the first failure") as told, recorder.pipeline("p", {}):
+    with pytest.raises(InputError, match="the first failure") as caught, recorder.pipeline("p", {}):
         raise InputError("the first failure")
-    assert any("the database is gone" in note for note in told.value.__notes__)
+    assert any("the database is gone" in note for note in caught.value.__notes__)
 
 
 def test_a_killed_process_leaves_no_run_running_for_ever(recorder: Recorder, client: Any) -> None:
@@ -244,7 +244,9 @@ def test_a_second_recorder_writes_to_the_same_experiment(recorder: Recorder, cli
     assert again._experiment_id == recorder._experiment_id
 
 
-def test_a_deleted_experiment_is_told_with_the_remedy(recorder: Recorder, client: Any, folder: Path, uri: str) -> None:
+def test_a_deleted_experiment_is_reported_with_the_remedy(
+    recorder: Recorder, client: Any, folder: Path, uri: str
+) -> None:
     Recorder(uri, folder / "artifacts", "deleted")
     client.delete_experiment(client.get_experiment_by_name("deleted").experiment_id)
     with pytest.raises(InputError, match="mlflow experiments restore"):
@@ -261,14 +263,14 @@ def no_folder(path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [Path.mkdir, not_a_database, no_folder])
-def test_a_store_that_cannot_be_opened_is_told_at_once(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+def test_a_store_that_cannot_be_opened_is_reported_at_once(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     (tmp_path / "mlflow").mkdir()
     spoil(tmp_path / "mlflow" / "mlflow.db")
     with pytest.raises(InputError, match=r"mlflow\.db cannot be used"):
         Recorder(f"sqlite:///{tmp_path / 'mlflow' / 'mlflow.db'}", tmp_path / "mlflow" / "artifacts", EXPERIMENT)
 
 
-def test_a_store_whose_making_was_killed_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_whose_making_was_killed_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
 
     def killed(*arguments: object, **named: object) -> None:

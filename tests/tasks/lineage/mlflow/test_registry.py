@@ -171,13 +171,15 @@ def test_all_versions_are_listed_the_newest_first_without_foreign_ones(
 
 
 @pytest.mark.parametrize(("name", "number"), [("unknown-model", None), ("unknown-model", "1")])
-def test_a_model_without_versions_is_told_with_the_remedy(registry: Registry, name: str, number: str | None) -> None:
+def test_a_model_without_versions_is_reported_with_the_remedy(
+    registry: Registry, name: str, number: str | None
+) -> None:
     with pytest.raises(InputError, match=r"no version of unknown-model is registered .*tucano retrain"):
         registry.version(name, number)
 
 
 @pytest.mark.parametrize("number", ["7", "0", "-1", "champion", "1.0", ""])
-def test_an_unknown_version_is_told_beside_those_that_there_are(
+def test_an_unknown_version_is_reported_beside_those_that_there_are(
     registry: Registry, register: Register, number: str
 ) -> None:
     several(register, "two", 2)
@@ -218,13 +220,13 @@ def test_promoting_the_champion_again_changes_nothing(registry: Registry, regist
 def test_a_newer_version_of_the_champions_policy_leaves_previous_alone(
     registry: Registry, register: Register, client: Any
 ) -> None:
-    other, champion = several(register, "anew", 2)
-    newer = register("anew", artifact("evaluation", "c"), policy=artifact("policy", "b"))
-    move(registry, "anew", other)
-    move(registry, "anew", champion)
-    assert move(registry, "anew", newer) == champion
-    assert aliases(client, "anew") == {CHAMPION: newer, PREVIOUS: other}
-    assert registry.roll_back("anew", CHAMPION, PREVIOUS).back.version == other
+    other, champion = several(register, "again", 2)
+    newer = register("again", artifact("evaluation", "c"), policy=artifact("policy", "b"))
+    move(registry, "again", other)
+    move(registry, "again", champion)
+    assert move(registry, "again", newer) == champion
+    assert aliases(client, "again") == {CHAMPION: newer, PREVIOUS: other}
+    assert registry.roll_back("again", CHAMPION, PREVIOUS).back.version == other
 
 
 def test_a_rollback_never_goes_to_another_version_of_the_same_policy(
@@ -386,7 +388,7 @@ def test_a_reason_is_kept_as_it_was_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "told"),
+    ("reason", "reported"),
     [
         ("", "is empty"),
         (" \n\t", "is empty"),
@@ -396,6 +398,6 @@ def test_a_reason_is_kept_as_it_was_given() -> None:
         ("x" * (LONGEST_REASON + 1), "has 301 characters, and at most 300"),
     ],
 )
-def test_a_reason_that_nobody_could_read_is_refused(reason: str, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_a_reason_that_nobody_could_read_is_refused(reason: str, reported: str) -> None:
+    with pytest.raises(InputError, match=reported):
         checked_reason(reason)

@@ -221,8 +221,8 @@ def test_a_damaged_record_hides_no_model(world: World) -> None:
     found = reached(world.inventory, "ana")
     assert (found.models, found.possible_models) == ((), ("loja/3",))
     assert possible(found) == {"policy", "answers", "evaluation", "promotion"}
-    (told,) = [note for note in found.notes if f"policy {world.policy.sha256[:12]} cannot be read" in note]
-    assert "counts as possibly reached" in told
+    (note,) = [note for note in found.notes if f"policy {world.policy.sha256[:12]} cannot be read" in note]
+    assert "counts as possibly reached" in note
     assert rows(found, world.base) == {None: 0}
 
 
@@ -233,9 +233,9 @@ def test_what_was_made_of_a_lost_dataset_may_have_learned(
     fetched = commit(world.store, "base", {"weights": b"hub"}, {"dataset": world.dataset})
     lose(world, world.dataset)
     found = reached(world.inventory, "r-2")
-    told = {place.sha256 for place in found.places if place.possibly}
-    assert {world.base.sha256, world.policy.sha256, world.promotion.sha256} <= told
-    assert fetched.sha256 not in told
+    reachable = {place.sha256 for place in found.places if place.possibly}
+    assert {world.base.sha256, world.policy.sha256, world.promotion.sha256} <= reachable
+    assert fetched.sha256 not in reachable
     assert (found.models, found.possible_models) == ((), ("loja/3",))
     assert any(f"{world.dataset.sha256[:12]}" in note for note in found.notes)
 
@@ -249,7 +249,7 @@ def test_a_table_that_cannot_be_read_leaves_a_doubt(world: World) -> None:
     assert {"dataset", "base", "policy"} <= possible(found)
 
 
-def test_a_promotion_whose_record_is_damaged_says_that_its_version_is_not_told(world: World) -> None:
+def test_a_promotion_whose_record_is_damaged_says_that_its_version_is_not_reported(world: World) -> None:
     damage_record(world, world.promotion)
     found = reached(world.inventory, "ana")
     assert possible(found) == {"promotion"}
@@ -282,9 +282,9 @@ def test_a_training_that_was_killed_left_checkpoints_and_no_policy(tmp_path: Pat
     store = ArtifactStore(tmp_path)
     tables = {"data/train.parquet": prompt_table("p-first"), "data/test.parquet": prompt_table("p-other")}
     commit(store, "dataset", tables)
-    told = [note for note in reached(read_inventory(tmp_path), "ana").notes if "mirror keeps checkpoints" in note]
-    assert len(told) == 1
-    assert "left no policy" in told[0]
+    notes = [note for note in reached(read_inventory(tmp_path), "ana").notes if "mirror keeps checkpoints" in note]
+    assert len(notes) == 1
+    assert "left no policy" in notes[0]
     assert not [note for note in reached(read_inventory(tmp_path), "rui").notes if "mirror" in note]
 
 
@@ -308,11 +308,11 @@ def test_each_place_says_what_to_do_and_the_document_is_json(world: World) -> No
     document = json.loads(json.dumps(found.document()))
     assert len(document["places"]) == len(found.places)
     made = [record.sha256 for record in (world.prompts, world.dataset, world.base, world.policy, world.answers)]
-    told = list(dict.fromkeys(place["sha256"] for place in document["places"]))
-    assert told[: len(made)] == made
+    listed = list(dict.fromkeys(place["sha256"] for place in document["places"]))
+    assert listed[: len(made)] == made
 
 
-def test_an_unknown_person_is_told(world: World) -> None:
+def test_an_unknown_person_is_reported(world: World) -> None:
     with pytest.raises(InputError, match=r"no table of the 7 artifacts has 'nobody' as customer_unique_id"):
         reached(world.inventory, "nobody")
     damage_record(world, world.policy)

@@ -91,7 +91,7 @@ def replace_by_link(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "reported"),
     [
         (lambda folder: (folder / "summary.json").unlink(), "summary.json is missing"),
         (shutil.rmtree, "is missing"),
@@ -105,11 +105,11 @@ def replace_by_link(folder: Path) -> None:
     ],
 )
 def test_damage_is_found_named_and_mended_by_making_the_artifact_again(
-    store: ArtifactStore, damage: Callable[[Path], None], told: str
+    store: ArtifactStore, damage: Callable[[Path], None], reported: str
 ) -> None:
     record = commit(store)
     damage(store.path(record.sha256))
-    with pytest.raises(ArtifactDamaged, match=told):
+    with pytest.raises(ArtifactDamaged, match=reported):
         store.verify(record.sha256)
     assert commit(store, stage="again").stage == "again"
     store.verify(record.sha256)
@@ -210,14 +210,14 @@ class PolarsLikeError(Exception):
         PolarsLikeError("(sqlite3.OperationalError) database or disk is full\n[SQL: INSERT INTO metrics ..."),
     ],
 )
-def test_a_full_disk_is_told_in_one_sentence(store: ArtifactStore, tmp_path: Path, error: Exception) -> None:
-    with pytest.raises(InputError, match=r"artifacts cannot be written \(.*free space") as told, store.draft():
+def test_a_full_disk_is_reported_in_one_sentence(store: ArtifactStore, tmp_path: Path, error: Exception) -> None:
+    with pytest.raises(InputError, match=r"artifacts cannot be written \(.*free space") as caught, store.draft():
         raise error
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
     assert read(tmp_path) == {}
 
 
-def test_a_full_disk_at_the_commit_is_told(store: ArtifactStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_at_the_commit_is_reported(store: ArtifactStore, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -228,7 +228,7 @@ def test_a_full_disk_at_the_commit_is_told(store: ArtifactStore, monkeypatch: py
     store.verify(commit(store).sha256)
 
 
-def test_a_store_that_may_not_be_written_is_told(tmp_path: Path) -> None:
+def test_a_store_that_may_not_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a-file").write_text("in the way")
     with pytest.raises(InputError, match="a-file"), ArtifactStore(tmp_path / "a-file" / "artifacts").draft():
         pass

@@ -35,7 +35,9 @@ def flip(path: Path, place: int, bit: int = 0) -> None:
     path.write_bytes(content)
 
 
-def test_everything_that_is_wrong_is_told_and_not_only_the_first(store: ArtifactStore, record: ArtifactRecord) -> None:
+def test_everything_that_is_wrong_is_reported_and_not_only_the_first(
+    store: ArtifactStore, record: ArtifactRecord
+) -> None:
     other = commit(store, "plan", {"plan.json": b"{}"})
     content = store.path(record.sha256)
     flip(content / "a.txt", 0)
@@ -51,10 +53,10 @@ def test_everything_that_is_wrong_is_told_and_not_only_the_first(store: Artifact
 
 
 def test_whole_artifacts_have_no_findings_and_each_is_reported(store: ArtifactStore, record: ArtifactRecord) -> None:
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     other = commit(store, "plan", {"plan.json": b"{}"})
-    assert verify(store, [record.sha256, other.sha256], lambda done, total, _: told.append((done, total))) == ()
-    assert told == [(1, 2), (2, 2)]
+    assert verify(store, [record.sha256, other.sha256], lambda done, total, _: reported.append((done, total))) == ()
+    assert reported == [(1, 2), (2, 2)]
 
 
 @settings(max_examples=30, deadline=None)

@@ -1,4 +1,4 @@
-"""What each backend is told, and what it is refused. No GPU and no Unsloth is needed to know that."""
+"""What each backend is given, and what it is refused. No GPU and no Unsloth is needed to know that."""
 
 import ast
 import importlib
@@ -113,7 +113,7 @@ def test_what_unsloth_would_silently_leave_out_is_refused(settings: dict[str, An
         _recipe(backend="unsloth", **settings)
 
 
-def test_quantized_weights_are_not_handed_to_vllm_by_trl() -> None:
+def test_quantized_weights_are_not_loaded_into_vllm_by_trl() -> None:
     vllm = {"enabled": True}
     with pytest.raises(ValidationError, match="set load_in_4bit=false"):
         _recipe(load_in_4bit=True, vllm=vllm)

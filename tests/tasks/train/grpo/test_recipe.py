@@ -1,4 +1,4 @@
-"""What TRL is told: everything, and what the recipe says."""
+"""What TRL is given: everything, and what the recipe says."""
 
 import dataclasses
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_trl_takes_every_profile(profile: str, tmp_path: Path) -> None:
 
 
 def test_the_cards_recipe_in_trls_words(tmp_path: Path) -> None:
-    told = _arguments(load_config("l4").train, tmp_path, on_gpu=True)
+    arguments = _arguments(load_config("l4").train, tmp_path, on_gpu=True)
     wanted = {
         "max_steps": 1500, "num_generations": 16, "per_device_train_batch_size": 4, "gradient_accumulation_steps": 8,
         "steps_per_generation": 8, "num_iterations": 1, "learning_rate": 5e-6, "warmup_steps": 75, "beta": 0.0,
@@ -55,7 +55,7 @@ def test_the_cards_recipe_in_trls_words(tmp_path: Path) -> None:
         "use_vllm": False, "entropy_coef": 0.0, "use_adaptive_entropy": False, "mask_truncated_completions": False,
         "torch_empty_cache_steps": None,
     }  # fmt: skip
-    assert {name: told[name] for name in wanted} == wanted
+    assert {name: arguments[name] for name in wanted} == wanted
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_the_cards_recipe_in_trls_words(tmp_path: Path) -> None:
         ("unsloth", "unsloth", False, "unsloth"),
     ],
 )
-def test_one_of_trainer_and_unsloth_is_told_to_checkpoint(
+def test_one_of_trainer_and_unsloth_is_set_to_checkpoint(
     backend: str, checkpointing: str, by_the_trainer: bool, by_unsloth: object, tmp_path: Path
 ) -> None:
     config = load_config("l4", [f"train.backend={backend}", f"train.gradient_checkpointing={checkpointing}"]).train
@@ -82,24 +82,24 @@ def test_one_of_trainer_and_unsloth_is_told_to_checkpoint(
 
 
 def test_what_comes_next_in_trls_words(tmp_path: Path) -> None:
-    told = _arguments(load_config("l4-next").train, tmp_path, prompts=5_000, on_gpu=True)
+    arguments = _arguments(load_config("l4-next").train, tmp_path, prompts=5_000, on_gpu=True)
     wanted = {
         "num_iterations": 2, "epsilon": 0.2, "epsilon_high": 0.28, "use_vllm": True, "vllm_mode": "colocate",
         "use_adaptive_entropy": True, "entropy_coef": 0.0, "entropy_coef_max": 0.005, "entropy_coef_delta": 1e-4,
         "entropy_target": 0.2, "mask_truncated_completions": True, "vllm_importance_sampling_correction": True,
         "vllm_enable_sleep_mode": True, "vllm_server_base_url": None, "vllm_max_model_length": 1024 + 256,
     }  # fmt: skip
-    assert {name: told[name] for name in wanted} == wanted
-    assert told["learning_rate"] == pytest.approx(2.77e-6, rel=0.01)
+    assert {name: arguments[name] for name in wanted} == wanted
+    assert arguments["learning_rate"] == pytest.approx(2.77e-6, rel=0.01)
 
 
 def test_a_server_samples_in_the_place_of_the_same_card(tmp_path: Path) -> None:
     recipe = TrainConfig(
         load_in_4bit=False, vllm={"enabled": True, "sleep": True, "server_url": "http://10.0.0.2:8000/"}
     )
-    told = GRPOConfig(**_arguments(recipe, tmp_path))
-    assert (told.vllm_mode, told.vllm_server_base_url) == ("server", "http://10.0.0.2:8000")
-    assert not told.vllm_enable_sleep_mode, "TRL puts only its own vLLM to sleep"
+    arguments = GRPOConfig(**_arguments(recipe, tmp_path))
+    assert (arguments.vllm_mode, arguments.vllm_server_base_url) == ("server", "http://10.0.0.2:8000")
+    assert not arguments.vllm_enable_sleep_mode, "TRL puts only its own vLLM to sleep"
 
 
 @pytest.mark.parametrize(
@@ -152,6 +152,6 @@ def test_the_old_policys_probabilities_are_kept_where_they_differ(
 ) -> None:
     """TRL computes them by this rule of its `_generate_and_score_completions`; without them every ratio is 1."""
     recipe = TrainConfig(accumulation=accumulation, iterations=iterations)
-    told = GRPOConfig(**_arguments(recipe, tmp_path))
-    generate_every = told.steps_per_generation * told.num_iterations
-    assert (told.gradient_accumulation_steps % generate_every != 0) == (iterations > 1)
+    arguments = GRPOConfig(**_arguments(recipe, tmp_path))
+    generate_every = arguments.steps_per_generation * arguments.num_iterations
+    assert (arguments.gradient_accumulation_steps % generate_every != 0) == (iterations > 1)

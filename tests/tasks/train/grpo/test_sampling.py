@@ -51,7 +51,7 @@ def _rollouts(prompts: Sequence[PromptRow], rewards: Sequence[Sequence[float]]) 
 
 
 class Policy:
-    """Answers with rewards that are told beforehand, a list of groups for each time that it is asked."""
+    """Answers with rewards that are given beforehand, a list of groups for each time that it is asked."""
 
     def __init__(self, *rewards: list[list[float]]) -> None:
         waiting = list(rewards)

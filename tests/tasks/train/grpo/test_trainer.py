@@ -162,7 +162,7 @@ def test_every_estimator_of_advantages_trains(tmp_path: Path, recipe: dict[str, 
     assert entry["grad_norm"] > 0
 
 
-def test_how_far_the_policy_has_moved_is_told_without_a_penalty_for_it(tmp_path: Path) -> None:
+def test_how_far_the_policy_has_moved_is_reported_without_a_penalty_for_it(tmp_path: Path) -> None:
     trainer, _ = _train(tmp_path, guided_correction={"share": 1.0}, max_completion_tokens=96)
     divergences = [entry["kl"] for entry in trainer.state.log_history if "kl" in entry]
     assert divergences[0] == pytest.approx(0.0, abs=1e-6)
@@ -210,7 +210,7 @@ def test_an_adapter_that_was_taught_before_goes_on_and_has_no_base_to_be_far_fro
     assert any(not values.equal(before[name]) for name, values in adapter_weights(trainer).items())
 
 
-def test_the_time_of_a_step_is_told_by_what_it_was_spent_on(tmp_path: Path) -> None:
+def test_the_time_of_a_step_is_reported_by_what_it_was_spent_on(tmp_path: Path) -> None:
     trainer, _ = _train(tmp_path, max_steps=2)
     for entry in (entry for entry in trainer.state.log_history if "step_time" in entry):
         parts = [entry[f"seconds/{part}"] for part in ("generation", "reward", "update")]

@@ -110,5 +110,5 @@ def test_nothing_is_made_up_where_the_reference_does_not_tell(task: TaskName, un
 @pytest.mark.parametrize(
     ("task", "reference"), [("insights", {"facts": []}), ("extraction", {"rating": 1, "fields": None})]
 )
-def test_an_empty_reference_tells_nothing(task: TaskName, reference: Mapping[str, Any]) -> None:
+def test_an_empty_reference_says_nothing(task: TaskName, reference: Mapping[str, Any]) -> None:
     assert reference_answer(_row(task, reference)) is None

@@ -57,7 +57,7 @@ def test_a_third_window_weighs_by_the_shares_it_finds() -> None:
     assert weights.state_dict()["xi"] == pytest.approx({"push": -0.3226, "churn": 0.3226}, abs=1e-4)
 
 
-def test_shares_are_equal_until_an_improvement_can_be_told() -> None:
+def test_shares_are_equal_until_an_improvement_can_be_known() -> None:
     assert _after().shares() == {"push": 0.5, "churn": 0.5}
     assert _after({"push": 0.9, "churn": 0.1}).shares() == {"push": 0.5, "churn": 0.5}
     unfinished = _after({"push": 0.9, "churn": 0.1}, {"push": 0.9, "churn": 0.1}, {"push": 1.0}, every=2)

@@ -143,7 +143,7 @@ def test_a_template_that_opens_a_thought_is_found(tokenizer: Any) -> None:
 
 
 def test_an_empty_thought_in_the_template_is_no_thinking(tokenizer: Any) -> None:
-    """Qwen3's template opens and closes one where it is told not to think."""
+    """Qwen3's template opens and closes one where it is set not to think."""
     tokenizer.chat_template = tokenizer.chat_template.replace(OPENED, OPENED + "<think>\\n\\n</think>\\n\\n")
     assert _checks(_answers(SAME), tokenizer, _recipe())["thinking"].passed
 

@@ -103,7 +103,7 @@ def test_a_base_weight_that_was_left_trainable_is_seen_to_move_and_is_put_back(t
     assert torch.equal(parameter, before)
 
 
-def test_gradients_that_are_no_numbers_are_told_and_weights_put_back(tmp_path: Path) -> None:
+def test_gradients_that_are_no_numbers_are_reported_and_weights_put_back(tmp_path: Path) -> None:
     trainer = small_trainer(tmp_path)
     name, parameter = next((n, p) for n, p in trainer.model.named_parameters() if "lora_B" in n)
     parameter.register_hook(lambda gradient: gradient * float("nan"))
@@ -194,7 +194,7 @@ def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
     with unchanged(trainer), dry_step._at_full_length(trainer, LONG):
         rollouts = generator.sample(prompt_rows()[:2], 5)
     assert {len(ids) for ids in rollouts.completion_ids} == {16}
-    assert {tuple(told) for told in rollouts.log_probabilities} == {(-1.0,) * 3 + (0.0,) * 13}
+    assert {tuple(of_tokens) for of_tokens in rollouts.log_probabilities} == {(-1.0,) * 3 + (0.0,) * 13}
     assert {ids[-1] for ids in rollouts.completion_ids} == {trainer.eos_token_ids[0]}
     assert [row.prompt for row in rollouts.group_rows] == [LONG.prompt] * 2
 

@@ -1,4 +1,4 @@
-"""What goes into a training is checked first: the audit, the tokenizer, the prompts; and how a failure is told."""
+"""What goes into a training is checked first: the audit, the tokenizer, the prompts; and how a failure is reported."""
 
 from dataclasses import replace
 from typing import Any
@@ -134,7 +134,7 @@ def test_a_chat_template_that_does_not_ask_stops_a_training(tokenizer: Any, temp
 
 
 @pytest.mark.parametrize("template", ["{{ raise_exception('no system role') }}", None])
-def test_a_template_that_cannot_be_rendered_is_told_apart_from_one_that_asks_wrongly(
+def test_a_template_that_cannot_be_rendered_is_distinguished_from_one_that_asks_wrongly(
     tokenizer: Any, template: str | None
 ) -> None:
     tokenizer.chat_template = template
@@ -194,10 +194,10 @@ def test_a_refusal_is_one_sentence_with_the_first_failures_and_the_names_of_the_
     checks = [Check(f"check{n}", n == 0, f"measured{n}", f"limit{n}", f"remedy{n}") for n in range(6)]
     with pytest.raises(GateRefused) as refusal:
         refuse_if_failed(checks)
-    told = str(refusal.value)
-    assert told.startswith("the preflight failed 5 of 6 checks: check1: measured1 (limit: limit1), remedy1; check2")
-    assert told.endswith("; and also check4, check5")
-    assert "\n" not in told
+    reported = str(refusal.value)
+    assert reported.startswith("the preflight failed 5 of 6 checks: check1: measured1 (limit: limit1), remedy1; check2")
+    assert reported.endswith("; and also check4, check5")
+    assert "\n" not in reported
 
 
 def test_the_table_shows_a_remedy_only_where_it_is_needed() -> None:

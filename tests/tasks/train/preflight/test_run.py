@@ -65,7 +65,7 @@ class Flight:
     tokenizer: Any
     base: Path
     rows: list[PromptRow]
-    told: list[tuple[int, int]] = field(default_factory=list)
+    reported: list[tuple[int, int]] = field(default_factory=list)
     """The progress that was reported."""
 
     @property
@@ -89,7 +89,7 @@ class Flight:
             "seed": 1,
         }
         checks = preflight(
-            PlannedTraining(**(named | changes)), lambda done, total, text: self.told.append((done, total))
+            PlannedTraining(**(named | changes)), lambda done, total, text: self.reported.append((done, total))
         )
         return {check.name: check for check in checks}
 
@@ -159,8 +159,8 @@ def test_random_numbers_are_its_own_and_decided_by_its_seed(flight: Flight, soun
 
 
 def test_every_check_is_timed_and_reported(flight: Flight, sound: dict[str, Check]) -> None:
-    assert flight.told[0] == (0, len(NAMES))
-    assert flight.told[-1] == (len(NAMES), len(NAMES))
+    assert flight.reported[0] == (0, len(NAMES))
+    assert flight.reported[-1] == (len(NAMES), len(NAMES))
     written = json.loads(json.dumps(as_json(list(sound.values()))))
     assert written["passed"] is True
     assert [check["name"] for check in written["checks"]] == list(NAMES)
@@ -193,7 +193,7 @@ def test_what_cannot_run_without_a_template_says_so_and_the_others_run(flight: F
         assert checks[name].remedy == owner.remedy == "use the chat template of an Instruct model of this base"
 
 
-def test_logits_that_are_no_numbers_are_told_before_anything_is_sampled(flight: Flight) -> None:
+def test_logits_that_are_no_numbers_are_reported_before_anything_is_sampled(flight: Flight) -> None:
     norm = flight.trainer.model.get_base_model().model.norm.weight
     before = norm.detach().clone()
     norm.data.fill_(float("nan"))

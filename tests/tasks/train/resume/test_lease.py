@@ -1,4 +1,4 @@
-"""From the lease to its release: who waits, what is gone on from, and why a stretch is said to have ended."""
+"""From the lease to its release: who waits, what is resumed from, and why a segment is said to have ended."""
 
 import io
 import json
@@ -16,16 +16,16 @@ from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused, InputError, Interrupted
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.checkpoint_manager import Checkpoint
-from tasks.checkpoints.stretches import read_stretches
+from tasks.checkpoints.segments import read_segments
 from tasks.policy.child import Channel
-from tasks.train.resume.lease import CHECKPOINTS_FOLDER, STRETCHES_FILE, TrainingLease, acquire_training
+from tasks.train.resume.lease import CHECKPOINTS_FOLDER, SEGMENTS_FILE, TrainingLease, acquire_training
 from tasks.train.resume.preemption import Preemption
 from tests.tasks.train.small_request import TRAINING, request_of
 
 CONFIG = TrainConfig.model_validate({"preemption": {"lease_seconds": 2}, "keep_checkpoints": 9})
 
 
-class Telling(Channel):
+class Reporting(Channel):
     """A channel that does something whenever progress is reported."""
 
     def __init__(self, do: Callable[[str], None]) -> None:
@@ -61,10 +61,10 @@ class Place:
         messages = [json.loads(line) for line in self.stream.getvalue().splitlines()]
         return [message["alarm"] for message in messages if "alarm" in message]
 
-    def stretches(self) -> list[tuple[int, int | None, str | None]]:
+    def segments(self) -> list[tuple[int, int | None, str | None]]:
         mirror = open_mirror(str(self.mirror), TRAINING)
-        found = read_stretches(mirror.store, mirror.root)
-        return [(stretch.from_step, stretch.to_step, stretch.ended) for stretch in found]
+        found = read_segments(mirror.store, mirror.root)
+        return [(segment.from_step, segment.to_step, segment.ended) for segment in found]
 
     def objects(self) -> dict[str, bytes]:
         """Return the mirror's checkpoints, byte for byte."""
@@ -101,26 +101,26 @@ def elsewhere(tmp_path: Path) -> Place:
 def test_a_training_that_starts_has_no_checkpoint(here: Place) -> None:
     held = here.train()
     assert (held.checkpoint, held.step) == (None, 0)
-    assert here.stretches() == [(0, 0, "finished")]
+    assert here.segments() == [(0, 0, "finished")]
 
 
-def test_it_goes_on_from_the_newest_checkpoint_here_and_on_an_empty_machine(here: Place, elsewhere: Place) -> None:
+def test_it_resumes_from_the_newest_checkpoint_here_and_on_an_empty_machine(here: Place, elsewhere: Place) -> None:
     here.train(1, 2)
     on = here.train(3)
     assert (on.step, weights_of(on)) == (2, "of step 2 by 1")
     other = elsewhere.train(4)
     assert (other.step, weights_of(other)) == (3, "of step 3 by 2")
-    assert here.stretches() == [(0, 2, "finished"), (2, 3, "finished"), (3, 4, "finished")]
+    assert here.segments() == [(0, 2, "finished"), (2, 3, "finished"), (3, 4, "finished")]
 
 
-def test_a_local_checkpoint_that_was_not_mirrored_is_gone_on_from(here: Place) -> None:
+def test_a_local_checkpoint_that_was_not_mirrored_is_resumed_from(here: Place) -> None:
     with pytest.raises(ValueError, match="gone"), here.hold() as held:
         keep(held, 1)
         held.keeper.keep(Checkpoint(2, {}, lambda folder: (folder / "weights").touch()), "local")
         held.keeper.flush()
         raise ValueError("gone")
     assert here.train().step == 2
-    # And what is gone on from is mirrored, before this machine is lost as well.
+    # And what is resumed from is mirrored, before this machine is lost as well.
     assert here.train().step == 2
     mirror = open_mirror(str(here.mirror), TRAINING)
     assert [manifest.step for manifest in mirror.manifests()] == [2, 1]
@@ -141,7 +141,7 @@ def test_the_best_checkpoint_that_was_written_and_not_mirrored_is_mirrored_and_p
         assert held.keeper.flush()
 
 
-def test_a_stretch_that_goes_back_is_not_crowded_out_by_the_steps_of_one_that_went_on(
+def test_a_segment_that_goes_back_is_not_crowded_out_by_the_steps_of_one_that_went_on(
     here: Place, elsewhere: Place
 ) -> None:
     here.train(1)
@@ -158,7 +158,7 @@ def test_a_stretch_that_goes_back_is_not_crowded_out_by_the_steps_of_one_that_we
     assert here.train().step == 3
 
 
-def test_a_machine_that_comes_back_goes_on_from_where_the_others_are(here: Place, elsewhere: Place) -> None:
+def test_a_machine_that_comes_back_resumes_from_where_the_others_are(here: Place, elsewhere: Place) -> None:
     """Its own step 3 is newer than what the others began with, and they did without it."""
     with here.hold() as held:
         keep(held, 1)
@@ -209,12 +209,12 @@ def test_another_process_waits_until_the_first_is_done(here: Place, elsewhere: P
         if child.stdin is not None and not child.stdin.closed:
             child.stdin.close()
 
-    with elsewhere.hold(Telling(end_it)) as held:
+    with elsewhere.hold(Reporting(end_it)) as held:
         assert child.wait(60) == 0
         assert (held.step, held.lease.fencing) == (2, 2)
     assert f"is held by process {child.pid} on machine " in said[0]
     assert "waiting until it gives it back" in said[0]
-    assert here.stretches() == [(0, 2, "finished"), (2, 2, "finished")]
+    assert here.segments() == [(0, 2, "finished"), (2, 2, "finished")]
 
 
 @pytest.mark.integration
@@ -223,10 +223,10 @@ def test_a_process_that_was_killed_keeps_nobody_waiting(here: Place, elsewhere: 
     child.kill()
     child.wait()
     said: list[str] = []
-    with elsewhere.hold(Telling(said.append)) as held:
+    with elsewhere.hold(Reporting(said.append)) as held:
         assert held.step == 1
     assert said == []
-    assert here.stretches() == [(0, 1, "vanished"), (1, 1, "finished")]
+    assert here.segments() == [(0, 1, "vanished"), (1, 1, "finished")]
 
 
 def _damage(place: Place, name: str) -> None:
@@ -238,7 +238,7 @@ def _damage(place: Place, name: str) -> None:
     blob.write_bytes(content)
 
 
-def test_a_damaged_checkpoint_is_told_by_an_alarm_and_the_one_before_is_gone_on_from(
+def test_a_damaged_checkpoint_is_reported_by_an_alarm_and_the_one_before_is_resumed_from(
     here: Place, elsewhere: Place
 ) -> None:
     here.train(1, 2, 3)
@@ -286,7 +286,7 @@ def test_a_mirror_of_another_base_model_is_one_sentence_and_nothing_is_deleted(h
     assert here.train().step == 2
 
 
-def test_fresh_starts_anew_and_removes_what_there_was(here: Place, elsewhere: Place) -> None:
+def test_fresh_starts_again_and_removes_what_there_was(here: Place, elsewhere: Place) -> None:
     here.train(1, 2)
     with here.hold(fresh="run") as held:
         assert (held.checkpoint, held.step) == (None, 0)
@@ -294,10 +294,10 @@ def test_fresh_starts_anew_and_removes_what_there_was(here: Place, elsewhere: Pl
         assert not (here.folder / CHECKPOINTS_FOLDER).exists()
         keep(held, 1)
     assert elsewhere.train().step == 1
-    assert [stretch[0] for stretch in here.stretches()] == [0, 0, 1]
+    assert [segment[0] for segment in here.segments()] == [0, 0, 1]
 
 
-def test_a_run_that_is_interrupted_does_not_start_anew_once_more(here: Place, elsewhere: Place) -> None:
+def test_a_run_that_is_interrupted_does_not_start_again_once_more(here: Place, elsewhere: Place) -> None:
     here.train(1, 2)
     here.train(1, fresh="a run")
     assert elsewhere.train(fresh="a run").step == 1
@@ -324,22 +324,22 @@ def test_fresh_leaves_another_training_alone(here: Place) -> None:
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else value,
 )
-def test_a_stretch_says_why_it_ended_and_lets_another_go_on(error: BaseException, ended: str, here: Place) -> None:
+def test_a_segment_says_why_it_ended_and_lets_another_go_on(error: BaseException, ended: str, here: Place) -> None:
     with pytest.raises(type(error)), here.hold() as held:
         keep(held, 2)
         raise error
-    document = json.loads((here.folder / STRETCHES_FILE).read_text(encoding="utf-8"))
+    document = json.loads((here.folder / SEGMENTS_FILE).read_text(encoding="utf-8"))
     assert document["text"].startswith("0-2 on ")
     assert document["text"].endswith(f", {ended}")
     assert [each["ended"] for each in document["stretches"]] == [ended]
     said: list[str] = []
-    with here.hold(Telling(said.append)) as held:
+    with here.hold(Reporting(said.append)) as held:
         assert held.step == 2
     assert said == []
 
 
-def test_a_stretch_under_way_is_written_down_from_its_beginning(here: Place) -> None:
+def test_a_segment_under_way_is_written_down_from_its_beginning(here: Place) -> None:
     with here.hold():
-        document = json.loads((here.folder / STRETCHES_FILE).read_text(encoding="utf-8"))
+        document = json.loads((here.folder / SEGMENTS_FILE).read_text(encoding="utf-8"))
         assert document["text"].startswith("0- on ")
         assert document["stretches"][0]["ended"] is None

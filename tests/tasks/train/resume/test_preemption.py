@@ -114,7 +114,7 @@ def test_a_server_that_does_not_wait_is_asked_now_and_then(
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/preempted", "no address at all"])
-def test_a_server_that_is_down_is_told_once_and_a_signal_still_counts(
+def test_a_server_that_is_down_is_reported_once_and_a_signal_still_counts(
     url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = 0

@@ -38,7 +38,7 @@ def _draw() -> list[Any]:
 
 @settings(deadline=None, max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), draws=st.integers(0, 3))
-def test_every_generator_goes_on_from_where_it_stood(seed: int, draws: int) -> None:
+def test_every_generator_resumes_from_where_it_stood(seed: int, draws: int) -> None:
     import tempfile
 
     random.seed(seed)
@@ -78,7 +78,7 @@ class Stepping(ResumableTrainer):
     [(torch.optim.AdamW, {"betas": (0.8, 0.95)}), (torch.optim.AdamW, {"amsgrad": True}), (torch.optim.SGD, {})],
 )
 @pytest.mark.parametrize("steps", [0, 1, 4])
-def test_optimizer_and_scheduler_go_on_from_where_they_stood(
+def test_optimizer_and_scheduler_resume_from_where_they_stood(
     optimizer: type[torch.optim.Optimizer], settings: dict[str, Any], steps: int, tmp_path: Path
 ) -> None:
     whole = Stepping(optimizer, **settings)

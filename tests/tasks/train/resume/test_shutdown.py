@@ -17,7 +17,7 @@ from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.checkpoint_manager import Checkpoint
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.mirror import Mirror
-from tasks.checkpoints.stretches import read_stretches
+from tasks.checkpoints.segments import read_segments
 from tasks.policy.child import Channel
 from tasks.train.resume.lease import acquire_training
 from tasks.train.resume.preemption import Preemption
@@ -41,9 +41,9 @@ def mirror_in(folder: Path) -> Mirror:
     return open_mirror(str(folder / "mirror"), TRAINING)
 
 
-def stretches_in(folder: Path) -> list[tuple[int | None, str | None]]:
+def segments_in(folder: Path) -> list[tuple[int | None, str | None]]:
     mirror = mirror_in(folder)
-    return [(stretch.to_step, stretch.ended) for stretch in read_stretches(mirror.store, mirror.root)]
+    return [(segment.to_step, segment.ended) for segment in read_segments(mirror.store, mirror.root)]
 
 
 def require_free(folder: Path) -> None:
@@ -73,9 +73,9 @@ class Leaving:
     def leave(self) -> str:
         """Leave as a training does at the end of its step, and return what it says."""
         self.preemption.notice()
-        with pytest.raises(Interrupted) as told, self.stack:
+        with pytest.raises(Interrupted) as caught, self.stack:
             self.shutdown.stop_if_requested()
-        return str(told.value)
+        return str(caught.value)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_without_a_notice_nothing_happens(leaving: Leaving, tmp_path: Path) -> N
     leaving.has_finished(3)
     leaving.shutdown.stop_if_requested()
     assert mirror_in(tmp_path).manifests() == []
-    assert stretches_in(tmp_path) == [(None, None)]
+    assert segments_in(tmp_path) == [(None, None)]
 
 
 @pytest.mark.parametrize(("announced", "ended"), [(False, "interrupted"), (True, "preempted")])
@@ -102,7 +102,7 @@ def test_the_last_finished_step_is_mirrored_and_the_lease_given_back(
         "the training stopped after step 3, which is mirrored; run the same command again to resume from there"
     )
     assert [manifest.step for manifest in mirror_in(tmp_path).manifests()] == [3]
-    assert stretches_in(tmp_path) == [(3, ended)]
+    assert segments_in(tmp_path) == [(3, ended)]
     require_free(tmp_path)
 
 
@@ -121,7 +121,7 @@ def test_before_the_first_step_there_is_nothing_to_mirror(leaving: Leaving, tmp_
     require_free(tmp_path)
 
 
-def test_a_step_of_the_stretch_before_that_is_on_this_disk_only_is_mirrored_before_it_is_said_to_be(
+def test_a_step_of_the_segment_before_that_is_on_this_disk_only_is_mirrored_before_it_is_said_to_be(
     tmp_path: Path,
 ) -> None:
     before = Leaving(tmp_path)
@@ -199,7 +199,7 @@ def test_who_is_in_the_middle_of_a_step_leaves_with_the_step_before(tmp_path: Pa
     sentence = "the training stopped after step 7, which is mirrored; run the same command again to resume from there"
     assert (code, failures) == (4, [(sentence, 4)])
     assert [manifest.step for manifest in mirror_in(tmp_path).manifests()] == [7]
-    assert stretches_in(tmp_path) == [(7, "interrupted")]
+    assert segments_in(tmp_path) == [(7, "interrupted")]
     require_free(tmp_path)
 
 
@@ -208,7 +208,7 @@ def test_who_has_no_step_yet_leaves_at_once(tmp_path: Path) -> None:
     """However much time there is, for nothing can be saved with it; and without loading what takes long to load."""
     code, _ = _leave(tmp_path, NEVER, "loading")
     assert code == 4
-    assert stretches_in(tmp_path) == [(0, "interrupted")]
+    assert segments_in(tmp_path) == [(0, "interrupted")]
     require_free(tmp_path)
 
 

@@ -57,7 +57,7 @@ def test_what_is_written_is_read_again(state: dict[str, Any]) -> None:
         assert _equal(read_state(Path(home), "part"), state)
 
 
-def test_tensors_whose_paths_look_alike_are_told_apart(tmp_path: Path) -> None:
+def test_tensors_whose_paths_look_alike_are_distinguished(tmp_path: Path) -> None:
     state = {"a.b": torch.tensor(1), "a": {"b": torch.tensor(2)}, "": {"a": {"b": torch.tensor(3)}}}
     write_state(tmp_path, "part", state)
     assert _equal(read_state(tmp_path, "part"), state)

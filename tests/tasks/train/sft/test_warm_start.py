@@ -58,13 +58,13 @@ def test_without_general_instructions_the_demonstrations_are_the_prompts_alone(
 
 
 @given(steps=st.integers(1, 40), batch_size=st.integers(1, 8), count=st.integers(1, 9))
-def test_general_instructions_have_their_share_in_every_stretch(steps: int, batch_size: int, count: int) -> None:
+def test_general_instructions_have_their_share_in_every_prefix(steps: int, batch_size: int, count: int) -> None:
     general = [{"system": "", "prompt": f"Geral {number}", "completion": "Sim."} for number in range(count)]
     shown = _shown(general, steps, batch_size)
     share = count / (count + len(ROWS))
     assert len(shown) == steps * batch_size
-    for stretch in range(1, len(shown) + 1):
-        assert abs(sum(map(_is_general, shown[:stretch])) - share * stretch) <= 1.5
+    for length in range(1, len(shown) + 1):
+        assert abs(sum(map(_is_general, shown[:length])) - share * length) <= 1.5
 
 
 @given(steps=st.integers(1, 40), seed=st.integers(0, 99))

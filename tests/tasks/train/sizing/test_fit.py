@@ -57,7 +57,7 @@ def test_a_recipe_that_does_not_fit_is_refused_with_its_remedies() -> None:
     assert "set train.accumulation=8, or train.gradient_checkpointing='unsloth'" in sentence
 
 
-def test_what_no_setting_makes_fit_is_told_as_such() -> None:
+def test_what_no_setting_makes_fit_is_reported_as_such() -> None:
     with pytest.raises(InputError, match="train on a larger GPU, or a smaller model"):
         refuse_unfit(load_config("l4", ("train.device_memory_gb=0.5",)))
 

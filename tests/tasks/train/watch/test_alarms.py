@@ -1,4 +1,4 @@
-"""Alarms: each begins when something has been wrong for long enough, is told once, and survives a resume."""
+"""Alarms: each begins when something has been wrong for long enough, is reported once, and survives a resume."""
 
 import json
 import math
@@ -46,7 +46,7 @@ def _validation(step: int, reward: float, truth: dict[str, float], task: str = "
         ("zero_variance", {"zero_variance": 1.0}, {"zero_variance": 0.89}),
     ],
 )
-def test_an_alarm_begins_after_its_patience_and_is_told_once_an_episode(
+def test_an_alarm_begins_after_its_patience_and_is_reported_once_an_episode(
     name: str, wrong: dict[str, float], limit: dict[str, float]
 ) -> None:
     steps = [wrong] * 2 + [limit] + [wrong] * 5 + [limit] + [wrong] * 3
@@ -134,14 +134,14 @@ def test_only_a_named_alarm_stops_and_the_refusal_tells_why_what_is_kept_and_wha
         )
 
 
-def test_whoever_takes_the_alarm_out_of_the_recipe_goes_on_from_the_checkpoint(tmp_path: Path) -> None:
+def test_a_recipe_without_the_alarm_resumes_from_the_checkpoint(tmp_path: Path) -> None:
     alarms = Alarms(AlarmsSection(patience=1, stop_on=("ceiling",)))
     _walk(alarms, [{"completions/clipped_ratio": 1.0}])
     write_state(tmp_path, "alarms", alarms.state_dict())
     after = Alarms(AlarmsSection(patience=1, stop_on=()))
     after.load_state_dict(read_state(tmp_path, "alarms"))
     after.require_none_stopped(1)
-    # The episode goes on, and is not told again.
+    # The episode goes on, and is not reported again.
     assert _walk(after, [{"completions/clipped_ratio": 1.0}], first=2) == []
 
 

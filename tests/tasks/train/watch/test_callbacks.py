@@ -29,7 +29,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> KeptTraining:
 
 
 def test_every_step_reports_all_that_somebody_watches(whole: KeptTraining) -> None:
-    steps = dict(whole.told("metrics"))
+    steps = dict(whole.reported("metrics"))
     assert list(steps) == [1, 2, 3, 4]
     for values in steps.values():
         assert {
@@ -57,11 +57,11 @@ def test_every_step_reports_all_that_somebody_watches(whole: KeptTraining) -> No
             assert any(name.startswith(f"rewards/{task}.") and name.endswith("/mean") for name in values)
         # Every task has a weight, also one that the step has no prompt of.
         assert {"task_share/push", "task_share/sentiment"} <= values.keys()
-    assert whole.told("progress")[-1][:2] == [4, 4]
+    assert whole.reported("progress")[-1][:2] == [4, 4]
 
 
 def test_metrics_are_numbers_under_names_that_mlflow_takes(whole: KeptTraining) -> None:
-    for _, values in whole.told("metrics"):
+    for _, values in whole.reported("metrics"):
         assert all(math.isfinite(value) for value in values.values())
         assert all(re.fullmatch(r"[\w./\- :]+", name) for name in values)
         # Components of tasks that the step has no prompt of have no mean.
@@ -71,18 +71,18 @@ def test_metrics_are_numbers_under_names_that_mlflow_takes(whole: KeptTraining) 
 def test_a_kl_penalty_is_reported_where_there_is_one(tmp_path: Path) -> None:
     training = KeptTraining(tmp_path, beta=0.1, max_steps=1)
     training.train()
-    assert "kl" in training.told("metrics")[0][1]
+    assert "kl" in training.reported("metrics")[0][1]
 
 
 def test_a_second_step_on_the_same_completions_is_reported_too(tmp_path: Path) -> None:
     """It samples nothing and so has no reward, and it is the only one in which anything can be clipped."""
     training = KeptTraining(tmp_path, iterations=2, max_steps=2)
     training.train()
-    first, second = (values for _, values in training.told("metrics"))
+    first, second = (values for _, values in training.reported("metrics"))
     assert "reward" in first
     assert "reward" not in second
     assert {"entropy", "clip_ratio/region_mean", "grad_norm"} <= second.keys()
-    assert training.told("progress")[1][2].startswith("loss ")
+    assert training.reported("progress")[1][2].startswith("loss ")
 
 
 def test_the_cost_is_that_of_all_steps_so_far_also_of_those_before_a_resume() -> None:
@@ -107,7 +107,7 @@ def test_an_alarm_that_stops_keeps_a_checkpoint_of_its_step_and_refuses_again_un
     stopped = KeptTraining(tmp_path, alarms=section, iterations=iterations, save_every=100)
     stopped.train()
     assert stopped.trainer.state.global_step == 1
-    assert ["ceiling", 1] in [message[:2] for message in stopped.told("alarm")]
+    assert ["ceiling", 1] in [message[:2] for message in stopped.reported("alarm")]
     assert stopped.mirrored() == [1]
     with pytest.raises(GateRefused, match=r"alarm ceiling stopped the training, .* the newest of step 1: .* step 1 "):
         stopped.alarms.require_none_stopped(1)
@@ -135,7 +135,7 @@ def test_weights_that_are_no_numbers_stop_the_training(tmp_path: Path) -> None:
 
     training.trainer._compute_loss = break_at_the_second
     training.train()
-    assert [(name, step) for name, step, _ in training.told("alarm")] == [("non_finite", 2)]
+    assert [(name, step) for name, step, _ in training.reported("alarm")] == [("non_finite", 2)]
     assert training.trainer.state.global_step == 2
     # What a machine that is taken away would mirror at last.
     assert training.keeper.last is not None
@@ -153,4 +153,4 @@ def test_a_validation_is_watched_at_its_own_step_and_once(tmp_path: Path) -> Non
         step=step, mean_reward=0.5, by_task={"push": step / 10}, ground_truth={"push": {"all_kept": 1 - step / 10}}
     )
     training.train()
-    assert [(name, step) for name, step, _ in training.told("alarm")] == [("reward_hacking", 4)]
+    assert [(name, step) for name, step, _ in training.reported("alarm")] == [("reward_hacking", 4)]

@@ -181,7 +181,7 @@ def test_a_full_disk_ends_the_training_with_one_sentence_and_leaves_no_half_chec
     assert again.held.step == 1
 
 
-def test_a_mirror_that_fails_is_told_and_tried_again_with_the_next_checkpoint(
+def test_a_mirror_that_fails_is_reported_and_tried_again_with_the_next_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     training = KeptTraining(tmp_path, save_every=1, keep_checkpoints=9)
@@ -197,7 +197,7 @@ def test_a_mirror_that_fails_is_told_and_tried_again_with_the_next_checkpoint(
     sentence = (
         "the checkpoint of step {} is on the local disk only: the store does not answer; run the same command again"
     )
-    assert training.told("alarm") == [["mirror", step, sentence.format(step)] for step in (2, 3)]
+    assert training.reported("alarm") == [["mirror", step, sentence.format(step)] for step in (2, 3)]
     assert training.trainer.state.global_step == 4
     assert training.mirrored() == [4, 1]
     assert training.on_disk()[-1] == "checkpoint-00000004-00000001"

@@ -8,7 +8,7 @@ import pytest
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from tasks.train.dpo.recipe import pairs_per_pass
-from tasks.train.watch.out_of_memory import memory_errors_told, out_of_memory_sentence
+from tasks.train.watch.out_of_memory import memory_errors_translated, out_of_memory_sentence
 
 RECIPE = TrainConfig(prompts_per_step=3, generations=4, accumulation=2, max_completion_tokens=64)
 
@@ -54,9 +54,9 @@ def test_gradient_checkpointing_is_advised_where_it_is_off(
 def test_torchs_own_errors_are_understood() -> None:
     import torch
 
-    with pytest.raises(InputError, match=r"^the memory is full; "), memory_errors_told(RECIPE):
+    with pytest.raises(InputError, match=r"^the memory is full; "), memory_errors_translated(RECIPE):
         torch.empty(10**16)
-    with pytest.raises(InputError, match=r"^the memory is full; "), memory_errors_told(RECIPE):
+    with pytest.raises(InputError, match=r"^the memory is full; "), memory_errors_translated(RECIPE):
         raise torch.OutOfMemoryError("whatever it says")
 
 
@@ -101,14 +101,14 @@ def test_an_error_that_want_of_memory_caused_counts() -> None:
         except MemoryError as error:
             raise ValueError("the step failed") from error
 
-    with pytest.raises(InputError, match="the memory is full") as told, memory_errors_told(RECIPE):
+    with pytest.raises(InputError, match="the memory is full") as caught, memory_errors_translated(RECIPE):
         fail()
-    assert told.value.exit_code == 2
+    assert caught.value.exit_code == 2
 
 
 @pytest.mark.parametrize("error", [ValueError("memory_share must be below 1"), KeyError("memory"), InputError("no")])
 def test_any_other_error_stays_what_it_is(error: Exception) -> None:
-    with pytest.raises(type(error)) as raised, memory_errors_told(RECIPE):
+    with pytest.raises(type(error)) as raised, memory_errors_translated(RECIPE):
         raise error
     assert raised.value is error
 

@@ -156,7 +156,7 @@ def test_the_best_adapter_has_the_step_and_the_scores_that_it_was_chosen_by(tmp_
 
 
 def _answering(monkeypatch: pytest.MonkeyPatch, answer: Any) -> dict[str, Any]:
-    """Let the policy answer each row as told, and return what generation was asked for."""
+    """Let the policy answer each row as set, and return what generation was asked for."""
     asked: dict[str, Any] = {}
 
     def generate(model: Any, tokenizer: Any, conversations: Sequence[Any], **named: Any) -> list[Completion]:

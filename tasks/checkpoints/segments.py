@@ -18,14 +18,15 @@ from tasks.checkpoints.machine import machine_name
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, create
 
 Ended = Literal["finished", "preempted", "interrupted", "stopped", "failed", "vanished"]
+# The name in a mirror stays: its trainings have this folder.
 FOLDER: Final = "stretches/"
 _NAME: Final = re.compile(r"(?P<fencing>\d{8})-(?P<part>begin|end)\.json")
 logger = logging.getLogger(__name__)
 Part = TypeVar("Part", bound=BaseModel)
 
 
-class Stretch(BaseModel):
-    """Steps trained by one process."""
+class Segment(BaseModel):
+    """Steps trained by one process, in the form of the mirror's documents."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -70,8 +71,8 @@ def begin(store: ObjectStore, root: str, fencing: int, from_step: int) -> None:
     content = _Begin(machine=machine_name(), from_step=from_step).model_dump_json().encode()
     if not create(store, key, content):
         raise InputError(
-            f"{key} is there already and says something else than that {machine_name()} goes on from step {from_step}; "
-            "run the same command again to go on under a new fencing number"
+            f"{key} is there already and says something else than that {machine_name()} resumes from step {from_step}; "
+            "run the same command again to resume under a new fencing number"
         )
 
 
@@ -85,19 +86,19 @@ def begun(store: ObjectStore, root: str) -> dict[int, int]:
     return {fencing: begin.from_step for fencing, (_, begin) in _begins(store, _listing(store, root, "begin")).items()}
 
 
-def read_stretches(store: ObjectStore, root: str) -> list[Stretch]:
+def read_segments(store: ObjectStore, root: str) -> list[Segment]:
     """Return the segments in order. One whose beginning is lost or damaged is left out."""
     begins = _begins(store, _listing(store, root, "begin"))
     ends = _listing(store, root, "end")
     order = sorted(begins)
-    stretches = []
+    segments = []
     for fencing, successor in zip_longest(order, order[1:]):
         stored, begin = begins[fencing]
-        ending = _read(store, ends[fencing], _End, "its stretch is shown without it") if fencing in ends else None
+        ending = _read(store, ends[fencing], _End, "its segment is shown without it") if fencing in ends else None
         if ending is None and successor is not None:
             ending = _End(step=begins[successor][1].from_step, reason="vanished")
-        stretches.append(
-            Stretch(
+        segments.append(
+            Segment(
                 fencing=fencing,
                 machine=begin.machine,
                 from_step=begin.from_step,
@@ -106,27 +107,27 @@ def read_stretches(store: ObjectStore, root: str) -> list[Stretch]:
                 ended=ending.reason if ending else None,
             )
         )
-    return stretches
+    return segments
 
 
-def describe(stretches: Iterable[Stretch]) -> str:
+def describe(segments: Iterable[Segment]) -> str:
     """Describe the segments for a reader: "0-140 on A, preempted; 141-300 on B".
 
     A segment that resumed from step 140 shows 141, its own first step. A running one has no last step: "141- on B".
     """
-    return "; ".join(_describe(stretch) for stretch in stretches)
+    return "; ".join(_describe(segment) for segment in segments)
 
 
-def _describe(stretch: Stretch) -> str:
-    first = stretch.from_step + 1 if stretch.from_step else 0
-    if stretch.to_step is None:
+def _describe(segment: Segment) -> str:
+    first = segment.from_step + 1 if segment.from_step else 0
+    if segment.to_step is None:
         steps = f"{first}-"
-    elif stretch.to_step > stretch.from_step:
-        steps = f"{first}-{stretch.to_step}"
+    elif segment.to_step > segment.from_step:
+        steps = f"{first}-{segment.to_step}"
     else:
         steps = "no step"
-    why = "" if stretch.ended in {None, "finished"} else f", {stretch.ended}"
-    return f"{steps} on {stretch.machine}{why}"
+    why = "" if segment.ended in {None, "finished"} else f", {segment.ended}"
+    return f"{steps} on {segment.machine}{why}"
 
 
 def _listing(store: ObjectStore, root: str, part: Literal["begin", "end"]) -> dict[int, StoredObject]:
@@ -136,7 +137,7 @@ def _listing(store: ObjectStore, root: str, part: Literal["begin", "end"]) -> di
 
 
 def _begins(store: ObjectStore, listing: dict[int, StoredObject]) -> dict[int, tuple[StoredObject, _Begin]]:
-    lost = "its stretch is not shown, and checkpoints that it went on without are taken for the training's again"
+    lost = "its segment is not shown, and checkpoints that it discarded are taken for the training's again"
     read = ((fencing, stored, _read(store, stored, _Begin, lost)) for fencing, stored in listing.items())
     return {fencing: (stored, begin) for fencing, stored, begin in read if begin is not None}
 

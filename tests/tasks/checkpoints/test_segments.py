@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.checkpoints import stretches
+from tasks.checkpoints import segments
 from tasks.checkpoints.machine import machine_name
 from tasks.checkpoints.object_store import ObjectStore
-from tasks.checkpoints.stretches import Ended, Stretch, begin, begun, describe, end, read_stretches
+from tasks.checkpoints.segments import Ended, Segment, begin, begun, describe, end, read_segments
 from tests.tasks.checkpoints.conftest import MemoryStore
 
 ROOT = "mirror/training/"
@@ -19,27 +19,27 @@ REASONS: tuple[Ended, ...] = get_args(Ended)
 STEPS = st.integers(0, 10**6)
 
 
-def stretch(from_step: int, to_step: int | None, machine: str, ended: Ended | None) -> Stretch:
-    return Stretch(
+def segment(from_step: int, to_step: int | None, machine: str, ended: Ended | None) -> Segment:
+    return Segment(
         fencing=1, machine=machine, from_step=from_step, began_at=datetime.now(UTC), to_step=to_step, ended=ended
     )
 
 
-def test_each_stretch_tells_its_machine_and_why_it_ended() -> None:
-    told = describe([stretch(0, 140, "A", "preempted"), stretch(140, 300, "B", "finished")])
-    assert told == "0-140 on A, preempted; 141-300 on B"
+def test_each_segment_names_its_machine_and_why_it_ended() -> None:
+    text = describe([segment(0, 140, "A", "preempted"), segment(140, 300, "B", "finished")])
+    assert text == "0-140 on A, preempted; 141-300 on B"
 
 
-def test_a_stretch_under_way_has_no_last_step_and_one_without_a_step_says_so() -> None:
-    told = describe([stretch(0, 0, "A", "failed"), stretch(0, 5, "A", "vanished"), stretch(5, None, "B", None)])
-    assert told == "no step on A, failed; 0-5 on A, vanished; 6- on B"
+def test_a_segment_under_way_has_no_last_step_and_one_without_a_step_says_so() -> None:
+    text = describe([segment(0, 0, "A", "failed"), segment(0, 5, "A", "vanished"), segment(5, None, "B", None)])
+    assert text == "no step on A, failed; 0-5 on A, vanished; 6- on B"
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(STEPS, st.integers(1, 1000), st.sampled_from("ABC"), st.sampled_from(REASONS))))
 def test_steps_machine_and_reason_can_be_read_back_from_the_words(parts: list[tuple[int, int, str, Ended]]) -> None:
-    told = describe([stretch(first, first + count, machine, ended) for first, count, machine, ended in parts])
-    found = [re.fullmatch(r"(\d+)-(\d+) on (\w)(?:, (\w+))?", part) for part in told.split("; ")] if told else []
+    text = describe([segment(first, first + count, machine, ended) for first, count, machine, ended in parts])
+    found = [re.fullmatch(r"(\d+)-(\d+) on (\w)(?:, (\w+))?", part) for part in text.split("; ")] if text else []
     back = [(int(m[1]), int(m[2]), m[3], m[4] or "finished") for m in found if m]
     assert back == [(first + (first > 0), first + count, machine, ended) for first, count, machine, ended in parts]
 
@@ -57,7 +57,7 @@ def test_what_was_noted_is_read_in_order_and_the_silent_vanished_where_another_w
         if ending:
             end(store, ROOT, fencing, *ending)
     assert begun(store, ROOT) == {fencing: from_step for fencing, (from_step, _) in noted.items()}
-    read = read_stretches(store, ROOT)
+    read = read_segments(store, ROOT)
     order = sorted(noted)
     assert [(one.fencing, one.machine) for one in read] == [(fencing, machine_name()) for fencing in order]
     for one, successor in zip_longest(read, order[1:]):
@@ -67,9 +67,9 @@ def test_what_was_noted_is_read_in_order_and_the_silent_vanished_where_another_w
         assert (one.to_step, one.ended) == (ending or silent)
 
 
-def test_a_stretch_began_by_the_clock_of_the_store(store: ObjectStore) -> None:
+def test_a_segment_began_by_the_clock_of_the_store(store: ObjectStore) -> None:
     begin(store, ROOT, 1, 0)
-    (one,) = read_stretches(store, ROOT)
+    (one,) = read_segments(store, ROOT)
     assert one.began_at == store.list(ROOT)[0].created_at
     assert one.began_at.tzinfo is not None
 
@@ -78,7 +78,7 @@ def test_of_two_ends_the_first_one_stands(store: ObjectStore) -> None:
     begin(store, ROOT, 1, 0)
     end(store, ROOT, 1, 7, "preempted")
     end(store, ROOT, 1, 9, "finished")
-    assert describe(read_stretches(store, ROOT)) == f"0-7 on {machine_name()}, preempted"
+    assert describe(read_segments(store, ROOT)) == f"0-7 on {machine_name()}, preempted"
 
 
 def test_beginning_again_changes_nothing_and_at_another_step_is_refused(
@@ -88,7 +88,7 @@ def test_beginning_again_changes_nothing_and_at_another_step_is_refused(
     begin(store, ROOT, 3, 10)
     with pytest.raises(InputError, match=r"00000003-begin\.json is there already"):
         begin(store, ROOT, 3, 20)
-    monkeypatch.setattr(stretches, "machine_name", lambda: "another")
+    monkeypatch.setattr(segments, "machine_name", lambda: "another")
     with pytest.raises(InputError, match=r"00000003-begin\.json is there already"):
         begin(store, ROOT, 3, 10)
     assert begun(store, ROOT) == {3: 10}
@@ -101,7 +101,7 @@ def test_a_lost_or_damaged_beginning_is_left_out_and_nothing_is_deleted(store: O
     store.put_new(f"{ROOT}stretches/notes.txt", b"")
     begin(store, ROOT, 4, 20)
     before = store.list("")
-    assert describe(read_stretches(store, ROOT)) == f"0-20 on {machine_name()}, vanished; 21- on {machine_name()}"
+    assert describe(read_segments(store, ROOT)) == f"0-20 on {machine_name()}, vanished; 21- on {machine_name()}"
     assert begun(store, ROOT) == {1: 0, 4: 20}
     assert store.list("") == before
 
@@ -110,16 +110,16 @@ def test_what_a_lost_beginning_decides_is_said(store: ObjectStore, caplog: pytes
     begin(store, ROOT, 1, 0)
     store.put_new(f"{ROOT}stretches/00000001-end.json", b"")
     store.put_new(f"{ROOT}stretches/00000002-begin.json", b"")
-    read_stretches(store, ROOT)
+    read_segments(store, ROOT)
     of_begin, of_end = (record.getMessage() for record in caplog.records)
     assert of_begin.endswith(
-        "00000002-begin.json is lost or damaged; its stretch is not shown, and checkpoints that it went on without are "
-        "taken for the training's again"
+        "00000002-begin.json is lost or damaged; its segment is not shown, and checkpoints that it discarded are taken "
+        "for the training's again"
     )
-    assert of_end.endswith("00000001-end.json is lost or damaged; its stretch is shown without it")
+    assert of_end.endswith("00000001-end.json is lost or damaged; its segment is shown without it")
 
 
-def test_a_training_without_stretches_has_nothing_to_tell(store: ObjectStore) -> None:
-    assert read_stretches(store, ROOT) == []
+def test_a_training_without_segments_has_nothing_to_describe(store: ObjectStore) -> None:
+    assert read_segments(store, ROOT) == []
     assert begun(store, ROOT) == {}
     assert describe([]) == ""
