@@ -32,7 +32,6 @@ NOT_IN_KEY: Final[Mapping[str, str]] = MappingProxyType(
     {
         "flows": "it runs, records and shows what a stage makes; a flow that writes into it is named as an entry",
         "schemas.errors": "exceptions and exit codes: what fails leaves no artifact",
-        "schemas.garbage": "how often a process looks for garbage",
         "schemas.progress": "the signature of a report to whoever waits",
         "schemas.source": "the digest itself, which decides no artifact",
         "tasks.lineage": "it keeps what a stage made, and records it; a module that decides something is an entry",
