@@ -6,13 +6,16 @@ import sys
 from hypothesis import settings
 
 from schemas.garbage import collect_rarely
-from tests.prefect_server import prefect_server
+from tests.prefect_server import prefect_home, prefect_server
 from tests.small_pipeline import pipeline
 
-__all__ = ["pipeline", "prefect_server"]
+__all__ = ["pipeline", "prefect_home", "prefect_server"]
 
 # Processes with a thread for each core would wait for one another; children inherit it, and torch reads it on import.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Nothing here is compiled, and only to be able to costs each child process two seconds.
+os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
 
 # Where Python may write no bytecode, each of some hundred child processes would compile the whole product.
 sys.dont_write_bytecode = False

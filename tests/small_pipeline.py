@@ -14,6 +14,9 @@ from typing import Any
 import psutil
 import pytest
 
+from flows.runtime.session import prefect_folder
+from tests.prefect_server import PlaceDatabase
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 PROFILE = REPOSITORY / "tests" / "e2e" / "small.toml"
 VERDICT_CODES = {0, 3}
@@ -83,8 +86,9 @@ class Pipeline:
 
 
 @pytest.fixture(scope="session")
-def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+def pipeline(tmp_path_factory: pytest.TempPathFactory, prefect_home: PlaceDatabase) -> Pipeline:
     root = tmp_path_factory.mktemp("state")
+    prefect_home(prefect_folder(root))
     log, records = root.parent / "first.log", root.parent / "records"
     with log.open("w", encoding="utf-8") as stderr:
         first = subprocess.Popen(

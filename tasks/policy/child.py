@@ -266,6 +266,9 @@ def as_child() -> Iterator[tuple[Path, Channel]]:
     A block that fails ends the process with the outcome's exit code.
     """
     collect_rarely()
+    # Transformers would import it, which MLflow brings, for a way of generating that nothing here uses: a second of each
+    # child's start.
+    sys.modules["sklearn"] = None  # type: ignore[assignment]
     channel = _open_channel()
     threading.Thread(target=die_with_parent, daemon=True).start()
     (request_file,) = sys.argv[1:]

@@ -18,6 +18,7 @@ from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.source import REPOSITORY
 from tests.house import PATIENCE, House, Run, open_house
+from tests.prefect_server import PlaceDatabase
 from tests.small_pipeline import PROFILE
 
 pytestmark = pytest.mark.e2e
@@ -63,8 +64,8 @@ class Metadata:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    with open_house(tmp_path, {}) as house:
+def house(tmp_path: Path, prefect_home: PlaceDatabase) -> Iterator[House]:
+    with open_house(prefect_home(tmp_path), {}) as house:
         yield house
 
 

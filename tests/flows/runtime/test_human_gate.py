@@ -39,6 +39,7 @@ from tasks.audit.rubrics import RUBRICS_FOLDER
 from tasks.audit.scoring import with_score
 from tasks.audit.sheet import as_row, is_scored, read_rows, write_rows
 from tasks.policy.child import end_group
+from tests.prefect_server import PlaceDatabase
 
 COMPLETIONS = 3
 TOO_SHORT = 1 / 86_400
@@ -128,8 +129,8 @@ class Run:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("prefect")
+def server(tmp_path_factory: pytest.TempPathFactory, prefect_home: PlaceDatabase) -> Iterator[Server]:
+    home = prefect_home(tmp_path_factory.mktemp("prefect"))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -19,6 +19,7 @@ from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from tests.answering_server import answering
+from tests.prefect_server import PlaceDatabase
 
 
 def _config(root: Path) -> Config:
@@ -87,7 +88,7 @@ def test_what_speaks_another_language_is_no_server() -> None:
 
 
 @pytest.mark.integration
-def test_the_session_server_ends_with_a_parent_that_was_killed(tmp_path: Path) -> None:
+def test_the_session_server_ends_with_a_parent_that_was_killed(tmp_path: Path, prefect_home: PlaceDatabase) -> None:
     """Prefect's own temporary server outlives its parent's SIGKILL."""
     program = (
         "import time\n"
@@ -97,7 +98,7 @@ def test_the_session_server_ends_with_a_parent_that_was_killed(tmp_path: Path) -
         f"    Path({str(tmp_path / 'address')!r}).write_text(address)\n"
         "    time.sleep(600)\n"
     )
-    environment = {**os.environ, "PREFECT_HOME": str(tmp_path / "home")}
+    environment = {**os.environ, "PREFECT_HOME": str(prefect_home(tmp_path / "home"))}
     parent = subprocess.Popen([sys.executable, "-c", program], env=environment)
     while not (tmp_path / "address").exists():
         assert parent.poll() is None
@@ -111,8 +112,10 @@ def test_the_session_server_ends_with_a_parent_that_was_killed(tmp_path: Path) -
 
 
 @pytest.mark.integration
-def test_the_session_server_ends_with_its_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "home"))
+def test_the_session_server_ends_with_its_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefect_home: PlaceDatabase
+) -> None:
+    monkeypatch.setenv("PREFECT_HOME", str(prefect_home(tmp_path / "home")))
     # Worker processes of other tests leave Python's own resource tracker behind.
     before = set(psutil.Process().children())
     with session_server(tmp_path / "log"):

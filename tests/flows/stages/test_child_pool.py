@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from flows.stages.child_pool import Trainings
 from schemas.errors import InputError, Interrupted
 from schemas.progress import silent
+from tests.flows.prefect_state import prefect_state
 
 pytestmark = pytest.mark.integration
 
@@ -29,11 +30,9 @@ class SavingRequest(BaseModel):
     sibling: Path
 
 
-@pytest.fixture(scope="module", autouse=True)
-def prefect() -> Iterator[None]:
-    from prefect.testing.utilities import prefect_test_harness
-
-    with prefect_test_harness(server_startup_timeout=120):
+@pytest.fixture(autouse=True)
+def prefect(prefect_server: str, tmp_path: Path) -> Iterator[None]:
+    with prefect_state(prefect_server, tmp_path):
         yield
 
 
