@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any, Final
 from benchmarks.gpu_check.child import BEGINS, OBSERVED_FILE
 from benchmarks.gpu_check.scale import Scale
 from schemas.errors import Interrupted
-from tasks.policy.child import run_child
+from tasks.policy.child import ChildProcess, run_child
 from tasks.train.request import TrainRequest
 
 PLAIN: Final = "tasks.train.children.grpo"
@@ -59,7 +58,7 @@ def train(scale: Scale, request: TrainRequest, folder: Path, module: str, kill_i
     """
     os.environ.update(scale.allocator_settings())
     metrics: dict[int, Mapping[str, float]] = {}
-    children: list[subprocess.Popen[str]] = []
+    children: list[ChildProcess] = []
     resumed: list[int] = []
 
     def hear(done: int, total: int, text: str) -> None:  # noqa: ARG001 - what `run_child` reports

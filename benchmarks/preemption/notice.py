@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from schemas.config.train import TrainConfig
 from schemas.errors import Interrupted
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.segments import read_segments
+from tasks.policy.child import ChildProcess
 from tasks.train.request import TrainRequest
 from tests.storage_server import StorageServer
 
@@ -107,7 +107,7 @@ def notices(request: TrainRequest, folder: Path, server: StorageServer) -> list[
             (here / LONG_STEPS_FILE).write_text(json.dumps({str(LONG_STEP): scenario.step_seconds}), encoding="utf-8")
             announce.clear()
 
-            def act(child: "subprocess.Popen[str]", by: str = scenario.by) -> None:
+            def act(child: ChildProcess, by: str = scenario.by) -> None:
                 if by == "metadata":
                     announce.set()
                 else:

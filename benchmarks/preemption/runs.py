@@ -22,7 +22,7 @@ from schemas.config.profiles import load_config
 from schemas.errors import InputError, TucanoError
 from tasks.checkpoints.address import open_mirror
 from tasks.lineage.store.artifacts import ArtifactStore
-from tasks.policy.child import run_child
+from tasks.policy.child import ChildProcess, run_child
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
 
@@ -32,10 +32,10 @@ RANDOM_FILE: Final = "random.json"
 HAS_TIMES: Final = "trainer_state.json"
 """The one file of a checkpoint with something that inputs do not decide: the time of each step."""
 
-Act = Callable[["subprocess.Popen[str]"], None]
+Act = Callable[[ChildProcess], None]
 
 
-def kill(child: "subprocess.Popen[str]") -> None:
+def kill(child: ChildProcess) -> None:
     """Kill a child and all that it started, without any chance to react."""
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
@@ -139,7 +139,7 @@ class _Watcher:
         self._seen = Counter[str]()
         self._timer: threading.Timer | None = None
 
-    def started(self, child: "subprocess.Popen[str]") -> None:
+    def started(self, child: ChildProcess) -> None:
         self._child = child
         self._began = time.monotonic()
         if self._moment is not None and not self._moment.part:
@@ -168,7 +168,7 @@ class _Watcher:
             self._timer.cancel()
             self._timer.join()
         self.life.seconds = time.monotonic() - self._began
-        self.life.exit_code = self._child.returncode
+        self.life.exit_code = self._child.wait()
         return self.life
 
     def _set_timer(self, seconds: float) -> None:

@@ -1,6 +1,5 @@
 """Concurrent trainings: mapped by Prefect, limited in number, and ended together."""
 
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel
 
 from schemas.errors import Interrupted
-from tasks.policy.child import SECONDS_TO_END, ask_to_end, end_group, run_child
+from tasks.policy.child import SECONDS_TO_END, ChildProcess, ask_to_end, end_group, run_child
 
 Result = TypeVar("Result")
 
@@ -33,7 +32,7 @@ class Trainings:
         self._at_once = at_once
         self._slots = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
-        self._children: list[subprocess.Popen[str]] = []
+        self._children: list[ChildProcess] = []
         self._ended = False
 
     def map(self, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
@@ -74,7 +73,7 @@ class Trainings:
 
         return guarded
 
-    def _add(self, child: "subprocess.Popen[str]") -> None:
+    def _add(self, child: ChildProcess) -> None:
         with self._lock:
             self._refuse_where_ended()
             self._children.append(child)

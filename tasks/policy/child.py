@@ -16,22 +16,24 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final, NoReturn
+from typing import IO, Any, Final, NoReturn, Protocol
 
 from pydantic import BaseModel
 
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
-from schemas.garbage import collect_rarely
 from schemas.progress import Progress
 from schemas.source import REPOSITORY
 from tasks.policy.device import machine_device
+from tasks.policy.fork_server import ForkedChild, fork_child, load_less
 from tasks.policy.full_memory import is_of_memory
 
 LAUNCHER: Final = "tasks.policy.launch"
+MAY_FORK: Final = "tasks."
+"""Begin of the names of the modules that use what a fork has loaded; a benchmark's may need a process of its own."""
 SECONDS_TO_END = 28
 """Time for a child to save its work: a Spot machine gives 30."""
 THREADS: Final = "2"
@@ -46,6 +48,24 @@ PLACES: Final = frozenset({RANK, "LOCAL_RANK", WORLD_SIZE})
 Metrics = Callable[[int, dict[str, float]], None]
 OnAlarm = Callable[[str, int, str], None]
 """Called with the name of an alarm, the step of its begin, and a description."""
+
+
+class ChildProcess(Protocol):
+    """Child process that leads a session of its own: a `subprocess.Popen`, or a fork."""
+
+    @property
+    def pid(self) -> int:
+        """Number of the process and of its group."""
+
+    @property
+    def returncode(self) -> int | None:
+        """Exit code, negative for a signal; None as long as nobody has seen it end."""
+
+    def poll(self) -> int | None:
+        """Return the exit code; None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end and return the exit code; raise `subprocess.TimeoutExpired` after so many seconds."""
 
 
 class Channel:
@@ -114,7 +134,7 @@ def run_child(
     progress: Progress,
     metrics: Metrics | None = None,
     alarm: OnAlarm | None = None,
-    started: Callable[["subprocess.Popen[str]"], object] | None = None,
+    started: Callable[[ChildProcess], object] | None = None,
 ) -> str | None:
     """Run `module` on the request, wait for its end, and return its device; None if it loaded no weights.
 
@@ -138,25 +158,12 @@ def run_child(
     request_file.write_text(request.model_dump_json(), encoding="utf-8")
     log_file = folder / f"{name}.log"
     work = [module, str(request_file)] if processes == 1 else [LAUNCHER, str(processes), module, str(request_file)]
-    command = [str(interpreter or sys.executable), "-m", *work]
     with log_file.open("ab") as log:
-        try:
-            # A separate session keeps the terminal's Ctrl-C from reaching the child before the parent decides.
-            child = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env=_environment(processes),
-                text=True,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise InputError(f"the trainer's interpreter {command[0]} cannot be started: {error}") from error
+        child = _start(work, interpreter, _environment(processes), log)
     try:
         if started is not None:
             started(child)
-        heard = _listen(child, progress, metrics, alarm)
+        heard = _listen(child.stdout or (), progress, metrics, alarm)
         exit_code = child.wait()
     except BaseException:
         end_group(child, SECONDS_TO_END)
@@ -164,6 +171,29 @@ def run_child(
     if exit_code:
         _raise_failure(name, exit_code, heard, log_file)
     return heard.device
+
+
+def _start(
+    work: Sequence[str], interpreter: Path | None, environment: Mapping[str, str], log: IO[bytes]
+) -> "subprocess.Popen[str] | ForkedChild":
+    if interpreter is None and work[0].startswith(MAY_FORK) and work[0] != LAUNCHER:
+        forked = fork_child(work, environment, log)
+        if forked is not None:
+            return forked
+    command = [str(interpreter or sys.executable), "-m", *work]
+    try:
+        # A separate session keeps the terminal's Ctrl-C from reaching the child before the parent decides.
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=environment,
+            text=True,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise InputError(f"the trainer's interpreter {command[0]} cannot be started: {error}") from error
 
 
 def _environment(processes: int) -> dict[str, str]:
@@ -192,11 +222,9 @@ def _devices(processes: int) -> str:
     return ",".join(names[:processes])
 
 
-def _listen(
-    child: "subprocess.Popen[str]", progress: Progress, metrics: Metrics | None, alarm: OnAlarm | None
-) -> _Heard:
+def _listen(messages: Iterable[str], progress: Progress, metrics: Metrics | None, alarm: OnAlarm | None) -> _Heard:
     heard = _Heard()
-    for line in child.stdout or ():
+    for line in messages:
         if not line.endswith("\n"):
             # The last line of a killed child may be incomplete.
             break
@@ -215,7 +243,7 @@ def _listen(
     return heard
 
 
-def end_group(leader: "subprocess.Popen[Any]", seconds: float) -> None:
+def end_group(leader: ChildProcess, seconds: float) -> None:
     """End a process that leads its own session, with its descendants: SIGTERM first, SIGKILL after `seconds`."""
     if leader.poll() is not None:
         return
@@ -227,7 +255,7 @@ def end_group(leader: "subprocess.Popen[Any]", seconds: float) -> None:
             _wait_or_kill(leader, deadline)
 
 
-def _wait_or_kill(leader: "subprocess.Popen[Any]", deadline: float) -> None:
+def _wait_or_kill(leader: ChildProcess, deadline: float) -> None:
     try:
         leader.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
@@ -235,13 +263,13 @@ def _wait_or_kill(leader: "subprocess.Popen[Any]", deadline: float) -> None:
         leader.wait()
 
 
-def ask_to_end(leader: "subprocess.Popen[Any]") -> None:
+def ask_to_end(leader: ChildProcess) -> None:
     """Send SIGTERM to a process that leads its own session, and to its descendants."""
     if leader.poll() is None:
         _signal_group(leader, signal.SIGTERM)
 
 
-def _signal_group(leader: "subprocess.Popen[Any]", number: signal.Signals) -> None:
+def _signal_group(leader: ChildProcess, number: signal.Signals) -> None:
     # `poll` misses the end while another thread waits for the process, which may have ended since.
     with suppress(ProcessLookupError):
         os.killpg(leader.pid, number)
@@ -265,10 +293,7 @@ def as_child() -> Iterator[tuple[Path, Channel]]:
 
     A block that fails ends the process with the outcome's exit code.
     """
-    collect_rarely()
-    # Transformers would import it, which MLflow brings, for a way of generating that nothing here uses: a second of each
-    # child's start.
-    sys.modules["sklearn"] = None  # type: ignore[assignment]
+    load_less()
     channel = _open_channel()
     threading.Thread(target=die_with_parent, daemon=True).start()
     (request_file,) = sys.argv[1:]

@@ -19,7 +19,7 @@ import pytest
 from benchmarks.preemption.runs import Result, result_of
 from schemas.errors import Interrupted
 from schemas.source import REPOSITORY
-from tasks.policy.child import run_child
+from tasks.policy.child import ChildProcess, run_child
 from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.request import TrainRequest
 from tests.contracts.unsloth.first_steps import PLAIN, RECIPES, WITH_PADDING
@@ -162,7 +162,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 def _train(request: TrainRequest, folder: Path, kill_after: int | None = None) -> list[str]:
     """Run the child to its end, or kill it when it has logged a step; return what it said of a resume."""
-    children: list[subprocess.Popen[str]] = []
+    children: list[ChildProcess] = []
     said: list[str] = []
 
     def strike(step: int, _: dict[str, float]) -> None:

@@ -26,7 +26,7 @@ from schemas.config.train import TrainConfig
 from schemas.errors import InputError, Interrupted
 from schemas.source import REPOSITORY
 from tasks.policy.adapters import ADAPTER_FOLDER
-from tasks.policy.child import end_group, run_child
+from tasks.policy.child import ChildProcess, end_group, run_child
 from tasks.policy.load import load_tokenizer
 from tasks.train.backend import pins
 from tasks.train.backend.vllm_check import require_vllm
@@ -103,7 +103,7 @@ def recipe() -> TrainConfig:
 def live(request: TrainRequest, folder: Path, kill_after: int = STEPS) -> Life:
     """Run the child on a request, and kill it when it has reported so many steps, unless they are all."""
     life = Life()
-    children: list[subprocess.Popen[str]] = []
+    children: list[ChildProcess] = []
 
     def metrics(step: int, values: dict[str, float]) -> None:
         life.metrics.setdefault(step, {}).update(values)

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from schemas.progress import silent
+from tasks.policy import child
 from tasks.policy.child import ask_to_end, run_child
 
 MODULE = "tests.tasks.policy.example_child"
@@ -20,6 +21,13 @@ MODULE = "tests.tasks.policy.example_child"
 
 class Request(BaseModel):
     do: str
+
+
+@pytest.fixture(params=["a process of its own", "a fork"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start the test's children in both ways, which nobody can tell apart."""
+    if request.param == "a fork":
+        monkeypatch.setattr(child, "MAY_FORK", "tests.")
 
 
 def _run(do: str, folder: Path) -> list[tuple[int, int, str]]:
@@ -34,6 +42,7 @@ def _run(do: str, folder: Path) -> list[tuple[int, int, str]]:
     return seen
 
 
+@pytest.mark.usefixtures("either_way")
 def test_progress_metrics_and_alarms_arrive_and_prints_go_to_the_log(tmp_path: Path) -> None:
     metrics: list[tuple[int, dict[str, float]]] = []
     alarms: list[tuple[str, int, str]] = []
@@ -57,6 +66,7 @@ def test_what_nobody_wants_to_hear_does_not_disturb(tmp_path: Path) -> None:
     assert _run("work", tmp_path) == [(1, 2, "half"), (2, 2, "whole")]
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(
     ("do", "kind", "said"),
     [
@@ -74,6 +84,7 @@ def test_a_failure_keeps_its_sentence_and_its_kind(do: str, kind: type[TucanoErr
     assert type(caught.value) is kind
 
 
+@pytest.mark.usefixtures("either_way")
 def test_the_traceback_of_a_bug_is_in_the_log(tmp_path: Path) -> None:
     with pytest.raises(TucanoError):
         _run("bug", tmp_path)
@@ -85,6 +96,7 @@ def test_an_interpreter_that_is_not_there_is_named(tmp_path: Path) -> None:
         run_child(MODULE, Request(do="work"), tmp_path, interpreter=Path("nowhere/python"), progress=silent)
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(("named", "expected"), [(None, "2"), ("1", "1")])
 def test_the_bits_of_the_weights_are_not_the_number_of_cores(
     named: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -121,6 +133,7 @@ def test_no_library_of_a_child_reports_to_a_hub(tmp_path: Path) -> None:
     assert _run("environment HF_HUB_DISABLE_TELEMETRY", tmp_path) == [(0, 1, "1")]
 
 
+@pytest.mark.usefixtures("either_way")
 def test_an_interrupted_parent_ends_its_child(tmp_path: Path) -> None:
     def interrupt(done: int, total: int, text: str) -> None:
         raise KeyboardInterrupt
@@ -130,9 +143,12 @@ def test_an_interrupted_parent_ends_its_child(tmp_path: Path) -> None:
     assert not is_alive(_child_of(tmp_path))
 
 
+@pytest.mark.usefixtures("either_way")
 def test_a_child_dies_with_a_parent_that_was_killed(tmp_path: Path) -> None:
     program = (
         "from pathlib import Path\n"
+        "from tasks.policy import child\n"
+        f"child.MAY_FORK = {child.MAY_FORK!r}\n"
         "from schemas.progress import silent\n"
         "from tasks.policy.child import run_child\n"
         "from tests.tasks.policy.test_child import MODULE, Request\n"
@@ -141,11 +157,11 @@ def test_a_child_dies_with_a_parent_that_was_killed(tmp_path: Path) -> None:
     parent = subprocess.Popen([sys.executable, "-c", program])
     while not (tmp_path / "pid").exists():
         time.sleep(0.05)
-    child = _child_of(tmp_path)
-    assert is_alive(child)
+    started = [_child_of(tmp_path), *(process.pid for process in psutil.Process(parent.pid).children(recursive=True))]
+    assert all(map(is_alive, started))
     os.kill(parent.pid, signal.SIGKILL)
     parent.wait()
-    while is_alive(child):
+    while any(map(is_alive, started)):
         time.sleep(0.05)
 
 

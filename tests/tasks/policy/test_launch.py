@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from schemas.errors import InputError, Interrupted, TucanoError
-from tasks.policy.child import run_child
+from tasks.policy.child import ChildProcess, run_child
 from tests.tasks.policy.test_child import Request, is_alive
 
 MODULE = "tests.tasks.policy.example_ranks"
@@ -77,7 +77,7 @@ def test_whoever_is_killed_above_them_no_process_is_left(struck: str, tmp_path: 
 
 
 def test_sigterm_reaches_both(tmp_path: Path) -> None:
-    started: list[subprocess.Popen[str]] = []
+    started: list[ChildProcess] = []
 
     def ask_when_both_wait() -> None:
         while len(_waiting(tmp_path)) < 2:

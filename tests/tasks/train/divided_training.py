@@ -2,7 +2,6 @@
 
 import json
 import random
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from schemas.config.train import TrainConfig
 from schemas.progress import Progress, silent
 from schemas.store.files import write_store
 from tasks.checkpoints.local import LocalCheckpoints
-from tasks.policy.child import run_child
+from tasks.policy.child import ChildProcess, run_child
 from tasks.synthesize.simulated import simulate_store
 from tasks.train.request import TrainRequest
 from tasks.train.resume.adapter_files import WEIGHTS_FILE
@@ -100,7 +99,7 @@ def train(
     folder: Path,
     *,
     progress: Progress = silent,
-    started: "Callable[[subprocess.Popen[str]], object] | None" = None,
+    started: Callable[[ChildProcess], object] | None = None,
 ) -> Trained:
     """Train to the end, and return what is left of it."""
     processes = request.config.processes

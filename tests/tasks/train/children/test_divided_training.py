@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 import torch
 
 from schemas.errors import Interrupted
-from tasks.policy.child import RANK
+from tasks.policy.child import RANK, ChildProcess
 from tasks.train.request import TrainRequest
 from tests.tasks.train.divided_training import Trained, divided, make_request, train
 
@@ -72,7 +71,7 @@ def test_what_ends_one_process_ends_both_and_the_same_request_resumes(
     for step, strike in STRIKES:
         processes: list[psutil.Process] = []
 
-        def started(child: "subprocess.Popen[str]", processes: list[psutil.Process] = processes) -> None:
+        def started(child: ChildProcess, processes: list[psutil.Process] = processes) -> None:
             processes.append(psutil.Process(child.pid))
 
         def strike_once(
