@@ -5,9 +5,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -63,8 +62,8 @@ def _to_the_child(state: Path, monkeypatch: pytest.MonkeyPatch) -> list[Hop]:
     """Return the hops from the flow to the start of the child that trains."""
     found: list[Hop] = []
 
-    def spawn(command: list[str], **_: Any) -> None:
-        assert command[1:3] == ["-m", "tasks.train.children.grpo"]
+    def spawn(work: Sequence[str], *_: Any) -> None:
+        assert work[0] == "tasks.train.children.grpo"
         found.extend(hops())
         raise _Spawned
 
@@ -75,7 +74,7 @@ def _to_the_child(state: Path, monkeypatch: pytest.MonkeyPatch) -> list[Hop]:
     kinds: dict[str, ArtifactKind] = {"synthesize": "prompts", "curate": "dataset", "audit": "audit", "base": "base"}
     made = {name: make(kind) for name, kind in kinds.items()}
     monkeypatch.setattr(chain, "_given_to_training", lambda *_, **__: made)
-    monkeypatch.setattr(child, "subprocess", SimpleNamespace(Popen=spawn, PIPE=subprocess.PIPE))
+    monkeypatch.setattr(child, "_start", spawn)
     with pytest.raises(_Spawned):
         chain.retrain(load_config(str(PROFILE), [f"state.root={state}"]), until="train")
     return found
