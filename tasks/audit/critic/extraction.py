@@ -23,6 +23,7 @@ from tasks.commerce.text.text_form import fold
 
 _WORDS: Final[Mapping[str, Any]] = read_wordings("extraction")
 _REVIEW: Final = re.compile(r"^Avaliação: (.*)", re.MULTILINE | re.DOTALL)
+_DELIVERY: Final = re.compile(r"^Entrega: (.*)", re.MULTILINE)
 _ISSUES: Final = ("delivery", "product", "seller")
 _PORTUGUESE_NAMES: Final = dict(
     zip(
@@ -47,7 +48,9 @@ def review_of(case: Case) -> str:
 
 def absent_complaints(case: Case) -> list[Mapping[str, Any]]:
     """Return the complaints of which the review, the delivery and the good answer have no sign."""
-    review, fields = fold(case.prompt.partition("\n")[2]), read(case)
+    delivery = _DELIVERY.search(case.prompt)
+    known = "" if delivery is None or delivery[1] == "no prazo" else delivery[1]
+    review, fields = fold(f"{review_of(case)} {known}"), read(case)
     return [
         complaint
         for complaint in _WORDS["complaints"]
@@ -61,9 +64,7 @@ def slots_of(case: Case, generator: random.Random) -> Slots:
     absent = absent_complaints(case)
     known = {"review": review_of(case)}
     if complaint:
-        known |= {"complaint": complaint, "COMPLAINT": complaint.upper()}
-    else:
-        known["praise"] = ""
+        known["complaint"] = complaint
     return known | ({"other": generator.choice(absent)["text"]} if absent else {})
 
 
@@ -179,7 +180,6 @@ _VALUES: Final[tuple[tuple[str, FieldChange, float], ...]] = (
     ("unread_middle", _unread(3), 0.5),
     ("issues_everywhere", lambda _, __, ___: {f"{issue}_issue": True for issue in _ISSUES}, 1.0),
     ("all_true", lambda _, fields, __: {name: True for name, value in fields.items() if isinstance(value, bool)}, 0.9),
-    ("all_false", lambda _, fields, __: {name: False for name, value in fields.items() if isinstance(value, bool)}, 0.9),
 )
 ALTERATIONS: Final = (
     *(Alteration(name, "costly", with_fields(change), applies) for name, change, applies in _VALUES),

@@ -38,7 +38,7 @@ def written(name: TaskName, slots: SlotsOf, ways: Mapping[str, Way], rewrites: s
     """
     document = read_wordings(name)
     for kind, usual in (("corruption", next(iter(ways))), ("rewrite", rewrites)):
-        for title, entry in document[kind].items():
+        for title, entry in document.get(kind, {}).items():
             severity = "harmless" if kind == "rewrite" else entry.get("severity", "costly")
             change = said(entry["texts"], slots, ways[entry.get("how", usual)])
             yield Alteration(title, severity, change, entry.get("applies", 1.0))
