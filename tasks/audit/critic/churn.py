@@ -16,9 +16,10 @@ from tasks.audit.critic.json_changes import (
     spoiled_forms,
     with_fields,
 )
-from tasks.audit.critic.wordings import Slots, written
+from tasks.audit.critic.wordings import Slots, read_wordings, written
 from tasks.commerce.text.portuguese_numbers import numbers_in
 
+_WORDS: Final[Mapping[str, Any]] = read_wordings("churn")
 _LINE: Final = re.compile(r"^([^:\n]+): (.+)$", re.MULTILINE)
 _NAMES: Final = {
     "state": "Estado",
@@ -56,28 +57,38 @@ def slots_of(case: Case, generator: random.Random) -> Slots | None:
         "delayed": late > 0,
         "on_time": late == 0,
     }
+    counts = {"orders_said": orders, "late_said": late, "days_said": days, "months_said": max(round(days / 30), 2)}
     said = {
-        "orders_said": f"{orders} pedido{'s' * (orders > 1)}",
-        "late_said": f"{late} atraso{'s' * (late != 1)}",
-        "days_said": f"{days} dia{'s' * (days != 1)}",
+        **{slot: _counted(slot, number) for slot, number in counts.items()},
         "false_orders": str(orders + generator.randint(2, 6)),
         "false_days": str(days + generator.choice((45, 90, 200))),
         "false_late": str(late + generator.randint(2, 4)),
-        "months_said": f"cerca de {max(round(days / 30), 2)} meses",
     }
     return known | said | {name: "" for name, holds in truths.items() if holds}
+
+
+def _counted(slot: str, number: int) -> str:
+    one, several = _WORDS["nouns"][slot]
+    return f"{number} {one if number == 1 else several}"
 
 
 def _opposite(case: Case, fields: Fields, generator: random.Random) -> Mapping[str, Any]:  # noqa: ARG001 - signature
     return {"churn": not fields["churn"], "risk_score": round(1 - fields["risk_score"], 2)}
 
 
+def _risk(leaves: float, stays: float) -> FieldChange:
+    return lambda _, fields, __: {"risk_score": leaves if fields["churn"] else stays}
+
+
 _VALUES: Final[tuple[tuple[str, FieldChange], ...]] = (
     ("opposite", _opposite),
     ("other_answer", lambda _, fields, __: {"churn": not fields["churn"]}),
     ("other_risk", lambda _, fields, __: {"risk_score": round(1 - fields["risk_score"], 2)}),
-    ("certain_of_the_opposite", lambda _, fields, __: {"churn": not fields["churn"], "risk_score": 1 - fields["churn"]}),
-    ("risk_in_words", lambda _, fields, __: {"risk_score": "alto" if fields["churn"] else "baixo", "churn": "talvez"}),
+    (
+        "certain_of_the_opposite",
+        lambda _, fields, __: {"churn": not fields["churn"], "risk_score": 1 - fields["churn"]},
+    ),
+    ("risk_in_words", lambda _, __, ___: dict(_WORDS["said_risk"])),
     ("no_reason", lambda _, __, ___: {"reasoning": "", "risk_score": 0.5}),
 )
 _RISKS: Final = ((0.85, 0.15), (0.95, 0.05), (0.88, 0.12), (0.8, 0.2))
@@ -90,7 +101,7 @@ ALTERATIONS: Final = (
         Alteration(
             f"risk_{leaves}",
             "harmless",
-            with_fields(lambda _, fields, __, pair=(leaves, stays): {"risk_score": pair[not fields["churn"]]}),
+            with_fields(_risk(leaves, stays)),
         )
         for leaves, stays in _RISKS
     ),

@@ -25,19 +25,6 @@ _WORDS: Final[Mapping[str, Any]] = read_wordings("extraction")
 _REVIEW: Final = re.compile(r"^Avaliação: (.*)", re.MULTILINE | re.DOTALL)
 _DELIVERY: Final = re.compile(r"^Entrega: (.*)", re.MULTILINE)
 _ISSUES: Final = ("delivery", "product", "seller")
-_PORTUGUESE_NAMES: Final = dict(
-    zip(
-        (
-            *("sentiment", "sentiment_score", "churn_risk", "delivery_issue", "product_issue", "seller_issue"),
-            *("main_complaint", "complaint_category", "repeat_intent", "would_recommend"),
-        ),
-        (
-            *("sentimento", "nota", "risco", "problema_entrega", "problema_produto", "problema_vendedor"),
-            *("queixa", "categoria", "recompra", "recomenda"),
-        ),
-        strict=True,
-    )
-)
 
 
 def review_of(case: Case) -> str:
@@ -149,7 +136,7 @@ def _half(case: Case, generator: random.Random) -> str:
 
 
 def _renamed(case: Case, generator: random.Random) -> str:  # noqa: ARG001 - every change's signature
-    return write({_PORTUGUESE_NAMES[name]: value for name, value in read(case).items()})
+    return write({_WORDS["names"][name]: value for name, value in read(case).items()})
 
 
 def _other_words(place: int) -> Change:
@@ -176,7 +163,7 @@ _VALUES: Final[tuple[tuple[str, FieldChange, float], ...]] = (
     ("other_complaint", _other_complaint, 0.15),
     ("hidden_complaint", _hidden, 0.15),
     ("unread_praise", _unread(5), 0.2),
-    ("unread_blame", _unread(1, "atraso na entrega", "delivery"), 0.5),
+    ("unread_blame", _unread(1, _WORDS["usual_complaint"], "delivery"), 0.5),
     ("unread_middle", _unread(3), 0.5),
     ("issues_everywhere", lambda _, __, ___: {f"{issue}_issue": True for issue in _ISSUES}, 1.0),
     ("all_true", lambda _, fields, __: {name: True for name, value in fields.items() if isinstance(value, bool)}, 0.9),
@@ -185,7 +172,12 @@ ALTERATIONS: Final = (
     *(Alteration(name, "costly", with_fields(change), applies) for name, change, applies in _VALUES),
     Alteration("half_of_the_fields", "costly", _half),
     Alteration("names_in_portuguese", "costly", _renamed),
-    *written("extraction", slots_of, {"complaint": instead_in("main_complaint"), "added": added_to("main_complaint")}, "complaint"),
+    *written(
+        "extraction",
+        slots_of,
+        {"complaint": instead_in("main_complaint"), "added": added_to("main_complaint")},
+        "complaint",
+    ),
     *spoiled_forms(_everything),
     *(Alteration(f"complaint_in_other_words_{place + 1}", "harmless", _other_words(place), 0.1) for place in range(10)),
     Alteration("risk_a_little_higher", "harmless", with_fields(_nearby_risk(0.04))),

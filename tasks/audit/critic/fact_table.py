@@ -48,9 +48,7 @@ def read_columns(case: Case) -> tuple[str, list[Column]]:
     if len(lines) < 3 or any(len(line) != len(lines[0]) for line in lines):
         return "", []
     titles, rows = lines[0], lines[1:]
-    return titles[0], [
-        Column(title, {row[0]: row[place] for row in rows}) for place, title in enumerate(titles[1:], 1)
-    ]
+    return titles[0], [Column(title, {row[0]: row[place] for row in rows}) for place, title in enumerate(titles[1:], 1)]
 
 
 def in_row(row: str) -> str:
@@ -59,17 +57,19 @@ def in_row(row: str) -> str:
     if known:
         return known
     named = len(row) == 2 or "/" in row
-    return f"em {row}" if named else f"na categoria {row}"
+    form: str = _WORDS["plain_row" if named else "category"]
+    return form.format(row)
 
 
 def rounded(cell: str) -> str | None:
     """Return a number as people round it; None where they would say it in full."""
     value = numbers_in(cell)[0]
+    form: str = _WORDS["thousands" if value >= 10_000 else "about"]
     if value >= 10_000:
-        return f"cerca de {'R$ ' if 'R$' in cell else ''}{decimal(value / 1000, 0)} mil"
+        return form.format(_like(cell, value / 1000))
     if "%" in cell and value >= 5:
-        return f"cerca de {decimal(value, 0)}%"
-    return f"cerca de R$ {decimal(value / 10, 0)}0" if "R$" in cell and 100 <= value < 1000 else None
+        return form.format(f"{decimal(value, 0)}%")
+    return form.format(_like(cell, 10 * round(value / 10))) if "R$" in cell and 100 <= value < 1000 else None
 
 
 def column_slots(column: Column, generator: random.Random) -> Slots | None:
@@ -122,7 +122,7 @@ def _like(cell: str, value: float) -> str:
 
 def _series(column: Column) -> str:
     said = [f"{row} ({cell})" for row, cell in column.cells.items()]
-    return f"{', '.join(said[:-1])} e {said[-1]}"
+    return f"{', '.join(said[:-1])}{_WORDS['between']}{said[-1]}"
 
 
 def distinct(columns: Sequence[Column]) -> list[Column]:

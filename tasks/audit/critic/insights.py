@@ -12,7 +12,7 @@ from tasks.audit.critic.wordings import Slots, named_slots, read_wordings, said
 from tasks.commerce.text.portuguese_numbers import decimal, numbers_in
 
 _WORDS: Final[Mapping[str, Any]] = read_wordings("insights")
-_ITEM: Final = re.compile(r"^(- .*?\. )((?:Recomendo|É preciso|Vale|Sugiro|Convém).*)$", re.MULTILINE)
+_ITEM: Final = re.compile(r"^(- .*?\. )(\w.*)$", re.MULTILINE)
 _CELL: Final = re.compile(r"\d[\d.,]*\d|\d")
 
 
@@ -127,7 +127,7 @@ def _swapped(case: Case, generator: random.Random) -> str | None:
     rows = list(dict.fromkeys(str(fact).partition(": ")[0] for fact in case.reference["facts"]))
     text = case.answer
     for fact in map(str, case.reference["facts"]):
-        row, _, statement = fact.partition(": ")
+        statement = fact.partition(": ")[2]
         false = [other for other in rows if f"{other}: {statement}" not in case.reference["facts"]]
         if fact in case.answer and false:
             text = text.replace(fact, f"{generator.choice(false)}: {statement}", 1)
@@ -135,7 +135,7 @@ def _swapped(case: Case, generator: random.Random) -> str | None:
 
 
 def _denied(case: Case, generator: random.Random) -> str:
-    said_so = generator.choice(("É falso que haja isto: {}", "Não procede o que se diz: {}", "Era mentira: {}"))
+    said_so = generator.choice(_WORDS["denials"])
     return re.sub(r"^- (.*)$", lambda line: f"- {said_so.format(line[1])}", case.answer, flags=re.MULTILINE)
 
 
@@ -145,7 +145,7 @@ def _false_sum(case: Case, generator: random.Random) -> str | None:
         return None
     column = generator.choice(columns)
     top, second = column.ranked()[:2]
-    return _bullet(case, f"{top} e {second} juntos vendem menos do que {top}. Vale rever a conta.")
+    return _bullet(case, _WORDS["false_sum"].format(top=top, second=second))
 
 
 ALTERATIONS: Final = (

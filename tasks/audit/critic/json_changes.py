@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -14,8 +13,14 @@ Fields = dict[str, Any]
 FieldChange = Callable[[Case, Fields, random.Random], Mapping[str, Any] | None]
 """Returns fields and their new values; None where the change does not apply."""
 
+
+def write(fields: Mapping[str, Any]) -> str:
+    """Write compact JSON."""
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+
+
 _LAYOUTS: Final[Mapping[str, Callable[[Fields], str]]] = {
-    "compact": lambda fields: write(fields),
+    "compact": write,
     "spaced": lambda fields: json.dumps(fields, ensure_ascii=False),
     "indented by two": lambda fields: json.dumps(fields, ensure_ascii=False, indent=2),
     "indented by four": lambda fields: json.dumps(fields, ensure_ascii=False, indent=4),
@@ -32,11 +37,6 @@ _ENDS: Final[Mapping[str, Callable[[str], str]]] = {
 }
 
 
-def write(fields: Mapping[str, Any]) -> str:
-    """Write compact JSON."""
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-
-
 def read(case: Case) -> Fields:
     """Return the fields of the good answer."""
     fields: Fields = json.loads(case.answer)
@@ -49,7 +49,7 @@ def with_fields(change: FieldChange) -> Change:
     def changed(case: Case, generator: random.Random) -> str | None:
         fields = read(case)
         other = change(case, dict(fields), generator)
-        return None if other is None else write(fields | other)
+        return None if other is None else write({**fields, **other})
 
     return changed
 
@@ -126,7 +126,7 @@ def spoiled_forms(other: FieldChange) -> tuple[Alteration, ...]:
 
 
 def _opposite(case: Case, other: FieldChange, generator: random.Random) -> str:
-    return write(read(case) | (other(case, read(case), generator) or {}))
+    return write({**read(case), **(other(case, read(case), generator) or {})})
 
 
 def _merged(case: Case, opposite: str) -> str:
@@ -142,7 +142,7 @@ def _as_text(value: Any) -> str:
 
 
 def _said_instead(kind: str) -> Change:
-    return lambda case, generator: generator.choice(read_wordings("any_task")[kind])
+    return lambda _, generator: generator.choice(read_wordings("any_task")[kind])
 
 
 def _said_after(kind: str) -> Change:
@@ -150,17 +150,10 @@ def _said_after(kind: str) -> Change:
 
 
 def _said_in_a_field(kind: str) -> Change:
-    return lambda case, generator: write(
-        read(case) | {"observacao": generator.choice(read_wordings("any_task")[kind])}
-    )
+    return lambda case, generator: write(read(case) | {"observacao": generator.choice(read_wordings("any_task")[kind])})
 
 
 def _padded(case: Case, generator: random.Random) -> str:
     texts = list(read_wordings("any_task")["padding"])
     generator.shuffle(texts)
     return f"{' '.join(texts)}\n{case.answer}\n{' '.join(texts)}"
-
-
-def spaces_removed(text: str) -> str:
-    """Return a text without spaces, by which a test compares layouts."""
-    return re.sub(r"\s", "", text)

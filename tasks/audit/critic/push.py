@@ -12,8 +12,8 @@ from tasks.audit.critic.wordings import Slots, capital, read_wordings, written
 _WORDS: Final[Mapping[str, Any]] = read_wordings("push")
 _NUMBER: Final = re.compile(r"\d+")
 _CONDITION: Final = re.compile(
-    r"^até (?=\d)| (?:só hoje|até domingo|até meia-noite|neste fim de semana|nas últimas \d+ unidades|acima de R\$ \d+)$"
-    r"| nas compras acima de R\$ \d+$"
+    r" (?:só hoje|até domingo|até meia-noite|neste fim de semana|nas últimas \d+ unidades"
+    r"|(?:nas compras )?acima de R\$ \d+)$"
 )
 _ABSENT: Final = {
     "no_deadline": re.compile("só hoje|até domingo|até meia-noite|neste fim de semana"),
@@ -73,14 +73,7 @@ def _other_unit(offer: str, generator: random.Random) -> str | None:  # noqa: AR
 
 
 def _without_condition(offer: str, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
-    # "Up to ten instalments" and "ten instalments" say the same; only what limits the offer counts.
-    return None if offer.startswith("até ") else _CONDITION.sub("", offer)
-
-
-def _turned_round(offer: str, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
-    if "sem juros" in offer:
-        return offer.replace("sem juros", "com juros")
-    return re.sub(r"leve (\d) e pague (\d)", r"leve \2 e pague \1", offer)
+    return _CONDITION.sub("", offer)
 
 
 def _in_words(patterns: Mapping[str, str]) -> Callable[[str, random.Random], str | None]:
@@ -103,7 +96,7 @@ ALTERATIONS: Final = (
     Alteration("other_amount", "unsendable", other_offer(_other_amount), 0.8),
     Alteration("other_unit", "unsendable", other_offer(_other_unit), 0.6),
     Alteration("dropped_condition", "costly", other_offer(_without_condition), 0.2),
-    Alteration("turned_round", "unsendable", other_offer(_turned_round), 0.05),
+    Alteration("turned_round", "unsendable", other_offer(_in_words(_WORDS["turned_round"])), 0.05),
     Alteration("shouting", "costly", text_changes.shouting),
     Alteration("salad", "unsendable", text_changes.salad),
     Alteration("prompt_again", "unsendable", text_changes.prompt_again),

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from tasks.audit.critic.alteration import Alteration, Case
 from tasks.audit.critic.json_changes import FieldChange, Fields, layouts, spoiled_forms, with_fields
+from tasks.audit.critic.wordings import read_wordings
 from tasks.commerce.text.json_fields import SENTIMENTS, sentiment_of
 
-_PORTUGUESE: Final = {"positive": "positivo", "neutral": "neutro", "negative": "negativo"}
-_WORDS: Final = ("um", "dois", "três", "quatro", "cinco")
+_WORDS: Final[Mapping[str, Any]] = read_wordings("sentiment")
 
 
 def _opposite(case: Case, fields: Fields, generator: random.Random) -> Mapping[str, Any]:  # noqa: ARG001 - signature
@@ -35,9 +35,9 @@ _VALUES: Final[tuple[tuple[str, FieldChange, float], ...]] = (
     ("other_end", _other_end, 1.0),
     ("unread_middle", _unread, 0.7),
     ("score_of_ten", lambda _, fields, __: {"score": 2 * fields["score"] if fields["score"] > 2 else 10}, 1.0),
-    ("score_in_words", lambda _, fields, __: {"score": _WORDS[fields["score"] - 1]}, 1.0),
+    ("score_in_words", lambda _, fields, __: {"score": _WORDS["scores"][fields["score"] - 1]}, 1.0),
     ("score_as_share", lambda _, fields, __: {"score": fields["score"] / 5 - 0.05}, 1.0),
-    ("polarity_in_portuguese", lambda _, fields, __: {"polarity": _PORTUGUESE[fields["polarity"]]}, 1.0),
+    ("polarity_in_portuguese", lambda _, fields, __: {"polarity": _WORDS["polarities"][fields["polarity"]]}, 1.0),
     ("every_polarity", lambda _, __, ___: {"polarity": ", ".join(SENTIMENTS)}, 1.0),
     ("mixed", lambda _, __, ___: {"polarity": "mixed"}, 1.0),
     ("swapped", lambda _, fields, __: {"polarity": fields["score"], "score": fields["polarity"]}, 1.0),

@@ -6,17 +6,20 @@ tell the two apart on its copies is at fault; a rewrite only where the rows are 
 
 import random
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from tasks.audit.critic import query_changes, text_changes
 from tasks.audit.critic.alteration import Alteration, Case, Change, Severity
 from tasks.audit.critic.query_changes import QueryChange, exchanged, replaced
-from tasks.audit.critic.wordings import Slots, written
+from tasks.audit.critic.wordings import Slots, Way, written
 from tasks.commerce.sql_qa.sandbox import Cell, Database, Row
 
 _FIRST_COLUMNS: Final = re.compile(r"^SELECT ((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))+?) FROM ")
 
 
+@lru_cache(maxsize=256)
 def rows_of(sql: str, witness: Database) -> list[Row] | None:
     """Return a query's rows with numbers as a reader sees them; sorted where it does not order; None if it fails."""
     execution = witness.execute(sql)
@@ -61,6 +64,10 @@ def same_query(change: QueryChange) -> Change:
     return changed
 
 
+def _of_query(change: QueryChange) -> Change:
+    return lambda case, generator: change(case.answer, generator)
+
+
 def slots_of(case: Case, generator: random.Random) -> Slots:  # noqa: ARG001 - every task's signature
     """Return a number that the query gives on another store."""
     rows = None if case.witness is None else rows_of(case.answer, case.witness)
@@ -70,23 +77,33 @@ def slots_of(case: Case, generator: random.Random) -> Slots:  # noqa: ARG001 - e
 
 def _named(case: Case, text: str) -> str | None:
     found = _FIRST_COLUMNS.match(case.answer)
-    if not found or "*" == found[1]:
+    if not found or found[1] == "*":
         return None
-    return f'SELECT {found[1]} AS "{text}" FROM {case.answer[found.end() :]}'
+    return f'SELECT {found[1]} AS "{text}" FROM {case.answer[found.end() :]}'  # noqa: S608 - only the sandbox runs it
 
 
 _FALSE: Final[tuple[tuple[str, Severity, QueryChange, float], ...]] = (
-    ("no_conditions", "unsendable", replaced(r" WHERE .*?(?= GROUP| ORDER| LIMIT|\)|$)", "", count=1), 0.7),
-    ("last_condition_dropped", "costly", replaced(r" AND (?:(?! AND ).)*?(?= GROUP| ORDER| LIMIT|\)|$)", "", count=1), 0.2),
+    ("no_conditions", "unsendable", replaced(r" WHERE .*?(?= GROUP| ORDER| LIMIT|$)", "", count=1), 0.7),
+    (
+        "last_condition_dropped",
+        "costly",
+        replaced(r" AND (?:(?! AND ).)*?(?= GROUP| ORDER| LIMIT|$)", "", count=1),
+        0.2,
+    ),
     ("either_condition", "costly", replaced(r"(?<!\d) AND (?!\d)", " OR ", count=1), 0.2),
     ("condition_denied", "costly", replaced(r"(\w+|\)) = '", r"\1 <> '", count=1), 0.4),
     ("other_state", "costly", query_changes.other_state, 0.2),
     ("other_year", "costly", query_changes.other_year, 0.1),
     ("other_month", "costly", query_changes.other_month, 0.02),
     ("other_number", "costly", query_changes.other_number, 0.1),
-    ("limit_of_comparison", "costly", replaced(r" ([<>])(=?) (?=\d)", lambda f: f" {f[1]}{'' if f[2] else '='} "), 0.05),
+    (
+        "limit_of_comparison",
+        "costly",
+        replaced(r" ([<>])(=?) (?=\d)", lambda f: f" {f[1]}{'' if f[2] else '='} "),
+        0.05,
+    ),
     ("comparison_turned", "costly", replaced(r" ([<>])(=?) ", lambda f: f" {'<' if f[1] == '>' else '>'}{f[2]} "), 0.1),
-    ("sum_for_mean", "costly", replaced(r"\b(SUM|AVG)\(", lambda f: "AVG(" if f[1] == "SUM" else "SUM("), 0.3),
+    ("sum_for_mean", "costly", replaced(r"\b(SUM|AVG)\(", lambda f: "AVG(" if f[1] == "SUM" else "SUM("), 0.2),
     ("sum_for_count", "costly", replaced(r"COUNT\(\*\)", "SUM(LENGTH(order_id))"), 0.1),
     ("repeated_counted", "costly", replaced(r"COUNT\(DISTINCT ", "COUNT("), 0.02),
     ("highest_for_lowest", "costly", exchanged("MIN", "MAX"), 0.01),
@@ -94,18 +111,18 @@ _FALSE: Final[tuple[tuple[str, Severity, QueryChange, float], ...]] = (
     ("seller_for_customer", "costly", exchanged("seller_state", "customer_state"), 0.05),
     ("delivery_for_purchase", "costly", exchanged("order_purchase_timestamp", "order_delivered_customer_date"), 0.1),
     ("instalments_for_value", "costly", exchanged("payment_installments", "payment_value"), 0.02),
-    ("order_turned", "costly", replaced(r"ORDER BY (\w+) DESC", r"ORDER BY \1"), 0.02),
+    ("order_turned", "costly", replaced(r"ORDER BY (\w+) DESC", r"ORDER BY \1"), 0.005),
     ("no_order", "costly", replaced(r" ORDER BY [^()]*$", ""), 0.02),
-    ("one_row_more", "costly", replaced(r"LIMIT (\d+)", lambda f: f"LIMIT {int(f[1]) + 1}"), 0.02),
-    ("one_row_alone", "costly", replaced(r"(GROUP BY [^()]*)$", r"\1 LIMIT 1"), 0.05),
-    ("first_row_missing", "costly", lambda sql, _: f"SELECT * FROM ({sql}) LIMIT -1 OFFSET 1", 0.9),
+    ("one_row_more", "costly", replaced(r"LIMIT (\d+)", lambda f: f"LIMIT {int(f[1]) + 1}"), 0.005),
+    ("one_row_alone", "costly", replaced(r"(GROUP BY (?:(?!LIMIT)[^()])*)$", r"\1 LIMIT 1"), 0.05),
+    ("first_row_missing", "costly", lambda sql, _: f"SELECT * FROM ({sql}) LIMIT -1 OFFSET 1", 0.9),  # noqa: S608 - only the sandbox runs it
     ("columns_swapped", "costly", query_changes.swapped_columns, 0.05),
     ("column_missing", "costly", replaced(r"^SELECT [^,()]+, ", "SELECT "), 0.05),
     ("columns_added", "costly", replaced(r"^SELECT (.*?) FROM ", r"SELECT \1, COUNT(*), 1, 2 FROM ", count=1), 0.6),
     ("no_group", "costly", replaced(r" GROUP BY 1\b", ""), 0.1),
     ("share_for_percentage", "costly", replaced(r"100\.0 \* ", ""), 0.05),
-    ("joined_once_more", "costly", query_changes.joined_once_more, 0.2),
-    ("rows_twice", "costly", lambda sql, _: f"SELECT * FROM ({sql}) UNION ALL SELECT * FROM ({sql})", 0.9),
+    ("joined_once_more", "costly", query_changes.joined_once_more, 0.05),
+    ("rows_twice", "costly", lambda sql, _: f"SELECT * FROM ({sql}) UNION ALL SELECT * FROM ({sql})", 0.9),  # noqa: S608 - only the sandbox runs it
     ("rounded_to_tens", "costly", replaced(r", 2\)", ", -1)"), 0.3),
     ("rounded_to_units", "costly", replaced(r"ROUND\((.*), 2\)", r"CAST(\1 AS INTEGER)"), 0.3),
     ("all_rows", "unsendable", lambda _, __: "SELECT * FROM orders LIMIT 100", 0.9),
@@ -113,17 +130,19 @@ _FALSE: Final[tuple[tuple[str, Severity, QueryChange, float], ...]] = (
 _SAME: Final[tuple[tuple[str, QueryChange, float], ...]] = (
     ("small_letters", query_changes.in_small_letters, 0.9),
     ("lines", query_changes.with_lines, 0.9),
-    ("lines_and_small_letters", lambda sql, g: query_changes.in_small_letters(query_changes.with_lines(sql, g), g), 0.9),
+    (
+        "lines_and_small_letters",
+        lambda sql, g: query_changes.in_small_letters(query_changes.with_lines(sql, g), g),
+        0.9,
+    ),
     ("semicolon", lambda sql, _: f"{sql};", 0.9),
     ("line_after", lambda sql, _: f"{sql}\n", 0.9),
     ("semicolon_on_a_line", lambda sql, g: f"{query_changes.with_lines(sql, g)}\n;", 0.9),
-    ("fenced", lambda sql, _: f"```sql\n{sql}\n```", 0.9),
-    ("fenced_with_lines", lambda sql, g: f"```sql\n{query_changes.with_lines(sql, g)};\n```", 0.9),
     ("joined_on", query_changes.joined_on, 0.3),
     ("inner_join", replaced(r" JOIN ", " INNER JOIN "), 0.4),
     ("table_named", replaced(r" FROM (\w+)(?= WHERE| GROUP|$)", r" FROM \1 AS t", count=1), 0.1),
     ("count_of_one", replaced(r"COUNT\(\*\)", "COUNT(1)"), 0.2),
-    ("sum_of_one", replaced(r"COUNT\(\*\)", "SUM(1)"), 0.1),
+    ("sum_of_one", replaced(r"COUNT\(\*\)", "COALESCE(SUM(1), 0)"), 0.1),
     ("in_list", replaced(r"(\w+) = ('[^']*')", r"\1 IN (\2)"), 0.4),
     ("parentheses", replaced(r"(\w+ [<>=]+ (?:'[^']*'|\d+))", r"(\1)"), 0.4),
     ("two_equals", replaced(r"(?<![<>!=]) = ", " == "), 0.4),
@@ -132,17 +151,22 @@ _SAME: Final[tuple[tuple[str, QueryChange, float], ...]] = (
     ("conditions_turned", query_changes.conditions_turned, 0.2),
     ("two_limits", replaced(r"(\w+) BETWEEN (\d+) AND (\d+)", r"\1 >= \2 AND \1 <= \3"), 0.01),
     ("no_rounding", replaced(r"ROUND\((.*), 2\)", r"\1"), 0.3),
-    ("formatted", replaced(r"ROUND\((.*), 2\)", r"printf('%.2f', \1)"), 0.3),
     ("mean_by_hand", query_changes.averaged_by_hand, 0.1),
-    ("dates_compared", query_changes.within_dates, 0.1),
-    ("year_cut_out", replaced(r"strftime\('%Y', (\w+)\)", r"substr(\1, 1, 4)"), 0.1),
+    ("dates_compared", query_changes.within_dates, 0.05),
+    ("year_cut_out", replaced(r"strftime\('%Y', (\w+)\)", r"substr(\1, 1, 4)"), 0.05),
     ("month_cut_out", replaced(r"strftime\('%Y-%m', (\w+)\)", r"substr(\1, 1, 7)"), 0.1),
-    ("year_as_number", replaced(r"(strftime\('%Y', \w+\)) = '(\d{4})'", r"CAST(\1 AS INTEGER) = \2"), 0.1),
+    ("year_as_number", replaced(r"(strftime\('%Y', \w+\)) = '(\d{4})'", r"CAST(\1 AS INTEGER) = \2"), 0.05),
     ("with_table", query_changes.in_a_table_of_its_own, 0.7),
     ("subquery", query_changes.in_a_subquery, 0.7),
     ("order_said", replaced(r"(ORDER BY (?:\d DESC, )?1)\b", r"\1 ASC"), 0.05),
 )
-_WAYS: Final = {
+_UNCHECKED: Final[tuple[tuple[str, QueryChange, float], ...]] = (
+    ("fenced", lambda sql, _: f"```sql\n{sql}\n```", 0.9),
+    ("fenced_with_lines", lambda sql, g: f"```sql\n{query_changes.with_lines(sql, g)};\n```", 0.9),
+    ("formatted", replaced(r"ROUND\((.*), 2\)", r"printf('%.2f', \1)"), 0.3),
+)
+"""Rewrites that the sandbox itself does not run as they stand."""
+_WAYS: Final[Mapping[str, Way]] = {
     "after": lambda case, text: f"{case.answer}\n\n{text}",
     "comment": lambda case, text: f"{case.answer} -- {text}",
     "comment_before": lambda case, text: f"-- {text}\n{case.answer}",
@@ -161,4 +185,5 @@ ALTERATIONS: Final = (
     Alteration("instruction_again", "unsendable", text_changes.system_again),
     Alteration("cut_off", "unsendable", text_changes.cut_off),
     *(Alteration(name, "harmless", same_query(change), applies) for name, change, applies in _SAME),
+    *(Alteration(name, "harmless", _of_query(change), applies) for name, change, applies in _UNCHECKED),
 )

@@ -5,11 +5,11 @@ import re
 from typing import Final
 
 from tasks.audit.critic.alteration import Case
+from tasks.audit.critic.wordings import read_wordings
 from tasks.commerce.registry import TASKS
 from tasks.commerce.text.text_form import FUNCTION_WORDS, fold
 
 _WORD: Final = re.compile(r"[^\s!?.,;:]+")
-PAD_TIMES: Final = 8
 
 
 def shouting(case: Case, generator: random.Random) -> str:
@@ -21,7 +21,7 @@ def salad(case: Case, generator: random.Random) -> str:
     """Keep all content words in an order that says nothing, bound by small words as sentences are."""
     words = [word for word in _WORD.findall(case.answer) if fold(word) not in FUNCTION_WORDS]
     generator.shuffle(words)
-    binders = ("de", "com", "para", "e", "o", "que")
+    binders = read_wordings("any_task")["binders"]
     return " ".join(piece for place, word in enumerate(words) for piece in (word, binders[place % len(binders)])) + "."
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemas.tasks import TaskName
-from tasks.audit.critic.alteration import Alteration, Case, Change
+from tasks.audit.critic.alteration import Alteration, Case, Change, Severity
 
 DATA_FILES: Final = ("data/audit/critic",)
 FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "audit" / "critic"
@@ -39,7 +39,7 @@ def written(name: TaskName, slots: SlotsOf, ways: Mapping[str, Way], rewrites: s
     document = read_wordings(name)
     for kind, usual in (("corruption", next(iter(ways))), ("rewrite", rewrites)):
         for title, entry in document.get(kind, {}).items():
-            severity = "harmless" if kind == "rewrite" else entry.get("severity", "costly")
+            severity: Severity = "harmless" if kind == "rewrite" else entry.get("severity", "costly")
             change = said(entry["texts"], slots, ways[entry.get("how", usual)])
             yield Alteration(title, severity, change, entry.get("applies", 1.0))
 
