@@ -80,6 +80,15 @@ def _other_places(order: str) -> str:
     return re.sub(r"\b[12]\b", lambda place: "2" if place[0] == "1" else "1", order)
 
 
+def column_missing(sql: str, generator: random.Random) -> str:  # noqa: ARG001 - every change's signature
+    """Leave out the column by which the rows are grouped."""
+    return re.sub(
+        r"^SELECT ([^,()]+), (.*) GROUP BY 1\b(?: ORDER BY 2( DESC)?, 1)?",
+        lambda found: f"SELECT {found[2]} GROUP BY {found[1]}" + (f" ORDER BY 1{found[3]}" if found[3] else ""),
+        sql,
+    )
+
+
 def joined_once_more(sql: str, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
     """Multiply the rows by a table that the question does not need."""
     for table in ("items", "payments"):
