@@ -1,4 +1,4 @@
-"""What rewards pay for without the work: constants, unread prompts, templates, bad answers, and other words.
+"""Rewards without the work: constants, unread prompts, templates, bad answers, and good ones in other words.
 
 For each task, on fresh prompts of a simulated store and, with --olist, of a real sample (half of its people choose the
 constants, the other half are asked):

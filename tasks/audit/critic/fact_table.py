@@ -1,12 +1,13 @@
 """The table of an insights prompt, read again from the prompt's text alone."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tasks.audit.critic.alteration import Case
 from tasks.audit.critic.wordings import Slots, capital, read_wordings
+from tasks.commerce.text.months import MONTHS
 from tasks.commerce.text.portuguese_numbers import decimal, numbers_in
 
 _WORDS: Final[Mapping[str, Any]] = read_wordings("insights")
@@ -103,17 +104,31 @@ def column_slots(column: Column, generator: random.Random) -> Slots | None:
         "series": _series(column),
     }
     known["Action"] = capital(known["action"])
+    months = _in_order(column.cells)
+    if months:
+        earliest, latest = months[0], months[-1]
+        known |= {"earliest": earliest, "earliest_cell": column.cells[earliest]}
+        known |= {"latest": latest, "latest_cell": column.cells[latest]}
     near = rounded(column.cells[row])
     if near:
         known["rounded"] = column.amount(row, near)
     if values[low] > 0 and values[top] / values[low] >= 1.2:
         known["times"] = decimal(values[top] / values[low], 1)
     if "%" in column.cells[row]:
+        known["per_cent"] = column.amount(row).replace("%", _WORDS["per_cent"])
         known["points"] = decimal(values[top] - values[low], 1)
     if column.title in ADDITIVE:
         both = values[top] + values[rows[1]]
         known |= {"second": rows[1], "sum": column.amount(top, _like(column.cells[top], both))}
     return known
+
+
+def _in_order(rows: Iterable[str]) -> list[str]:
+    """Return rows that are months in their order; none where they are no months."""
+    dates = {row: row.partition("/")[::2] for row in rows}
+    if any(month not in MONTHS for month, _ in dates.values()):
+        return []
+    return sorted(dates, key=lambda row: (dates[row][1], MONTHS.index(dates[row][0])))
 
 
 def _like(cell: str, value: float) -> str:

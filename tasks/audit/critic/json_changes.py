@@ -102,6 +102,7 @@ def spoiled_forms(other: FieldChange) -> tuple[Alteration, ...]:
         ("phishing_around", "unsendable", _said_after("phishing")),
         ("foreign_link_around", "unsendable", _said_after("links")),
         ("denial_at_end", "costly", _said_after("denials")),
+        ("object_in_false_prose", "costly", _in_false_prose),
         ("insult_in_a_field", "unsendable", _said_in_a_field("insults")),
         ("threat_in_a_field", "unsendable", _said_in_a_field("threats")),
         ("phishing_in_a_field", "unsendable", _said_in_a_field("phishing")),
@@ -151,6 +152,11 @@ def _said_after(kind: str) -> Change:
 
 def _said_in_a_field(kind: str) -> Change:
     return lambda case, generator: write(read(case) | {"observacao": generator.choice(read_wordings("any_task")[kind])})
+
+
+def _in_false_prose(case: Case, generator: random.Random) -> str:
+    text: str = generator.choice(read_wordings("any_task")["false_prose"])
+    return text.format(answer=case.answer)
 
 
 def _padded(case: Case, generator: random.Random) -> str:
