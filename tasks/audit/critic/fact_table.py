@@ -80,7 +80,7 @@ def column_slots(column: Column, generator: random.Random) -> Slots | None:
         return None
     top, low, values = rows[0], rows[-1], column.values
     row, other = (low, top) if column.title in LOWEST_FIRST else (top, low)
-    measure = _WORDS["measures"][column.title]
+    measure, months = _WORDS["measures"][column.title], _in_order(column.cells)
     known = {
         "title": measure["noun"],
         "other_title": measure["synonym"],
@@ -100,11 +100,11 @@ def column_slots(column: Column, generator: random.Random) -> Slots | None:
         "Low": capital(low),
         "top_cell": column.cells[top],
         "low_cell": column.cells[low],
-        "action": generator.choice(measure["actions"]).format(in_row=in_row(row)),
+        # Nobody can act in a month that is over.
+        "action": generator.choice(measure["actions"]).format(in_row="" if months else in_row(row)).strip(),
         "series": _series(column),
     }
     known["Action"] = capital(known["action"])
-    months = _in_order(column.cells)
     if months:
         earliest, latest = months[0], months[-1]
         known |= {"earliest": earliest, "earliest_cell": column.cells[earliest]}
