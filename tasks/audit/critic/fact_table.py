@@ -83,7 +83,7 @@ def column_slots(column: Column, generator: random.Random) -> Slots | None:
     measure, months = _WORDS["measures"][column.title], _in_order(column.cells)
     known = {
         "title": measure["noun"],
-        "other_title": measure["synonym"],
+        "renamed": measure["renamed"].format(column.cells[row]),
         "wrong_title": measure["wrong"],
         "row": row,
         "Row": capital(row),
@@ -92,7 +92,6 @@ def column_slots(column: Column, generator: random.Random) -> Slots | None:
         "amount": column.amount(row),
         "Amount": capital(column.amount(row)),
         "other_amount": column.amount(other),
-        "cell": column.cells[row],
         "other": other,
         "top": top,
         "Top": capital(top),
