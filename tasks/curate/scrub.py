@@ -9,16 +9,18 @@ its secret does. All else stays byte for byte. No value is stored, logged or rai
 import re
 import unicodedata
 from collections import Counter
-from typing import Final, Literal
+from typing import Final
 
 import polars as pl
 from stdnum.br import cnpj
 
-from tasks.curate.personal_numbers import digits_of, find_numbers, is_cpf, is_phone
-from tasks.curate.web_addresses import find_emails, find_urls
+from tasks.curate.detectors.context import KINDS, Kind, digits_of
+from tasks.curate.detectors.numbers import find_numbers
+from tasks.curate.detectors.phones import is_phone
+from tasks.curate.detectors.taxpayers import is_cpf
+from tasks.curate.detectors.web_addresses import find_emails, find_urls
 
-Kind = Literal["CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL"]
-KINDS: Final[tuple[Kind, ...]] = ("CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL")
+__all__ = ["KINDS", "Kind", "may_hold_personal_data", "names_a_person", "scrub"]
 
 _MOST_PASSES: Final = 4
 """A placeholder leaves its surroundings as they are, so each further pass only finds what the previous one

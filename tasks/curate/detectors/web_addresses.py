@@ -11,7 +11,7 @@ replaced too.
 import re
 from typing import Final
 
-from tasks.curate.personal_numbers import is_cpf
+from tasks.curate.detectors.taxpayers import is_cpf
 
 Span = tuple[int, int]
 

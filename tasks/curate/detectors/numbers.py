@@ -1,0 +1,70 @@
+"""CPF, CNPJ, cards, telephones and CEP in a normalized text.
+
+A number is matched in the formats that people use, its check digits or its place in the numbering plan are verified,
+and the preceding words decide ambiguous formats. The rules, from the strongest:
+
+- an order word that leads to the number (`pedido nº 11987654321`, `protocolo`, `código`, `nota fiscal`, `rastreio`)
+  makes it that; only unique punctuation (a CPF's, a CNPJ's, a card's groups, an area in brackets, +55) outweighs it, or
+  the word CPF or CNPJ with no other number between (`o cpf que está no pedido é ...`);
+- a bare number of 11 digits that is both a mobile and a CPF follows the nearest word (`cpf`, `whats`, `ligar`); without
+  one it is a CPF, since of all CPF one in 15 is a mobile too, of all mobiles one in 100 a CPF;
+- spaces alone also separate the cells of a table: a number in them must be isolated from further digits;
+- groups that are never printed but typed (`11 98765 43 21`) are a telephone or a card if a word leads to them;
+- 8 digits are a CEP only beside `cep` or in an address (behind a street or a quarter, before a city or a state), a
+  telephone only beside a word for one; a landline without brackets, hyphen or such a word stays, and so does a bare
+  number adjacent to letters (`LB123456789BR`, `i5-10300H`);
+- 0800, 0300 and 4004 are companies' numbers and stay.
+
+Every pattern is bounded and starts at a digit's left edge, so that a text is read in time linear in its length.
+"""
+
+import re
+from typing import Final
+
+from tasks.curate.detectors import cards, phones, postcodes, taxpayers
+from tasks.curate.detectors.context import KINDS, Found, Search
+from tasks.curate.detectors.phones import is_beside
+
+_DIGIT: Final = re.compile(r"[0-9]")
+_LONG_CODE: Final = re.compile(
+    r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?<![0-9a-z])(?=[0-9]{0,31}[a-f])[0-9a-f]{32}"
+)
+_CODE_MARK: Final = 1
+_MARKS: Final = {kind: mark for mark, kind in enumerate(KINDS, _CODE_MARK + 1)}
+_SEARCHES: Final[tuple[Search, ...]] = (
+    *cards.SEARCHES,
+    *taxpayers.SEARCHES,
+    *phones.SEARCHES,
+    *postcodes.SEARCHES,
+    *phones.LOCAL_SEARCHES,
+)
+"""In the order of their claims: what one has found is no longer searched by the next."""
+
+
+def find_numbers(text: str) -> list[Found]:
+    """Find personal numbers.
+
+    Args:
+        text: In small letters, with ASCII digits, spaces and hyphens; see `tasks.curate.scrub`.
+
+    Returns:
+        Spans and kinds, in no order, none within another.
+    """
+    found: list[Found] = []
+    if not _DIGIT.search(text):
+        return found
+    marks = bytearray(len(text))
+    for code in _LONG_CODE.finditer(text):
+        marks[code.start() : code.end()] = bytes([_CODE_MARK]) * len(code[0])
+    for kind, shape, test in _SEARCHES:
+        for match in shape.finditer(text):
+            if any(marks[match.start() : match.end()]):
+                continue
+            span = test(match)
+            if span is None and kind == "TELEFONE" and is_beside(match, marks, _MARKS[kind]):
+                span = match.span()
+            if span is not None:
+                start, end = span
+                marks[start:end] = bytes([_MARKS[kind]]) * (end - start)
+                found.append((start, end, kind))
+    return found

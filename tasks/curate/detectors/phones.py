@@ -1,0 +1,107 @@
+"""Telephones, whose place in the numbering plan is verified."""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from tasks.curate.detectors.context import EDGE, LETTER_AT, Around, Search, Span, digits_of
+
+_MOST_GROUPS: Final = 6
+"""Digit groups in a telephone without a keyword: `+55 11 9 8765 43 21`."""
+_TIGHT: Final = r"[ .·•_-]{0,3}"
+_PHONE: Final = re.compile(
+    rf"{EDGE}(?P<country>\+ ?55[ .-]{{0,2}}|0{{0,2}}55[ .-]{{0,2}})?"
+    r"(?P<trunk>(?:[(\[] ?)?0 ?(?:xx ?)?(?:[1-9]\d ?(?=[(\[]?[1-9]\d))?)?"
+    r"(?P<area>(?:[(\[] {0,2})?[1-9]\d(?: {0,2}[)\]])?)(?P<apart>[ .·•/_-]{0,3})"
+    r"(?P<number>9[ .·•-]{0,3}\d{4}[ .·•_-]{0,3}\d{4}|9\d\d[ .]\d{3}[ .]\d{3}|[2-9]\d{3}[ .·•_-]{0,3}\d{4})(?!\d)"
+)
+_PHONE_APART: Final = re.compile(
+    rf"{EDGE}(?:\+? ?55{_TIGHT})?(?P<area>[(\[]?0?[1-9]\d[)\]]?{_TIGHT})?"
+    rf"(?P<number>(?:9{_TIGHT})?[2-9](?:{_TIGHT}\d){{7}})(?!\d)"
+)
+_GROUPS: Final = re.compile(r"\d+")
+_LOCAL_PHONE: Final = re.compile(rf"{EDGE}(?:9[ .·•-]{{0,3}})?[2-9]\d{{3}}[ .·•_-]{{0,3}}\d{{4}}(?!\d)")
+_YEARS_OR_ROUND: Final = re.compile(r"(?:19|20)\d\d\D{0,3}(?:19|20)\d\d|\d\d00\D{0,3}\d\d00")
+_OF_COMPANIES: Final = re.compile(r"400[34]|300[34]|4020")
+_BESIDE: Final = re.compile(r"(?: ?[/,;|]| ou| e) ?\Z")
+
+
+@lru_cache(maxsize=4_096)
+def is_phone(national: str) -> bool:
+    """Return whether area and number are a mobile or a landline in Brazil's plan; a mobile may lack its ninth digit."""
+    import phonenumbers
+
+    if len(national) == 10 and national[2] in "6789":
+        national = f"{national[:2]}9{national[2:]}"
+    kinds = {phonenumbers.PhoneNumberType.MOBILE, phonenumbers.PhoneNumberType.FIXED_LINE}
+    return phonenumbers.number_type(phonenumbers.PhoneNumber(country_code=55, national_number=int(national))) in kinds
+
+
+def _find_phone(match: re.Match[str]) -> Span | None:
+    national = digits_of(match["area"]) + digits_of(match["number"])
+    if not is_phone(national):
+        return None
+    around = Around(match)
+    if "(" in match["area"] or "[" in match["area"] or ")" in match["area"] or match[0].startswith("+"):
+        return _with_bracket(match)
+    if around.is_order or around.is_glued:
+        return None
+    is_mobile = len(national) == 11
+    if around.label == "TELEFONE" or (match["country"] and is_mobile):
+        return _with_bracket(match)
+    if not around.is_alone or (
+        not is_mobile and ("-" not in match["number"] or _YEARS_OR_ROUND.fullmatch(match["number"]))
+    ):
+        return None
+    return _with_bracket(match)
+
+
+def _with_bracket(match: re.Match[str]) -> Span:
+    """Return the span of a telephone, with the bracket before its area if the area closes one."""
+    start, area = match.start(), match["area"]
+    opens = (area[-1] in ")]") and "(" not in match[0] and "[" not in match[0]
+    return (start - 1 if opens and start and match.string[start - 1] in "([" else start), match.end()
+
+
+def _find_phone_apart(match: re.Match[str]) -> Span | None:
+    area, number = digits_of(match["area"] or "").removeprefix("0"), digits_of(match["number"])
+    around = Around(match)
+    is_mobile = len(number) == 9
+    is_whole = is_phone(area + number) if area else is_mobile
+    if not is_whole or around.is_order or around.is_glued or not around.is_alone:
+        return None
+    if around.label == "TELEFONE" and around.leads:
+        return match.span()
+    is_marked = match[0][0] in "+([" or (is_mobile and "-" in match[0][-6:])
+    return match.span() if area and is_marked and len(_GROUPS.findall(match[0])) <= _MOST_GROUPS else None
+
+
+def _find_local_phone(match: re.Match[str]) -> Span | None:
+    number = digits_of(match[0])
+    around = Around(match)
+    if around.is_order or around.is_glued or not around.is_alone or _OF_COMPANIES.match(number):
+        return None
+    if around.label == "TELEFONE" and around.leads:
+        return match.span()
+    return match.span() if len(number) == 9 and "-" in match[0][-6:] and number[1] in "6789" else None
+
+
+def is_beside(match: re.Match[str], marks: bytearray, phone: int) -> bool:
+    """Return whether a number without an area is next to a telephone with one: `(11) 98765-4321 / 3322-4455`.
+
+    Args:
+        match: The number.
+        marks: What was found so far, by character.
+        phone: Mark of telephones.
+    """
+    before = _BESIDE.search(match.string[max(match.start() - 4, 0) : match.start()])
+    place = match.start() - len(before[0]) - 1 if before else -1
+    return place >= 0 and marks[place] == phone and LETTER_AT.match(match.string, match.end()) is None
+
+
+SEARCHES: Final[tuple[Search, ...]] = (
+    ("TELEFONE", _PHONE, _find_phone),
+    ("TELEFONE", _PHONE_APART, _find_phone_apart),
+)
+LOCAL_SEARCHES: Final[tuple[Search, ...]] = (("TELEFONE", _LOCAL_PHONE, _find_local_phone),)
+"""Without an area: the last of all, since 8 digits are a CEP as well."""
