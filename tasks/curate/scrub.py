@@ -14,9 +14,11 @@ from typing import Final
 import polars as pl
 from stdnum.br import cnpj
 
-from tasks.curate.detectors.context import KINDS, Kind, digits_of
+from tasks.curate.detectors.context import KINDS, Found, Kind, Span, digits_of
 from tasks.curate.detectors.numbers import find_numbers
 from tasks.curate.detectors.phones import is_phone
+from tasks.curate.detectors.profiles import find_handles, find_profile_addresses
+from tasks.curate.detectors.spelled_digits import find_spelled
 from tasks.curate.detectors.taxpayers import is_cpf
 from tasks.curate.detectors.web_addresses import find_emails, find_urls
 
@@ -80,15 +82,23 @@ def names_a_person(identifier: str) -> bool:
     return len(emails) == 1 and emails[0] == (0, len(plain))
 
 
-def _find(text: str) -> list[tuple[int, int, Kind]]:
+def _find(text: str) -> list[Found]:
     plain, places = _plain(text)
+    profiles = find_profile_addresses(plain)
+    plain = _hidden(plain, profiles)
     secret, harmless = find_urls(plain)
     plain = _hidden(plain, sorted(secret + harmless))
     emails = find_emails(plain)
     plain = _hidden(plain, emails)
-    found: list[tuple[int, int, Kind]] = [(*span, "URL") for span in secret]
-    found += [(*span, "EMAIL") for span in emails]
-    found += find_numbers(plain)
+    handles = find_handles(plain)
+    plain = _hidden(plain, handles)
+    spelled = find_spelled(plain)
+    plain = _hidden(plain, [(start, end) for start, end, _ in spelled])
+    named: tuple[tuple[Kind, list[Span]], ...] = (
+        ("PERFIL", profiles), ("URL", secret), ("EMAIL", emails), ("PERFIL", handles),
+    )  # fmt: skip
+    found = [(*span, kind) for kind, spans in named for span in spans]
+    found += spelled + find_numbers(plain)
     found.sort()
     return found if places is None else [(places[start], places[end], kind) for start, end, kind in found]
 

@@ -4,7 +4,10 @@ import re
 from collections.abc import Callable
 from typing import Final, Literal, get_args
 
-Kind = Literal["CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL"]
+Kind = Literal[
+    "CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL", "RG", "CNH", "PIS", "TITULO", "PLACA", "NASCIMENTO",
+    "CVV", "PIX", "PERFIL",
+]  # fmt: skip
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 Span = tuple[int, int]
 Found = tuple[int, int, Kind]

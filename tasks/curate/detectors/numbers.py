@@ -21,7 +21,17 @@ Every pattern is bounded and starts at a digit's left edge, so that a text is re
 import re
 from typing import Final
 
-from tasks.curate.detectors import cards, phones, postcodes, taxpayers
+from tasks.curate.detectors import (
+    birth_dates,
+    cards,
+    identity_documents,
+    phones,
+    pix_keys,
+    plates,
+    postcodes,
+    security_codes,
+    taxpayers,
+)
 from tasks.curate.detectors.context import KINDS, Found, Search
 from tasks.curate.detectors.phones import is_beside
 
@@ -32,8 +42,13 @@ _LONG_CODE: Final = re.compile(
 _CODE_MARK: Final = 1
 _MARKS: Final = {kind: mark for mark, kind in enumerate(KINDS, _CODE_MARK + 1)}
 _SEARCHES: Final[tuple[Search, ...]] = (
+    *identity_documents.SEARCHES,
+    *birth_dates.SEARCHES,
+    *security_codes.SEARCHES,
+    *plates.SEARCHES,
     *cards.SEARCHES,
     *taxpayers.SEARCHES,
+    *identity_documents.LATER_SEARCHES,
     *phones.SEARCHES,
     *postcodes.SEARCHES,
     *phones.LOCAL_SEARCHES,
@@ -50,19 +65,27 @@ def find_numbers(text: str) -> list[Found]:
     Returns:
         Spans and kinds, in no order, none within another.
     """
-    found: list[Found] = []
     if not _DIGIT.search(text):
-        return found
+        return []
     marks = bytearray(len(text))
+    found = _claim(pix_keys.SEARCHES, text, marks)
     for code in _LONG_CODE.finditer(text):
         marks[code.start() : code.end()] = bytes([_CODE_MARK]) * len(code[0])
-    for kind, shape, test in _SEARCHES:
+    return found + _claim(_SEARCHES, text, marks)
+
+
+def _claim(searches: tuple[Search, ...], text: str, marks: bytearray) -> list[Found]:
+    """Run searches in their order; each claims its numbers in `marks`, one byte a character."""
+    found: list[Found] = []
+    for kind, shape, test in searches:
+        value = "value" if "value" in shape.groupindex else 0
         for match in shape.finditer(text):
-            if any(marks[match.start() : match.end()]):
+            start, end = match.span(value)
+            if any(marks[start:end]):
                 continue
             span = test(match)
             if span is None and kind == "TELEFONE" and is_beside(match, marks, _MARKS[kind]):
-                span = match.span()
+                span = start, end
             if span is not None:
                 start, end = span
                 marks[start:end] = bytes([_MARKS[kind]]) * (end - start)

@@ -23,7 +23,12 @@ _GROUPS: Final = re.compile(r"\d+")
 _LOCAL_PHONE: Final = re.compile(rf"{EDGE}(?:9[ .·•-]{{0,3}})?[2-9]\d{{3}}[ .·•_-]{{0,3}}\d{{4}}(?!\d)")
 _YEARS_OR_ROUND: Final = re.compile(r"(?:19|20)\d\d\D{0,3}(?:19|20)\d\d|\d\d00\D{0,3}\d\d00")
 _OF_COMPANIES: Final = re.compile(r"400[34]|300[34]|4020")
-_BESIDE: Final = re.compile(r"(?: ?[/,;|]| ou| e) ?\Z")
+_BESIDE: Final = re.compile(r"(?: ?[/,;|-]| ou| e)? ?\Z")
+_NEXT: Final = re.compile(r"[ \t]{0,2}(?:[/,;|]|ou |e )?[ \t]{0,2}")
+_AREA_AFTER: Final = re.compile(
+    rf"{EDGE}(?P<number>(?:9[ .·•-]{{0,3}})?[2-9]\d{{3}}[ .·•_-]{{0,3}}\d{{4}})"
+    r"(?: {0,2}[(\[] ?(?:ddd ?)?(?P<inside>0?[1-9]\d) ?[)\]]|[ ,.-]{1,3}(?:o )?ddd(?: [ée])?[ :.-]{1,2}\(?(?P<named>0?[1-9]\d)\)?(?!\d))"
+)
 
 
 @lru_cache(maxsize=4_096)
@@ -49,11 +54,29 @@ def _find_phone(match: re.Match[str]) -> Span | None:
     is_mobile = len(national) == 11
     if around.label == "TELEFONE" or (match["country"] and is_mobile):
         return _with_bracket(match)
-    if not around.is_alone or (
+    is_hyphenated = is_mobile and match["number"][-5] == "-" and match["apart"].strip() in {"", "-", "."}
+    if is_hyphenated and match["number"][0] == "9":
+        return _with_bracket(match)
+    if not (around.is_alone or _is_followed(match)) or (
         not is_mobile and ("-" not in match["number"] or _YEARS_OR_ROUND.fullmatch(match["number"]))
     ):
         return None
     return _with_bracket(match)
+
+
+def _is_followed(match: re.Match[str]) -> bool:
+    """Return whether another telephone with an area stands right behind one."""
+    gap = _NEXT.match(match.string, match.end())
+    later = _PHONE.match(match.string, gap.end()) if gap and gap[0] else None
+    return later is not None and is_phone(digits_of(later["area"]) + digits_of(later["number"]))
+
+
+def _find_area_after(match: re.Match[str]) -> Span | None:
+    """Take `98888-7777 (11)`."""
+    area = digits_of(match["inside"] or match["named"])
+    around = Around(match)
+    is_whole = is_phone(area.removeprefix("0") + digits_of(match["number"]))
+    return match.span() if is_whole and not around.is_order and not around.is_glued else None
 
 
 def _with_bracket(match: re.Match[str]) -> Span:
@@ -79,10 +102,14 @@ def _find_phone_apart(match: re.Match[str]) -> Span | None:
 def _find_local_phone(match: re.Match[str]) -> Span | None:
     number = digits_of(match[0])
     around = Around(match)
-    if around.is_order or around.is_glued or not around.is_alone or _OF_COMPANIES.match(number):
+    if around.is_order or around.is_glued or _OF_COMPANIES.match(number):
         return None
-    if around.label == "TELEFONE" and around.leads:
+    gap = _NEXT.match(match.string, match.end())
+    is_followed = gap is not None and gap[0] != "" and _LOCAL_PHONE.match(match.string, gap.end()) is not None
+    if around.label == "TELEFONE" and around.leads and (around.is_alone or is_followed):
         return match.span()
+    if not around.is_alone:
+        return None
     return match.span() if len(number) == 9 and "-" in match[0][-6:] and number[1] in "6789" else None
 
 
@@ -96,10 +123,19 @@ def is_beside(match: re.Match[str], marks: bytearray, phone: int) -> bool:
     """
     before = _BESIDE.search(match.string[max(match.start() - 4, 0) : match.start()])
     place = match.start() - len(before[0]) - 1 if before else -1
+    if before is not None and before[0].strip() in {"", "-"}:
+        # Without a word or a mark between them, the second must look like one by itself.
+        digits = digits_of(match[0])
+        is_whole = (len(digits) >= 10 and is_phone(digits.removeprefix("0")[-11:])) or (
+            len(digits) == 9 and digits[0] == "9"
+        )
+        if not before[0] or not (is_whole or "-" in match[0][-6:]):
+            return False
     return place >= 0 and marks[place] == phone and LETTER_AT.match(match.string, match.end()) is None
 
 
 SEARCHES: Final[tuple[Search, ...]] = (
+    ("TELEFONE", _AREA_AFTER, _find_area_after),
     ("TELEFONE", _PHONE, _find_phone),
     ("TELEFONE", _PHONE_APART, _find_phone_apart),
 )

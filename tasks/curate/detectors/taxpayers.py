@@ -8,10 +8,11 @@ from stdnum.br import cnpj, cpf
 from tasks.curate.detectors.context import EDGE, Around, Search, Span, digits_of
 from tasks.curate.detectors.phones import is_phone
 
-_GAP: Final = r"(?:[ \t.,;:·•*|~=\\/_-]{0,3}| (?:ponto|tra[cç]o|h[ií]fen|barra) )"
-_CPF: Final = re.compile(rf"{EDGE}\d{{3}}{_GAP}\d{{3}}{_GAP}\d{{3}}{_GAP}\d{{2}}(?!\d)")
-_CPF_APART: Final = re.compile(rf"{EDGE}\d(?:{_GAP}\d){{10}}(?!\d)")
-_CNPJ: Final = re.compile(rf"{EDGE}\d{{2}}{_GAP}\d{{3}}{_GAP}\d{{3}}{_GAP}\d{{4}}{_GAP}\d{{2}}(?!\d)")
+GAP: Final = r"(?:[ \t.,;:·•*|~=\\/_-]{0,3}| (?:ponto|tra[cç]o|h[ií]fen|barra) )"
+"""Between the groups of a number, also as people dictate it."""
+_CPF: Final = re.compile(rf"{EDGE}\d{{3}}{GAP}\d{{3}}{GAP}\d{{3}}{GAP}\d{{2}}(?!\d)")
+_CPF_APART: Final = re.compile(rf"{EDGE}\d(?:{GAP}\d){{10}}(?!\d)")
+_CNPJ: Final = re.compile(rf"{EDGE}\d{{2}}{GAP}\d{{3}}{GAP}\d{{3}}{GAP}\d{{4}}{GAP}\d{{2}}(?!\d)")
 _CNPJ_WITH_LETTERS: Final = re.compile(
     r"(?<![a-z0-9])[a-z0-9]{2}[ .-]?[a-z0-9]{3}[ .-]?[a-z0-9]{3} ?[/ .-]? ?[a-z0-9]{4} ?[ ./-]? ?[0-9]{2}(?![a-z0-9])"
 )

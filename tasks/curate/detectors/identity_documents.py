@@ -1,0 +1,117 @@
+"""Numbers of documents behind their label: RG, CNH, PIS, título de eleitor, and those that were typed wrong.
+
+Few of them have a shape or check digits of their own, so the label decides, and a wrong check digit changes nothing:
+who mistypes one digit of a CPF still gives away ten of eleven. A CPF or CEP that begins with zero loses it in
+spreadsheets.
+"""
+
+import re
+from typing import Final
+
+from tasks.curate.detectors.context import LABEL_START, LEAD, Around, Search, Span, digits_of
+from tasks.curate.detectors.taxpayers import GAP, is_cpf
+
+_END: Final = r"(?![^\W_])"
+_STATE: Final = r"(?:a[clmp]|ba|ce|df|es|go|m[agst]|p[abeir]|r[jnors]|s[cep]|to)"
+_SEP: Final = r"[ \t.,·•*/_-]{0,3}"
+
+
+def _labelled(label: str, value: str) -> re.Pattern[str]:
+    """Return the pattern of a label, what leads from it to its value, and the value."""
+    return re.compile(rf"{LABEL_START}(?:{label})(?![^\W\d_]){LEAD}(?<![^\W_])(?P<value>{value}){_END}")
+
+
+_RG_SHAPE: Final = (
+    rf"\d{{1,3}}(?:[ .,-]\d{{3}}){{2,3}}(?: ?[-./ ] ?(?:\d{{1,2}}|x)|x)?|\d{{4,12}}(?: ?[-./] ?(?:\d{{1,2}}|x)|x)?"
+)
+_RG: Final = _labelled(
+    r"r\.?g\.?|registro geral|identidade|ident\.|c\.?i\.?(?=[:.º ]{1,3}\d)",
+    rf"(?:(?:{_STATE}|m)[ .-]{{0,3}})?(?:{_RG_SHAPE})",
+)
+_RG_ELSEWHERE: Final = re.compile(rf"(?<![\w.,/-])\d{{1,2}}\.\d{{3}}\.\d{{3}} ?- ?[\dx]{_END}(?![./-]\d)")
+_RG_NEAR: Final = re.compile(rf"{LABEL_START}(?:r\.?g|identidade)(?![^\W\d_])")
+_NEAR: Final = 60
+_CNH: Final = _labelled(
+    r"c\.?n\.?h\.?|habilita[cç][aã]o|(?:carteira|carta) de motorista",
+    rf"\d(?:{_SEP}\d){{10}}|\d{{8,12}}",
+)
+
+_PIS: Final = _labelled(
+    r"pis(?: ?[/-] ?pasep| ?[/-] ?nis)?|pasep|n\.?i\.?s|n\.?i\.?t|cad ?[uú]nico|pis pasep",
+    rf"\d(?:{_SEP}\d){{9,11}}",
+)
+_PIS_ALONE: Final = re.compile(r"(?<![\w.,/-])\d{3}\.\d{5}\.\d{2}-\d(?![\w]|[./-]\d)")
+_PIS_WEIGHTS: Final = (3, 2, 9, 8, 7, 6, 5, 4, 3, 2)
+_VOTER: Final = _labelled(
+    r"t[ií]tulo(?:(?: d[eo])?(?: eleitor(?:al)?| eleitora))?|inscri[cç][aã]o eleitoral|eleitora?l?",
+    rf"\d{{4}}{_SEP}\d{{4}}{_SEP}\d{{4}}|\d(?:{_SEP}\d){{9,12}}",
+)
+_STATES_OF_VOTERS: Final = 28
+_CPF: Final = _labelled(
+    r"c\.?p\.?f\.?(?: ?/ ?m\.?f\.?)?",
+    rf"\d{{2,4}}{GAP}\d{{3}}{GAP}\d{{3}}{GAP}\d{{1,2}}|\d{{2,3}}{GAP}\d{{3}}{GAP}\d{{2,4}}{GAP}\d{{2}}|\d{{9,12}}"
+    rf"|\d{{7,10}}{GAP}\d{{2}}|\d(?:[ .-]\d){{8,11}}",
+)
+_CPF_TYPED_WRONG: Final = re.compile(r"(?<![\w.,/-])\d{3}\.\d{3}\.\d{3} ?[-/] ?\d{2}(?![\w]|[./-]\d)")
+_CNPJ: Final = _labelled(
+    r"c\.?n\.?p\.?j\.?(?: ?/ ?m\.?f\.?)?",
+    rf"\d{{1,3}}{GAP}\d{{3}}{GAP}\d{{3}}{GAP}\d{{4}}{GAP}\d{{1,2}}|\d{{12,15}}|\d{{7,8}}{GAP}\d{{4}}{GAP}\d{{2}}",
+)
+_CEP: Final = _labelled(
+    r"c\.?e\.?p\.?|(?:c[oó]d(?:igo)?\.? )postal",
+    rf"\d\.?\d{{3}}{_SEP}\d{{3}}|\d{{2}}\.?\d{{3}}{_SEP}\d{{3}}|\d{{5}}{GAP}\d{{3}}",
+)
+
+
+def _find_labelled(match: re.Match[str]) -> Span | None:
+    """Take the value, if it is not the example of a form (`000.000.000-00`) nor another document's."""
+    digits = digits_of(match["value"])
+    return match.span("value") if len(set(digits)) > 1 else None
+
+
+def _find_rg(match: re.Match[str]) -> Span | None:
+    """Leave a CPF to its own search: `RG e CPF: 529.982.247-25 / 12.345.678-9`."""
+    return None if is_cpf(digits_of(match["value"])) and "x" not in match["value"] else _find_labelled(match)
+
+
+def _find_rg_elsewhere(match: re.Match[str]) -> Span | None:
+    before = match.string[max(match.start() - _NEAR, 0) : match.start()]
+    return match.span() if _RG_NEAR.search(before) and not Around(match).is_order else None
+
+
+def _find_pis_alone(match: re.Match[str]) -> Span | None:
+    digits = digits_of(match[0])
+    rest = sum(int(digit) * weight for digit, weight in zip(digits, _PIS_WEIGHTS, strict=False)) % 11
+    return match.span() if int(digits[-1]) == (0 if rest < 2 else 11 - rest) and len(set(digits)) > 1 else None
+
+
+def _find_voter(match: re.Match[str]) -> Span | None:
+    """A título alone may be a bank's: its number names the voter's state."""
+    digits = digits_of(match["value"])
+    is_named = "eleitor" in match.string[match.start() : match.start("value")]
+    is_of_a_state = len(digits) == 12 and 1 <= int(digits[8:10]) <= _STATES_OF_VOTERS
+    return _find_labelled(match) if is_named or is_of_a_state else None
+
+
+def _find_cpf_typed_wrong(match: re.Match[str]) -> Span | None:
+    around = Around(match)
+    is_example = len(set(digits_of(match[0]))) == 1
+    return match.span() if "CPF" in around.labels and not is_example else None
+
+
+SEARCHES: Final[tuple[Search, ...]] = (
+    ("RG", _RG, _find_rg),
+    ("CNH", _CNH, _find_labelled),
+    ("PIS", _PIS, _find_labelled),
+    ("PIS", _PIS_ALONE, _find_pis_alone),
+    ("TITULO", _VOTER, _find_voter),
+)
+"""Before the searches for numbers with a shape: the label outweighs it."""
+LATER_SEARCHES: Final[tuple[Search, ...]] = (
+    ("CPF", _CPF, _find_labelled),
+    ("CNPJ", _CNPJ, _find_labelled),
+    ("CPF", _CPF_TYPED_WRONG, _find_cpf_typed_wrong),
+    ("CEP", _CEP, _find_labelled),
+    ("RG", _RG_ELSEWHERE, _find_rg_elsewhere),
+)
+"""After them: what is left behind a label was typed wrong."""

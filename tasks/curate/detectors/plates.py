@@ -1,0 +1,58 @@
+"""Licence plates, old (`ABC-1234`) and Mercosul (`ABC1D23`), near a word for a vehicle.
+
+Three letters and four digits are product codes as well: without such a word they stay, and so do video cards.
+"""
+
+import re
+from typing import Final
+
+from tasks.curate.detectors.context import LABEL_START, LEAD, PLACEHOLDER, Around, Search, Span
+
+_WINDOW: Final = 60
+_SHAPE: Final = r"(?<![^\W_])(?P<value>[a-z]{3}[ .·•-]{0,3}\d[a-z\d]\d{2})(?![^\W_]|[-.]\d)"
+_MERCOSUL: Final = re.compile(r"[a-z]{3}\d[a-z]\d{2}")
+_PLATE: Final = re.compile(_SHAPE)
+_LABELLED: Final = re.compile(
+    rf"{LABEL_START}placas?(?: (?:d[oa]|de)(?: meu| minha| nosso| nossa)?"
+    r" (?:carro|moto|ve[ií]culo|autom[oó]vel|caminh[aã]o|caminhonete|van|entregador|motoboy|motorista|uber))?"
+    rf"(?![^\W\d_]){LEAD}{_SHAPE}"
+)
+_AFTER: Final = re.compile(
+    r"[ ,;(:-]{0,3}(?:(?:é|eh|e|a|essa|esta|minha) ){0,4}placas?(?![^\W\d_])(?! d[ea] v| m[aã]e)"
+)
+_VEHICLE: Final = re.compile(
+    r"(?<![^\W\d_])(?:(?P<VEHICLE>placas?(?! ?-?(?:m[aã]e|de v[ií]deo|gr[aá]fica|de rede|de som|solar|de led|l[oó]gica|de a[cç]o"
+    r"|de mdf|de gesso|principal|eletr[oô]nica))|carros?|motos?|motoca|ve[ií]culos?|autom[oó]ve(?:l|is)|caminh[aã]o"
+    r"|caminhonete|camionete|van|kombi|fiorino|furg[aã]o|motoboy|entregador|mercosul|renavam|emplacad[oa]|detran)"
+    r"|(?P<OTHER>modelo|mod|c[oó]d(?:igo)?|ref(?:er[eê]ncia)?|sku|produto|pe[cç]a|pedido|cupom|rastreio|item|s[eé]rie"
+    r"|lote|processador|ssd|mem[oó]ria|monitor|voucher|protocolo))(?![^\W\d_])"
+)
+_NO_PLATES: Final = re.compile(
+    r"gtx|rtx|atx|ddr|ssd|ram|usb|led|cbr|nxr|xre|ybr|xtz|ano|at[eé]|cep|c[oó]d|com|cpf|dez|dia|d[ao]s|m[eê]s|mil|mod|n[ao]s"
+    r"|num|nro|n[aã]o|por|pra|que|ref|rua|sem|tam|tel|uma|via"
+)
+"""Three letters that are a product's or a word's: `placa gtx1660`, `dia 1234`."""
+
+
+def _find_labelled(match: re.Match[str]) -> Span | None:
+    return None if _NO_PLATES.match(match["value"]) else match.span("value")
+
+
+def _find_near(match: re.Match[str]) -> Span | None:
+    if _NO_PLATES.match(match["value"]):
+        return None
+    if _AFTER.match(match.string, match.end()):
+        return match.span("value")
+    if "-" not in match[0] and not _MERCOSUL.fullmatch(match[0]):
+        return None
+    least = max(match.start() - _WINDOW, 0)
+    for placeholder in PLACEHOLDER.finditer(match.string, max(least - 12, 0), match.start()):
+        least = placeholder.end()
+    nearest = None
+    for nearest in _VEHICLE.finditer(match.string, least, match.start()):
+        pass
+    is_vehicle = nearest is not None and nearest.lastgroup == "VEHICLE"
+    return match.span("value") if is_vehicle and not Around(match).is_order else None
+
+
+SEARCHES: Final[tuple[Search, ...]] = (("PLACA", _LABELLED, _find_labelled), ("PLACA", _PLATE, _find_near))
