@@ -43,6 +43,11 @@ _LEADS: Final = re.compile(
 """Text allowed between a keyword and its number."""
 PLACEHOLDER: Final = re.compile(rf"\[(?:{'|'.join(KINDS).lower()})\]|\]{{3,}}")
 """A kind that was replaced, or the filler of an address; what is before it says nothing of a later number."""
+AFTERWARDS: Final = (
+    r"(?:[ ,;-]{1,3}(?:é|eh|e|foi|seria) (?:(?:o|a|meu|minha|n[uú]mero|num|n[º°]|d[aoe]|dele|dela|esse|este|essa|esta) ){0,5}"
+    r"| ?[(\[-] ?(?:(?:meu|minha|n[uú]mero|n[º°]|d[aoe]) ){0,3})"
+)
+"""Text between a value and its label behind it: `12.345.678-9 é o meu RG`, `12.345.678-9 (RG)`."""
 LABEL_START: Final = r"(?<![^\W\d_])(?<!\[)"
 """No letter before a label, and no bracket: that of a placeholder is none."""
 LEAD: Final = (
@@ -50,7 +55,7 @@ LEAD: Final = (
     r"|sua|del[ea]|que|foi|era|com|[aà]|cliente|titular|comprador|compradora|m[aã]e|pai|filh[oa]|beb[eê]|marido|espos[oa]"
     r"|mulher|irm[aã]o?|av[oó]|vov[oó]|certo|correto|certa|correta|atual|novo|nova|velho|antigo|abaixo|segue|seria"
     r"|est[aá]|[eé]sse|este|essa|esta|aqui|anota|a[ií]|sob|registro|inscri[cç][aã]o|documento|doc|final|na|em|dia|data|pra|para"
-    r"|tamb[eé]m|como|nome|meus|dados|mf|ssp|digitei|informei|coloquei|cadastrado|cadastrada|cadastrei|consta|saiu|t[aá]"
+    r"|tamb[eé]m|como|nome|meus|dados|mf|ssp|s[aã]o|sao|fica|ficou|tem|termina|digital|f[ií]sica|emitida|vencida|v[aá]lida|impresso|impressa|digitei|informei|coloquei|cadastrado|cadastrada|cadastrei|consta|saiu|t[aá]"
     r")\b|[nº°ª№]){0,16}+"
 )
 """Text between a label and its value."""

@@ -8,7 +8,7 @@ spreadsheets.
 import re
 from typing import Final
 
-from tasks.curate.detectors.context import LABEL_START, LEAD, Around, Search, Span, digits_of
+from tasks.curate.detectors.context import AFTERWARDS, LABEL_START, LEAD, Around, Search, Span, digits_of
 from tasks.curate.detectors.taxpayers import GAP, is_cpf
 
 _END: Final = r"(?![^\W_])"
@@ -18,23 +18,33 @@ _SEP: Final = r"[ \t.,·•*/_-]{0,3}"
 
 def _labelled(label: str, value: str) -> re.Pattern[str]:
     """Return the pattern of a label, what leads from it to its value, and the value."""
-    return re.compile(rf"{LABEL_START}(?:{label})(?![^\W\d_]){LEAD}(?<![^\W_])(?P<value>{value}){_END}")
+    return re.compile(rf"{LABEL_START}(?:{label})(?![^\W\d_]){LEAD}(?:(?<![^\W_])|(?=\d))(?P<value>{value}){_END}")
+
+
+def _labelled_behind(label: str, value: str) -> re.Pattern[str]:
+    """Return the pattern of a value, and of its label where no other value follows."""
+    return re.compile(
+        rf"(?<![\w.,/-])(?P<value>{value})(?![^\W_]|[./-]\d){AFTERWARDS}(?:{label})(?![^\W\d_])(?![ .:=nº°-]{{0,5}}\d)"
+    )
 
 
 _RG_SHAPE: Final = (
     rf"\d{{1,3}}(?:[ .,-]\d{{3}}){{2,3}}(?: ?[-./ ] ?(?:\d{{1,2}}|x)|x)?|\d{{4,12}}(?: ?[-./] ?(?:\d{{1,2}}|x)|x)?"
 )
+_RG_LABEL: Final = r"r\.?g\.?|registro geral|identidade|ident\.|c\.?i\.?(?=[:.º ]{1,3}\d)"
 _RG: Final = _labelled(
-    r"r\.?g\.?|registro geral|identidade|ident\.|c\.?i\.?(?=[:.º ]{1,3}\d)",
+    _RG_LABEL,
     rf"(?:(?:{_STATE}|m)[ .-]{{0,3}})?(?:{_RG_SHAPE})",
 )
 _RG_ELSEWHERE: Final = re.compile(rf"(?<![\w.,/-])\d{{1,2}}\.\d{{3}}\.\d{{3}} ?- ?[\dx]{_END}(?![./-]\d)")
 _RG_NEAR: Final = re.compile(rf"{LABEL_START}(?:r\.?g|identidade)(?![^\W\d_])")
 _NEAR: Final = 60
-_CNH: Final = _labelled(
-    r"c\.?n\.?h\.?|habilita[cç][aã]o|(?:carteira|carta) de motorista",
-    rf"\d(?:{_SEP}\d){{10}}|\d{{8,12}}",
+_CNH_LABEL: Final = (
+    r"c\.?n\.?h\.?|habilita[cç][aã]o|(?:carteira|carta|registro|documento) de motorista|(?:carteira|carta) nacional|renach"
+    r"|(?:registro|n[uú]mero) na (?:carteira|habilita[cç][aã]o)"
 )
+_CNH_VALUE: Final = rf"\d(?:{_SEP}\d){{8,11}}"
+_CNH: Final = _labelled(rf"(?:{_CNH_LABEL})(?: (?:cat(?:egoria|\.)?)? ?[a-e]{{1,2}}(?![^\W_]))?", _CNH_VALUE)
 
 _PIS: Final = _labelled(
     r"pis(?: ?[/-] ?pasep| ?[/-] ?nis)?|pasep|n\.?i\.?s|n\.?i\.?t|cad ?[uú]nico|pis pasep",
@@ -42,6 +52,11 @@ _PIS: Final = _labelled(
 )
 _PIS_ALONE: Final = re.compile(r"(?<![\w.,/-])\d{3}\.\d{5}\.\d{2}-\d(?![\w]|[./-]\d)")
 _PIS_WEIGHTS: Final = (3, 2, 9, 8, 7, 6, 5, 4, 3, 2)
+_PIS_BEHIND: Final = _labelled_behind(r"pis|pasep|nis|nit", rf"\d(?:{_SEP}\d){{10}}")
+_RG_BEHIND: Final = _labelled_behind(r"r\.?g|identidade", rf"(?:{_STATE}[ -]?)?(?:{_RG_SHAPE})")
+_CNH_BEHIND: Final = _labelled_behind(_CNH_LABEL, _CNH_VALUE)
+_VOTER_BEHIND: Final = _labelled_behind(r"t[ií]tulo", rf"\d(?:{_SEP}\d){{11}}")
+_CPF_BEHIND: Final = _labelled_behind(r"c\.?p\.?f", rf"\d(?:{_SEP}\d){{8,10}}")
 _VOTER: Final = _labelled(
     r"t[ií]tulo(?:(?: d[eo])?(?: eleitor(?:al)?| eleitora))?|inscri[cç][aã]o eleitoral|eleitora?l?",
     rf"\d{{4}}{_SEP}\d{{4}}{_SEP}\d{{4}}|\d(?:{_SEP}\d){{9,12}}",
@@ -105,10 +120,15 @@ SEARCHES: Final[tuple[Search, ...]] = (
     ("PIS", _PIS, _find_labelled),
     ("PIS", _PIS_ALONE, _find_pis_alone),
     ("TITULO", _VOTER, _find_voter),
+    ("RG", _RG_BEHIND, _find_rg),
+    ("CNH", _CNH_BEHIND, _find_labelled),
+    ("PIS", _PIS_BEHIND, _find_labelled),
+    ("TITULO", _VOTER_BEHIND, _find_labelled),
 )
 """Before the searches for numbers with a shape: the label outweighs it."""
 LATER_SEARCHES: Final[tuple[Search, ...]] = (
     ("CPF", _CPF, _find_labelled),
+    ("CPF", _CPF_BEHIND, _find_labelled),
     ("CNPJ", _CNPJ, _find_labelled),
     ("CPF", _CPF_TYPED_WRONG, _find_cpf_typed_wrong),
     ("CEP", _CEP, _find_labelled),

@@ -11,9 +11,10 @@ from tasks.curate.detectors.context import LABEL_START, LEAD, PLACEHOLDER, Aroun
 _WINDOW: Final = 60
 _SHAPE: Final = r"(?<![^\W_])(?P<value>[a-z]{3}[ .·•-]{0,3}\d[a-z\d]\d{2})(?![^\W_]|[-.]\d)"
 _MERCOSUL: Final = re.compile(r"[a-z]{3}\d[a-z]\d{2}")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d\Z")
 _PLATE: Final = re.compile(_SHAPE)
 _LABELLED: Final = re.compile(
-    rf"{LABEL_START}placas?(?: (?:d[oa]|de)(?: meu| minha| nosso| nossa)?"
+    rf"{LABEL_START}placas?(?! m[aã]e)(?: (?:d[oa]|de)(?: meu| minha| nosso| nossa)?"
     r" (?:carro|moto|ve[ií]culo|autom[oó]vel|caminh[aã]o|caminhonete|van|entregador|motoboy|motorista|uber))?"
     rf"(?![^\W\d_]){LEAD}{_SHAPE}"
 )
@@ -23,7 +24,9 @@ _AFTER: Final = re.compile(
 _VEHICLE: Final = re.compile(
     r"(?<![^\W\d_])(?:(?P<VEHICLE>placas?(?! ?-?(?:m[aã]e|de v[ií]deo|gr[aá]fica|de rede|de som|solar|de led|l[oó]gica|de a[cç]o"
     r"|de mdf|de gesso|principal|eletr[oô]nica))|carros?|motos?|motoca|ve[ií]culos?|autom[oó]ve(?:l|is)|caminh[aã]o"
-    r"|caminhonete|camionete|van|kombi|fiorino|furg[aã]o|motoboy|entregador|mercosul|renavam|emplacad[oa]|detran)"
+    r"|caminhonete|camionete|van|kombi|fiorino|furg[aã]o|motoboy|entregador|mercosul|renavam|emplacad[oa]|detran|ipva|multas?|estacion\w{1,8}"
+    r"|garagem|motorista|uber|gol|uno|palio|onix|hb20|civic|corolla|fiesta|strada|saveiro|celta|corsa|fusca|sandero|kwid"
+    r"|honda|fiat|toyota|volkswagen|vw|chevrolet|ford|renault|hyundai|jeep|peugeot|citroen|nissan|titan|biz|scooter)"
     r"|(?P<OTHER>modelo|mod|c[oó]d(?:igo)?|ref(?:er[eê]ncia)?|sku|produto|pe[cç]a|pedido|cupom|rastreio|item|s[eé]rie"
     r"|lote|processador|ssd|mem[oó]ria|monitor|voucher|protocolo))(?![^\W\d_])"
 )
@@ -43,7 +46,8 @@ def _find_near(match: re.Match[str]) -> Span | None:
         return None
     if _AFTER.match(match.string, match.end()):
         return match.span("value")
-    if "-" not in match[0] and not _MERCOSUL.fullmatch(match[0]):
+    compact = "".join(filter(str.isalnum, match[0]))
+    if not (_MERCOSUL.fullmatch(compact) or ("-" in match[0] and not _YEAR.search(compact))):
         return None
     least = max(match.start() - _WINDOW, 0)
     for placeholder in PLACEHOLDER.finditer(match.string, max(least - 12, 0), match.start()):

@@ -12,24 +12,31 @@ from tasks.curate.detectors.context import PLACEHOLDER, Span
 
 DATA_FILES: Final = ("data/privacy/companies.txt",)
 _REPOSITORY: Final = Path(__file__).parents[3]
-_NAME: Final = r"[a-z0-9_][a-z0-9_.]{1,29}"
+_NAME: Final = r"[\w.][\w.-]{1,29}(?:#\d{4})?"
 _DOT: Final = r"(?: ?\. ?| ?\(\.\) ?| ponto )"
-_SLASH: Final = r"(?: ?/ ?| barra )"
+_SLASH: Final = r"(?: ?[/\\] ?| barra )"
 _HOSTS: Final = (
     rf"(?:instagram{_DOT}com|instagr{_DOT}am|ig{_DOT}me|facebook{_DOT}com|fb{_DOT}(?:com|me)|t{_DOT}me|telegram{_DOT}me|tiktok{_DOT}com"
     rf"|twitter{_DOT}com|x{_DOT}com|threads{_DOT}(?:net|com)|linkedin{_DOT}com{_SLASH}(?:in|pub)|m{_DOT}me|kwai{_DOT}com"
     rf"|snapchat{_DOT}com{_SLASH}add|linktr{_DOT}ee|pinterest{_DOT}com|youtube{_DOT}com(?={_SLASH}(?:@|user/|c/))"
-    rf"|wa{_DOT}me|whatsapp{_DOT}com)"
+    rf"|wa{_DOT}me|whatsapp{_DOT}com|chat{_DOT}whatsapp{_DOT}com|discord{_DOT}(?:gg|com)|github{_DOT}com|about{_DOT}me"
+    rf"|reddit{_DOT}com{_SLASH}(?:u|user)|bsky{_DOT}app{_SLASH}profile|picpay{_DOT}me|(?:insta|face){_DOT}com"
+    rf"|[\w-]{{1,40}}{_DOT}com(?:{_DOT}br)?(?=/@)|instagram|insta|facebook|face|fb|twitter|tiktok|telegram)"
 )
 _ADDRESS: Final = re.compile(
     rf"(?<![\w@.-])(?:https?:?{_SLASH}{{1,2}})?(?:(?:www|m|pt-br|br|web|l|mobile|vm|api){_DOT})?{_HOSTS}(?:\.br)?"
-    rf"{_SLASH}(?:(?:stories|profile\.php\?id=|people|user|c|u|s|add|send/?\?phone=)/?)?(?P<at>@ ?)?(?P<name>{_NAME})[^\s<>\"\])]*"
+    rf"{_SLASH}(?:(?:stories|profile\.php\?id=|people|user|c|u|s|add|send/?\?phone=)/?)?(?P<at>@ ?)?\+?(?P<name>{_NAME})[^\s<>\"\])]*"
+)
+_HAS_SLASH: Final = re.compile(r"[/\\]| barra ")
+_HINT: Final = re.compile(
+    r"insta|face|fb|ig|t ?\.|m ?\.|wa ?\.|x ?\.|telegram|tiktok|twitter|threads|linked|kwai|snap|linktr|pinter|youtube|whats"
+    r"|discord|github|about|reddit|bsky|picpay|/@| ponto "
 )
 _NO_PROFILE: Final = re.compile(
     r"(?:p|reels?|tv|explore|marketplace|groups|events|watch|sharer|share|help|search|hashtag|i|tag|joinchat|about|legal"
     r"|terms|privacy|login|home|intent|pages|ads|business|pin|video)(?![\w.])"
 )
-_HANDLE: Final = re.compile(rf"(?<![\w@.=&/-])@ ?(?P<name>{_NAME})(?![\w@])")
+_HANDLE: Final = re.compile(rf"(?<![\w@])@ ?(?P<name>{_NAME})(?![\w@])")
 _NETWORK: Final = (
     r"insta(?:gram)?|ig|tik ?tok|twitter|telegram|facebook|face|threads|kwai|snap(?:chat)?|discord|skype|linkedin"
 )
@@ -41,20 +48,25 @@ _NAMED: Final = re.compile(
     rf"(?<![^\W_])(?P<mine>meu |minha )?(?:@ (?:do|no) )?(?:{_NETWORK})(?![^\W_])(?P<lead>{_LEAD}{{1,8}}+)(?P<at>@ ?)?(?P<name>{_NAME})"
     r"(?![\w@])"
 )
+_IS: Final = re.compile(r"(?<![^\W_])(?:é|eh|e|como)(?![^\W_])")
 _SPOKEN: Final = re.compile(rf"(?<![^\W_])arroba (?P<name>{_NAME})(?![\w@])")
 _MARKED: Final = re.compile(r"[\d_]|[a-z0-9]\.[a-z0-9]")
 _OWN: Final = re.compile(r"(?<![^\W_])(?:meu|minha|sou|me (?:segue|chama|adiciona|acha|procura)|nos?so)(?![^\W_])")
 _OF_A_COMPANY: Final = re.compile(
-    r"(?<![^\W_])(?:lojas?|marcas?|empresas?|vendedor(?:es|a)?|oficial|voc[eê]s|vcs|fabricante|transportadora|site|p[aá]gina"
-    r"|segui(?:r|mos|ndo)?|sigo|marquei|marcar|marcando|influenciador[a]?|blogueir[ao]|canal)(?![^\W_])"
+    r"(?<![^\W_])(?:lojas?|marcas?|empresas?|vendedor(?:es|a)?|oficial|fabricante|transportadora|site|p[aá]gina|perfil d[aeo]"
+    r"|segui(?:r|mos|ndo)?|sigo|marquei|marcar|marcando|influenciador[a]?|blogueir[ao]|canal)"
+    r"(?:[ :(,]+(?:o|a|os|as|da|do|de|no|na|oficial|insta|instagram|perfil|p[aá]gina|loja|voc[eê]s|vcs|twitter|tiktok|arroba))*[ :(,]*\Z"
 )
-_WINDOW: Final = 32
+_PARTS: Final = re.compile(r"[\d_.-]+")
+_WINDOW: Final = 40
 _LEAST: Final = 3
 
 
 def find_profile_addresses(text: str) -> list[Span]:
     """Find the addresses of people's profiles."""
-    found = []
+    found: list[Span] = []
+    if not (_HAS_SLASH.search(text) and _HINT.search(text)):
+        return found
     for match in _ADDRESS.finditer(text):
         name = match["name"].strip(".")
         is_page = match["at"] is None and _NO_PROFILE.match(name)
@@ -72,9 +84,8 @@ def find_handles(text: str) -> list[Span]:
                 _keep(found, match, match.start())
     for match in _NAMED.finditer(text):
         name = match["name"].rstrip(".")
-        is_name = (
-            match["at"] or _MARKED.search(name) or (match["mine"] and ("é" in match["lead"] or ":" in match["lead"]))
-        )
+        names_it = ":" in match["lead"] or (match["mine"] and _IS.search(match["lead"]))
+        is_name = match["at"] or _MARKED.search(name) or names_it
         if is_name or "arroba" in match["lead"]:
             _keep(found, match, match.start("at") if match["at"] else match.start("name"), is_own=bool(match["mine"]))
     if "arroba" in text:
@@ -107,7 +118,8 @@ def _apart(spans: list[Span]) -> list[Span]:
 
 
 def _is_company(name: str) -> bool:
-    return any(word in name for word in _company_words())
+    words = _company_words()
+    return name.startswith(words) or name.endswith(words) or any(part in words for part in _PARTS.split(name))
 
 
 def _is_telephone(match: re.Match[str]) -> bool:

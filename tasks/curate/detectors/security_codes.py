@@ -6,15 +6,25 @@ from typing import Final
 from tasks.curate.detectors.context import LABEL_START, LEAD, Search, Span
 
 _CODE: Final = r"(?P<value>\d(?: ?[.-]? ?\d){2,3})(?![^\W_]|[.,/-]\d| ?%)"
+_END: Final = r"(?![^\W\d_])"
+_CARD_WORD: Final = (
+    rf"(?:cart[aã]o|verso|tr[aá]s|atr[aá]s|seguran[cç]a|seg\.?|c[oó]d(?:igo|\.)?|verificador(?:es)?|cvv|d[ií]gitos?|n[uú]meros?)"
+    rf"{_END}"
+)
 _LABELLED: Final = re.compile(
-    rf"{LABEL_START}(?:c\.?v\.?[vcn]\.?2?|c[oó]d(?:igo|\.)?(?: de)? (?:seguran[cç]a|seg\.?|verifica(?:[cç][aã]o|dor))"
-    r"|(?:c[oó]digo|d[ií]gitos?|n[uú]meros?|numerozinhos?)(?: de)? (?:tr[aá]s|atr[aá]s|do verso)"
-    r"|(?:tr[eê]s|3) (?:d[ií]gitos|n[uú]meros|[uú]ltimos n[uú]meros)(?: (?:de tr[aá]s|do verso|atr[aá]s|de seguran[cç]a))"
-    rf")(?![^\W\d_])(?:{LEAD}|(?:cart[aã]o|verso|tr[aá]s|atr[aá]s|seguran[cç]a|c[oó]digo)(?![^\W\d_])){{0,4}}(?<![^\W_]){_CODE}"
+    rf"{LABEL_START}(?:c\.?v\.?[vcn]\.?2?|c\.?c\.?v\.?2?|c\.?s\.?c\.?(?= ?[:=é])|security code"
+    r"|c[oó]d(?:igo|\.)?(?: de| do)?(?: cart[aã]o de)? ?(?:seguran[cç]a|seg\.?|verifica(?:[cç][aã]o|dor)|verso|cart[aã]o)"
+    r"|(?:c[oó]digo|c[oó]d\.?|d[ií]gitos?|n[uú]meros?|numerozinhos?|n[uú]merozinhos?)(?: que (?:fica|ficam|tem|est[aá]|est[aã]o|t[aá]))?"
+    r"(?: de| do| l[aá])? ?(?:tr[aá]s|atr[aá]s|verso|seguran[cç]a)"
+    r"|c[oó]digo de (?:3|tr[eê]s|4|quatro) (?:d[ií]gitos|n[uú]meros))"
+    rf"{_END}(?:{LEAD}|{_CARD_WORD}){{0,5}}{_CODE}"
+)
+_EXPIRY: Final = (
+    r"(?:(?:com |de |e )?(?:val(?:idade|\.)?|v[aá]lido|venc(?:imento|e|\.)?|exp\.?)[ :.]{0,2}(?:at[eé] |em )?)?"
+    r"(?:0?[1-9]|1[0-2]) ?[/.-]? ?(?:20)?\d\d"
 )
 _BEHIND_A_CARD: Final = re.compile(
-    r"\[cartao\][ ,;/|.-]{1,3}(?:(?:val(?:idade|\.)?|venc(?:imento|e|\.)?|exp\.?)[ :.]{0,2})?(?:0?[1-9]|1[0-2]) ?[/-] ?(?:20)?\d\d"
-    rf"[ ,;/|.-]{{1,3}}(?:e )?{_CODE}"
+    rf"\[cartao\][ ,;/|.-]{{1,3}}(?:{_EXPIRY}[ ,;/|.-]{{1,3}}|(?=\d{{3}}(?:[;,.)\n]|\Z)))(?:e |c[oó]d(?:igo|\.)? )?{_CODE}"
 )
 
 

@@ -25,13 +25,14 @@ _PROVIDER: Final = (
 )
 _LABEL: Final = r"[^\W_][\w-]{0,62}"
 _SIGN: Final = re.compile(
-    r"[ \t]{0,2}(?:@{1,3}|[(\[{<][ \t]?(?:@|arroba|at)[ \t]?[)\]}>]|(?<=[ \t])arroba(?=[ \t]))[ \t]{0,2}"
+    r"[ \t]{0,2}(?:@{1,3}|[(\[{<*_|/\"'-]{1,2}[ \t]?(?:@|arr?oba|at)[ \t]?[)\]}>*_|/\"'-]{1,2}|(?<=[ \t])(?:arr?oba|at)(?=[ \t])"
+    rf"|arr?oba(?={_PROVIDER}|[ \t])|(?<=[ \t])arr?oba(?=\w)|\#(?={_PROVIDER}\.?com))[ \t]{{0,2}}"
     # `(a)` is also a form of address: `Prezado(a) Loja.com`.
     rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?\([ \t]?a[ \t]?\)[ \t]?(?={_PROVIDER}\.?com)"
 )
 _DOT: Final = (
-    r"(?:\.{1,3}|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|[,;]"
-    r"|[ \t]{0,2}[(\[{][ \t]?(?:ponto|dot)[ \t]?[)\]}][ \t]{0,2}|[ \t]{1,2}ponto[ \t]{1,2})"
+    r"(?:\.{1,3}|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|[,;]|[(\[{]\.[)\]}]"
+    r"|[ \t]{0,2}[(\[{<*_|-]{1,2}[ \t]?(?:ponto|pto|dot)[ \t]?[)\]}>*_|-]{1,2}[ \t]{0,2}|[ \t]{1,2}(?:ponto|pto|dot)[ \t]{1,2})"
 )
 _HOST: Final = re.compile(
     rf"(?:{_LABEL}\.){{1,8}}?{_SUFFIX}(?:\.[a-z]{{2}})?(?![\w-])(?!\.[a-z]{{2,3}}(?![\w-]))"
@@ -41,6 +42,10 @@ _KNOWN_HOST: Final = re.compile(
     rf"(?:{_LABEL}{_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}[a-z]{{2}})?(?![\w-])(?!{_DOT}br(?![\w-]))|{_PROVIDER}(?:\.?com)?(?![\w-])"
 )
 _NAME: Final = re.compile(r"[\w.+%&'*=~-]+")
+_SPOKEN_NAME: Final = re.compile(
+    r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto|dot|under ?line|under ?score|tra[cç]o|h[ií]fen|sublinhado)[)\]]?"
+    r"[ \t]{1,2}| \. |[(\[](?:ponto|dot|\.)[)\]])){1,4}\Z"
+)
 _LITTLE_WORDS: Final = frozenset(
     (  # noqa: SIM905 - a list of words is read as words
         "a ao as insta instagram perfil face tiktok siga sigam segui com da das de do dos e em eh email é já "
@@ -92,13 +97,19 @@ def find_emails(text: str) -> list[Span]:
     end = 0
     for sign in _SIGN.finditer(text):
         is_apart = sign[0].strip("@") != ""
-        start = _name_start(text, end, sign.start())
+        start = _spoken_start(text, end, _name_start(text, end, sign.start()))
         if start < sign.start() and not (is_apart and text[start : sign.start()] in _LITTLE_WORDS):
             host = (None if is_apart else _HOST.match(text, sign.end())) or _KNOWN_HOST.match(text, sign.end())
             if host:
                 end = host.end()
                 found.append((start, end))
     return found
+
+
+def _spoken_start(text: str, least: int, start: int) -> int:
+    """Return the beginning of a name that is dictated: `ana ponto lima arroba uol ponto com`."""
+    spoken = _SPOKEN_NAME.search(text, max(least, start - _LONGEST_NAME), start)
+    return start if spoken is None else spoken.start()
 
 
 def _name_start(text: str, least: int, end: int) -> int:
