@@ -45,6 +45,7 @@ PLACEHOLDER: Final = re.compile(rf"\[(?:{'|'.join(KINDS).lower()})\]|\]{{3,}}")
 """A kind that was replaced, or the filler of an address; what is before it says nothing of a later number."""
 AFTERWARDS: Final = (
     r"(?:[ ,;-]{1,3}(?:é|eh|e|foi|seria) (?:(?:o|a|meu|minha|n[uú]mero|num|n[º°]|d[aoe]|dele|dela|esse|este|essa|esta) ){0,5}"
+    r"| (?:é |eh )?(?:[oa] )?(?:n[uú]mero |registro )?(?:d[ao]|na|no) (?:minha |meu |sua |seu )?"
     r"| ?[(\[-] ?(?:(?:meu|minha|n[uú]mero|n[º°]|d[aoe]) ){0,3})"
 )
 """Text between a value and its label behind it: `12.345.678-9 é o meu RG`, `12.345.678-9 (RG)`."""

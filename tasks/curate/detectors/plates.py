@@ -9,6 +9,7 @@ from typing import Final
 from tasks.curate.detectors.context import LABEL_START, LEAD, PLACEHOLDER, Around, Search, Span
 
 _WINDOW: Final = 60
+_AFTERWARDS: Final = 30
 _SHAPE: Final = r"(?<![^\W_])(?P<value>[a-z]{3}[ .·•-]{0,3}\d[a-z\d]\d{2})(?![^\W_]|[-.]\d)"
 _MERCOSUL: Final = re.compile(r"[a-z]{3}\d[a-z]\d{2}")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d\Z")
@@ -17,6 +18,10 @@ _LABELLED: Final = re.compile(
     rf"{LABEL_START}placas?(?! m[aã]e)(?: (?:d[oa]|de)(?: meu| minha| nosso| nossa)?"
     r" (?:carro|moto|ve[ií]culo|autom[oó]vel|caminh[aã]o|caminhonete|van|entregador|motoboy|motorista|uber))?"
     rf"(?![^\W\d_]){LEAD}{_SHAPE}"
+)
+_SECOND: Final = re.compile(rf"\[placa\](?: ?[,/;] ?| e | ou ){_SHAPE}")
+_APART: Final = re.compile(
+    rf"{LABEL_START}placas?(?![^\W\d_]){LEAD}(?P<value>[a-z](?:[ .-][a-z]){{2}}[ .-]{{1,3}}\d[ .-][a-z\d](?:[ .-]\d){{2}})(?![^\W_])"
 )
 _AFTER: Final = re.compile(
     r"[ ,;(:-]{0,3}(?:(?:é|eh|e|a|essa|esta|minha) ){0,4}placas?(?![^\W\d_])(?! d[ea] v| m[aã]e)"
@@ -55,8 +60,15 @@ def _find_near(match: re.Match[str]) -> Span | None:
     nearest = None
     for nearest in _VEHICLE.finditer(match.string, least, match.start()):
         pass
+    if nearest is None:
+        nearest = _VEHICLE.search(PLACEHOLDER.split(match.string[match.end() : match.end() + _AFTERWARDS])[0])
     is_vehicle = nearest is not None and nearest.lastgroup == "VEHICLE"
     return match.span("value") if is_vehicle and not Around(match).is_order else None
 
 
-SEARCHES: Final[tuple[Search, ...]] = (("PLACA", _LABELLED, _find_labelled), ("PLACA", _PLATE, _find_near))
+SEARCHES: Final[tuple[Search, ...]] = (
+    ("PLACA", _LABELLED, _find_labelled),
+    ("PLACA", _APART, _find_labelled),
+    ("PLACA", _PLATE, _find_near),
+    ("PLACA", _SECOND, _find_labelled),
+)

@@ -49,9 +49,15 @@ _NAMED: Final = re.compile(
     r"(?![\w@])"
 )
 _IS: Final = re.compile(r"(?<![^\W_])(?:é|eh|e|como)(?![^\W_])")
+_PLAIN: Final = re.compile(
+    rf"(?<![^\W_])(?:me (?:segue|segu[ie]|cham|adicion|ach|procur|mand|marca)\w{{0,3}}|meu|minha|sou)(?: (?:l[aá]|no|na|pelo|o|a|@|arroba))*"
+    rf" (?:{_NETWORK}|@|arroba)(?: (?:é|eh|e|como|por))? (?:@ ?|arroba )?(?P<name>[a-z0-9_.]{{6,30}})(?=[ \t]*(?:[,.;!?)\n]|\Z))"
+)
 _SPOKEN: Final = re.compile(rf"(?<![^\W_])arroba (?P<name>{_NAME})(?![\w@])")
 _MARKED: Final = re.compile(r"[\d_]|[a-z0-9]\.[a-z0-9]")
-_OWN: Final = re.compile(r"(?<![^\W_])(?:meu|minha|sou|me (?:segue|chama|adiciona|acha|procura)|nos?so)(?![^\W_])")
+_OWN: Final = re.compile(
+    r"(?<![^\W_])(?:meu|minha|sou|me (?:segue|segu[ie]|cham|adicion|ach|procur|mand|marca)\w{0,3}|comigo)(?![^\W_])"
+)
 _OF_A_COMPANY: Final = re.compile(
     r"(?<![^\W_])(?:lojas?|marcas?|empresas?|vendedor(?:es|a)?|oficial|fabricante|transportadora|site|p[aá]gina|perfil d[aeo]"
     r"|segui(?:r|mos|ndo)?|sigo|marquei|marcar|marcando|influenciador[a]?|blogueir[ao]|canal)"
@@ -80,7 +86,8 @@ def find_handles(text: str) -> list[Span]:
     found: dict[int, Span] = {}
     if "@" in text:
         for match in _HANDLE.finditer(text):
-            if match[0][1] != " " or _MARKED.search(match["name"].rstrip(".")):
+            before = text[max(match.start() - _WINDOW, 0) : match.start()]
+            if match[0][1] != " " or _MARKED.search(match["name"].rstrip(".")) or _OWN.search(before):
                 _keep(found, match, match.start())
     for match in _NAMED.finditer(text):
         name = match["name"].rstrip(".")
@@ -88,6 +95,8 @@ def find_handles(text: str) -> list[Span]:
         is_name = match["at"] or _MARKED.search(name) or names_it
         if is_name or "arroba" in match["lead"]:
             _keep(found, match, match.start("at") if match["at"] else match.start("name"), is_own=bool(match["mine"]))
+    for match in _PLAIN.finditer(text):
+        _keep(found, match, match.start("name"), is_own=True)
     if "arroba" in text:
         for match in _SPOKEN.finditer(text):
             if _MARKED.search(match["name"].rstrip(".")):
@@ -98,13 +107,13 @@ def find_handles(text: str) -> list[Span]:
 def _keep(found: dict[int, Span], match: re.Match[str], start: int, *, is_own: bool = False) -> None:
     name = match["name"].rstrip(".")
     end = match.start("name") + len(name)
-    if len(name) < _LEAST or name.replace(".", "").isdigit() or _is_company(name):
+    if len(name) < _LEAST or name.replace(".", "").isdigit():
         return
     least = max(match.start() - _WINDOW, 0)
     for placeholder in PLACEHOLDER.finditer(match.string, max(least - 12, 0), match.start()):
         least = placeholder.end()
     before = match.string[least : match.start()]
-    if is_own or _OWN.search(before) or not _OF_A_COMPANY.search(before):
+    if is_own or _OWN.search(before) or not (_is_company(name) or _OF_A_COMPANY.search(before)):
         found[end] = (min(start, found.get(end, (start, end))[0]), end)
 
 

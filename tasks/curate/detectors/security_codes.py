@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tasks.curate.detectors.context import LABEL_START, LEAD, Search, Span
+from tasks.curate.detectors.context import AFTERWARDS, LABEL_START, LEAD, Search, Span
 
 _CODE: Final = r"(?P<value>\d(?: ?[.-]? ?\d){2,3})(?![^\W_]|[.,/-]\d| ?%)"
 _END: Final = r"(?![^\W\d_])"
@@ -27,9 +27,23 @@ _BEHIND_A_CARD: Final = re.compile(
     rf"\[cartao\][ ,;/|.-]{{1,3}}(?:{_EXPIRY}[ ,;/|.-]{{1,3}}|(?=\d{{3}}(?:[;,.)\n]|\Z)))(?:e |c[oó]d(?:igo|\.)? )?{_CODE}"
 )
 
+_NAMED_BEHIND_A_CARD: Final = re.compile(
+    r"\[cartao\][^\n\[]{0,60}?(?<![^\W_])(?:c[oó]d\w*\.?|seg\w{0,7}\.?|verso|tr[aá]s|atr[aá]s|cv\w{1,2})"
+    rf"[^\w\n]{{1,4}}(?:(?:é|eh|e|do|de|o|verso|tr[aá]s|atr[aá]s|seguran[cç]a) ){{0,4}}{_CODE}"
+)
+_BEFORE_ITS_LABEL: Final = re.compile(
+    rf"(?<![\w.,/-]){_CODE}{AFTERWARDS}(?:cv[vc]2?|c[oó]digo de seguran[cç]a|c[oó]digo do (?:verso|cart[aã]o)){_END}"
+    r"(?![ .:=nº°-]{0,5}\d)"
+)
+
 
 def _find(match: re.Match[str]) -> Span | None:
     return match.span("value")
 
 
-SEARCHES: Final[tuple[Search, ...]] = (("CVV", _LABELLED, _find), ("CVV", _BEHIND_A_CARD, _find))
+SEARCHES: Final[tuple[Search, ...]] = (
+    ("CVV", _LABELLED, _find),
+    ("CVV", _BEHIND_A_CARD, _find),
+    ("CVV", _NAMED_BEHIND_A_CARD, _find),
+    ("CVV", _BEFORE_ITS_LABEL, _find),
+)

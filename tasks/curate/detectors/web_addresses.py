@@ -40,11 +40,12 @@ _HOST: Final = re.compile(
 )
 _KNOWN_HOST: Final = re.compile(
     rf"(?:{_LABEL}{_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}[a-z]{{2}})?(?![\w-])(?!{_DOT}br(?![\w-]))|{_PROVIDER}(?:\.?com)?(?![\w-])"
+    rf"|{_PROVIDER}[ \t]?(?:ponto|pto|dot)com(?:[ \t]?(?:ponto|pto|dot)[ \t]?br)?(?![\w-])"
 )
 _NAME: Final = re.compile(r"[\w.+%&'*=~-]+")
 _SPOKEN_NAME: Final = re.compile(
     r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto|dot|under ?line|under ?score|tra[cç]o|h[ií]fen|sublinhado)[)\]]?"
-    r"[ \t]{1,2}| \. |[(\[](?:ponto|dot|\.)[)\]])){1,4}\Z"
+    r"[ \t]{1,2}| \. | [(\[]?tudo junto[)\]]?[ \t]{1,2}|[(\[](?:ponto|dot|\.)[)\]])){1,4}\Z"
 )
 _LITTLE_WORDS: Final = frozenset(
     (  # noqa: SIM905 - a list of words is read as words
