@@ -11,7 +11,6 @@ import unicodedata
 from collections import Counter
 from typing import Final
 
-import polars as pl
 from stdnum.br import cnpj
 
 from tasks.curate.detectors.context import KINDS, Found, Kind, Span, digits_of
@@ -19,6 +18,7 @@ from tasks.curate.detectors.numbers import find_numbers
 from tasks.curate.detectors.phones import is_phone
 from tasks.curate.detectors.profiles import find_handles, find_profile_addresses
 from tasks.curate.detectors.spelled_digits import find_spelled
+from tasks.curate.detectors.suspects import may_hold_personal_data
 from tasks.curate.detectors.taxpayers import is_cpf
 from tasks.curate.detectors.web_addresses import find_emails, find_urls
 
@@ -27,15 +27,6 @@ __all__ = ["KINDS", "Kind", "may_hold_personal_data", "names_a_person", "scrub"]
 _MOST_PASSES: Final = 4
 """A placeholder leaves its surroundings as they are, so each further pass only finds what the previous one
 uncovered."""
-_NO_WIDTH: Final = r"[\p{Mn}\p{Me}\p{Cf}]+"
-_MAY_HOLD: Final = (
-    r"(?i)\p{Nd}(?:[\p{Zs}\p{Pd}\x{2212}\t.,·•/_()\[\]+]*\p{Nd}){7}"
-    r"|@|\x{fe6b}|arroba|[(\[{<]\s?at?\s?[)\]}>]"
-    r"|://|www\.|\.[a-z]{2,6}(?::\p{Nd}{2,5})?[/?#]"
-    r"|cnpj|[a-z\p{Nd}]{8}0001\p{Nd}{2}|[a-z\p{Nd}]{3}\p{Zs}?/\p{Zs}?[a-z\p{Nd}]{4}[\p{Zs}./\p{Pd}\x{2212}]{0,3}\p{Nd}{2}"
-    r"|[a-z\p{Nd}]{3}[\p{Zs}./\p{Pd}\x{2212}]{0,3}\p{Nd}{4}[\p{Zs}./\p{Pd}\x{2212}]{0,3}\p{Nd}{2}"
-    r"|[\x{ff01}-\x{ff5e}]"
-)
 _HAS_NO_MARK: Final = re.compile(r"[0-9A-Za-z]*")
 
 
@@ -59,11 +50,6 @@ def scrub(text: str) -> tuple[str, Counter[Kind]]:
         kept = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
         text = kept[0] + "".join(f"[{kind}]{rest}" for (_, _, kind), rest in zip(found, kept[1:], strict=True))
     return text, counts
-
-
-def may_hold_personal_data(column: str) -> pl.Expr:
-    """Mark, by a fast test, the texts that may hold personal data: all that `scrub` would change, and few others."""
-    return pl.col(column).str.replace_all(_NO_WIDTH, "").str.contains(_MAY_HOLD)
 
 
 def names_a_person(identifier: str) -> bool:

@@ -37,8 +37,8 @@ _BIRTHDAY: Final = re.compile(
     rf"{LABEL_START}(?:anivers[aá]rio|niver|anivers)(?![^\W\d_]){LEAD}(?<![^\W_])(?P<value>{_date(_YEAR, 'year')})(?![\w]|[/.-]\d)"
 )
 _AFTER: Final = re.compile(
-    rf"(?<![\w/.-])(?P<value>{_date(_YEAR, 'year')})[ ,;)(:-]{{1,4}}(?:(?:é|eh|e|a|foi|minha|meu|sua|dela|dele|essa|esta|data|dt|de|o|do|da)"
-    r" ){0,6}(?:nasc(?:imento|id[oa]|i|eu|\.)?|anivers[aá]rio)(?![^\W\d_])"
+    rf"(?<![\w/.-])(?P<value>{_date(_YEAR, 'year')})(?: (?:é|eh|e|foi) |[ ]?[(-] ?)"
+    r"(?:(?:a|minha|meu|sua|dela|dele|essa|esta|data|dt|de|o|do|da) ){0,6}(?:nasc(?:imento|\.)?|anivers[aá]rio)(?![^\W\d_])"
 )
 _LATEST_OF_A_BIRTHDAY: Final = 2012
 """Later dates beside `aniversário` are mostly those of the party that an order came late for."""

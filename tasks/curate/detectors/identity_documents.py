@@ -64,7 +64,7 @@ _VOTER: Final = _labelled(
 _STATES_OF_VOTERS: Final = 28
 _CPF: Final = _labelled(
     r"c\.?p\.?f\.?(?: ?/ ?m\.?f\.?)?",
-    rf"\d{{2,4}}{GAP}\d{{3}}{GAP}\d{{3}}{GAP}\d{{1,2}}|\d{{2,3}}{GAP}\d{{3}}{GAP}\d{{2,4}}{GAP}\d{{2}}|\d{{9,12}}"
+    rf"\d{{2,4}}{GAP}\d{{3}}{GAP}\d{{3}}{GAP}\d{{1,2}}|\d{{2,3}}{GAP}\d{{3}}{GAP}\d{{2,4}}{GAP}\d{{2}}|\d{{9,12}}|\d\.\d{{3}}\.\d{{3}}[-/]\d{{2}}"
     rf"|\d{{7,10}}{GAP}\d{{2}}|\d(?:[ .-]\d){{8,11}}",
 )
 _CPF_TYPED_WRONG: Final = re.compile(r"(?<![\w.,/-])\d{3}\.\d{3}\.\d{3} ?[-/] ?\d{2}(?![\w]|[./-]\d)")

@@ -32,20 +32,25 @@ from tasks.curate.detectors import (
     security_codes,
     taxpayers,
 )
-from tasks.curate.detectors.context import KINDS, Found, Search
-from tasks.curate.detectors.phones import is_beside
+from tasks.curate.detectors.context import KINDS, Around, Found, Kind, Search
+from tasks.curate.detectors.phones import is_beside, is_phone
+from tasks.curate.detectors.taxpayers import is_cpf
 
 _DIGIT: Final = re.compile(r"[0-9]")
 _LONG_CODE: Final = re.compile(
     r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?<![0-9a-z])(?=[0-9]{0,31}[a-f])[0-9a-f]{32}"
 )
+_RUN: Final = re.compile(r"(?<!\d)\d{10,11}(?:[ \t/,;|-]{1,3}\d{10,11}){1,5}(?!\d)")
 _CODE_MARK: Final = 1
 _MARKS: Final = {kind: mark for mark, kind in enumerate(KINDS, _CODE_MARK + 1)}
-_SEARCHES: Final[tuple[Search, ...]] = (
+_NUMBER: Final = re.compile(r"\d+")
+_LABELLED_SEARCHES: Final[tuple[Search, ...]] = (
     *identity_documents.SEARCHES,
     *birth_dates.SEARCHES,
     *security_codes.SEARCHES,
     *plates.SEARCHES,
+)
+_SEARCHES: Final[tuple[Search, ...]] = (
     *cards.SEARCHES,
     *taxpayers.SEARCHES,
     *identity_documents.LATER_SEARCHES,
@@ -71,7 +76,31 @@ def find_numbers(text: str) -> list[Found]:
     found = _claim(pix_keys.SEARCHES, text, marks)
     for code in _LONG_CODE.finditer(text):
         marks[code.start() : code.end()] = bytes([_CODE_MARK]) * len(code[0])
+    found += _claim(_LABELLED_SEARCHES, text, marks)
+    found += _claim_runs(text, marks)
     return found + _claim(_SEARCHES, text, marks)
+
+
+def _claim_runs(text: str, marks: bytearray) -> list[Found]:
+    """Find bare numbers beside each other, each of which is a CPF or a telephone: `52998224725 11987654321`."""
+    found: list[Found] = []
+    for run in _RUN.finditer(text):
+        if any(marks[run.start() : run.end()]) or Around(run).is_order:
+            continue
+        numbers = [(run.start() + part.start(), run.start() + part.end()) for part in _NUMBER.finditer(run[0])]
+        kinds: list[Kind | None] = [_kind_of(text[start:end]) for start, end in numbers]
+        claimed = [(start, end, kind) for (start, end), kind in zip(numbers, kinds, strict=True) if kind is not None]
+        if len(claimed) == len(kinds):
+            found += claimed
+            for start, end, kind in claimed:
+                marks[start:end] = bytes([_MARKS[kind]]) * (end - start)
+    return found
+
+
+def _kind_of(number: str) -> Kind | None:
+    if is_cpf(number):
+        return "CPF"
+    return "TELEFONE" if is_phone(number) else None
 
 
 def _claim(searches: tuple[Search, ...], text: str, marks: bytearray) -> list[Found]:

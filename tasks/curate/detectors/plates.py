@@ -21,7 +21,7 @@ _LABELLED: Final = re.compile(
 )
 _SECOND: Final = re.compile(rf"\[placa\](?: ?[,/;] ?| e | ou ){_SHAPE}")
 _APART: Final = re.compile(
-    rf"{LABEL_START}placas?(?![^\W\d_]){LEAD}(?P<value>[a-z](?:[ .-][a-z]){{2}}[ .-]{{1,3}}\d[ .-][a-z\d](?:[ .-]\d){{2}})(?![^\W_])"
+    rf"{LABEL_START}placas?(?: do carro| da moto)?(?: é)?[ :.-]{{1,3}}(?P<value>[a-z](?:[ .-][a-z]){{2}}[ .-]{{1,3}}\d[ .-][a-z\d](?:[ .-]\d){{2}})(?![^\W_])"
 )
 _AFTER: Final = re.compile(
     r"[ ,;(:-]{0,3}(?:(?:é|eh|e|a|essa|esta|minha) ){0,4}placas?(?![^\W\d_])(?! d[ea] v| m[aã]e)"

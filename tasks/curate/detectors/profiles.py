@@ -17,7 +17,7 @@ _DOT: Final = r"(?: ?\. ?| ?\(\.\) ?| ponto )"
 _SLASH: Final = r"(?: ?[/\\] ?| barra )"
 _HOSTS: Final = (
     rf"(?:instagram{_DOT}com|instagr{_DOT}am|ig{_DOT}me|facebook{_DOT}com|fb{_DOT}(?:com|me)|t{_DOT}me|telegram{_DOT}me|tiktok{_DOT}com"
-    rf"|twitter{_DOT}com|x{_DOT}com|threads{_DOT}(?:net|com)|linkedin{_DOT}com{_SLASH}(?:in|pub)|m{_DOT}me|kwai{_DOT}com"
+    rf"|twitter{_DOT}com|x{_DOT}com(?!\.br)|threads{_DOT}(?:net|com)|linkedin{_DOT}com{_SLASH}(?:in|pub)|m{_DOT}me|kwai{_DOT}com"
     rf"|snapchat{_DOT}com{_SLASH}add|linktr{_DOT}ee|pinterest{_DOT}com|youtube{_DOT}com(?={_SLASH}(?:@|user/|c/))"
     rf"|wa{_DOT}me|whatsapp{_DOT}com|chat{_DOT}whatsapp{_DOT}com|discord{_DOT}(?:gg|com)|github{_DOT}com|about{_DOT}me"
     rf"|reddit{_DOT}com{_SLASH}(?:u|user)|bsky{_DOT}app{_SLASH}profile|picpay{_DOT}me|(?:insta|face){_DOT}com"
@@ -25,7 +25,7 @@ _HOSTS: Final = (
 )
 _ADDRESS: Final = re.compile(
     rf"(?<![\w@.-])(?:https?:?{_SLASH}{{1,2}})?(?:(?:www|m|pt-br|br|web|l|mobile|vm|api){_DOT})?{_HOSTS}(?:\.br)?"
-    rf"{_SLASH}(?:(?:stories|profile\.php\?id=|people|user|c|u|s|add|send/?\?phone=)/?)?(?P<at>@ ?)?\+?(?P<name>{_NAME})[^\s<>\"\])]*"
+    rf"{_SLASH}(?:(?:stories|people|user|c|u|s|add){_SLASH}|profile\.php\?id=|send/?\?phone=)?(?P<at>@ ?)?\+?(?P<name>{_NAME})[^\s<>\"\])]*"
 )
 _HAS_SLASH: Final = re.compile(r"[/\\]| barra ")
 _HINT: Final = re.compile(
@@ -133,7 +133,11 @@ def _is_company(name: str) -> bool:
 
 def _is_telephone(match: re.Match[str]) -> bool:
     """Leave the address of a telephone to the search for web addresses, if it is written as one."""
-    return match["name"].isdigit() and " " not in match[0] and ("wa.me" in match[0] or "whatsapp.com" in match[0])
+    return (
+        match["name"].strip(".").isdigit()
+        and " " not in match[0]
+        and ("wa.me" in match[0] or "whatsapp.com" in match[0])
+    )
 
 
 @cache
