@@ -57,7 +57,7 @@ def _find_birthday(match: re.Match[str]) -> Span | None:
 
 
 SEARCHES: Final[tuple[Search, ...]] = (
-    ("NASCIMENTO", _LABELLED, _find_born),
-    ("NASCIMENTO", _BIRTHDAY, _find_birthday),
-    ("NASCIMENTO", _AFTER, _find_birthday),
+    Search("NASCIMENTO", _LABELLED, _find_born, ("nasc", "natal", "dob", "dn", "d.n", "d n", "d. n")),
+    Search("NASCIMENTO", _BIRTHDAY, _find_birthday, ("niver",)),
+    Search("NASCIMENTO", _AFTER, _find_birthday, ("nasc", "niver")),
 )

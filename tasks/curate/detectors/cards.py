@@ -56,6 +56,6 @@ def _find_card_apart(match: re.Match[str]) -> Span | None:
 
 
 SEARCHES: Final[tuple[Search, ...]] = (
-    ("CARTAO", _CARD, _find_card),
-    ("CARTAO", _CARD_APART, _find_card_apart),
+    Search("CARTAO", _CARD, _find_card),
+    Search("CARTAO", _CARD_APART, _find_card_apart),
 )

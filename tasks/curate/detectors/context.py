@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 Kind = Literal[
     "CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL", "RG", "CNH", "PIS", "TITULO", "PLACA", "NASCIMENTO",
@@ -11,8 +11,19 @@ Kind = Literal[
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 Span = tuple[int, int]
 Found = tuple[int, int, Kind]
-Search = tuple[Kind, re.Pattern[str], Callable[[re.Match[str]], Span | None]]
-"""Kind, shape, and the test that returns the value's span in a match of the shape, or None."""
+
+
+class Search(NamedTuple):
+    """Search for the values of a kind."""
+
+    kind: Kind
+    shape: re.Pattern[str]
+    """Pattern of the value, or of its surroundings with the value in a group of that name."""
+    test: Callable[[re.Match[str]], Span | None]
+    """Returns the value's span in a match of the shape, or None."""
+    cues: tuple[str, ...] = ()
+    """Parts of words of which one is in each match: a text without them need not be searched."""
+
 
 _WINDOW: Final = 48
 """Characters before a number that are searched for a keyword."""
@@ -71,6 +82,11 @@ _CELL_BEFORE: Final = re.compile(r"\d{8}[,\t]\Z")
 _CELL_AFTER: Final = re.compile(r"[,\t]\d{8}")
 """The next cell of a table, where a decimal comma would have fewer digits behind it."""
 LETTER_AT: Final = re.compile(r"[^\W\d_]")
+
+
+def holds_any(text: str, cues: tuple[str, ...]) -> bool:
+    """Return whether a text holds one of some words: a fast test before a search that needs one."""
+    return any(cue in text for cue in cues)
 
 
 def digits_of(text: str) -> str:

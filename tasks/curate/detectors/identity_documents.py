@@ -31,7 +31,7 @@ def _labelled_behind(label: str, value: str) -> re.Pattern[str]:
 _RG_SHAPE: Final = (
     rf"\d{{1,3}}(?:[ .,-]\d{{3}}){{2,3}}(?: ?[-./ ] ?(?:\d{{1,2}}|x)|x)?|\d{{4,12}}(?: ?[-./] ?(?:\d{{1,2}}|x)|x)?"
 )
-_RG_LABEL: Final = r"r\.?g\.?|registro geral|identidade|ident\.|c\.?i\.?(?=[:.º ]{1,3}\d)"
+_RG_LABEL: Final = r"r\.?g\.?|registro geral|identidade|ident\.|c\.i\.?(?=[:.º ]{1,3}\d)"
 _RG: Final = _labelled(
     _RG_LABEL,
     rf"(?:(?:{_STATE}|m)[ .-]{{0,3}})?(?:{_RG_SHAPE})",
@@ -114,24 +114,28 @@ def _find_cpf_typed_wrong(match: re.Match[str]) -> Span | None:
     return match.span() if "CPF" in around.labels and not is_example else None
 
 
+_CUES_OF_RG: Final = ("rg", "r.g", "geral", "ident", "c.i")
+_CUES_OF_CNH: Final = ("cnh", "c.n", "cn.", "habilita", "motorista", "nacional", "renach", "carteira")
+_CUES_OF_PIS: Final = ("pis", "pasep", "nis", "n.i", "ni.", "nit", "nico")
+_CUES_OF_CPF: Final = ("cpf", "c.p", "cp.")
 SEARCHES: Final[tuple[Search, ...]] = (
-    ("RG", _RG, _find_rg),
-    ("CNH", _CNH, _find_labelled),
-    ("PIS", _PIS, _find_labelled),
-    ("PIS", _PIS_ALONE, _find_pis_alone),
-    ("TITULO", _VOTER, _find_voter),
-    ("RG", _RG_BEHIND, _find_rg),
-    ("CNH", _CNH_BEHIND, _find_labelled),
-    ("PIS", _PIS_BEHIND, _find_labelled),
-    ("TITULO", _VOTER_BEHIND, _find_labelled),
+    Search("RG", _RG, _find_rg, _CUES_OF_RG),
+    Search("CNH", _CNH, _find_labelled, _CUES_OF_CNH),
+    Search("PIS", _PIS, _find_labelled, _CUES_OF_PIS),
+    Search("PIS", _PIS_ALONE, _find_pis_alone),
+    Search("TITULO", _VOTER, _find_voter, ("tulo", "eleitor")),
+    Search("RG", _RG_BEHIND, _find_rg, _CUES_OF_RG),
+    Search("CNH", _CNH_BEHIND, _find_labelled, _CUES_OF_CNH),
+    Search("PIS", _PIS_BEHIND, _find_labelled, _CUES_OF_PIS),
+    Search("TITULO", _VOTER_BEHIND, _find_labelled, ("tulo",)),
 )
 """Before the searches for numbers with a shape: the label outweighs it."""
 LATER_SEARCHES: Final[tuple[Search, ...]] = (
-    ("CPF", _CPF, _find_labelled),
-    ("CPF", _CPF_BEHIND, _find_labelled),
-    ("CNPJ", _CNPJ, _find_labelled),
-    ("CPF", _CPF_TYPED_WRONG, _find_cpf_typed_wrong),
-    ("CEP", _CEP, _find_labelled),
-    ("RG", _RG_ELSEWHERE, _find_rg_elsewhere),
+    Search("CPF", _CPF, _find_labelled, _CUES_OF_CPF),
+    Search("CPF", _CPF_BEHIND, _find_labelled, _CUES_OF_CPF),
+    Search("CNPJ", _CNPJ, _find_labelled, ("cnpj", "c.n", "cn.", "cnp")),
+    Search("CPF", _CPF_TYPED_WRONG, _find_cpf_typed_wrong, _CUES_OF_CPF),
+    Search("CEP", _CEP, _find_labelled, ("cep", "c.e", "ce.", "postal")),
+    Search("RG", _RG_ELSEWHERE, _find_rg_elsewhere, _CUES_OF_RG),
 )
 """After them: what is left behind a label was typed wrong."""

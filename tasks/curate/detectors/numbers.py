@@ -32,7 +32,7 @@ from tasks.curate.detectors import (
     security_codes,
     taxpayers,
 )
-from tasks.curate.detectors.context import KINDS, Around, Found, Kind, Search
+from tasks.curate.detectors.context import KINDS, Around, Found, Kind, Search, holds_any
 from tasks.curate.detectors.phones import is_beside, is_phone
 from tasks.curate.detectors.taxpayers import is_cpf
 
@@ -106,7 +106,9 @@ def _kind_of(number: str) -> Kind | None:
 def _claim(searches: tuple[Search, ...], text: str, marks: bytearray) -> list[Found]:
     """Run searches in their order; each claims its numbers in `marks`, one byte a character."""
     found: list[Found] = []
-    for kind, shape, test in searches:
+    for kind, shape, test, cues in searches:
+        if cues and not holds_any(text, cues):
+            continue
         value = "value" if "value" in shape.groupindex else 0
         for match in shape.finditer(text):
             start, end = match.span(value)

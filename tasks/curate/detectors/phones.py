@@ -135,9 +135,9 @@ def is_beside(match: re.Match[str], marks: bytearray, phone: int) -> bool:
 
 
 SEARCHES: Final[tuple[Search, ...]] = (
-    ("TELEFONE", _AREA_AFTER, _find_area_after),
-    ("TELEFONE", _PHONE, _find_phone),
-    ("TELEFONE", _PHONE_APART, _find_phone_apart),
+    Search("TELEFONE", _AREA_AFTER, _find_area_after),
+    Search("TELEFONE", _PHONE, _find_phone),
+    Search("TELEFONE", _PHONE_APART, _find_phone_apart),
 )
-LOCAL_SEARCHES: Final[tuple[Search, ...]] = (("TELEFONE", _LOCAL_PHONE, _find_local_phone),)
+LOCAL_SEARCHES: Final[tuple[Search, ...]] = (Search("TELEFONE", _LOCAL_PHONE, _find_local_phone),)
 """Without an area: the last of all, since 8 digits are a CEP as well."""

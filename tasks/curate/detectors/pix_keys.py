@@ -43,4 +43,4 @@ def _find(match: re.Match[str]) -> Span | None:
     return match.span() if is_key else None
 
 
-SEARCHES: Final[tuple[Search, ...]] = (("PIX", _KEY, _find),)
+SEARCHES: Final[tuple[Search, ...]] = (Search("PIX", _KEY, _find),)

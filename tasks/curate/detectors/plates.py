@@ -67,8 +67,8 @@ def _find_near(match: re.Match[str]) -> Span | None:
 
 
 SEARCHES: Final[tuple[Search, ...]] = (
-    ("PLACA", _LABELLED, _find_labelled),
-    ("PLACA", _APART, _find_labelled),
-    ("PLACA", _PLATE, _find_near),
-    ("PLACA", _SECOND, _find_labelled),
+    Search("PLACA", _LABELLED, _find_labelled, ("placa",)),
+    Search("PLACA", _APART, _find_labelled, ("placa",)),
+    Search("PLACA", _PLATE, _find_near),
+    Search("PLACA", _SECOND, _find_labelled, ("[placa]",)),
 )

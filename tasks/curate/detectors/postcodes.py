@@ -58,4 +58,4 @@ def _is_in_address(match: re.Match[str]) -> bool:
     return _STREET.search(before) is not None and _AS_IN_ADDRESS.search(before) is not None
 
 
-SEARCHES: Final[tuple[Search, ...]] = (("CEP", _CEP, _find_cep),)
+SEARCHES: Final[tuple[Search, ...]] = (Search("CEP", _CEP, _find_cep),)

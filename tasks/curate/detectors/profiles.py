@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from tasks.curate.detectors.context import PLACEHOLDER, Span
+from tasks.curate.detectors.context import PLACEHOLDER, Span, holds_any
 
 DATA_FILES: Final = ("data/privacy/companies.txt",)
 _REPOSITORY: Final = Path(__file__).parents[3]
@@ -39,6 +39,10 @@ _NO_PROFILE: Final = re.compile(
 _HANDLE: Final = re.compile(rf"(?<![\w@])@ ?(?P<name>{_NAME})(?![\w@])")
 _NETWORK: Final = (
     r"insta(?:gram)?|ig|tik ?tok|twitter|telegram|facebook|face|threads|kwai|snap(?:chat)?|discord|skype|linkedin"
+)
+_CUES: Final = (
+    *("insta", "tik", "twitter", "telegram", "face", "threads", "kwai", "snap", "discord", "skype", "linkedin"),
+    *("@", "arroba", "ig ", "ig:", "ig=", "ig-", "ig,", "ig.", "ig/", "ig(", "ig*", 'ig"', "ig'", "ig>", "ig\t"),
 )
 _LEAD: Final = (
     r"(?:[ \t:=,./(*\"'>-]|(?:é|eh|e|o|a|no|na|do|da|meu|minha|user|usu[aá]rio|usuario|perfil|pessoal|arroba|nick|nome|conta|como"
@@ -89,13 +93,14 @@ def find_handles(text: str) -> list[Span]:
             before = text[max(match.start() - _WINDOW, 0) : match.start()]
             if match[0][1] != " " or _MARKED.search(match["name"].rstrip(".")) or _OWN.search(before):
                 _keep(found, match, match.start())
-    for match in _NAMED.finditer(text):
+    named = holds_any(text, _CUES)
+    for match in _NAMED.finditer(text) if named else ():
         name = match["name"].rstrip(".")
         names_it = ":" in match["lead"] or (match["mine"] and _IS.search(match["lead"]))
         is_name = match["at"] or _MARKED.search(name) or names_it
         if is_name or "arroba" in match["lead"]:
             _keep(found, match, match.start("at") if match["at"] else match.start("name"), is_own=bool(match["mine"]))
-    for match in _PLAIN.finditer(text):
+    for match in _PLAIN.finditer(text) if named else ():
         _keep(found, match, match.start("name"), is_own=True)
     if "arroba" in text:
         for match in _SPOKEN.finditer(text):

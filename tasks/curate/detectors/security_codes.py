@@ -41,9 +41,24 @@ def _find(match: re.Match[str]) -> Span | None:
     return match.span("value")
 
 
+_CUES: Final = (
+    "cv",
+    "c.v",
+    "cc.",
+    "c.c",
+    "security",
+    "seg",
+    "verifica",
+    "verso",
+    "trás",
+    "tras",
+    "cart",
+    "gito",
+    "mero",
+)
 SEARCHES: Final[tuple[Search, ...]] = (
-    ("CVV", _LABELLED, _find),
-    ("CVV", _BEHIND_A_CARD, _find),
-    ("CVV", _NAMED_BEHIND_A_CARD, _find),
-    ("CVV", _BEFORE_ITS_LABEL, _find),
+    Search("CVV", _LABELLED, _find, _CUES),
+    Search("CVV", _BEHIND_A_CARD, _find, ("[cartao]",)),
+    Search("CVV", _NAMED_BEHIND_A_CARD, _find, ("[cartao]",)),
+    Search("CVV", _BEFORE_ITS_LABEL, _find, _CUES),
 )

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tasks.curate.detectors.context import Around, Found, Kind
+from tasks.curate.detectors.context import Around, Found, Kind, holds_any
 from tasks.curate.detectors.phones import is_phone
 from tasks.curate.detectors.taxpayers import is_cpf
 
@@ -26,6 +26,7 @@ _ITEM: Final = rf"(?:{_WORD}|\d{{1,5}})"
 _RUN: Final = re.compile(
     rf"(?<![^\W_])(?:\(?(?:ddd )?\d{{1,5}}{_BETWEEN}){{0,4}}{_WORD}(?:{_BETWEEN}{_ITEM}){{2,29}}(?![^\W_])"
 )
+_CUES: Final = ("zero", "dois", "duas", "três", "tres", "quatro", "cinco", "seis", "meia", "sete", "oito", "nove")
 _PART: Final = re.compile(rf"{_WORD}|\d+|(?<= )e(?= )")
 _FEWEST_DIGITS: Final = 8
 _MOST_DIGITS: Final = 14
@@ -36,6 +37,8 @@ _OF_A_CARD: Final = 16
 def find_spelled(text: str) -> list[Found]:
     """Find numbers of at least eight digits of which some are words."""
     found: list[Found] = []
+    if not holds_any(text, _CUES):
+        return found
     for match in _RUN.finditer(text):
         kind = _kind_of(match)
         if kind is not None:

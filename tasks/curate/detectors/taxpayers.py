@@ -70,8 +70,8 @@ def _find_cnpj_with_letters(match: re.Match[str]) -> Span | None:
 
 
 SEARCHES: Final[tuple[Search, ...]] = (
-    ("CNPJ", _CNPJ, _find_cnpj),
-    ("CNPJ", _CNPJ_WITH_LETTERS, _find_cnpj_with_letters),
-    ("CPF", _CPF, _find_cpf),
-    ("CPF", _CPF_APART, _find_cpf_apart),
+    Search("CNPJ", _CNPJ, _find_cnpj),
+    Search("CNPJ", _CNPJ_WITH_LETTERS, _find_cnpj_with_letters),
+    Search("CPF", _CPF, _find_cpf),
+    Search("CPF", _CPF_APART, _find_cpf_apart),
 )

@@ -11,6 +11,7 @@ replaced too.
 import re
 from typing import Final
 
+from tasks.curate.detectors.context import holds_any
 from tasks.curate.detectors.taxpayers import is_cpf
 
 Span = tuple[int, int]
@@ -29,6 +30,36 @@ _SIGN: Final = re.compile(
     rf"|arr?oba(?={_PROVIDER}|[ \t])|(?<=[ \t])arr?oba(?=\w)|\#(?={_PROVIDER}\.?com))[ \t]{{0,2}}"
     # `(a)` is also a form of address: `Prezado(a) Loja.com`.
     rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?\([ \t]?a[ \t]?\)[ \t]?(?={_PROVIDER}\.?com)"
+)
+_CUES: Final = (
+    "@",
+    "oba",
+    "(a",
+    "( a",
+    "[a",
+    "[ a",
+    "{a",
+    "{ a",
+    "<a",
+    "< a",
+    " at ",
+    "-at",
+    "_at",
+    "*at",
+    "/at",
+    "|at",
+    "#",
+    "\tat",
+    '"at',
+    "'at",
+    "- at",
+    "_ at",
+    "* at",
+    "/ at",
+    "| at",
+    '" at',
+    "' at",
+    " at\t",
 )
 _DOT: Final = (
     r"(?:\.{1,3}|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|[,;]|[(\[{]\.[)\]}]"
@@ -96,6 +127,8 @@ def find_emails(text: str) -> list[Span]:
     Beside spaces or a spelled-out sign, a host must have a known ending: `o @loja.oficial` is a social network name.
     """
     found: list[Span] = []
+    if not holds_any(text, _CUES):
+        return found
     end = 0
     for sign in _SIGN.finditer(text):
         is_apart = sign[0].strip("@") != ""
