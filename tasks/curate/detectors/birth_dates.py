@@ -28,17 +28,22 @@ def _date(year: str, name: str) -> str:
 
 
 _WITHOUT_YEAR: Final = rf"{_DAY}(?: ?/ ?{_NUMBER}|(?:º|°|o)? de {_MONTH})"
-_BORN: Final = r"nasc(?:i|iu|eu|e|id[oa]s?|imento|to|\.)?|d\.? ?n\.?(?=[ :.-]{0,3}\d)|dt\.? ?nasc\w{0,7}\.?|data ?nasc\w{0,7}|dob|natal[ií]cio"
+_BORN: Final = (
+    r"nasc(?:i|iu|eu|e|id[oa]s?|imento|to|\.)?|d\.? ?n\.?(?=[ :.-]{0,3}\d)|dt\.? ?nasc\w{0,7}\.?"
+    r"|data ?nasc\w{0,7}|dob|natal[ií]cio"
+)
 _LABELLED: Final = re.compile(
     rf"{LABEL_START}(?:{_BORN})(?![^\W\d_]){LEAD}(?<![^\W_])"
     rf"(?P<value>{_date(_YEAR, 'born')}|{_WITHOUT_YEAR})(?![\w]|[/.-]\d)"
 )
 _BIRTHDAY: Final = re.compile(
-    rf"{LABEL_START}(?:anivers[aá]rio|niver|anivers)(?![^\W\d_]){LEAD}(?<![^\W_])(?P<value>{_date(_YEAR, 'year')})(?![\w]|[/.-]\d)"
+    rf"{LABEL_START}(?:anivers[aá]rio|niver"
+    rf"|anivers)(?![^\W\d_]){LEAD}(?<![^\W_])(?P<value>{_date(_YEAR, 'year')})(?![\w]|[/.-]\d)"
 )
 _AFTER: Final = re.compile(
     rf"(?<![\w/.-])(?P<value>{_date(_YEAR, 'year')})(?: (?:é|eh|e|foi) |[ ]?[(-] ?)"
-    r"(?:(?:a|minha|meu|sua|dela|dele|essa|esta|data|dt|de|o|do|da) ){0,6}(?:nasc(?:imento|\.)?|anivers[aá]rio)(?![^\W\d_])"
+    r"(?:(?:a|minha|meu|sua|dela|dele|essa|esta|data|dt|de|o|do|da) ){0,6}(?:nasc(?:imento|\.)?"
+    r"|anivers[aá]rio)(?![^\W\d_])"
 )
 _LATEST_OF_A_BIRTHDAY: Final = 2012
 """Later dates beside `aniversário` are mostly those of the party that an order came late for."""

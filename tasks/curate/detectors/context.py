@@ -39,14 +39,16 @@ _LABEL: Final = re.compile(
     r"|lig(?:a|o|ar|ue|uem|am|uei|ando|a[cç][aã]o)|contatos?|contact\w{0,3}|cham[aeo]\w{0,3}|fal(?:a|ar|e|em|o)"
     r"|ddd(?:[ :(]{0,2}\d\d\)?(?!\d))?|sms|recados?|ramal|fixo|residencial|disc\w{1,3}|phone|mobile"
     r"|meu (?:n[uú]m(?:ero)?|nro|n[º°])(?! d[aeo]s?(?!\w)))"
-    r"|(?P<ORDER>pedidos?|ordem|ordens|order|compra|protocolos?|c[oó]d(?:igos?)?|notas?|fiscal|nfs?|nf-?e|danfe|rastreio"
+    r"|(?P<ORDER>pedidos?|ordem|ordens|order|compra|protocolos?|c[oó]d(?:igos?)?|notas?|fiscal|nfs?|nf-?e|danfe"
+    r"|rastreio"
     r"|rastreamento|rastrear|objeto|chave|acesso|ean|gtin|sku|ref|refer[eê]ncia|s[eé]rie|lote|imei|boleto|contrato"
     r"|processo|id|ticket|chamado|atendimento|isbn|barras|ncm|modelo|item|transa[cç][aã]o|fatura|nsu|cupom|voucher|sac"
     r"|arquivo|matr[ií]cula|nosso n[uú]mero)"
     r")(?![^\W\d_])"
 )
 _LEADS: Final = re.compile(
-    r"(?:[^\w\n]|\b(?:n|no|nr|nro|num|n[uú]mero|de|do|da|dos|das|e|eh|é|o|a|os|as|foi|era|meu|minha|seu|com|esse|este|aqui"
+    r"(?:[^\w\n]|\b(?:n|no|nr|nro|num|n[uú]mero|de|do|da|dos|das|e|eh|é|o|a|os|as|foi|era|meu|minha|seu|com|esse"
+    r"|este|aqui"
     r"|atual|novo|nova|fiscal|acesso|barras|compra|produto|cliente|loja|casa|rua|endere[cç]o|em|na|para|pra|pro|n[oº]s?"
     r"|titular|comprador|respons[aá]vel|pagador|segue|abaixo|cujo|m[aã]e|pai|filh[oa]|espos[oa]|marido|mulher|irm[aã]o?"
     r"|vizinh[oa]|porteiro|portaria)\b|[nº°ª№]){0,12}"
@@ -55,7 +57,8 @@ _LEADS: Final = re.compile(
 PLACEHOLDER: Final = re.compile(rf"\[(?:{'|'.join(KINDS).lower()})\]|\]{{3,}}")
 """A kind that was replaced, or the filler of an address; what is before it says nothing of a later number."""
 AFTERWARDS: Final = (
-    r"(?:[ ,;-]{1,3}(?:é|eh|e|foi|seria) (?:(?:o|a|meu|minha|n[uú]mero|num|n[º°]|d[aoe]|dele|dela|esse|este|essa|esta) ){0,5}"
+    r"(?:[ ,;-]{1,3}(?:é|eh|e|foi|seria) (?:(?:o|a|meu|minha|n[uú]mero|num|n[º°]|d[aoe]|dele|dela|esse|este|essa"
+    r"|esta) ){0,5}"
     r"| (?:é |eh )?(?:[oa] )?(?:n[uú]mero |registro )?(?:d[ao]|na|no) (?:minha |meu |sua |seu )?"
     r"| ?[(\[-] ?(?:(?:meu|minha|n[uú]mero|n[º°]|d[aoe]) ){0,3})"
 )
@@ -64,10 +67,13 @@ LABEL_START: Final = r"(?<![^\W\d_])(?<!\[)"
 """No letter before a label, and no bracket: that of a placeholder is none."""
 LEAD: Final = (
     r"(?:[^\w\n]|\n(?=[ \t]{0,2}\d)|\b(?:n|nr|nro|num|n[uú]m(?:ero)?s?|n[oº]s?|de|d[oa]s?|e|é|eh|[oa]s?|meu|minha|seu"
-    r"|sua|del[ea]|que|foi|era|com|[aà]|cliente|titular|comprador|compradora|m[aã]e|pai|filh[oa]|beb[eê]|marido|espos[oa]"
+    r"|sua|del[ea]|que|foi|era|com|[aà]|cliente|titular|comprador|compradora|m[aã]e|pai|filh[oa]|beb[eê]|marido"
+    r"|espos[oa]"
     r"|mulher|irm[aã]o?|av[oó]|vov[oó]|certo|correto|certa|correta|atual|novo|nova|velho|antigo|abaixo|segue|seria"
-    r"|est[aá]|[eé]sse|este|essa|esta|aqui|anota|a[ií]|sob|registro|inscri[cç][aã]o|documento|doc|final|na|em|dia|data|pra|para"
-    r"|tamb[eé]m|como|nome|meus|dados|mf|ssp|s[aã]o|sao|fica|ficou|tem|termina|digital|f[ií]sica|emitida|vencida|v[aá]lida|impresso|impressa|digitei|informei|coloquei|cadastrado|cadastrada|cadastrei|consta|saiu|t[aá]"
+    r"|est[aá]|[eé]sse|este|essa|esta|aqui|anota|a[ií]|sob|registro|inscri[cç][aã]o|documento|doc|final|na|em|dia"
+    r"|data|pra|para"
+    r"|tamb[eé]m|como|nome|meus|dados|mf|ssp|s[aã]o|sao|fica|ficou|tem|termina|digital|f[ií]sica|emitida|vencida"
+    r"|v[aá]lida|impresso|impressa|digitei|informei|coloquei|cadastrado|cadastrada|cadastrei|consta|saiu|t[aá]"
     r")\b|[nº°ª№]){0,16}+"
 )
 """Text between a label and its value."""

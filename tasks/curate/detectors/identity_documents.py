@@ -28,9 +28,7 @@ def _labelled_behind(label: str, value: str) -> re.Pattern[str]:
     )
 
 
-_RG_SHAPE: Final = (
-    rf"\d{{1,3}}(?:[ .,-]\d{{3}}){{2,3}}(?: ?[-./ ] ?(?:\d{{1,2}}|x)|x)?|\d{{4,12}}(?: ?[-./] ?(?:\d{{1,2}}|x)|x)?"
-)
+_RG_SHAPE: Final = r"\d{1,3}(?:[ .,-]\d{3}){2,3}(?: ?[-./ ] ?(?:\d{1,2}|x)|x)?|\d{4,12}(?: ?[-./] ?(?:\d{1,2}|x)|x)?"
 _RG_LABEL: Final = r"r\.?g\.?|registro geral|identidade|ident\.|c\.i\.?(?=[:.º ]{1,3}\d)"
 _RG: Final = _labelled(
     _RG_LABEL,
@@ -40,7 +38,8 @@ _RG_ELSEWHERE: Final = re.compile(rf"(?<![\w.,/-])\d{{1,2}}\.\d{{3}}\.\d{{3}} ?-
 _RG_NEAR: Final = re.compile(rf"{LABEL_START}(?:r\.?g|identidade)(?![^\W\d_])")
 _NEAR: Final = 60
 _CNH_LABEL: Final = (
-    r"c\.?n\.?h\.?|habilita[cç][aã]o|(?:carteira|carta|registro|documento) de motorista|(?:carteira|carta) nacional|renach"
+    r"c\.?n\.?h\.?|habilita[cç][aã]o|(?:carteira|carta|registro|documento) de motorista|(?:carteira"
+    r"|carta) nacional|renach"
     r"|(?:registro|n[uú]mero) na (?:carteira|habilita[cç][aã]o)"
 )
 _CNH_VALUE: Final = rf"\d(?:{_SEP}\d){{8,11}}"
@@ -64,7 +63,8 @@ _VOTER: Final = _labelled(
 _STATES_OF_VOTERS: Final = 28
 _CPF: Final = _labelled(
     r"c\.?p\.?f\.?(?: ?/ ?m\.?f\.?)?",
-    rf"\d{{2,4}}{GAP}\d{{3}}{GAP}\d{{3}}{GAP}\d{{1,2}}|\d{{2,3}}{GAP}\d{{3}}{GAP}\d{{2,4}}{GAP}\d{{2}}|\d{{9,12}}|\d\.\d{{3}}\.\d{{3}}[-/]\d{{2}}"
+    rf"\d{{2,4}}{GAP}\d{{3}}{GAP}\d{{3}}{GAP}\d{{1,2}}|\d{{2,3}}{GAP}\d{{3}}{GAP}\d{{2,4}}{GAP}\d{{2}}|\d{{9,12}}"
+    rf"|\d\.\d{{3}}\.\d{{3}}[-/]\d{{2}}"
     rf"|\d{{7,10}}{GAP}\d{{2}}|\d(?:[ .-]\d){{8,11}}",
 )
 _CPF_TYPED_WRONG: Final = re.compile(r"(?<![\w.,/-])\d{3}\.\d{3}\.\d{3} ?[-/] ?\d{2}(?![\w]|[./-]\d)")

@@ -27,7 +27,8 @@ _BESIDE: Final = re.compile(r"(?: ?[/,;|-]| ou| e)? ?\Z")
 _NEXT: Final = re.compile(r"[ \t]{0,2}(?:[/,;|]|ou |e )?[ \t]{0,2}")
 _AREA_AFTER: Final = re.compile(
     rf"{EDGE}(?P<number>(?:9[ .·•-]{{0,3}})?[2-9]\d{{3}}[ .·•_-]{{0,3}}\d{{4}})"
-    r"(?: {0,2}[(\[] ?(?:ddd ?)?(?P<inside>0?[1-9]\d) ?[)\]]|[ ,.-]{1,3}(?:o )?ddd(?: [ée])?[ :.-]{1,2}\(?(?P<named>0?[1-9]\d)\)?(?!\d))(?![ .-]{0,2}9?[ .]?\d{4})"
+    r"(?: {0,2}[(\[] ?(?:ddd ?)?(?P<inside>0?[1-9]\d) ?[)\]]"
+    r"|[ ,.-]{1,3}(?:o )?ddd(?: [ée])?[ :.-]{1,2}\(?(?P<named>0?[1-9]\d)\)?(?!\d))(?![ .-]{0,2}9?[ .]?\d{4})"
 )
 
 
@@ -51,17 +52,18 @@ def _find_phone(match: re.Match[str]) -> Span | None:
         return _with_bracket(match)
     if around.is_order or around.is_glued:
         return None
-    is_mobile = len(national) == 11
-    if around.label == "TELEFONE" or (match["country"] and is_mobile):
-        return _with_bracket(match)
-    is_hyphenated = is_mobile and match["number"][-5] == "-" and match["apart"].strip() in {"", "-", "."}
-    if is_hyphenated and match["number"][0] == "9":
-        return _with_bracket(match)
-    if not (around.is_alone or _is_followed(match)) or (
-        not is_mobile and ("-" not in match["number"] or _YEARS_OR_ROUND.fullmatch(match["number"]))
-    ):
-        return None
-    return _with_bracket(match)
+    is_named = around.label == "TELEFONE" or (match["country"] and len(national) == 11)
+    return _with_bracket(match) if is_named or _looks_like_one(match, around) else None
+
+
+def _looks_like_one(match: re.Match[str], around: Around) -> bool:
+    """Return whether a telephone shows by its shape: a mobile with a hyphen, or a number apart from others."""
+    number = match["number"]
+    is_mobile = len(digits_of(number)) == 9
+    if is_mobile and number[-5] == "-" and match["apart"].strip() in {"", "-", "."}:
+        return True
+    is_landline = "-" in number and not _YEARS_OR_ROUND.fullmatch(number)
+    return (around.is_alone or _is_followed(match)) and (is_mobile or is_landline)
 
 
 def _is_followed(match: re.Match[str]) -> bool:

@@ -15,11 +15,14 @@ _KEY: Final = re.compile(
     r"|(?<![0-9a-z])[0-9a-f]{32}(?![0-9a-z])"
 )
 _CUE: Final = re.compile(
-    r"(?<![^\W\d_])(?:(?P<KEY>pix|evp|aleat[oó]ri[ao]s?|chave(?!s? (?:de acesso|de ativa|da nf|da nota|de api|de licen|do produto))"
+    r"(?<![^\W\d_])(?:(?P<KEY>pix|evp|aleat[oó]ri[ao]s?|chave(?!s? (?:de acesso|de ativa|da nf|da nota|de api"
+    r"|de licen|do produto))"
     r"|copia e cola)"
-    r"|(?P<MONEY>estorn\w{0,5}|devolv\w{0,5}|devolu[cç][aã]o|reembols\w{0,4}|transf\w{0,9}|deposit\w{0,4}|favorecid[oa]|nubank|banco"
+    r"|(?P<MONEY>estorn\w{0,5}|devolv\w{0,5}|devolu[cç][aã]o|reembols\w{0,4}|transf\w{0,9}|deposit\w{0,4}"
+    r"|favorecid[oa]|nubank|banco"
     r"|conta)"
-    r"|(?P<ORDER>pedidos?|order|protocolos?|id|uuid|ids|nota|danfe|rastreio|transa[cç][aã]o|chamado|ticket|s[eé]rie|sess[aã]o"
+    r"|(?P<ORDER>pedidos?|order|protocolos?|id|uuid|ids|nota|danfe|rastreio|transa[cç][aã]o|chamado|ticket"
+    r"|s[eé]rie|sess[aã]o"
     r"|cupom|voucher|hash|token|where|licen[cç]a|dispositivo))(?![^\W\d_])"
 )
 
@@ -31,9 +34,7 @@ def _find(match: re.Match[str]) -> Span | None:
     least = max(start - _BEFORE, 0)
     for placeholder in PLACEHOLDER.finditer(text, max(least - 12, 0), start):
         least = placeholder.end()
-    cue = None
-    for cue in _CUE.finditer(text, least, start):
-        pass
+    cue = max(_CUE.finditer(text, least, start), key=re.Match.start, default=None)
     if cue is None or cue.lastgroup == "MONEY":
         after = PLACEHOLDER.split(text[end : end + _AFTER])[0]
         later = _CUE.search(after)

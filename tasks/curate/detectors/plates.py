@@ -21,22 +21,28 @@ _LABELLED: Final = re.compile(
 )
 _SECOND: Final = re.compile(rf"\[placa\](?: ?[,/;] ?| e | ou ){_SHAPE}")
 _APART: Final = re.compile(
-    rf"{LABEL_START}placas?(?: do carro| da moto)?(?: é)?[ :.-]{{1,3}}(?P<value>[a-z](?:[ .-][a-z]){{2}}[ .-]{{1,3}}\d[ .-][a-z\d](?:[ .-]\d){{2}})(?![^\W_])"
+    rf"{LABEL_START}placas?(?: do carro"
+    rf"| da moto)?(?: é)?[ :.-]{{1,3}}(?P<value>[a-z](?:[ .-][a-z]){{2}}[ .-]{{1,3}}\d[ .-][a-z\d](?:["
+    rf" .-]\d){{2}})(?![^\W_])"
 )
 _AFTER: Final = re.compile(
     r"[ ,;(:-]{0,3}(?:(?:é|eh|e|a|essa|esta|minha) ){0,4}placas?(?![^\W\d_])(?! d[ea] v| m[aã]e)"
 )
 _VEHICLE: Final = re.compile(
-    r"(?<![^\W\d_])(?:(?P<VEHICLE>placas?(?! ?-?(?:m[aã]e|de v[ií]deo|gr[aá]fica|de rede|de som|solar|de led|l[oó]gica|de a[cç]o"
+    r"(?<![^\W\d_])(?:(?P<VEHICLE>placas?(?! ?-?(?:m[aã]e|de v[ií]deo|gr[aá]fica|de rede|de som|solar|de led"
+    r"|l[oó]gica|de a[cç]o"
     r"|de mdf|de gesso|principal|eletr[oô]nica))|carros?|motos?|motoca|ve[ií]culos?|autom[oó]ve(?:l|is)|caminh[aã]o"
-    r"|caminhonete|camionete|van|kombi|fiorino|furg[aã]o|motoboy|entregador|mercosul|renavam|emplacad[oa]|detran|ipva|multas?|estacion\w{1,8}"
-    r"|garagem|motorista|uber|gol|uno|palio|onix|hb20|civic|corolla|fiesta|strada|saveiro|celta|corsa|fusca|sandero|kwid"
+    r"|caminhonete|camionete|van|kombi|fiorino|furg[aã]o|motoboy|entregador|mercosul|renavam|emplacad[oa]|detran"
+    r"|ipva|multas?|estacion\w{1,8}"
+    r"|garagem|motorista|uber|gol|uno|palio|onix|hb20|civic|corolla|fiesta|strada|saveiro|celta|corsa|fusca"
+    r"|sandero|kwid"
     r"|honda|fiat|toyota|volkswagen|vw|chevrolet|ford|renault|hyundai|jeep|peugeot|citroen|nissan|titan|biz|scooter)"
     r"|(?P<OTHER>modelo|mod|c[oó]d(?:igo)?|ref(?:er[eê]ncia)?|sku|produto|pe[cç]a|pedido|cupom|rastreio|item|s[eé]rie"
     r"|lote|processador|ssd|mem[oó]ria|monitor|voucher|protocolo))(?![^\W\d_])"
 )
 _NO_PLATES: Final = re.compile(
-    r"gtx|rtx|atx|ddr|ssd|ram|usb|led|cbr|nxr|xre|ybr|xtz|ano|at[eé]|cep|c[oó]d|com|cpf|dez|dia|d[ao]s|m[eê]s|mil|mod|n[ao]s"
+    r"gtx|rtx|atx|ddr|ssd|ram|usb|led|cbr|nxr|xre|ybr|xtz|ano|at[eé]|cep|c[oó]d|com|cpf|dez|dia|d[ao]s|m[eê]s|mil"
+    r"|mod|n[ao]s"
     r"|num|nro|n[aã]o|por|pra|que|ref|rua|sem|tam|tel|uma|via"
 )
 """Three letters that are a product's or a word's: `placa gtx1660`, `dia 1234`."""
@@ -57,9 +63,7 @@ def _find_near(match: re.Match[str]) -> Span | None:
     least = max(match.start() - _WINDOW, 0)
     for placeholder in PLACEHOLDER.finditer(match.string, max(least - 12, 0), match.start()):
         least = placeholder.end()
-    nearest = None
-    for nearest in _VEHICLE.finditer(match.string, least, match.start()):
-        pass
+    nearest = max(_VEHICLE.finditer(match.string, least, match.start()), key=re.Match.start, default=None)
     if nearest is None:
         nearest = _VEHICLE.search(PLACEHOLDER.split(match.string[match.end() : match.end() + _AFTERWARDS])[0])
     is_vehicle = nearest is not None and nearest.lastgroup == "VEHICLE"

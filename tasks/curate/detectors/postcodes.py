@@ -11,7 +11,8 @@ _CEP_ALONE: Final = re.compile(r"\d{2}\.?\d{3}-\d{3}")
 _CEP_IN_ADDRESS: Final = re.compile(r"\d{5} ?\d{3}|\d{2}\.?\d{3}-\d{3}")
 _STREET: Final = re.compile(
     r"(?<![^\W\d_])(?:(?:r|al|p[cç]a)\.|(?:rua|av(?:enida)?|trav(?:essa)?|tv|alameda|rod(?:ovia)?|estr(?:ada)?|pra[cç]a"
-    r"|largo|viela|quadra|qd|conjunto|cj|residencial|condom[ií]nio|bairro|jardim|jd|vila|vl|endere[cç]o|logradouro|bloco"
+    r"|largo|viela|quadra|qd|conjunto|cj|residencial|condom[ií]nio|bairro|jardim|jd|vila|vl|endere[cç]o"
+    r"|logradouro|bloco"
     r"|apto)(?![^\W\d_]))"
 )
 _AS_IN_ADDRESS: Final = re.compile(

@@ -16,8 +16,10 @@ _NAME: Final = r"[\w.][\w.-]{1,29}(?:#\d{4})?"
 _DOT: Final = r"(?: ?\. ?| ?\(\.\) ?| ponto )"
 _SLASH: Final = r"(?: ?[/\\] ?| barra )"
 _HOSTS: Final = (
-    rf"(?:instagram{_DOT}com|instagr{_DOT}am|ig{_DOT}me|facebook{_DOT}com|fb{_DOT}(?:com|me)|t{_DOT}me|telegram{_DOT}me|tiktok{_DOT}com"
-    rf"|twitter{_DOT}com|x{_DOT}com(?!\.br)|threads{_DOT}(?:net|com)|linkedin{_DOT}com{_SLASH}(?:in|pub)|m{_DOT}me|kwai{_DOT}com"
+    rf"(?:instagram{_DOT}com|instagr{_DOT}am|ig{_DOT}me|facebook{_DOT}com|fb{_DOT}(?:com|me)|t{_DOT}me"
+    rf"|telegram{_DOT}me|tiktok{_DOT}com"
+    rf"|twitter{_DOT}com|x{_DOT}com(?!\.br)|threads{_DOT}(?:net|com)|linkedin{_DOT}com{_SLASH}(?:in|pub)"
+    rf"|m{_DOT}me|kwai{_DOT}com"
     rf"|snapchat{_DOT}com{_SLASH}add|linktr{_DOT}ee|pinterest{_DOT}com|youtube{_DOT}com(?={_SLASH}(?:@|user/|c/))"
     rf"|wa{_DOT}me|whatsapp{_DOT}com|chat{_DOT}whatsapp{_DOT}com|discord{_DOT}(?:gg|com)|github{_DOT}com|about{_DOT}me"
     rf"|reddit{_DOT}com{_SLASH}(?:u|user)|bsky{_DOT}app{_SLASH}profile|picpay{_DOT}me|(?:insta|face){_DOT}com"
@@ -25,15 +27,18 @@ _HOSTS: Final = (
 )
 _ADDRESS: Final = re.compile(
     rf"(?<![\w@.-])(?:https?:?{_SLASH}{{1,2}})?(?:(?:www|m|pt-br|br|web|l|mobile|vm|api){_DOT})?{_HOSTS}(?:\.br)?"
-    rf"{_SLASH}(?:(?:stories|people|user|c|u|s|add){_SLASH}|profile\.php\?id=|send/?\?phone=)?(?P<at>@ ?)?\+?(?P<name>{_NAME})[^\s<>\"\])]*"
+    rf"{_SLASH}(?:(?:stories|people|user|c|u|s|add){_SLASH}|profile\.php\?id="
+    rf"|send/?\?phone=)?(?P<at>@ ?)?\+?(?P<name>{_NAME})[^\s<>\"\])]*"
 )
 _HAS_SLASH: Final = re.compile(r"[/\\]| barra ")
 _HINT: Final = re.compile(
-    r"insta|face|fb|ig|t ?\.|m ?\.|wa ?\.|x ?\.|telegram|tiktok|twitter|threads|linked|kwai|snap|linktr|pinter|youtube|whats"
+    r"insta|face|fb|ig|t ?\.|m ?\.|wa ?\.|x ?\.|telegram|tiktok|twitter|threads|linked|kwai|snap|linktr|pinter"
+    r"|youtube|whats"
     r"|discord|github|about|reddit|bsky|picpay|/@| ponto "
 )
 _NO_PROFILE: Final = re.compile(
-    r"(?:p|reels?|tv|explore|marketplace|groups|events|watch|sharer|share|help|search|hashtag|i|tag|joinchat|about|legal"
+    r"(?:p|reels?|tv|explore|marketplace|groups|events|watch|sharer|share|help|search|hashtag|i|tag|joinchat"
+    r"|about|legal"
     r"|terms|privacy|login|home|intent|pages|ads|business|pin|video)(?![\w.])"
 )
 _HANDLE: Final = re.compile(rf"(?<![\w@])@ ?(?P<name>{_NAME})(?![\w@])")
@@ -45,17 +50,21 @@ _CUES: Final = (
     *("@", "arroba", "ig ", "ig:", "ig=", "ig-", "ig,", "ig.", "ig/", "ig(", "ig*", 'ig"', "ig'", "ig>", "ig\t"),
 )
 _LEAD: Final = (
-    r"(?:[ \t:=,./(*\"'>-]|(?:é|eh|e|o|a|no|na|do|da|meu|minha|user|usu[aá]rio|usuario|perfil|pessoal|arroba|nick|nome|conta|como"
+    r"(?:[ \t:=,./(*\"'>-]|(?:é|eh|e|o|a|no|na|do|da|meu|minha|user|usu[aá]rio|usuario|perfil|pessoal|arroba|nick"
+    r"|nome|conta|como"
     r"|pelo|ai|aí)(?![^\W]))"
 )
 _NAMED: Final = re.compile(
-    rf"(?<![^\W_])(?P<mine>meu |minha )?(?:@ (?:do|no) )?(?:{_NETWORK})(?![^\W_])(?P<lead>{_LEAD}{{1,8}}+)(?P<at>@ ?)?(?P<name>{_NAME})"
+    rf"(?<![^\W_])(?P<mine>meu |minha )?(?:@ (?:do"
+    rf"|no) )?(?:{_NETWORK})(?![^\W_])(?P<lead>{_LEAD}{{1,8}}+)(?P<at>@ ?)?(?P<name>{_NAME})"
     r"(?![\w@])"
 )
 _IS: Final = re.compile(r"(?<![^\W_])(?:é|eh|e|como)(?![^\W_])")
 _PLAIN: Final = re.compile(
-    rf"(?<![^\W_])(?:me (?:segue|segu[ie]|cham|adicion|ach|procur|mand|marca)\w{{0,3}}|meu|minha|sou)(?: (?:l[aá]|no|na|pelo|o|a|@|arroba))*"
-    rf" (?:{_NETWORK}|@|arroba)(?: (?:é|eh|e|como|por))? (?:@ ?|arroba )?(?P<name>[a-z0-9_.]{{6,30}})(?=[ \t]*(?:[,.;!?)\n]|\Z))"
+    rf"(?<![^\W_])(?:me (?:segue|segu[ie]|cham|adicion|ach|procur|mand|marca)\w{{0,3}}|meu|minha|sou)(?: (?:l[aá]"
+    rf"|no|na|pelo|o|a|@|arroba))*"
+    rf" (?:{_NETWORK}|@|arroba)(?: (?:é|eh|e|como|por))? (?:@ ?"
+    rf"|arroba )?(?P<name>[a-z0-9_.]{{6,30}})(?=[ \t]*(?:[,.;!?)\n]|\Z))"
 )
 _SPOKEN: Final = re.compile(rf"(?<![^\W_])arroba (?P<name>{_NAME})(?![\w@])")
 _MARKED: Final = re.compile(r"[\d_]|[a-z0-9]\.[a-z0-9]")
@@ -63,9 +72,11 @@ _OWN: Final = re.compile(
     r"(?<![^\W_])(?:meu|minha|sou|me (?:segue|segu[ie]|cham|adicion|ach|procur|mand|marca)\w{0,3}|comigo)(?![^\W_])"
 )
 _OF_A_COMPANY: Final = re.compile(
-    r"(?<![^\W_])(?:lojas?|marcas?|empresas?|vendedor(?:es|a)?|oficial|fabricante|transportadora|site|p[aá]gina|perfil d[aeo]"
+    r"(?<![^\W_])(?:lojas?|marcas?|empresas?|vendedor(?:es|a)?|oficial|fabricante|transportadora|site|p[aá]gina"
+    r"|perfil d[aeo]"
     r"|segui(?:r|mos|ndo)?|sigo|marquei|marcar|marcando|influenciador[a]?|blogueir[ao]|canal)"
-    r"(?:[ :(,]+(?:o|a|os|as|da|do|de|no|na|oficial|insta|instagram|perfil|p[aá]gina|loja|voc[eê]s|vcs|twitter|tiktok|arroba))*[ :(,]*\Z"
+    r"(?:[ :(,]+(?:o|a|os|as|da|do|de|no|na|oficial|insta|instagram|perfil|p[aá]gina|loja|voc[eê]s|vcs|twitter"
+    r"|tiktok|arroba))*[ :(,]*\Z"
 )
 _PARTS: Final = re.compile(r"[\d_.-]+")
 _WINDOW: Final = 40

@@ -8,13 +8,16 @@ from tasks.curate.detectors.context import AFTERWARDS, LABEL_START, LEAD, Search
 _CODE: Final = r"(?P<value>\d(?: ?[.-]? ?\d){2,3})(?![^\W_]|[.,/-]\d| ?%)"
 _END: Final = r"(?![^\W\d_])"
 _CARD_WORD: Final = (
-    rf"(?:cart[aã]o|verso|tr[aá]s|atr[aá]s|seguran[cç]a|seg\.?|c[oó]d(?:igo|\.)?|verificador(?:es)?|cvv|d[ií]gitos?|n[uú]meros?)"
+    rf"(?:cart[aã]o|verso|tr[aá]s|atr[aá]s|seguran[cç]a|seg\.?|c[oó]d(?:igo|\.)?|verificador(?:es)?|cvv"
+    rf"|d[ií]gitos?|n[uú]meros?)"
     rf"{_END}"
 )
 _LABELLED: Final = re.compile(
     rf"{LABEL_START}(?:c\.?v\.?[vcn]\.?2?|c\.?c\.?v\.?2?|c\.?s\.?c\.?(?= ?[:=é])|security code"
-    r"|c[oó]d(?:igo|\.)?(?: de| do)?(?: cart[aã]o de)? ?(?:seguran[cç]a|seg\.?|verifica(?:[cç][aã]o|dor)|verso|cart[aã]o)"
-    r"|(?:c[oó]digo|c[oó]d\.?|d[ií]gitos?|n[uú]meros?|numerozinhos?|n[uú]merozinhos?)(?: que (?:fica|ficam|tem|est[aá]|est[aã]o|t[aá]))?"
+    r"|c[oó]d(?:igo|\.)?(?: de| do)?(?: cart[aã]o de)? ?(?:seguran[cç]a|seg\.?|verifica(?:[cç][aã]o|dor)|verso"
+    r"|cart[aã]o)"
+    r"|(?:c[oó]digo|c[oó]d\.?|d[ií]gitos?|n[uú]meros?|numerozinhos?|n[uú]merozinhos?)(?: que (?:fica|ficam|tem"
+    r"|est[aá]|est[aã]o|t[aá]))?"
     r"(?: de| do| l[aá])? ?(?:tr[aá]s|atr[aá]s|verso|seguran[cç]a)"
     r"|c[oó]digo de (?:3|tr[eê]s|4|quatro) (?:d[ií]gitos|n[uú]meros))"
     rf"{_END}(?:{LEAD}|{_CARD_WORD}){{0,5}}{_CODE}"
@@ -24,7 +27,8 @@ _EXPIRY: Final = (
     r"(?:0?[1-9]|1[0-2]) ?[/.-]? ?(?:20)?\d\d"
 )
 _BEHIND_A_CARD: Final = re.compile(
-    rf"\[cartao\][ ,;/|.-]{{1,3}}(?:{_EXPIRY}[ ,;/|.-]{{1,3}}|(?=\d{{3}}(?:[;,.)\n]|\Z)))(?:e |c[oó]d(?:igo|\.)? )?{_CODE}"
+    rf"\[cartao\][ ,;/|.-]{{1,3}}(?:{_EXPIRY}[ ,;/|.-]{{1,3}}|(?=\d{{3}}(?:[;,.)\n]|\Z)))(?:e |c[oó]d(?:igo"
+    rf"|\.)? )?{_CODE}"
 )
 
 _NAMED_BEHIND_A_CARD: Final = re.compile(

@@ -1,6 +1,7 @@
 """Telephones and other numbers in words: `onze nove oito sete meia cinco quatro três dois um zero`."""
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from tasks.curate.detectors.context import Around, Found, Kind, holds_any
@@ -28,6 +29,7 @@ _RUN: Final = re.compile(
 )
 _CUES: Final = ("zero", "dois", "duas", "três", "tres", "quatro", "cinco", "seis", "meia", "sete", "oito", "nove")
 _PART: Final = re.compile(rf"{_WORD}|\d+|(?<= )e(?= )")
+_LABELS: Final[tuple[Kind, ...]] = ("CPF", "CNPJ", "CEP")
 _FEWEST_DIGITS: Final = 8
 _MOST_DIGITS: Final = 14
 _FEWEST_UNITS: Final = 3
@@ -50,20 +52,13 @@ def find_spelled(text: str) -> list[Found]:
 def _kind_of(match: re.Match[str]) -> Kind | None:
     digits, units = _read(match[0])
     around = Around(match)
-    if around.is_order or not _FEWEST_DIGITS <= len(digits) <= _OF_A_CARD or units < _FEWEST_UNITS:
+    is_number = _FEWEST_DIGITS <= len(digits) <= _OF_A_CARD and units >= _FEWEST_UNITS and not _counts(digits)
+    if around.is_order or not is_number:
         return None
-    if _counts(digits):
-        return None
-    if "CPF" in around.labels or is_cpf(digits):
-        return "CPF"
-    if "CNPJ" in around.labels:
-        return "CNPJ"
-    if "CEP" in around.labels and len(digits) == _FEWEST_DIGITS:
-        return "CEP"
-    if len(digits) == _OF_A_CARD:
-        return "CARTAO"
+    if is_cpf(digits) or not around.labels.isdisjoint(_LABELS):
+        return next((kind for kind in _LABELS if kind in around.labels), "CPF")
     if len(digits) > _MOST_DIGITS:
-        return None
+        return "CARTAO" if len(digits) == _OF_A_CARD else None
     is_whole = is_phone(digits) if len(digits) in {10, 11} else (len(digits) == 9 and digits[0] == "9")
     return "TELEFONE" if is_whole or around.label == "TELEFONE" or units > len(digits) // 2 else None
 
@@ -89,5 +84,5 @@ def _read(text: str) -> tuple[str, int]:
 
 def _counts(digits: str) -> bool:
     """Return whether somebody counts: `um, dois, três, quatro, cinco, seis, sete, oito`."""
-    steps = {int(later) - int(sooner) for sooner, later in zip(digits, digits[1:], strict=False)}
+    steps = {int(later) - int(sooner) for sooner, later in pairwise(digits)}
     return len(steps) == 1

@@ -18,7 +18,8 @@ Span = tuple[int, int]
 
 _LONGEST_NAME: Final = 64
 _SUFFIX: Final = (
-    r"(?:com|net|org|gov|edu|ind|info|biz|app|dev|art|adv|eng|eco|blog|shop|store|online|site|me|io|ai|co|br|pt|us|uk|eu"
+    r"(?:com|net|org|gov|edu|ind|info|biz|app|dev|art|adv|eng|eco|blog|shop|store|online|site|me|io|ai|co|br|pt"
+    r"|us|uk|eu"
     r"|es|it|fr|de|ar|cl|mx|uy|py)"
 )
 _PROVIDER: Final = (
@@ -26,7 +27,8 @@ _PROVIDER: Final = (
 )
 _LABEL: Final = r"[^\W_][\w-]{0,62}"
 _SIGN: Final = re.compile(
-    r"[ \t]{0,2}(?:@{1,3}|[(\[{<*_|/\"'-]{1,2}[ \t]?(?:@|arr?oba|at)[ \t]?[)\]}>*_|/\"'-]{1,2}|(?<=[ \t])(?:arr?oba|at)(?=[ \t])"
+    r"[ \t]{0,2}(?:@{1,3}|[(\[{<*_|/\"'-]{1,2}[ \t]?(?:@|arr?oba|at)[ \t]?[)\]}>*_|/\"'-]{1,2}"
+    r"|(?<=[ \t])(?:arr?oba|at)(?=[ \t])"
     rf"|arr?oba(?={_PROVIDER}|[ \t])|(?<=[ \t])arr?oba(?=\w)|\#(?={_PROVIDER}\.?com))[ \t]{{0,2}}"
     # `(a)` is also a form of address: `Prezado(a) Loja.com`.
     rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?\([ \t]?a[ \t]?\)[ \t]?(?={_PROVIDER}\.?com)"
@@ -63,7 +65,8 @@ _CUES: Final = (
 )
 _DOT: Final = (
     r"(?:\.{1,3}|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|[,;]|[(\[{]\.[)\]}]"
-    r"|[ \t]{0,2}[(\[{<*_|-]{1,2}[ \t]?(?:ponto|pto|dot)[ \t]?[)\]}>*_|-]{1,2}[ \t]{0,2}|[ \t]{1,2}(?:ponto|pto|dot)[ \t]{1,2})"
+    r"|[ \t]{0,2}[(\[{<*_|-]{1,2}[ \t]?(?:ponto|pto|dot)[ \t]?[)\]}>*_|-]{1,2}[ \t]{0,2}|[ \t]{1,2}(?:ponto|pto"
+    r"|dot)[ \t]{1,2})"
 )
 _HOST: Final = re.compile(
     rf"(?:{_LABEL}\.){{1,8}}?{_SUFFIX}(?:\.[a-z]{{2}})?(?![\w-])(?!\.[a-z]{{2,3}}(?![\w-]))"
@@ -76,7 +79,8 @@ _KNOWN_HOST: Final = re.compile(
 )
 _NAME: Final = re.compile(r"[\w.+%&'*=~-]+")
 _SPOKEN_NAME: Final = re.compile(
-    r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto|dot|under ?line|under ?score|tra[cç]o|h[ií]fen|sublinhado)[)\]]?"
+    r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto|dot|under ?line|under ?score|tra[cç]o|h[ií]fen"
+    r"|sublinhado)[)\]]?"
     r"[ \t]{1,2}| \. | [(\[]?tudo junto[)\]]?[ \t]{1,2}|[(\[](?:ponto|dot|\.)[)\]])){1,4}\Z"
 )
 _LITTLE_WORDS: Final = frozenset(
@@ -94,14 +98,17 @@ _CLOSING: Final = ".,;:!?)]}'*"
 _AUTHORITY: Final = re.compile(r"(?:[a-z]+://)?([^/?#]*)")
 _PART: Final = re.compile(r"[/?#&;]")
 _SECRET_NAME: Final = re.compile(
-    r"(?:.*(?:token|secret|segredo|session|sessao|sessid|password|passwd|senha|signature|credential|apikey|authkey|jwt)(?:id|key)?"
-    r"|key|auth|authorization|code|codigo|sid|sess|pass|pwd|pin|otp[a-z]*|chave|sig|hash|ticket|.*e?mail|cpf|cnpj|cpfcnpj|documento"
+    r"(?:.*(?:token|secret|segredo|session|sessao|sessid|password|passwd|senha|signature|credential|apikey"
+    r"|authkey|jwt)(?:id|key)?"
+    r"|key|auth|authorization|code|codigo|sid|sess|pass|pwd|pin|otp[a-z]*|chave|sig|hash|ticket|.*e?mail|cpf|cnpj"
+    r"|cpfcnpj|documento"
     r"|.*telefone|(?:tele|cell|user)?phone|fone|tel|celular|cel|whatsapp|cep|cartao|card|tk|tkn|tok|magic(?:link)?"
     r"|convite|invite)"
 )
 _SECRET_STEP: Final = re.compile(
     r"(?:.*(?:token|session|sessao|senha|password|magiclink|convite|invite|invitation)"
-    r"|(?:reset|redefin(?:ir|icao)|recover|recuper(?:ar|acao)|confirm(?:ar|acao|e|ation)?|verif(?:y|icar|icacao|ication)"
+    r"|(?:reset|redefin(?:ir|icao)|recover|recuper(?:ar|acao)|confirm(?:ar|acao|e|ation)?|verif(?:y|icar|icacao"
+    r"|ication)"
     r"|valid(?:ar|acao|ate|ation)|ativ(?:ar|acao)|activat(?:e|ion)|autenticar|unsubscribe|descadastr(?:ar|o))"
     r"(?:d[aeo]|minha|your)?(?:conta|account|e?mail|acesso|access|cadastro|login|link|code|telefone|phone)?"
     r"|oauth|auth|login|entrar|(?:primeiro)?acesso|otp|sso|jwt)"
