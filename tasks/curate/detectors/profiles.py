@@ -90,8 +90,9 @@ def find_profile_addresses(text: str) -> list[Span]:
         return found
     for match in _ADDRESS.finditer(text):
         name = match["name"].strip(".")
+        is_own = _OWN.search(text, max(match.start() - _WINDOW, 0), match.start()) is not None
         is_page = match["at"] is None and _NO_PROFILE.match(name)
-        if not is_page and not _is_company(name) and not _is_telephone(match):
+        if not is_page and not _is_telephone(match) and (is_own or not _is_company(name)):
             found.append((match.start(), match.start() + len(match[0].rstrip(".,;:!?'*"))))
     return found
 

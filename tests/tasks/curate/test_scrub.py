@@ -245,9 +245,10 @@ UNITS = (
     *("]", "1\u200b", "[CEP] 12345678 ", "token=", "a-"),
     *("0 ", "(0", "+55 ", "cep 12345678 ", "4111 ", "(11) 98765-4321 "),
     *("rua, ", "12345678, ", "rua 12345678, são paulo ", "cartão 4 ", "meu número 1 ", "(a)a.", "@@", "senha/", "1 1-"),
-    *("rg ", "rg 1", "cpf 1 ", "nasc ", "nasc 1/", "cvv ", "cvv 1", "placa ", "placa a ", "carro abc1d23 ", "[cartao] 1"),
+    *("rg ", "rg 1", "cpf 1 ", "nasc ", "nasc 1/", "cvv ", "cvv 1", "placa ", "placa a ", "carro abc1d23 "),
     *("pix ", "pix 0b5f9b1c-", "0b5f9b1c", "insta ", "meu insta é ", "@a ", "insta/", "t . me / ", "nove ", "nove 1 "),
-    *("vinte e ", "a ponto ", "a at ", "a arroba ", "cód ", "11987654321 ", "título ", "é o meu rg ", "a.com/@", "x . "),
+    *("vinte e ", "a ponto ", "a at ", "a arroba ", "cód ", "11987654321 ", "título ", "é o meu rg "),
+    *("a.com/@", "x . ", "[cartao] 1"),
     *("529.982.247-25", "pedido nº ", "http://x.com/a@", "x/", "k=", "éa", "\u0301", "wa.me/"),
 )  # fmt: skip
 
