@@ -1,9 +1,10 @@
 """Reader of JSON Lines: one document per line, each validated, each fault named by its line."""
 
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -33,7 +34,14 @@ def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Docum
 
 
 def stream_json_lines(path: Path, model: type[Document], what: str, size: int | None = None) -> Iterator[Document]:
-    """Yield the documents of a file in its order, one line in memory at a time.
+    """Yield the documents of a file in its order, as `stream_lines` does, without their lines."""
+    return (document for _, document in stream_lines(path, model, what, size))
+
+
+def stream_lines(
+    path: Path, model: type[Document], what: str, size: int | None = None
+) -> Iterator[tuple[bytes, Document]]:
+    """Yield the lines of a file in its order, each with its document, one in memory at a time.
 
     Lines that do not fit the model are skipped and reported together at the end.
 
@@ -58,8 +66,9 @@ def stream_json_lines(path: Path, model: type[Document], what: str, size: int | 
                         f"{what} {path}: line {number} is longer than {_LONGEST // 10**6} MB; write one JSON object a "
                         "line, each with a line feed after it"
                     )
+                text = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
                 try:
-                    yield _read(line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, model)
+                    yield text, _read(text, model)
                 except ValueError as error:
                     faulty += 1
                     if len(named) < _MOST_NAMED:
@@ -91,3 +100,25 @@ def _beginning(lines: BinaryIO, size: int | None) -> Iterator[bytes]:
     while left and (line := lines.readline(int(min(left, _LONGEST + 1)))):
         left -= len(line)
         yield line
+
+
+def gives_a_key_twice(text: str | bytes) -> bool:
+    """Return whether an object of a JSON text has a key twice; a text that is no JSON has none."""
+    try:
+        json.loads(text, object_pairs_hook=_with_single_keys)
+    except _KeyGivenTwice:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return False
+
+
+class _KeyGivenTwice(Exception):
+    """Ends the reading of a text of JSON."""
+
+
+def _with_single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _KeyGivenTwice
+    return found

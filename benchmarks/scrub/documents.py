@@ -14,6 +14,8 @@ from typing import Final
 
 from stdnum import luhn
 
+from benchmarks.scrub import identities
+from benchmarks.scrub.numbers import card, cnpj, cpf, digits, with_cnpj_digits, with_cpf_digits
 from tasks.curate.scrub import KINDS, Kind
 
 PLANTED_OF_A_KIND: Final = 1_000
@@ -31,59 +33,12 @@ class Document:
     spelling: str
 
 
-def digits(generator: random.Random, count: int) -> str:
-    """Return random digits."""
-    return "".join(generator.choices(string.digits, k=count))
-
-
-def cpf(generator: random.Random) -> str:
-    """Return 11 digits with valid check digits."""
-    return with_cpf_digits(digits(generator, 9))
-
-
-def with_cpf_digits(number: str) -> str:
-    """Return 9 digits and their two check digits."""
-    for length in (10, 11):
-        rest = sum(int(sign) * weight for sign, weight in zip(number, range(length, 1, -1), strict=True)) * 10 % 11
-        number += str(rest % 10)
-    return number
-
-
-def cnpj(generator: random.Random, letters: bool = False) -> str:
-    """Return 14 digits, or letters and digits as issued since July 2026, with valid check digits."""
-    alphabet = string.digits + string.ascii_uppercase if letters else string.digits
-    number = "".join(generator.choices(alphabet, k=8)) + generator.choice(("0001", "0001", "0001", "0002", "0137"))
-    return with_cnpj_digits(number)
-
-
-def with_cnpj_digits(number: str) -> str:
-    """Return 12 characters and their two check digits."""
-    for first in (5, 6):
-        weights = [*range(first, 1, -1), *range(9, 1, -1)]
-        rest = sum((ord(sign) - 48) * weight for sign, weight in zip(number, weights, strict=True)) % 11
-        number += str(0 if rest < 2 else 11 - rest)
-    return number
-
-
 def is_two_kinds(value: str) -> bool:
     """Return whether a bare number is valid as CPF and mobile, or as CNPJ and card: only a word next to it decides."""
     if not value.isdigit():
         return False
     is_cpf_and_mobile = len(value) == 11 and value[2] == "9" and with_cpf_digits(value[:9]) == value
     return is_cpf_and_mobile or (len(value) == 14 and luhn.is_valid(value) and with_cnpj_digits(value[:12]) == value)
-
-
-def card(generator: random.Random) -> str:
-    """Return a card number of the brands in use in Brazil."""
-    prefix, length = generator.choice(
-        (
-            *(("4", 16), ("4", 16), ("51", 16), ("55", 16), ("2221", 16), ("34", 15), ("37", 15), ("36", 14)),
-            *(("301", 14), ("636368", 16), ("438935", 16), ("504175", 16), ("6504", 16), ("606282", 16)),
-            *(("6011", 16), ("3528", 16)),
-        )
-    )
-    body = prefix + digits(generator, length - 1 - len(prefix))
-    return f"{body}{luhn.calc_check_digit(body)}"
 
 
 # fmt: off
@@ -236,7 +191,7 @@ def spell_url(generator: random.Random) -> tuple[str, bool]:
 # fmt: off
 SPELLINGS: Final[dict[Kind, Callable[[random.Random], tuple[str, bool]]]] = {
     "CPF": spell_cpf, "CNPJ": spell_cnpj, "EMAIL": spell_email, "TELEFONE": spell_phone, "CEP": spell_cep,
-    "CARTAO": spell_card, "URL": spell_url,
+    "CARTAO": spell_card, "URL": spell_url, **identities.SPELLINGS,
 }
 NAMED: Final[dict[Kind, tuple[str, ...]]] = {
     "CPF": (
@@ -261,6 +216,7 @@ NAMED: Final[dict[Kind, tuple[str, ...]]] = {
         "o final do meu cartão está errado, o certo é {}",
     ),
     "URL": ("Cliquei em {} e deu erro.", "O link é {}", "Recebi isto: {}. É golpe?", "vejam {}, por favor"),
+    **identities.NAMED,
 }
 OF_DOCUMENTS: Final = ("Segue: {}", "Meus dados: Ana Lima, {}", "Nota em nome de Ana Lima, {}.", "{} - aguardo a nota")
 OF_CONTACTS: Final = (
@@ -276,6 +232,7 @@ UNNAMED: Final[dict[Kind, tuple[str, ...]]] = {
     ),
     "CARTAO": ("Paguei com o {} e cobraram duas vezes.", "Segue: {}", "Crédito {}, em 3x", "Comprei no {} e nada"),
     "URL": ("Segue: {}", "{} - não abre", "Recebi por SMS: {}", "Olhem: {}, por favor"),
+    **identities.NAMED,
 }
 # fmt: on
 
@@ -377,7 +334,7 @@ def planted(kind: Kind, generator: random.Random) -> Document:
     """Return a document with one value of a kind, some with a decoy in a separate sentence."""
     value, must_be_named = SPELLINGS[kind](generator)
     must_be_named = must_be_named or is_two_kinds(value)
-    if kind not in {"URL", "EMAIL"} and generator.random() < 0.12:
+    if kind not in {"URL", "EMAIL", "PERFIL"} and generator.random() < 0.12:
         value = pasted(value, generator)
     sentence = generator.choice((NAMED if must_be_named or generator.random() < 0.7 else UNNAMED)[kind])
     before, after = sentence.split("{}")

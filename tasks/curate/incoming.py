@@ -1,12 +1,13 @@
 """Reader of the prompts to curate: a synthesis folder, a prompt table, or a shop's own JSON Lines."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.json_lines import stream_json_lines
+from schemas.json_lines import gives_a_key_twice, stream_lines
 from schemas.tables.prompt_lines import PromptLine
 from schemas.tables.prompts import PromptRow, content_id, open_prompt_table, reading_prompts, scan_prompt_table
 from tasks.commerce.registry import TASKS
@@ -15,8 +16,19 @@ JSON_LINES: Final = (".jsonl", ".ndjson", ".json")
 MOST_NAMED: Final = 5
 
 
-def open_prompts(path: Path, work: Path) -> tuple[Path, int]:
-    """Return the prompt table to curate and its number of rows.
+@dataclass(frozen=True)
+class IncomingPrompts:
+    """Prompts to curate."""
+
+    table: Path
+    """The prompt table."""
+    rows: int
+    given_twice: frozenset[int] = frozenset()
+    """Rows, from 1, whose line of JSON gave a key twice."""
+
+
+def open_prompts(path: Path, work: Path) -> IncomingPrompts:
+    """Return the prompts to curate.
 
     Args:
         path: A folder with `prompts.parquet`, a prompt table, or JSON Lines of prompts.
@@ -27,26 +39,32 @@ def open_prompts(path: Path, work: Path) -> tuple[Path, int]:
             prompts, or one id names different prompts.
     """
     table = path / "prompts.parquet" if path.is_dir() else path
+    given_twice: frozenset[int] = frozenset()
     if table.suffix.lower() in JSON_LINES:
-        table = _as_table(table, work / "prompts.parquet")
+        lines, table = table, work / "prompts.parquet"
+        given_twice = _write_table(lines, table)
     rows = scan_prompt_table(table)
     with reading_prompts(table):
         count = int(rows.select(pl.len()).collect().item())
         if not count:
             raise InputError(f"{table} has no prompts; make some with `tucano synthesize`")
         _refuse_ambiguous_ids(table, rows)
-    return table, count
+    return IncomingPrompts(table, count, given_twice)
 
 
-def _as_table(lines: Path, table: Path) -> Path:
+def _write_table(lines: Path, table: Path) -> frozenset[int]:
+    """Write the prompts of JSON Lines as a table, and return the rows whose line gave a key twice."""
+    given_twice = []
     with open_prompt_table(table) as rows:
-        for line in stream_json_lines(lines, PromptLine, "prompts"):
+        for number, (text, line) in enumerate(stream_lines(lines, PromptLine, "prompts"), start=1):
+            if gives_a_key_twice(text):
+                given_twice.append(number)
             system = TASKS[line.task].system if line.system is None else line.system
             content = (line.task, system, line.prompt, line.reference)
             identity = content_id(*content) if line.prompt_id is None else line.prompt_id
             origin = (line.customer_id, line.order_id, line.review_id, line.parent_id)
             rows.add(PromptRow(identity, *content, line.source, *origin))
-    return table
+    return frozenset(given_twice)
 
 
 def _refuse_ambiguous_ids(table: Path, rows: pl.LazyFrame) -> None:

@@ -1,17 +1,24 @@
 """Quarantine of prompt rows that may not enter a dataset, with reasons."""
 
+import json
 from collections import defaultdict
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import polars as pl
 
+from schemas.json_lines import gives_a_key_twice
 from schemas.tables.prompts import COLUMNS
 from tasks.curate.kinship import SOURCES
+from tasks.curate.reference_queries import queries_that_fail
 from tasks.curate.scrub import names_a_person, scrub
 from tasks.policy.length import PromptLengths
 
+GIVEN_TWICE: Final = "key given twice"
 SCHEMA: Final = "schema"
+BLANK: Final = "blank"
 PERSONAL_ID: Final = "personal id"
+SQL_FAILS: Final = "sql fails"
 TOO_LONG: Final = "too long"
 DUPLICATE: Final = "duplicate"
 NEAR_DUPLICATE: Final = "near-duplicate"
@@ -20,13 +27,60 @@ LEAKAGE: Final = "leakage"
 NAMED: Final = (*SOURCES, "source")
 OF_PEOPLE: Final = ("customer_id", "source")
 """Columns in which a bare number may be a telephone or a CPF; elsewhere it numbers orders and reviews."""
-REASONS: Final = (SCHEMA, PERSONAL_ID, TOO_LONG, DUPLICATE, NEAR_DUPLICATE, HELD_OUT, LEAKAGE)
+REASONS: Final = (
+    GIVEN_TWICE,
+    SCHEMA,
+    BLANK,
+    PERSONAL_ID,
+    SQL_FAILS,
+    TOO_LONG,
+    DUPLICATE,
+    NEAR_DUPLICATE,
+    HELD_OUT,
+    LEAKAGE,
+)
 """Reasons of exclusion, in the order of the stage's checks."""
+_READABLE: Final = r"[^\s\p{C}\p{Z}\p{M}\x{115f}\x{1160}\x{2800}\x{3164}\x{ffa0}]"
+"""A sign that shows: blanks that Unicode counts as letters or symbols are left out."""
 
 
 def quarantined(rows: pl.DataFrame, reason: str, details: list[str]) -> pl.DataFrame:
     """Return the rows with their reason of exclusion and one explanatory sentence each."""
     return rows.with_columns(reason=pl.lit(reason), detail=pl.Series(details, dtype=pl.String))
+
+
+def drop_keys_given_twice(table: pl.DataFrame, rows: AbstractSet[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Split off the rows whose JSON gave a key twice: a reader would take one of the values, and drop the other.
+
+    Args:
+        table: Rows with their number in the original file.
+        rows: Numbers of the rows whose line of JSON gave a key twice.
+    """
+    references = table["reference"]
+    doubled = {text for text in references.unique() if text is not None and gives_a_key_twice(text)}
+    is_doubled = references.is_in([*doubled]).fill_null(value=False) | table["row"].is_in([*rows])
+    dropped = table.filter(is_doubled)
+    details = ["its JSON gives a key twice; leave one of them out"] * dropped.height
+    return table.filter(~is_doubled), quarantined(dropped, GIVEN_TWICE, details)
+
+
+def drop_blank(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Split off the rows whose prompt has nothing to read: white space, signs without width, control characters."""
+    is_blank = ~table["prompt"].str.contains(_READABLE)
+    dropped = table.filter(is_blank)
+    return table.filter(~is_blank), quarantined(dropped, BLANK, ["its prompt has nothing to read"] * dropped.height)
+
+
+def drop_sql_that_fails(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Split off the rows whose reference is a query that cannot be run; an unknown one stays."""
+    asked = zip(table["task"], table["reference"], strict=True)
+    queries = [json.loads(reference)["sql"] if task == "sql_qa" else None for task, reference in asked]
+    sql = pl.Series(queries, dtype=pl.String)
+    failing = queries_that_fail(sql.drop_nulls())
+    fails = sql.is_in([*failing]).fill_null(value=False)
+    dropped = table.filter(fails)
+    details = [f"the reference's query fails: {failing[query]}" for query in sql.filter(fails)]
+    return table.filter(~fails), quarantined(dropped, SQL_FAILS, details)
 
 
 def drop_schema_failures(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

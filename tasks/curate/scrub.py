@@ -9,29 +9,24 @@ its secret does. All else stays byte for byte. No value is stored, logged or rai
 import re
 import unicodedata
 from collections import Counter
-from typing import Final, Literal
+from typing import Final
 
-import polars as pl
 from stdnum.br import cnpj
 
-from tasks.curate.personal_numbers import digits_of, find_numbers, is_cpf, is_phone
-from tasks.curate.web_addresses import find_emails, find_urls
+from tasks.curate.detectors.context import KINDS, Found, Kind, Span, digits_of
+from tasks.curate.detectors.numbers import find_numbers
+from tasks.curate.detectors.phones import is_phone
+from tasks.curate.detectors.profiles import find_handles, find_profile_addresses
+from tasks.curate.detectors.spelled_digits import find_spelled
+from tasks.curate.detectors.suspects import may_hold_personal_data
+from tasks.curate.detectors.taxpayers import is_cpf
+from tasks.curate.detectors.web_addresses import find_emails, find_urls
 
-Kind = Literal["CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL"]
-KINDS: Final[tuple[Kind, ...]] = ("CPF", "CNPJ", "EMAIL", "TELEFONE", "CEP", "CARTAO", "URL")
+__all__ = ["KINDS", "Kind", "may_hold_personal_data", "names_a_person", "scrub"]
 
 _MOST_PASSES: Final = 4
 """A placeholder leaves its surroundings as they are, so each further pass only finds what the previous one
 uncovered."""
-_NO_WIDTH: Final = r"[\p{Mn}\p{Me}\p{Cf}]+"
-_MAY_HOLD: Final = (
-    r"(?i)\p{Nd}(?:[\p{Zs}\p{Pd}\x{2212}\t.,·•/_()\[\]+]*\p{Nd}){7}"
-    r"|@|\x{fe6b}|arroba|[(\[{<]\s?at?\s?[)\]}>]"
-    r"|://|www\.|\.[a-z]{2,6}(?::\p{Nd}{2,5})?[/?#]"
-    r"|cnpj|[a-z\p{Nd}]{8}0001\p{Nd}{2}|[a-z\p{Nd}]{3}\p{Zs}?/\p{Zs}?[a-z\p{Nd}]{4}[\p{Zs}./\p{Pd}\x{2212}]{0,3}\p{Nd}{2}"
-    r"|[a-z\p{Nd}]{3}[\p{Zs}./\p{Pd}\x{2212}]{0,3}\p{Nd}{4}[\p{Zs}./\p{Pd}\x{2212}]{0,3}\p{Nd}{2}"
-    r"|[\x{ff01}-\x{ff5e}]"
-)
 _HAS_NO_MARK: Final = re.compile(r"[0-9A-Za-z]*")
 
 
@@ -57,11 +52,6 @@ def scrub(text: str) -> tuple[str, Counter[Kind]]:
     return text, counts
 
 
-def may_hold_personal_data(column: str) -> pl.Expr:
-    """Mark, by a fast test, the texts that may hold personal data: all that `scrub` would change, and few others."""
-    return pl.col(column).str.replace_all(_NO_WIDTH, "").str.contains(_MAY_HOLD)
-
-
 def names_a_person(identifier: str) -> bool:
     """Return whether an identifier is itself an e-mail address, a CPF, a punctuated CNPJ or a telephone with +55."""
     plain = _plain(identifier)[0].strip()
@@ -78,15 +68,23 @@ def names_a_person(identifier: str) -> bool:
     return len(emails) == 1 and emails[0] == (0, len(plain))
 
 
-def _find(text: str) -> list[tuple[int, int, Kind]]:
+def _find(text: str) -> list[Found]:
     plain, places = _plain(text)
+    profiles = find_profile_addresses(plain)
+    plain = _hidden(plain, profiles)
     secret, harmless = find_urls(plain)
     plain = _hidden(plain, sorted(secret + harmless))
     emails = find_emails(plain)
     plain = _hidden(plain, emails)
-    found: list[tuple[int, int, Kind]] = [(*span, "URL") for span in secret]
-    found += [(*span, "EMAIL") for span in emails]
-    found += find_numbers(plain)
+    handles = find_handles(plain)
+    plain = _hidden(plain, handles)
+    spelled = find_spelled(plain)
+    plain = _hidden(plain, [(start, end) for start, end, _ in spelled])
+    named: tuple[tuple[Kind, list[Span]], ...] = (
+        ("PERFIL", profiles), ("URL", secret), ("EMAIL", emails), ("PERFIL", handles),
+    )  # fmt: skip
+    found = [(*span, kind) for kind, spans in named for span in spans]
+    found += spelled + find_numbers(plain)
     found.sort()
     return found if places is None else [(places[start], places[end], kind) for start, end, kind in found]
 

@@ -15,8 +15,11 @@ from schemas.tables.prompts import COLUMNS
 from tasks.curate.fingerprint import fingerprint, words_of
 from tasks.curate.minhash import bands
 from tasks.curate.quarantine import (
+    drop_blank,
+    drop_keys_given_twice,
     drop_personal_ids,
     drop_schema_failures,
+    drop_sql_that_fails,
     find_too_long,
 )
 from tasks.curate.scrub import Kind
@@ -40,6 +43,8 @@ class Shard:
     lengths: PromptLengths
     max_prompt_tokens: int
     near_duplicate_threshold: float
+    given_twice: frozenset[int] = frozenset()
+    """Rows of this shard, by their number in the original file, whose line of JSON gave a key twice."""
 
     @property
     def kept(self) -> Path:
@@ -75,14 +80,17 @@ def curate_shard(shard: Shard) -> ShardResult:
     Raises:
         InputError: The rows cannot be read.
     """
-    fitting, broken = drop_schema_failures(_read(shard))
+    single, doubled = drop_keys_given_twice(_read(shard), shard.given_twice)
+    fitting, broken = drop_schema_failures(single)
     clean = scrub_prompts(fitting)
-    anonymous, personal = drop_personal_ids(clean.table)
-    too_long = find_too_long(anonymous, shard.lengths, shard.max_prompt_tokens)
-    harmless = scrub_broken(broken)
-    anonymous.write_parquet(shard.kept)
-    _index(anonymous, shard.near_duplicate_threshold).with_columns(too_long).write_parquet(shard.index)
-    pl.concat([harmless.table, personal]).write_parquet(shard.dropped)
+    readable, blank = drop_blank(clean.table)
+    anonymous, personal = drop_personal_ids(readable)
+    usable, failing = drop_sql_that_fails(anonymous)
+    too_long = find_too_long(usable, shard.lengths, shard.max_prompt_tokens)
+    harmless = scrub_broken(pl.concat([doubled, broken]))
+    usable.write_parquet(shard.kept)
+    _index(usable, shard.near_duplicate_threshold).with_columns(too_long).write_parquet(shard.index)
+    pl.concat([harmless.table, blank, personal, failing]).write_parquet(shard.dropped)
     return ShardResult(too_long.null_count(), clean.replaced + harmless.replaced, {**harmless.renamed, **clean.renamed})
 
 

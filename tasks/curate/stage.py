@@ -24,7 +24,7 @@ from tasks.curate.card import data_card
 from tasks.curate.decide import decide
 from tasks.curate.files import Counts, write_splits
 from tasks.curate.general import write_general
-from tasks.curate.incoming import open_prompts
+from tasks.curate.incoming import IncomingPrompts, open_prompts
 from tasks.curate.processes import MapShards
 from tasks.curate.proof import prove
 from tasks.curate.quarantine import REASONS, TOO_LONG
@@ -72,8 +72,9 @@ def run(
         raise InputError(f"curate.general.path {config.general.path} is no file; correct it or leave it out")
     work = output / WORK
     work.mkdir()
-    source, rows = open_prompts(prompts, work)
-    shards = list(_shards(config, source, rows, work, lengths))
+    incoming = open_prompts(prompts, work)
+    rows = incoming.rows
+    shards = list(_shards(config, incoming, work, lengths))
     results = _work(shards, map_shards, progress, rows)
     _refuse_nothing_left(shards, results, rows)
     renamed = {old: new for result in results for old, new in result.renamed.items()}
@@ -94,14 +95,16 @@ def run(
     return summary
 
 
-def _shards(config: CurateConfig, source: Path, rows: int, work: Path, lengths: PromptLengths) -> Iterator[Shard]:
+def _shards(config: CurateConfig, incoming: IncomingPrompts, work: Path, lengths: PromptLengths) -> Iterator[Shard]:
+    rows = incoming.rows
     for number, first in enumerate(range(0, rows, config.shard_rows)):
         yield Shard(
-            prompts=source,
+            prompts=incoming.table,
             number=number,
             first_row=first,
             rows=min(config.shard_rows, rows - first),
             work=work,
+            given_twice=frozenset(row for row in incoming.given_twice if first < row <= first + config.shard_rows),
             lengths=lengths,
             max_prompt_tokens=config.max_prompt_tokens,
             near_duplicate_threshold=config.near_duplicate_threshold,

@@ -24,6 +24,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, sto
 
 from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError
+from tasks.policy.generate import as_messages
 
 MAX_BYTES: Final = 200_000
 """Limit of a response, with all its metadata."""
@@ -200,10 +201,7 @@ class Endpoint:
         body = {
             **self._fields,
             "seed": question.seed,
-            "messages": [
-                {"role": "system", "content": question.system},
-                {"role": "user", "content": question.text},
-            ],
+            "messages": as_messages(question.system, question.text),
         }
         try:
             return await self._retrying(self._attempt, body)

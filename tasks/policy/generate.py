@@ -11,6 +11,7 @@ from schemas.documents import Rollout
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from tasks.policy.batch import sequences_at_once
+from tasks.policy.control_tokens import without_control_tokens
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -50,8 +51,19 @@ class Completion:
 
 
 def as_messages(system: str, prompt: str) -> list[Message]:
-    """Return a prompt row as the conversation that the chat template renders."""
-    return [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
+    """Return a prompt row as the conversation that the chat template renders.
+
+    Every prompt that is rendered comes through here, so that no text of a shopper or a shop can end its turn.
+    """
+    return [
+        {"role": "system", "content": without_control_tokens(system)},
+        {"role": "user", "content": without_control_tokens(prompt)},
+    ]
+
+
+def as_answer(text: str) -> Message:
+    """Return a text to learn from as the assistant's turn, which a quoted control token must not end."""
+    return {"role": "assistant", "content": without_control_tokens(text)}
 
 
 def generate(

@@ -12,7 +12,7 @@ from schemas.errors import GateRefused
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from tasks.policy.child import as_child
-from tasks.policy.generate import StopReason, as_messages, generate
+from tasks.policy.generate import StopReason, as_answer, as_messages, generate
 from tasks.train.dpo.preferences import PreferencePair, Preferences, RewardedCompletion, pairs
 from tasks.train.dpo.recipe import dpo_arguments, pairs_per_pass
 from tasks.train.prompt_source import PromptSource
@@ -91,8 +91,8 @@ def as_training_set(pairs: Sequence[PreferencePair]) -> Any:
         [
             {
                 "prompt": as_messages(pair.system, pair.prompt),
-                "chosen": [{"role": "assistant", "content": pair.chosen}],
-                "rejected": [{"role": "assistant", "content": pair.rejected}],
+                "chosen": [as_answer(pair.chosen)],
+                "rejected": [as_answer(pair.rejected)],
             }
             for pair in pairs
         ]

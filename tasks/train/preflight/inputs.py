@@ -12,6 +12,7 @@ from schemas.config.train import TrainConfig
 from schemas.config.train_sections import PreflightSection
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName
+from tasks.policy.control_tokens import without_control_tokens
 from tasks.policy.generate import Message, as_messages
 from tasks.train.audited import AUDIT_REMEDY, audit_faults
 from tasks.train.preflight.check import Check
@@ -74,6 +75,19 @@ def check_template(tokenizer: Any) -> Check:
         measured=fault or "system, user, and then the answer",
         limit="system, user, and then the answer",
         remedy=TEMPLATE_REMEDY,
+    )
+
+
+def check_control_tokens(tokenizer: Any) -> Check:
+    """Check that no prompt can hold a control token of the policy: one that this project does not know would stay."""
+    special = sorted(str(token) for token in tokenizer.added_tokens_decoder.values() if token.special)
+    kept = [token for token in special if token in without_control_tokens(f"a {token} a")]
+    return Check(
+        name="control_tokens",
+        passed=not kept,
+        measured=f"prompts can hold {', '.join(kept)}" if kept else f"{len(special)}, none in a prompt",
+        limit="none in a prompt",
+        remedy="add their names to data/policy/control_tokens.txt",
     )
 
 

@@ -26,6 +26,7 @@ from tasks.train.preflight.inputs import (
     TEMPLATE_REMEDY,
     cannot_render,
     check_audit,
+    check_control_tokens,
     check_end_of_turn,
     check_prompt_budget,
     check_prompts_per_task,
@@ -117,6 +118,7 @@ def _groups(training: PlannedTraining) -> list[_CheckGroup]:
     return [
         _CheckGroup(("audit",), lambda: [check_audit(training.audit, training.spec, rows)]),
         _CheckGroup(("chat_template",), lambda: [check_template(tokenizer)]),
+        _CheckGroup(("control_tokens",), lambda: [check_control_tokens(tokenizer)]),
         _CheckGroup(("end_of_turn",), lambda: [check_end_of_turn(tokenizer)], unrendered),
         _CheckGroup(("padding", "round_trip"), lambda: check_tokens(tokenizer)),
         _CheckGroup(

@@ -333,9 +333,9 @@ def _rounds(rows: Sequence[Shown], wanted: int, generator: random.Random) -> Ite
 
 
 def _shown(system: str, prompt: str, completion: str) -> dict[str, Any]:
-    from tasks.policy.generate import as_messages
+    from tasks.policy.generate import as_answer, as_messages
 
-    return {"prompt": as_messages(system, prompt), "completion": [{"role": "assistant", "content": completion}]}
+    return {"prompt": as_messages(system, prompt), "completion": [as_answer(completion)]}
 
 
 def _texts(demonstrations: Sequence[dict[str, Any]]) -> Iterator[str]:

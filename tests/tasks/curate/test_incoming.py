@@ -8,7 +8,7 @@ import pytest
 from schemas.errors import InputError
 from schemas.tables.prompts import content_id, read_prompts
 from tasks.commerce.registry import TASKS
-from tasks.curate.incoming import open_prompts
+from tasks.curate.incoming import IncomingPrompts, open_prompts
 from tests.prompt_tables import damage, write_prompts
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
 
@@ -22,7 +22,7 @@ def lines(path: Path, *documents: object) -> Path:
 
 def test_a_folder_and_its_table_are_the_same(tmp_path: Path) -> None:
     table = write_prompts(independent_rows(push=3), tmp_path / "prompts.parquet")
-    assert open_prompts(tmp_path, tmp_path) == open_prompts(table, tmp_path) == (table, 3)
+    assert open_prompts(tmp_path, tmp_path) == open_prompts(table, tmp_path) == IncomingPrompts(table, 3)
 
 
 def test_json_lines_become_a_table_with_ids_and_system_texts(tmp_path: Path) -> None:
@@ -30,13 +30,22 @@ def test_json_lines_become_a_table_with_ids_and_system_texts(tmp_path: Path) -> 
         tmp_path / "own.jsonl", LINE, {**LINE, "prompt": "E esta?", "system": "Responda.", "source": "loja-1"}
     )
     (tmp_path / "work").mkdir()
-    table, count = open_prompts(given, tmp_path / "work")
-    first, second = read_prompts(table)
+    incoming = open_prompts(given, tmp_path / "work")
+    first, second = read_prompts(incoming.table)
     system = TASKS["churn"].system
-    assert count == 2
+    assert (incoming.rows, incoming.given_twice) == (2, frozenset())
     assert (first.system, first.source, first.customer_id) == (system, "own", "c1")
     assert first.prompt_id == content_id("churn", system, "Vai voltar?", {"churn": True})
     assert (second.system, second.source) == ("Responda.", "loja-1")
+
+
+def test_lines_that_give_a_key_twice_are_known_by_their_rows(tmp_path: Path) -> None:
+    once = json.dumps(LINE)
+    at_the_top = once.replace('"prompt":', '"prompt": "Vai embora?", "prompt":')
+    within = once.replace('{"churn": true}', '{"churn": false, "churn": true}')
+    (tmp_path / "own.jsonl").write_text("\n".join((once, at_the_top, within, once)), encoding="utf-8")
+    (tmp_path / "work").mkdir()
+    assert open_prompts(tmp_path / "own.jsonl", tmp_path / "work").given_twice == {2, 3}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +76,7 @@ def test_one_id_for_two_prompts_is_refused_with_its_rows(tmp_path: Path) -> None
     with pytest.raises(InputError, match=r"1 prompt_id name different prompts each \(rows 1, 3\)"):
         open_prompts(table, tmp_path)
     twice = write_prompts([first, second, first], tmp_path / "twice.parquet")
-    assert open_prompts(twice, tmp_path)[1] == 3
+    assert open_prompts(twice, tmp_path).rows == 3
 
 
 def test_a_table_whose_rows_are_damaged_is_named(tmp_path: Path) -> None:

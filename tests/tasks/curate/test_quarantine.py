@@ -5,7 +5,14 @@ import pytest
 
 from schemas.config.policy import PolicyConfig
 from schemas.tasks import TASK_NAMES
-from tasks.curate.quarantine import drop_personal_ids, drop_schema_failures, find_too_long
+from tasks.curate.quarantine import (
+    drop_blank,
+    drop_keys_given_twice,
+    drop_personal_ids,
+    drop_schema_failures,
+    drop_sql_that_fails,
+    find_too_long,
+)
 from tasks.policy.length import PromptLengths
 from tests.prompt_tables import prompt_table
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
@@ -71,6 +78,56 @@ def test_all_failures_of_a_row_and_of_a_table_are_reported() -> None:
 def test_details_never_quote_the_shopper() -> None:
     _, dropped = drop_schema_failures(table_with(prompt="meu CPF é 529.982.247-25", source="else where"))
     assert "529" not in dropped["detail"][0]
+
+
+def numbered(table: pl.DataFrame) -> pl.DataFrame:
+    return table.with_columns(row=pl.int_range(1, 1 + pl.len(), dtype=pl.UInt32))
+
+
+@pytest.mark.parametrize("reference", ['{"product":"a","product":"b","offer":"c"}', '{"a":[{"b":1,"b":1}]}'])
+def test_a_reference_that_gives_a_key_twice_is_dropped_alone(reference: str) -> None:
+    table = numbered(table_with(reference=reference))
+    kept, dropped = drop_keys_given_twice(table, frozenset())
+    assert kept.equals(table[[0, 2]])
+    assert dropped["reason"].to_list() == ["key given twice"]
+
+
+def test_a_row_whose_line_gave_a_key_twice_is_dropped_and_no_json_is_left_to_the_schema() -> None:
+    table = numbered(table_with(reference="{"))
+    kept, dropped = drop_keys_given_twice(table, frozenset({3}))
+    assert kept["row"].to_list() == [1, 2]
+    assert dropped["row"].to_list() == [3]
+
+
+@pytest.mark.parametrize("prompt", [" ", "\n\t\r\n", "\u200b\ufeff", "\u00a0\u3164\u2800", "\x00\x1b", "\u0301"])
+def test_a_prompt_of_blanks_is_dropped_alone(prompt: str) -> None:
+    table = prompt_table([prompt_row("push", "?"), prompt_row("push", prompt), prompt_row("push", "👍")])
+    kept, dropped = drop_blank(table)
+    assert kept.equals(table[[0, 2]])
+    assert dropped["reason"].to_list() == ["blank"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "fault"),
+    [
+        ("SELECT", "no single query"),
+        ("SELECT price FROM order", "no single query"),
+        ("SELECT no_such_column FROM orders", "no single query"),
+        ("SELECT 1; SELECT 2", "no single query"),
+        ("DELETE FROM orders", "more than read"),
+        ("SELECT random()", "more than read"),
+        ("WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT COUNT(*) FROM t", "too much"),
+    ],
+)
+def test_a_reference_whose_query_fails_is_dropped_alone(sql: str, fault: str) -> None:
+    good = "SELECT customer_state, COUNT(*) FROM orders JOIN customers USING (customer_id) GROUP BY 1"
+    rows = [prompt_row("sql_qa", "?", {"sql": text}) for text in (good, sql, None)]
+    table = prompt_table([*rows, prompt_row("push", "?")])
+    kept, dropped = drop_sql_that_fails(table)
+    assert kept.equals(table[[0, 2, 3]])
+    assert dropped["reason"].to_list() == ["sql fails"]
+    assert fault in dropped["detail"][0]
+    assert sql not in dropped["detail"][0]
 
 
 LENGTHS = PromptLengths.of(PolicyConfig(stand_in=True))

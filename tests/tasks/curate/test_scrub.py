@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from benchmarks.scrub.documents import SPELLINGS, decoy, documents, planted
 from tasks.curate.scrub import KINDS, Kind, may_hold_personal_data, names_a_person, scrub
 
-TYPED = tomllib.loads((Path(__file__).parent / "personal_lines.toml").read_text(encoding="utf-8"))
-LINES = [(text, left) for kind in KINDS for text, left in TYPED[kind]]
+FILES = (Path(__file__).with_name(name) for name in ("personal_lines.toml", "document_lines.toml"))
+TYPED = [tomllib.loads(file.read_text(encoding="utf-8")) for file in FILES]
+LINES = [(text, left) for typed in TYPED for kind in KINDS for text, left in typed.get(kind, [])]
+STAYS = [text for typed in TYPED for text in typed["stays"]]
 PIECES = (
     *("cpf", "CNPJ", "cep", "tel", "whats", "pedido nº"),
     *("cartão", "arroba", "(arroba)", " ponto com", "@", "[CPF]", "[CEP]"),
@@ -25,6 +27,11 @@ PIECES = (
     *("(", ")", "]", "[", "+55", "9", "55", "0", "e"),
     *("rua", ", ", "São Paulo", "/sp", "meu número", "98765 43 21", "4111 11111 1111111"),
     *("(a)", "@@", "gmail.com", "magic-link/", "9f8e7d", "?doc=", "esposa"),
+    *("rg", "cnh", "pis", "título de eleitor", "placa", "carro", "nasc", "cvv", "pix", "chave", "é o meu", "insta"),
+    *("instagram.com/", "t.me/", "facebook . com / ", "@ana_lima", "ana.lima", "12.345.678-9", "ABC1D23", "abc-1234"),
+    *("12/03/1985", "12/29", "123", "0b5f9b1c-7a53-4a3e-9a0e-0d5f5c2b1a77", "0b5f9b1c7a534a3e9a0e0d5f5c2b1a77"),
+    *("nove", "oito", "sete", "meia", "noventa", "[CARTAO]", "[RG]", "[PLACA]", "123.456.789-00", "1310100", "(11)"),
+    *("ponto", "traço", "código de segurança", "1234567890", "meu", "x", "at", "#", "barra", "loja", "aniversário"),
 )  # fmt: skip
 TEXTS = st.one_of(
     st.lists(st.sampled_from(PIECES), max_size=14).map("".join),
@@ -172,7 +179,7 @@ def test_what_people_type_is_found(text: str, left: str) -> None:
     assert may_hold(text) == [True]
 
 
-@pytest.mark.parametrize("text", TYPED["stays"])
+@pytest.mark.parametrize("text", STAYS)
 def test_what_people_type_of_things_stays(text: str) -> None:
     assert scrub(text) == (text, Counter())
 
@@ -238,6 +245,10 @@ UNITS = (
     *("]", "1\u200b", "[CEP] 12345678 ", "token=", "a-"),
     *("0 ", "(0", "+55 ", "cep 12345678 ", "4111 ", "(11) 98765-4321 "),
     *("rua, ", "12345678, ", "rua 12345678, são paulo ", "cartão 4 ", "meu número 1 ", "(a)a.", "@@", "senha/", "1 1-"),
+    *("rg ", "rg 1", "cpf 1 ", "nasc ", "nasc 1/", "cvv ", "cvv 1", "placa ", "placa a ", "carro abc1d23 "),
+    *("pix ", "pix 0b5f9b1c-", "0b5f9b1c", "insta ", "meu insta é ", "@a ", "insta/", "t . me / ", "nove ", "nove 1 "),
+    *("vinte e ", "a ponto ", "a at ", "a arroba ", "cód ", "11987654321 ", "título ", "é o meu rg "),
+    *("a.com/@", "x . ", "[cartao] 1"),
     *("529.982.247-25", "pedido nº ", "http://x.com/a@", "x/", "k=", "éa", "\u0301", "wa.me/"),
 )  # fmt: skip
 

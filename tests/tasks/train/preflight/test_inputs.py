@@ -14,6 +14,7 @@ from tasks.train.preflight.check import Check, as_table, refuse_if_failed
 from tasks.train.preflight.inputs import (
     cannot_render,
     check_audit,
+    check_control_tokens,
     check_end_of_turn,
     check_prompt_budget,
     check_prompts_per_task,
@@ -53,8 +54,10 @@ def audit_record(**changes: Any) -> AuditRecord:
 
 
 def test_a_sound_tokenizer_passes(tokenizer: Any) -> None:
-    checks = [check_template(tokenizer), check_end_of_turn(tokenizer), *check_tokens(tokenizer)]
-    assert [check.name for check in checks] == ["chat_template", "end_of_turn", "padding", "round_trip"]
+    checks = [check_template(tokenizer), check_control_tokens(tokenizer), check_end_of_turn(tokenizer)]
+    checks += check_tokens(tokenizer)
+    names = ["chat_template", "control_tokens", "end_of_turn", "padding", "round_trip"]
+    assert [check.name for check in checks] == names
     assert all(check.passed for check in checks)
 
 
@@ -82,6 +85,13 @@ def test_an_eos_that_the_template_never_writes_stops_a_training(tokenizer: Any) 
     check = check_end_of_turn(tokenizer)
     assert not check.passed
     assert check.measured == "the template ends a turn with '<|im_end|>', and EOS is '<|im_start|>'"
+
+
+def test_a_control_token_that_a_prompt_can_hold_stops_a_training(tokenizer: Any) -> None:
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|vision_start|>", "<s>", "<loja>"]})
+    check = check_control_tokens(tokenizer)
+    assert not check.passed
+    assert check.measured == "prompts can hold <loja>"
 
 
 def test_padding_on_the_right_stops_a_training(tokenizer: Any) -> None:

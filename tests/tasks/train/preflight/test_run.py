@@ -37,6 +37,7 @@ RELAXED = {
 NAMES = (
     "audit",
     "chat_template",
+    "control_tokens",
     "end_of_turn",
     "padding",
     "round_trip",
@@ -184,7 +185,7 @@ def test_what_cannot_run_without_a_template_says_so_and_the_others_run(flight: F
     tokenizer.chat_template = "{{ raise_exception('no system role') }}"
     checks = flight.check(tokenizer=tokenizer)
     assert tuple(checks) == NAMES
-    ran = {"audit", "padding", "round_trip", "prompts_per_task", "generation_settings"}
+    ran = {"audit", "control_tokens", "padding", "round_trip", "prompts_per_task", "generation_settings"}
     assert set(NAMES) - set(_failed(checks.values())) == ran
     owner = checks["chat_template"]
     assert owner.measured == "the chat template cannot be rendered (TemplateError)"

@@ -11,13 +11,15 @@ replaced too.
 import re
 from typing import Final
 
-from tasks.curate.personal_numbers import is_cpf
+from tasks.curate.detectors.context import holds_any
+from tasks.curate.detectors.taxpayers import is_cpf
 
 Span = tuple[int, int]
 
 _LONGEST_NAME: Final = 64
 _SUFFIX: Final = (
-    r"(?:com|net|org|gov|edu|ind|info|biz|app|dev|art|adv|eng|eco|blog|shop|store|online|site|me|io|ai|co|br|pt|us|uk|eu"
+    r"(?:com|net|org|gov|edu|ind|info|biz|app|dev|art|adv|eng|eco|blog|shop|store|online|site|me|io|ai|co|br|pt"
+    r"|us|uk|eu"
     r"|es|it|fr|de|ar|cl|mx|uy|py)"
 )
 _PROVIDER: Final = (
@@ -25,22 +27,62 @@ _PROVIDER: Final = (
 )
 _LABEL: Final = r"[^\W_][\w-]{0,62}"
 _SIGN: Final = re.compile(
-    r"[ \t]{0,2}(?:@{1,3}|[(\[{<][ \t]?(?:@|arroba|at)[ \t]?[)\]}>]|(?<=[ \t])arroba(?=[ \t]))[ \t]{0,2}"
+    r"[ \t]{0,2}(?:@{1,3}|[(\[{<*_|/\"'-]{1,2}[ \t]?(?:@|arr?oba|at)[ \t]?[)\]}>*_|/\"'-]{1,2}"
+    r"|(?<=[ \t])(?:arr?oba|at)(?=[ \t])"
+    rf"|arr?oba(?={_PROVIDER}|[ \t])|(?<=[ \t])arr?oba(?=\w)|\#(?={_PROVIDER}\.?com))[ \t]{{0,2}}"
     # `(a)` is also a form of address: `Prezado(a) Loja.com`.
     rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?\([ \t]?a[ \t]?\)[ \t]?(?={_PROVIDER}\.?com)"
 )
+_CUES: Final = (
+    "@",
+    "oba",
+    "(a",
+    "( a",
+    "[a",
+    "[ a",
+    "{a",
+    "{ a",
+    "<a",
+    "< a",
+    " at ",
+    "-at",
+    "_at",
+    "*at",
+    "/at",
+    "|at",
+    "#",
+    "\tat",
+    '"at',
+    "'at",
+    "- at",
+    "_ at",
+    "* at",
+    "/ at",
+    "| at",
+    '" at',
+    "' at",
+    " at\t",
+)
 _DOT: Final = (
-    r"(?:\.{1,3}|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|[,;]"
-    r"|[ \t]{0,2}[(\[{][ \t]?(?:ponto|dot)[ \t]?[)\]}][ \t]{0,2}|[ \t]{1,2}ponto[ \t]{1,2})"
+    r"(?:\.{1,3}|[ \t]{1,2}\.[ \t]{0,2}|\.[ \t]|[,;]|[(\[{]\.[)\]}]"
+    r"|[ \t]{0,2}[(\[{<*_|-]{1,2}[ \t]?(?:ponto|pto|dot)[ \t]?[)\]}>*_|-]{1,2}[ \t]{0,2}|[ \t]{1,2}(?:ponto|pto"
+    r"|dot)[ \t]{1,2})"
 )
 _HOST: Final = re.compile(
     rf"(?:{_LABEL}\.){{1,8}}?{_SUFFIX}(?:\.[a-z]{{2}})?(?![\w-])(?!\.[a-z]{{2,3}}(?![\w-]))"
     rf"|{_LABEL}(?:\.{_LABEL}){{0,8}}\.[^\W\d_]{{2,24}}(?!\w)"
 )
 _KNOWN_HOST: Final = re.compile(
-    rf"(?:{_LABEL}{_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}[a-z]{{2}})?(?![\w-])(?!{_DOT}br(?![\w-]))|{_PROVIDER}(?:\.?com)?(?![\w-])"
+    rf"(?:{_LABEL}{_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}[a-z]{{2}})?(?![\w-])(?!{_DOT}br(?![\w-]))"
+    rf"|{_PROVIDER}[ \t]?(?:ponto|pto|dot)com(?:[ \t]?(?:ponto|pto|dot)[ \t]?br)?(?![\w-])"
+    rf"|{_PROVIDER}(?:\.?com)?(?![\w-])"
 )
 _NAME: Final = re.compile(r"[\w.+%&'*=~-]+")
+_SPOKEN_NAME: Final = re.compile(
+    r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto|dot|under ?line|under ?score|tra[cç]o|h[ií]fen"
+    r"|sublinhado)[)\]]?"
+    r"[ \t]{1,2}| \. | [(\[]?tudo junto[)\]]?[ \t]{1,2}|[(\[](?:ponto|dot|\.)[)\]])){1,4}\Z"
+)
 _LITTLE_WORDS: Final = frozenset(
     (  # noqa: SIM905 - a list of words is read as words
         "a ao as insta instagram perfil face tiktok siga sigam segui com da das de do dos e em eh email é já "
@@ -56,14 +98,17 @@ _CLOSING: Final = ".,;:!?)]}'*"
 _AUTHORITY: Final = re.compile(r"(?:[a-z]+://)?([^/?#]*)")
 _PART: Final = re.compile(r"[/?#&;]")
 _SECRET_NAME: Final = re.compile(
-    r"(?:.*(?:token|secret|segredo|session|sessao|sessid|password|passwd|senha|signature|credential|apikey|authkey|jwt)(?:id|key)?"
-    r"|key|auth|authorization|code|codigo|sid|sess|pass|pwd|pin|otp[a-z]*|chave|sig|hash|ticket|.*e?mail|cpf|cnpj|cpfcnpj|documento"
+    r"(?:.*(?:token|secret|segredo|session|sessao|sessid|password|passwd|senha|signature|credential|apikey"
+    r"|authkey|jwt)(?:id|key)?"
+    r"|key|auth|authorization|code|codigo|sid|sess|pass|pwd|pin|otp[a-z]*|chave|sig|hash|ticket|.*e?mail|cpf|cnpj"
+    r"|cpfcnpj|documento"
     r"|.*telefone|(?:tele|cell|user)?phone|fone|tel|celular|cel|whatsapp|cep|cartao|card|tk|tkn|tok|magic(?:link)?"
     r"|convite|invite)"
 )
 _SECRET_STEP: Final = re.compile(
     r"(?:.*(?:token|session|sessao|senha|password|magiclink|convite|invite|invitation)"
-    r"|(?:reset|redefin(?:ir|icao)|recover|recuper(?:ar|acao)|confirm(?:ar|acao|e|ation)?|verif(?:y|icar|icacao|ication)"
+    r"|(?:reset|redefin(?:ir|icao)|recover|recuper(?:ar|acao)|confirm(?:ar|acao|e|ation)?|verif(?:y|icar|icacao"
+    r"|ication)"
     r"|valid(?:ar|acao|ate|ation)|ativ(?:ar|acao)|activat(?:e|ion)|autenticar|unsubscribe|descadastr(?:ar|o))"
     r"(?:d[aeo]|minha|your)?(?:conta|account|e?mail|acesso|access|cadastro|login|link|code|telefone|phone)?"
     r"|oauth|auth|login|entrar|(?:primeiro)?acesso|otp|sso|jwt)"
@@ -89,16 +134,24 @@ def find_emails(text: str) -> list[Span]:
     Beside spaces or a spelled-out sign, a host must have a known ending: `o @loja.oficial` is a social network name.
     """
     found: list[Span] = []
+    if not holds_any(text, _CUES):
+        return found
     end = 0
     for sign in _SIGN.finditer(text):
         is_apart = sign[0].strip("@") != ""
-        start = _name_start(text, end, sign.start())
+        start = _spoken_start(text, end, _name_start(text, end, sign.start()))
         if start < sign.start() and not (is_apart and text[start : sign.start()] in _LITTLE_WORDS):
             host = (None if is_apart else _HOST.match(text, sign.end())) or _KNOWN_HOST.match(text, sign.end())
             if host:
                 end = host.end()
                 found.append((start, end))
     return found
+
+
+def _spoken_start(text: str, least: int, start: int) -> int:
+    """Return the beginning of a name that is dictated: `ana ponto lima arroba uol ponto com`."""
+    spoken = _SPOKEN_NAME.search(text, max(least, start - _LONGEST_NAME), start)
+    return start if spoken is None else spoken.start()
 
 
 def _name_start(text: str, least: int, end: int) -> int:

@@ -1,0 +1,1 @@
+"""Detectors of personal data in a normalized text, by kind."""

@@ -1,0 +1,68 @@
+"""Security code of a card: three or four digits behind a word for it, or behind the card and its month of expiry."""
+
+import re
+from typing import Final
+
+from tasks.curate.detectors.context import AFTERWARDS, LABEL_START, LEAD, Search, Span
+
+_CODE: Final = r"(?P<value>\d(?: ?[.-]? ?\d){2,3})(?![^\W_]|[.,/-]\d| ?%)"
+_END: Final = r"(?![^\W\d_])"
+_CARD_WORD: Final = (
+    rf"(?:cart[aã]o|verso|tr[aá]s|atr[aá]s|seguran[cç]a|seg\.?|c[oó]d(?:igo|\.)?|verificador(?:es)?|cvv"
+    rf"|d[ií]gitos?|n[uú]meros?)"
+    rf"{_END}"
+)
+_LABELLED: Final = re.compile(
+    rf"{LABEL_START}(?:c\.?v\.?[vcn]\.?2?|c\.?c\.?v\.?2?|c\.?s\.?c\.?(?= ?[:=é])|security code"
+    r"|c[oó]d(?:igo|\.)?(?: de| do)?(?: cart[aã]o de)? ?(?:seguran[cç]a|seg\.?|verifica(?:[cç][aã]o|dor)|verso"
+    r"|cart[aã]o)"
+    r"|(?:c[oó]digo|c[oó]d\.?|d[ií]gitos?|n[uú]meros?|numerozinhos?|n[uú]merozinhos?)(?: que (?:fica|ficam|tem"
+    r"|est[aá]|est[aã]o|t[aá]))?"
+    r"(?: de| do| l[aá])? ?(?:tr[aá]s|atr[aá]s|verso|seguran[cç]a)"
+    r"|c[oó]digo de (?:3|tr[eê]s|4|quatro) (?:d[ií]gitos|n[uú]meros))"
+    rf"{_END}(?:{LEAD}|{_CARD_WORD}){{0,5}}{_CODE}"
+)
+_EXPIRY: Final = (
+    r"(?:(?:com |de |e )?(?:val(?:idade|\.)?|v[aá]lido|venc(?:imento|e|\.)?|exp\.?)[ :.]{0,2}(?:at[eé] |em )?)?"
+    r"(?:0?[1-9]|1[0-2]) ?[/.-]? ?(?:20)?\d\d"
+)
+_BEHIND_A_CARD: Final = re.compile(
+    rf"\[cartao\][ ,;/|.-]{{1,3}}(?:{_EXPIRY}[ ,;/|.-]{{1,3}}|(?=\d{{3}}(?:[;,.)\n]|\Z)))(?:e |c[oó]d(?:igo"
+    rf"|\.)? )?{_CODE}"
+)
+
+_NAMED_BEHIND_A_CARD: Final = re.compile(
+    r"\[cartao\][^\n\[]{0,60}?(?<![^\W_])(?:c[oó]d\w*\.?|seg\w{0,7}\.?|verso|tr[aá]s|atr[aá]s|cv\w{1,2})"
+    rf"[^\w\n]{{1,4}}(?:(?:é|eh|e|do|de|o|verso|tr[aá]s|atr[aá]s|seguran[cç]a) ){{0,4}}{_CODE}"
+)
+_BEFORE_ITS_LABEL: Final = re.compile(
+    rf"(?<![\w.,/-]){_CODE}{AFTERWARDS}(?:cv[vc]2?|c[oó]digo de seguran[cç]a|c[oó]digo do (?:verso|cart[aã]o)){_END}"
+    r"(?![ .:=nº°-]{0,5}\d)"
+)
+
+
+def _find(match: re.Match[str]) -> Span | None:
+    return match.span("value")
+
+
+_CUES: Final = (
+    "cv",
+    "c.v",
+    "cc.",
+    "c.c",
+    "security",
+    "seg",
+    "verifica",
+    "verso",
+    "trás",
+    "tras",
+    "cart",
+    "gito",
+    "mero",
+)
+SEARCHES: Final[tuple[Search, ...]] = (
+    Search("CVV", _LABELLED, _find, _CUES),
+    Search("CVV", _BEHIND_A_CARD, _find, ("[cartao]",)),
+    Search("CVV", _NAMED_BEHIND_A_CARD, _find, ("[cartao]",)),
+    Search("CVV", _BEFORE_ITS_LABEL, _find, _CUES),
+)
