@@ -272,9 +272,13 @@ def _child_folder(config: Config, request: TrainRequest, mlflow_run: StageRun, s
 
 def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
     """Return the machines that trained, as the child's folder names them."""
-    segments = json.loads((folder / SEGMENTS_FILE).read_text(encoding="utf-8"))["stretches"]
+    document = json.loads((folder / SEGMENTS_FILE).read_text(encoding="utf-8"))
+    segments = tuple(TrainingSegment.model_validate(segment) for segment in document["stretches"])
+    if from_step := segments[-1].from_step:
+        # Its progress said so as well, but a line of progress is only printed where the last one was long ago.
+        say(f"train: resumed at step {from_step}")
     return Origin(
-        segments={request.training: tuple(TrainingSegment.model_validate(segment) for segment in segments)},
+        segments={request.training: segments},
         worker=Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id()),
     )
 
