@@ -9,7 +9,6 @@ from typing import Any
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config, StateConfig
-from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
 from schemas.tables.prompts import VALIDATION_FILE
 from tasks.evaluate.compare import write_report
@@ -18,10 +17,10 @@ from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactStore
 from tests.prompt_tables import write_prompts
+from tests.small_base import save_base
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.policy.test_adapters import save_adapter
 
-SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=32)
 VALIDATION = [prompt_row("push", f"Pedido {number} " + "de novo " * number) for number in range(24)]
 BLOCK = {
     "n_prompts": 40,
@@ -111,21 +110,13 @@ class Promotable:
 
 
 def make_promotable(root: Path) -> Promotable:
-    from tasks.policy.stand_in import build_model, build_tokenizer
-
-    tokenizer = build_tokenizer(["o pedido chegou atrasado"] * 20, 512)
-
-    def base(folder: Path) -> None:
-        build_model(SMALL, tokenizer, 3).save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-
     def dataset(folder: Path) -> None:
         write_prompts(VALIDATION, folder / VALIDATION_FILE)
         summary = {"train": 80, "validation": len(VALIDATION), "test": 40, "scrubbed": {"CPF": 2}}
         (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
         (folder / "README.md").write_text("# Prompts\n\n## Sources and licences\n\nsimulated\n", encoding="utf-8")
 
-    return Promotable(root, commit(root, "base", base), commit(root, "dataset", dataset))
+    return Promotable(root, commit(root, "base", save_base), commit(root, "dataset", dataset))
 
 
 def store_of(root: Path) -> ArtifactStore:

@@ -17,7 +17,6 @@ from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.evaluate import RivalConfig
-from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
 from schemas.errors import Interrupted
 from tasks.evaluate.answers.answer import AnswerRequest, main
@@ -27,12 +26,12 @@ from tasks.policy.endpoint import EndpointError
 from tests.chat_server import in_turn, says, serve
 from tests.flows.prefect_state import prefect_state
 from tests.prompt_tables import write_prompts
+from tests.small_base import save_base
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.policy.test_adapters import save_adapter
 
 pytestmark = pytest.mark.integration
 
-SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=32)
 TEST = [prompt_row("push", f"Pedido {number} " + "de novo " * number) for number in range(4)]
 
 
@@ -98,14 +97,7 @@ def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def _make_world(root: Path) -> World:
-    from tasks.policy.stand_in import build_model, build_tokenizer
-
     config = load_config("local", [f"state.root={root}"])
-    tokenizer = build_tokenizer(["o pedido chegou atrasado"] * 20, 512)
-
-    def base(folder: Path) -> None:
-        build_model(SMALL, tokenizer, 3).save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
 
     def dataset(train: str, test: str) -> StageResult:
         def fill(folder: Path) -> None:
@@ -115,7 +107,7 @@ def _make_world(root: Path) -> World:
 
         return _result(config, "dataset", fill)
 
-    made = _result(config, "base", base)
+    made = _result(config, "base", save_base)
     policy = _result(config, "policy", lambda folder: save_adapter(made.path, folder / "adapter", 2))
     plan = _result(config, "plan", lambda folder: (folder / "plan.json").write_text("{}", encoding="utf-8"))
     return World(

@@ -11,6 +11,7 @@ import pytest
 from tasks.checkpoints.files import encoded
 from tasks.checkpoints.folder_store import FolderStore
 from tasks.checkpoints.gcs_store import GcsStore
+from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject
 from tests.storage_server import StorageServer, storage_server
 
@@ -58,6 +59,20 @@ class MemoryStore:
             if is_there:
                 del self.objects[stored.key]
         return is_there
+
+
+def keys(store: ObjectStore, prefix: str = "") -> list[str]:
+    return [stored.key for stored in store.list(prefix)]
+
+
+@pytest.fixture
+def memory() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def mirror(memory: MemoryStore) -> Mirror:
+    return Mirror(memory, "", "train-1")
 
 
 @pytest.fixture(scope="session")

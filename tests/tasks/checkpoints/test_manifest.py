@@ -87,6 +87,8 @@ def test_a_file_outside_the_checkpoints_folder_or_in_the_manifests_place_is_refu
         {"more": 1},
         {"base": "gpt"},
         {"files": {"a": FILE | {"crc32c": "A"}}},
+        {"files": {"a": FILE | {"size": -1}}},
+        {"files": {"a": FILE | {"sha256": "../" + "a" * 61}}},
     ],
 )
 def test_what_is_no_manifest_of_this_version_is_refused(change: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ from tests.tasks.checkpoints.checkpoint_folders import (  # noqa: F401
     sealed_folder,
     unsynced,
 )
-from tests.tasks.checkpoints.conftest import MemoryStore
+from tests.tasks.checkpoints.conftest import MemoryStore, keys
 from tests.tasks.checkpoints.dying_store import DyingError, DyingStore, calls_of
 
 names = st.sampled_from(["a.bin", "b.json", "sub/a.bin", "sub/deeper/ção.pt", "sub/b json"])
@@ -58,20 +58,6 @@ class Recording:
             return method(*arguments)
 
         return call
-
-
-def keys(store: ObjectStore, prefix: str) -> list[str]:
-    return [stored.key for stored in store.list(prefix)]
-
-
-@pytest.fixture
-def memory() -> MemoryStore:
-    return MemoryStore()
-
-
-@pytest.fixture
-def mirror(memory: MemoryStore) -> Mirror:
-    return Mirror(memory, "", "train-1")
 
 
 def test_an_empty_mirror_has_no_checkpoint(store: ObjectStore) -> None:

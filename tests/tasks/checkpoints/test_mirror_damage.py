@@ -32,16 +32,6 @@ from tests.tasks.checkpoints.conftest import MemoryStore
 from tests.tasks.checkpoints.test_manifest import sealed
 
 
-@pytest.fixture
-def memory() -> MemoryStore:
-    return MemoryStore()
-
-
-@pytest.fixture
-def mirror(memory: MemoryStore) -> Mirror:
-    return Mirror(memory, "", "train-1")
-
-
 def lose(content: bytes, data: st.DataObject) -> None:
     return None
 

@@ -11,13 +11,9 @@ import google_crc32c
 import pytest
 
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, create, store_time
-from tests.tasks.checkpoints.conftest import MemoryStore
+from tests.tasks.checkpoints.conftest import MemoryStore, keys
 
 EVERY_BYTE = bytes(range(256)) * 40
-
-
-def _keys(store: ObjectStore, prefix: str = "") -> list[str]:
-    return [stored.key for stored in store.list(prefix)]
 
 
 def _put(store: ObjectStore, key: str, content: Path | bytes) -> StoredObject:
@@ -98,14 +94,14 @@ def test_of_eight_writers_one_wins(store: ObjectStore, size: int) -> None:
 
 
 def test_objects_are_listed_by_prefix_in_order(store: ObjectStore) -> None:
-    assert _keys(store) == []
+    assert keys(store) == []
     for key in ("b/2", "a/10", "a/2", "ab/1"):
         _put(store, key, b"x")
-    assert _keys(store, "a/") == ["a/10", "a/2"]
-    assert _keys(store, "a/1") == ["a/10"]
-    assert _keys(store, "a") == ["a/10", "a/2", "ab/1"]
-    assert _keys(store, "nothing") == _keys(store, "no/such/folder/") == []
-    assert _keys(store) == ["a/10", "a/2", "ab/1", "b/2"]
+    assert keys(store, "a/") == ["a/10", "a/2"]
+    assert keys(store, "a/1") == ["a/10"]
+    assert keys(store, "a") == ["a/10", "a/2", "ab/1"]
+    assert keys(store, "nothing") == keys(store, "no/such/folder/") == []
+    assert keys(store) == ["a/10", "a/2", "ab/1", "b/2"]
 
 
 def test_a_deleted_object_is_gone_and_can_be_put_again(store: ObjectStore) -> None:
@@ -113,7 +109,7 @@ def test_a_deleted_object_is_gone_and_can_be_put_again(store: ObjectStore) -> No
     _put(store, "a/2", b"other")
     assert store.delete(old)
     assert not store.delete(old)
-    assert _keys(store) == ["a/2"]
+    assert keys(store) == ["a/2"]
     _put(store, "a/1", b"new")
     assert store.read("a/1") == b"new"
 
@@ -169,7 +165,7 @@ def test_the_stores_time_leaves_nothing_behind_and_goes_on(store: ObjectStore) -
     first = store_time(store, "training/")
     assert store_time(store, "training/") >= first - timedelta(seconds=1)
     assert abs(first - datetime.now(UTC)) < timedelta(minutes=10)
-    assert _keys(store) == []
+    assert keys(store) == []
 
 
 def test_the_stores_time_is_what_its_clock_says() -> None:

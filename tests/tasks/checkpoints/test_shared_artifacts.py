@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from schemas.artifact import ArtifactRecord
 from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
 from tasks.lineage.store.artifacts import ArtifactStore
+from tests.tasks.lineage.made import commit
 
 names = st.sampled_from(["a.bin", "b.json", "sub/a.bin", "sub/deeper/ção.pt"])
 contents = st.dictionaries(names, st.binary(max_size=32), min_size=1)
@@ -16,13 +17,7 @@ contents = st.dictionaries(names, st.binary(max_size=32), min_size=1)
 
 def made(root: Path, files: dict[str, bytes]) -> tuple[ArtifactRecord, Path]:
     store = ArtifactStore(root)
-    with store.draft() as draft:
-        for name, content in files.items():
-            (draft / name).parent.mkdir(parents=True, exist_ok=True)
-            (draft / name).write_bytes(content)
-        record = store.commit(
-            draft, kind="policy", stage="train", code_version="c", config_digest="d", inputs={"a": "b"}
-        )
+    record = commit(store, "policy", files, {"dataset": "d" * 64})
     return record, store.path(record.sha256)
 
 

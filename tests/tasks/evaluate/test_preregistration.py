@@ -1,15 +1,15 @@
 """The plan is made before the test split is read, and every look at it is counted."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.artifact import ArtifactRecord
 from schemas.tables.prompts import TEST_FILE
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, read_plan, write_plan
 from tasks.lineage.store.artifacts import ArtifactStore
+from tests.tasks.lineage.made import commit
 
 PLAN = EvaluationPlan(
     margin=0.05,
@@ -32,16 +32,6 @@ def store(tmp_path: Path) -> ArtifactStore:
     return ArtifactStore(tmp_path / "artifacts")
 
 
-def commit(
-    store: ArtifactStore, kind: ArtifactKind, files: Mapping[str, str], inputs: Mapping[str, str] | None = None
-) -> ArtifactRecord:
-    with store.draft() as draft:
-        for name, text in files.items():
-            (draft / name).parent.mkdir(parents=True, exist_ok=True)
-            (draft / name).write_text(text, encoding="utf-8")
-        return store.commit(draft, kind=kind, stage=kind, code_version="c", config_digest="d", inputs=inputs or {})
-
-
 def commit_plan(store: ArtifactStore, plan: EvaluationPlan) -> ArtifactRecord:
     with store.draft() as draft:
         write_plan(plan, draft)
@@ -51,13 +41,13 @@ def commit_plan(store: ArtifactStore, plan: EvaluationPlan) -> ArtifactRecord:
 def answered(store: ArtifactStore, text: str = "the test split") -> tuple[EvaluationPlan, ArtifactRecord]:
     """Give a plan for a test split, and the answers of a challenger to it, which are older than any plan."""
     dataset = commit(store, "dataset", {TEST_FILE: text, "data/train.parquet": "train"})
-    answers = commit(store, "answers", {"rollouts.jsonl": text}, {"policy": "one", "dataset": dataset.sha256})
+    answers = commit(store, "answers", {"rollouts.jsonl": text}, {"policy": "one", "dataset": dataset})
     return PLAN.model_copy(update={"test_split": dataset.files[TEST_FILE]}), answers
 
 
 def evaluate(store: ArtifactStore, plan: EvaluationPlan, text: str = "report") -> ArtifactRecord:
     record = commit_plan(store, plan)
-    commit(store, "evaluation", {"report.json": text}, {"plan": record.sha256})
+    commit(store, "evaluation", {"report.json": text}, {"plan": record})
     return record
 
 

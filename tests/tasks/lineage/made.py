@@ -16,10 +16,10 @@ def commit(
     store: ArtifactStore,
     kind: ArtifactKind,
     files: Mapping[str, Content],
-    inputs: Mapping[str, ArtifactRecord] | None = None,
+    inputs: Mapping[str, ArtifactRecord | str] | None = None,
     **record: Any,
 ) -> ArtifactRecord:
-    """Make an artifact of these files, with what else its record has."""
+    """Make an artifact of these files from others, or from digests, with what else its record has."""
     with store.draft() as draft:
         for name, content in files.items():
             _write(draft / name, content)
@@ -29,7 +29,7 @@ def commit(
             stage=kind,
             code_version="c",
             config_digest="d",
-            inputs={role: record.sha256 for role, record in (inputs or {}).items()},
+            inputs={role: made if isinstance(made, str) else made.sha256 for role, made in (inputs or {}).items()},
             **record,
         )
 

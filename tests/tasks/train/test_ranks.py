@@ -26,8 +26,10 @@ def test_more_processes_than_gpus_are_refused_before_anything_is_loaded(
     assert remedy in str(caught.value)
 
 
-def test_a_process_alone_does_its_own_work() -> None:
-    meet(TrainConfig())
+def test_a_process_alone_needs_no_gpu_and_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    monkeypatch.setattr("accelerate.utils.broadcast_object_list", lambda results: pytest.fail("asked another process"))
+    meet(TrainConfig(device_memory_gb=24.0))
     assert from_first(lambda: 7) == 7
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from schemas.config.policy import PolicyConfig
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
@@ -20,22 +19,18 @@ from tasks.evaluate.answers.answer import AnswerRequest, batch_seed, main
 from tasks.evaluate.answers.files import FINISHED_FILE, ROLLOUTS_FILE, FinishedBatches, read_answers, read_timing
 from tasks.policy.child import Channel
 from tests.prompt_tables import write_prompts
+from tests.small_base import save_base
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.policy.test_adapters import save_adapter
 
 TASKS: tuple[TaskName, ...] = ("push", "churn", "push", "churn", "push")
-SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=32)
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A base, a dataset, and policies: some with one adapter for all tasks, some with one a task."""
-    from tasks.policy.stand_in import build_model, build_tokenizer
-
     folder = tmp_path_factory.mktemp("world")
-    tokenizer = build_tokenizer(["o pedido chegou atrasado"] * 20, 512)
-    build_model(SMALL, tokenizer, 3).save_pretrained(folder / "base")
-    tokenizer.save_pretrained(folder / "base")
+    save_base(folder / "base")
     rows = [prompt_row(task, f"Pedido {number} " + "de novo " * number) for number, task in enumerate(TASKS)]
     write_prompts(rows, folder / "dataset" / "data" / "test.parquet")
     for name, seed in (("push-for-all", 2), ("churn-for-all", 3)):

@@ -28,24 +28,20 @@ FIRST = np.array([20.0, 22, 19, 20, 22, 18, 24, 20, 19, 24, 26, 13])
 SECOND = np.array([38.0, 37, 33, 29, 14, 12, 20, 22, 17, 25, 26, 16])
 
 
-def generator(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
 def bounded(seed: int, prompts: int) -> Numbers:
     """Differences of scores in twentieths, many of them 0."""
-    rng = generator(seed)
+    rng = np.random.default_rng(seed)
     base, tuned = (np.where(rng.random(prompts) < 0.3, 0, rng.integers(0, 21, prompts)) / 20 for _ in range(2))
     return np.round(tuned - base, 9)
 
 
 def test_fishers_own_permutation_test() -> None:
     # Fisher (1935), "The design of experiments", section 21: 863 of the 32,768 sums are as high as the observed 314.
-    assert sign_flip(MAIZE, 10, generator())[0] == pytest.approx(863 / 32_768, abs=1e-12)
+    assert sign_flip(MAIZE, 10, np.random.default_rng(0))[0] == pytest.approx(863 / 32_768, abs=1e-12)
 
 
 def test_wilcoxon_and_hodges_lehmann_of_the_depression_scores() -> None:
-    block = measure(AFTER[:, None], BEFORE[:, None], margin=0.05, resamples=1_000, rng=generator())
+    block = measure(AFTER[:, None], BEFORE[:, None], margin=0.05, resamples=1_000, rng=np.random.default_rng(0))
     # R: wilcox.test(x, y, paired = TRUE, alternative = "greater") says V = 40, p-value = 0.01953, which is 10 / 512.
     assert block.p_wilcoxon == pytest.approx(10 / 512, abs=1e-12)
     assert block.p_wilcoxon == pytest.approx(0.01953, abs=5e-6)
@@ -56,7 +52,7 @@ def test_wilcoxon_and_hodges_lehmann_of_the_depression_scores() -> None:
 
 
 def test_rank_biserial_of_pingouins_example() -> None:
-    block = measure(SECOND[:, None], FIRST[:, None], margin=0.05, resamples=1_000, rng=generator())
+    block = measure(SECOND[:, None], FIRST[:, None], margin=0.05, resamples=1_000, rng=np.random.default_rng(0))
     # pingouin.wilcoxon(x, y) says RBC -0.378788.
     assert block.rank_biserial == pytest.approx(-0.378788, abs=5e-7)
 
@@ -76,7 +72,11 @@ def test_enumerated_tests_are_those_of_scipy(twentieths: list[int]) -> None:
     # With ties and zeros. scipy enumerates the sums afresh, and its Wilcoxon drops zeros as ours does.
     differences = np.array(twentieths) / 20
     block = measure(
-        np.full((len(differences), 1), 0.5), 0.5 + differences[:, None], margin=0.05, resamples=1_000, rng=generator()
+        np.full((len(differences), 1), 0.5),
+        0.5 + differences[:, None],
+        margin=0.05,
+        resamples=1_000,
+        rng=np.random.default_rng(0),
     )
     exact = {"permutation_type": "samples", "n_resamples": 2**11}
     # Of whole numbers, whose sums scipy compares exactly.
@@ -87,19 +87,21 @@ def test_enumerated_tests_are_those_of_scipy(twentieths: list[int]) -> None:
 
 def test_wilcoxon_without_ties_is_scipys_exact_one() -> None:
     differences = np.array([0.31, -0.12, 0.23, 0.25, 0.05, -0.02, 0.41, 0.11, -0.21, 0.15, 0.36, -0.17, 0.44, 0.08])
-    block = measure(np.full((14, 1), 0.5), 0.5 + differences[:, None], margin=0.05, resamples=1_000, rng=generator())
+    block = measure(
+        np.full((14, 1), 0.5), 0.5 + differences[:, None], margin=0.05, resamples=1_000, rng=np.random.default_rng(0)
+    )
     assert block.p_wilcoxon == pytest.approx(stats.wilcoxon(differences, alternative="greater").pvalue, abs=1e-6)
 
 
 @pytest.mark.parametrize(("seed", "prompts"), [(1, 20), (2, 65), (3, 240)])
 def test_the_interval_is_the_bca_interval_of_arch_or_students_where_that_is_wider(seed: int, prompts: int) -> None:
     differences = bounded(seed, prompts)
-    interval = mean_interval(differences[:, None], 40_000, generator())
+    interval = mean_interval(differences[:, None], 40_000, np.random.default_rng(0))
     assert interval is not None
     level = 1 - 2 * widened(0.025, prompts)
-    low, high = IIDBootstrap(differences, seed=generator(seed)).conf_int(np.mean, 40_000, method="bca", size=level)[
-        :, 0
-    ]
+    low, high = IIDBootstrap(differences, seed=np.random.default_rng(seed)).conf_int(
+        np.mean, 40_000, method="bca", size=level
+    )[:, 0]
     student = stats.ttest_1samp(differences, 0).confidence_interval(0.95)
     expected = min(low, student.low), max(high, student.high)
     # A quantile this far out has a Monte-Carlo error of about .02 standard errors with 40,000 resamples.
@@ -107,7 +109,7 @@ def test_the_interval_is_the_bca_interval_of_arch_or_students_where_that_is_wide
 
 
 def test_mean_squares_are_those_of_the_analysis_of_variance() -> None:
-    rng = generator(5)
+    rng = np.random.default_rng(5)
     differences = rng.normal(size=(12, 1)) + rng.normal(size=(1, 4)) + rng.normal(size=(12, 4))
     prompt, seed = np.indices(differences.shape).reshape(2, -1)
     fit = ols("y ~ C(prompt) + C(seed)", {"y": differences.ravel(), "prompt": prompt, "seed": seed}).fit()

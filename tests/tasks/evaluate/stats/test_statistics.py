@@ -18,12 +18,8 @@ from tasks.evaluate.stats.statistics import (
 from tasks.evaluate.stats.variance import Numbers
 
 
-def generator(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
 def measured(base: Numbers, tuned: Numbers, margin: float = 0.05, seed: int = 0) -> PairedStats:
-    return measure(base, tuned, margin=margin, resamples=2_000, rng=generator(seed))
+    return measure(base, tuned, margin=margin, resamples=2_000, rng=np.random.default_rng(seed))
 
 
 def block_of(differences: list[float], margin: float = 0.05, base: float = 0.5) -> PairedStats:
@@ -135,7 +131,7 @@ def test_every_number_is_finite_and_consistent(differences: list[list[float]], s
 
 
 def test_swapping_the_models_swaps_gain_and_harm() -> None:
-    base, tuned = generator(11).choice([0.0, 0.0, 0.3, 0.5, 1.0], (2, 15, 2))
+    base, tuned = np.random.default_rng(11).choice([0.0, 0.0, 0.3, 0.5, 1.0], (2, 15, 2))
     block, swapped = measured(base, tuned), measured(tuned, base)
     # Fifteen prompts are enumerated, so that nothing but rounding may differ.
     assert swapped.p_harm == pytest.approx(block.p_signflip, abs=1e-12)
@@ -172,14 +168,14 @@ def test_the_typical_difference_is_the_median_of_the_means_of_all_pairs(values: 
 )
 def test_ties_exclude_a_loss_only_on_many_prompts(base: float, margin: float, prompts: int) -> None:
     scores = np.full((5, 1), base)
-    block = measure(scores, scores, margin=margin, resamples=1_000, rng=generator())
+    block = measure(scores, scores, margin=margin, resamples=1_000, rng=np.random.default_rng(0))
     assert (block.n_for_margin, block.verdict) == (prompts, "inconclusive")
     # The loss that so many prompts can have missed with a probability of .05 is the margin.
     assert prompts == 2 or (1 - margin / base) ** prompts <= 0.05 < (1 - margin / base) ** (prompts - 1)
 
 
 def test_the_order_of_prompts_and_of_seeds_is_of_no_matter() -> None:
-    rng = generator(12)
+    rng = np.random.default_rng(12)
     base, tuned = rng.integers(0, 21, (2, 60, 3)) / 20
     prompts, seeds = rng.permutation(60), rng.permutation(3)
     one, other = asdict(measured(base, tuned)), asdict(measured(base[prompts][:, seeds], tuned[prompts][:, seeds]))
@@ -189,7 +185,7 @@ def test_the_order_of_prompts_and_of_seeds_is_of_no_matter() -> None:
 
 
 def test_one_seed_repeated_is_no_more_than_that_seed() -> None:
-    base, tuned = generator(13).integers(0, 21, (2, 40, 1)) / 20
+    base, tuned = np.random.default_rng(13).integers(0, 21, (2, 40, 1)) / 20
     once, twice = measured(base, tuned), measured(np.repeat(base, 2, axis=1), np.repeat(tuned, 2, axis=1))
     assert once.ci_low is not None
     assert twice.ci_low == pytest.approx(once.ci_low, abs=0.02)
@@ -200,7 +196,7 @@ def test_one_seed_repeated_is_no_more_than_that_seed() -> None:
 
 def test_seeds_that_disagree_make_the_interval_wider_but_not_the_test() -> None:
     base = np.full((60, 3), 0.4)
-    agreeing = base + 0.1 + generator(14).normal(0, 0.1, (60, 1)).round(2)
+    agreeing = base + 0.1 + np.random.default_rng(14).normal(0, 0.1, (60, 1)).round(2)
     disagreeing = agreeing + np.array([-0.12, 0.0, 0.12])
     one, other = measured(base, agreeing), measured(base, disagreeing)
     assert one.verdict == "better"
@@ -213,5 +209,5 @@ def test_seeds_that_disagree_make_the_interval_wider_but_not_the_test() -> None:
 
 
 def test_same_seed_same_numbers() -> None:
-    differences = list(np.round(generator(7).normal(0.05, 0.3, 65), 4))
+    differences = list(np.round(np.random.default_rng(7).normal(0.05, 0.3, 65), 4))
     assert block_of(differences) == block_of(differences)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
@@ -28,20 +27,13 @@ from tasks.train.backend.trainable import (
     unsloth_load_arguments,
     without_drift,
 )
+from tests.small_base import save_base
 from tests.tasks.train.installed import install
-
-SMALL = PolicyConfig(stand_in=True, vocabulary_size=512, hidden_size=32, layers=1, heads=2, feed_forward_size=64)
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tasks.policy.stand_in import build_model, build_tokenizer
-
-    folder = tmp_path_factory.mktemp("base")
-    tokenizer = build_tokenizer(["o pedido chegou atrasado, mas o produto é ótimo"] * 50, 512)
-    build_model(SMALL, tokenizer, 3).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save_base(tmp_path_factory.mktemp("base"))
 
 
 def _recipe(**settings: Any) -> TrainConfig:

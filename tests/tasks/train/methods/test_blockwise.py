@@ -3,46 +3,26 @@
 import json
 import time
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.documents import Rollout, ScoredRollout
 from schemas.errors import InputError
-from schemas.tasks import SpecName
-from tasks.commerce.registry import score_rollout
 from tasks.train.methods.blockwise import Block, blocks_by_token, blocks_of
+from tests.tasks.commerce.extraction.test_scorer import FIELDS
+from tests.tasks.commerce.scoring import score
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-FIELDS: dict[str, Any] = {
-    "sentiment": "negative",
-    "sentiment_score": 2,
-    "churn_risk": 0.8,
-    "delivery_issue": True,
-    "product_issue": False,
-    "seller_issue": False,
-    "main_complaint": "atraso na entrega",
-    "complaint_category": "delivery",
-    "repeat_intent": False,
-    "would_recommend": False,
-}
 CHURN = '{"risk_score": 0.9, "churn": true, "reasoning": "Comprou uma vez, há mais de um ano, e a entrega atrasou."}'
 THOUGHT = "A pessoa comprou uma vez e a entrega chegou com atraso, o que pesa no risco de não voltar à loja."
 
 
-def _scored(
-    completion: str, task: Any = "extraction", reference: dict[str, Any] | None = None, spec: SpecName = "grounded"
-) -> ScoredRollout:
-    rollout = Rollout(prompt_id="p", task=task, prompt="Nota: 2", completion=completion, reference=reference)
-    return score_rollout(rollout, None, spec)
-
-
 def _extraction(completion: str, **unknown: None) -> tuple[Block, ...]:
-    return blocks_of(_scored(completion, reference={"rating": 2, "fields": FIELDS | unknown}))
+    return blocks_of(score("extraction", completion, {"rating": 2, "fields": FIELDS | unknown}))
 
 
 def _rewards(blocks: tuple[Block, ...]) -> dict[str, float]:
@@ -93,7 +73,7 @@ def test_a_bare_portuguese_number_is_one_value() -> None:
 
 def test_what_the_reference_does_not_know_is_no_block() -> None:
     assert _rewards(_extraction(json.dumps(FIELDS), main_complaint=None)).keys() == FIELDS.keys() - {"main_complaint"}
-    assert blocks_of(_scored(json.dumps(FIELDS))) == ()
+    assert blocks_of(score("extraction", json.dumps(FIELDS), None)) == ()
 
 
 def test_a_cut_off_object_keeps_the_fields_that_are_whole() -> None:
@@ -108,13 +88,13 @@ def test_a_field_that_is_there_twice_is_a_block_once() -> None:
 
 
 def test_tasks_without_blocks_have_none() -> None:
-    assert blocks_of(_scored("SELECT 1", "sentiment", {"polarity": "neutral", "score": 3})) == ()
-    assert blocks_of(_scored("Corre que é hoje!", "push", {"product": "tênis", "offer": "10% de desconto"})) == ()
+    assert blocks_of(score("sentiment", "SELECT 1", {"polarity": "neutral", "score": 3})) == ()
+    assert blocks_of(score("push", "Corre que é hoje!", {"product": "tênis", "offer": "10% de desconto"})) == ()
 
 
 def test_a_thought_and_an_answer_are_two_blocks_with_rewards_of_their_own() -> None:
     completion = f"<think>{THOUGHT}</think>" + '{"polarity": "positive", "score": 5}'
-    rollout = _scored(completion, "sentiment", {"polarity": "negative", "score": 1})
+    rollout = score("sentiment", completion, {"polarity": "negative", "score": 1})
     thought, answer = blocks_of(rollout)
     assert completion[thought.start : thought.end] == f"<think>{THOUGHT}</think>"
     assert completion[answer.start : answer.end] == '{"polarity": "positive", "score": 5}'
@@ -125,7 +105,7 @@ def test_a_thought_s_reward_does_not_depend_on_its_answer() -> None:
     """Otherwise the answer's baseline, which is that of its thought's outcome, would depend on the answer."""
     reference = {"polarity": "negative", "score": 1}
     answers = ['{"polarity": "negative", "score": 1}', '{"polarity": "positive", "score": 5}', "não sei"]
-    rewards = {blocks_of(_scored(f"{THOUGHT}</think>{answer}", "sentiment", reference))[0].reward for answer in answers}
+    rewards = {blocks_of(score("sentiment", f"{THOUGHT}</think>{answer}", reference))[0].reward for answer in answers}
     assert len(rewards) == 1
 
 
@@ -134,9 +114,9 @@ def test_a_long_thought_earns_less_than_a_short_one_and_one_without_an_end_nothi
     answer = '{"polarity": "negative", "score": 1}'
     sentences = [f"A pessoa número {number} comprou na loja {number * 7} e falou do atraso." for number in range(20)]
     thoughts = [" ".join(sentences[:count]) for count in (2, 20)]
-    short, long = (blocks_of(_scored(f"<think>{text}</think>{answer}", "sentiment", reference)) for text in thoughts)
+    short, long = (blocks_of(score("sentiment", f"<think>{text}</think>{answer}", reference)) for text in thoughts)
     assert short[0].reward > long[0].reward
-    unfinished = blocks_of(_scored(f"<think>{thoughts[0]}{answer}", "sentiment", reference))
+    unfinished = blocks_of(score("sentiment", f"<think>{thoughts[0]}{answer}", reference))
     assert [(block.name, block.reward) for block in unfinished] == [("thought", 0.0)]
 
 
@@ -144,7 +124,7 @@ def test_a_long_thought_earns_less_than_a_short_one_and_one_without_an_end_nothi
 def test_an_empty_thought_and_one_that_is_no_portuguese_earn_nothing(thought: str) -> None:
     """Being short is not enough, or thoughts would be learnt away."""
     completion = f'<think>{thought}</think>{{"polarity": "negative", "score": 1}}'
-    assert blocks_of(_scored(completion, "sentiment", {"polarity": "negative", "score": 1}))[0].reward == 0
+    assert blocks_of(score("sentiment", completion, {"polarity": "negative", "score": 1}))[0].reward == 0
 
 
 def test_the_fields_behind_a_thought_are_blocks_and_those_in_it_are_not() -> None:
@@ -156,7 +136,7 @@ def test_the_fields_behind_a_thought_are_blocks_and_those_in_it_are_not() -> Non
 
 
 def test_churn_s_reasoning_and_answer_earn_their_components() -> None:
-    rollout = _scored(CHURN, "churn", {"churn": False})
+    rollout = score("churn", CHURN, {"churn": False})
     rewards = _rewards(blocks_of(rollout))
     assert rewards == {
         "risk_score": pytest.approx(1 - 0.9**2),
@@ -164,7 +144,7 @@ def test_churn_s_reasoning_and_answer_earn_their_components() -> None:
         "reasoning": rollout.components["reasoning"],
     }
     assert rewards["reasoning"] > 0.5
-    assert blocks_of(_scored(CHURN, "churn", {"churn": False}, "v4.2")) == ()
+    assert blocks_of(score("churn", CHURN, {"churn": False}, spec="v4.2")) == ()
 
 
 @settings(deadline=None)
@@ -196,7 +176,7 @@ def test_the_blocks_of_any_text_are_in_order_and_apart(text: str, wrapped: bool)
 )
 def test_hostile_text_takes_no_time(hostile: str) -> None:
     reference = {"rating": 2, "fields": FIELDS}
-    rollout = _scored("{}", reference=reference).model_copy(update={"completion": hostile})
+    rollout = score("extraction", "{}", reference).model_copy(update={"completion": hostile})
     start = time.perf_counter()
     blocks_of(rollout)
     assert time.perf_counter() - start < 0.25

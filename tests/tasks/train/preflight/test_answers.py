@@ -12,7 +12,7 @@ from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight.answers import Answers, answer, check_answers, check_generation_settings
 from tasks.train.preflight.check import Check
 from tasks.train.preflight.dry_step import unchanged
-from tests.tasks.train.small_training import RECIPE, prompt_rows, small_preference_trainer, small_trainer, tiny_policy
+from tests.tasks.train.small_training import RECIPE, prompt_rows, small_preference_trainer, small_trainer
 
 ROWS = prompt_rows()
 SAME = ["a"] * 8
@@ -35,12 +35,6 @@ def trainer(shared: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     own = shared.generation_config
     monkeypatch.setattr(shared, "generation_config", GenerationConfig.from_dict(own.to_dict()))
     return shared
-
-
-@pytest.fixture
-def tokenizer() -> Any:
-    """Return a tokenizer that a test may spoil."""
-    return tiny_policy()[1]
 
 
 def _recipe(**limits: Any) -> TrainConfig:

@@ -23,13 +23,7 @@ from tasks.train.preflight.inputs import (
     choose_rows,
     longest_prompt,
 )
-from tests.tasks.train.small_training import RECIPE, prompt_rows, tiny_policy
-
-
-@pytest.fixture
-def tokenizer() -> Any:
-    """Return a tokenizer that a test may spoil."""
-    return tiny_policy()[1]
+from tests.tasks.train.small_training import RECIPE, prompt_rows
 
 
 def _by_name(checks: list[Check]) -> dict[str, Check]:

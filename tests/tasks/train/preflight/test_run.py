@@ -324,6 +324,8 @@ def test_an_adapter_that_is_saved_under_other_names_stops_a_training(
         write_adapter(folder, {name.replace("q_proj", "query"): values for name, values in weights.items()}, config)
 
     monkeypatch.setattr(adapter, "write_adapter", renamed)
+    # With the trainer's own seed, what PEFT invents for a matrix that is missing may be that matrix.
+    torch.manual_seed(99)
     checks = _reloaded(flight)
     assert _failed(checks.values()) == ["adapter_reload"]
     assert checks["adapter_reload"].measured == "12 of 14 tensors came back as they were"

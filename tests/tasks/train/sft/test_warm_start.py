@@ -22,7 +22,7 @@ from tasks.policy.generate import as_messages
 from tasks.policy.load import load_tokenizer
 from tasks.train.sft import warm_start
 from tests.tasks.train.small_training import tiny_policy
-from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, publish, weights_of, write_dataset
+from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, weights_of, write_dataset
 
 
 def _shown(general: list[dict[str, str]], steps: int, batch_size: int, seed: int = 1) -> list[dict[str, Any]]:
@@ -132,11 +132,6 @@ def test_the_stand_in_learns_the_completion_tokens_only() -> None:
     by_token = torch.log_softmax(model(input_ids=ids).logits, dim=-1)
     wanted = [by_token[row, place - 1, ids[row, place]].item() for row in range(3) for place in range(6, 9)]
     assert loss.item() == pytest.approx(-sum(wanted) / len(wanted), abs=1e-5)
-
-
-@pytest.fixture
-def published(tmp_path: Path) -> Path:
-    return publish(tmp_path / "published")
 
 
 def test_without_steps_a_model_by_name_is_kept_as_it_is(published: Path, tmp_path: Path) -> None:

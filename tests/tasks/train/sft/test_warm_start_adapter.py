@@ -15,14 +15,9 @@ from tasks.train.backend.trainable import load_trainable
 from tasks.train.resume.adapter_files import adapter_weights
 from tasks.train.sft import warm_start
 from tests.tasks.train.small_training import tiny_policy
-from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, publish, weights_of, write_dataset
+from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, weights_of, write_dataset
 
 TAUGHT = {"steps": 2, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}
-
-
-@pytest.fixture
-def published(tmp_path: Path) -> Path:
-    return publish(tmp_path / "published")
 
 
 def _taught(published: Path, folder: Path, **settings: Any) -> Path:
