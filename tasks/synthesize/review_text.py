@@ -14,6 +14,8 @@ CHANCE_OF_CONTENT: Final = 0.15
 """Probability that the one sentence of a satisfied shopper is about all of the purchase."""
 CHANCE_OF_TAG: Final = 0.45
 """Probability that a word of thanks or the like follows the one sentence of a satisfied shopper."""
+CHANCE_OF_PURPOSE: Final = 0.75
+"""Probability that the start of a story is what the thing was bought for."""
 CHANCE_OF_ANGER: Final = 0.25
 """Probability that a complaint starts with its overall verdict."""
 NEVER_CAME: Final = frozenset({"waiting", "lost", "canceled"})
@@ -80,7 +82,7 @@ def _praise(experience: Experience, teller: Teller, generator: random.Random, le
     opening = [teller.say("openings", "happy")] if generator.random() < 0.12 * length else []
     closing = [_closing(experience, teller)] if generator.random() < 0.2 * length else []
     if length == 4:
-        contexts = teller.say_several("contexts", "sentences", generator.choice((1, 1, 2)))
+        contexts = _story_start(teller, generator, generator.choice((1, 1, 2)))
         return [*contexts, *praises, *teller.say_several("content", "sentences", 2), *closing]
     if length == 2 and generator.random() < 0.4:
         praises = _linked(praises)
@@ -125,10 +127,16 @@ def _complain(
     if not (experience.would_recommend and experience.repeat_intent):
         count = generator.choices(range(5), weights=DETAILS["terse" if terse else "usual"])[0]
         details = teller.say_several("details", first, count)
-        contexts = teller.say_several("contexts", "sentences", max(count - 2, 0))
+        contexts = _story_start(teller, generator, max(count - 2, 0))
     if experience.score <= 2 and not ironic and generator.random() < (0.15 if terse else 0.4):
         details.append(teller.say("outcries"))
     return [*opening, *contexts, *complaints, *details, *_ending(experience, teller, generator)]
+
+
+def _story_start(teller: Teller, generator: random.Random, count: int) -> list[str]:
+    """Tell what led to the purchase, with one purpose at most."""
+    purpose = count > 0 and generator.random() < CHANCE_OF_PURPOSE
+    return [teller.say("purposes")] * purpose + teller.say_several("contexts", "sentences", count - purpose)
 
 
 def _ending(experience: Experience, teller: Teller, generator: random.Random) -> list[str]:
