@@ -16,7 +16,7 @@ from tasks.curate.fingerprint import FINGERPRINT, words_of
 from tasks.curate.kinship import SOURCES, with_kin
 from tasks.curate.leakage import find_leaks, ranks
 from tasks.curate.quarantine import DUPLICATE, HELD_OUT, LEAKAGE, NEAR_DUPLICATE, TOO_LONG
-from tasks.curate.reviews import REVIEW_COLUMNS, Reviews, same_reviews
+from tasks.curate.reviews import REVIEW_COLUMNS, QuotedReviews, same_reviews
 from tasks.curate.split import assign
 
 Rows = NDArray[np.int64]
@@ -50,7 +50,7 @@ def decide(indices: Sequence[Path], renamed: Mapping[str, str], config: CurateCo
     del bands
     kept = usable[found == KEPT]
     unique, spoken = index[kept], words.take(kept)
-    reviews = Reviews.of(_read(indices, [*SOURCES, *REVIEW_COLUMNS])[kept])
+    reviews = QuotedReviews.of(_read(indices, [*SOURCES, *REVIEW_COLUMNS])[kept])
     leaks = np.flatnonzero(np.isin(kept, _better_known_than_held_out(index, copies)))
     leaks = np.union1d(leaks, _reviewed_by_held_out(unique, reviews))
     related = _relatives_of_copies(index, copies)
@@ -86,7 +86,7 @@ def _leaking_relatives(related: pl.DataFrame, kept: Rows, splits: pl.Series) -> 
     return leaking
 
 
-def _reviewed_by_held_out(unique: pl.DataFrame, reviews: Reviews) -> Rows:
+def _reviewed_by_held_out(unique: pl.DataFrame, reviews: QuotedReviews) -> Rows:
     """Return the trainable rows on a review that a held-out customer wrote, too.
 
     Held out is more than what is tested now: what this dataset version tests, the next one must not train on.
@@ -97,7 +97,7 @@ def _reviewed_by_held_out(unique: pl.DataFrame, reviews: Reviews) -> Rows:
     return trainable
 
 
-def _validated_on_test(reviews: Reviews, splits: pl.Series) -> Rows:
+def _validated_on_test(reviews: QuotedReviews, splits: pl.Series) -> Rows:
     """Return the validation rows on a review of a test row."""
     validation, test = (
         reviews.among((splits == side).arg_true().to_numpy().astype(np.int64)) for side in ("validation", "test")

@@ -12,7 +12,7 @@ from tasks.curate.fingerprint import fingerprint
 from tasks.curate.kinship import SOURCES
 from tasks.curate.leakage import LeakageError, prove_apart
 from tasks.curate.processes import MapShards
-from tasks.curate.reviews import Reviews, review_words, same_reviews
+from tasks.curate.reviews import QuotedReviews, review_words, same_reviews
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ def prove_segment(segment: SplitSegment) -> None:
             raise LeakageError(f"{segment.split} and {other} share {shared} pairs of prompts on the same review")
 
 
-def _reviews(rows: pl.DataFrame) -> Reviews:
-    return Reviews.of(rows.select(*SOURCES).with_columns(review_words(rows)))
+def _reviews(rows: pl.DataFrame) -> QuotedReviews:
+    return QuotedReviews.of(rows.select(*SOURCES).with_columns(review_words(rows)))
 
 
 def _segments(folder: Path, rows_at_once: int) -> Iterator[SplitSegment]:

@@ -41,7 +41,7 @@ def review_words(table: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class Reviews:
+class QuotedReviews:
     """Reviews quoted by some prompts."""
 
     rows: NDArray[np.int64]
@@ -51,7 +51,7 @@ class Reviews:
     words: Words
 
     @classmethod
-    def of(cls, index: pl.DataFrame) -> "Reviews":
+    def of(cls, index: pl.DataFrame) -> "QuotedReviews":
         """Return the reviews of fingerprinted prompts."""
         quoted = (
             index.select(*SOURCES, *REVIEW_COLUMNS).with_row_index("row").filter(pl.col("review_words").is_not_null())
@@ -67,13 +67,13 @@ class Reviews:
         )
         return cls(quoted["row"].to_numpy().astype(np.int64), alike, words)
 
-    def among(self, rows: NDArray[np.int64]) -> "Reviews":
+    def among(self, rows: NDArray[np.int64]) -> "QuotedReviews":
         """Return the reviews of some rows only."""
         places = np.flatnonzero(np.isin(self.rows, rows))
-        return Reviews(self.rows[places], self.index[places], self.words.take(places))
+        return QuotedReviews(self.rows[places], self.index[places], self.words.take(places))
 
 
-def same_reviews(one: Reviews, other: Reviews) -> NDArray[np.int64]:
+def same_reviews(one: QuotedReviews, other: QuotedReviews) -> NDArray[np.int64]:
     """Return the pairs of rows that quote the same review: two columns, of the one and of the other."""
     if not len(one.rows) or not len(other.rows):
         return np.empty((0, 2), np.int64)

@@ -16,7 +16,7 @@ from tasks.curate.fingerprint import fingerprint
 from tasks.curate.leakage import LeakageError
 from tasks.curate.processes import in_processes
 from tasks.curate.proof import prove
-from tasks.curate.reviews import Reviews, review_words, same_reviews
+from tasks.curate.reviews import QuotedReviews, review_words, same_reviews
 from tasks.synthesize.simulated import simulate_store
 from tests.prompt_tables import prompt_table, write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
@@ -25,10 +25,10 @@ POLICY = PolicyConfig(stand_in=True)
 LONG = "A cadeira chegou antes do prazo e é muito confortável"
 
 
-def reviews_of(*prompts: str) -> Reviews:
+def reviews_of(*prompts: str) -> QuotedReviews:
     rows = [prompt_row("sentiment", prompt, customer_id=f"c{place}") for place, prompt in enumerate(prompts)]
     table = prompt_table(rows)
-    return Reviews.of(fingerprint(table).with_columns(review_words(table)))
+    return QuotedReviews.of(fingerprint(table).with_columns(review_words(table)))
 
 
 def pairs(one: str, other: str) -> list[tuple[int, int]]:
