@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from schemas.config.config import CurateConfig
 from tasks.curate.duplicates import KEPT, find_copies
 from tasks.curate.fingerprint import FINGERPRINT, words_of
-from tasks.curate.kinship import with_kin
+from tasks.curate.kinship import SOURCES, with_kin
 from tasks.curate.leakage import find_leaks, ranks
 from tasks.curate.quarantine import DUPLICATE, HELD_OUT, LEAKAGE, NEAR_DUPLICATE, TOO_LONG
+from tasks.curate.reviews import REVIEW_COLUMNS, QuotedReviews, same_reviews
 from tasks.curate.split import assign
 
 Rows = NDArray[np.int64]
@@ -49,12 +50,15 @@ def decide(indices: Sequence[Path], renamed: Mapping[str, str], config: CurateCo
     del bands
     kept = usable[found == KEPT]
     unique, spoken = index[kept], words.take(kept)
+    reviews = QuotedReviews.of(_read(indices, [*SOURCES, *REVIEW_COLUMNS])[kept])
     leaks = np.flatnonzero(np.isin(kept, _better_known_than_held_out(index, copies)))
+    leaks = np.union1d(leaks, _reviewed_by_held_out(unique, reviews))
     related = _relatives_of_copies(index, copies)
     while True:
         stay = np.setdiff1d(np.arange(len(kept)), leaks)
         splits = pl.Series([None] * len(kept), dtype=pl.String).scatter(stay, assign(unique[stay], config))
         more = np.union1d(find_leaks(unique, spoken, splits), _leaking_relatives(related, kept, splits))
+        more = np.union1d(more, _validated_on_test(reviews, splits))
         if not len(more):
             break
         # A leaking row may have been a validation row, which another now replaces.
@@ -79,6 +83,26 @@ def _leaking_relatives(related: pl.DataFrame, kept: Rows, splits: pl.Series) -> 
     pairs = related.filter(pl.col("row").is_in(kept))
     row, original = (np.searchsorted(kept, pairs[column].to_numpy()) for column in ("row", "original"))
     leaking: Rows = np.unique(row[(rank[row] >= 0) & (rank[row] < rank[original])])
+    return leaking
+
+
+def _reviewed_by_held_out(unique: pl.DataFrame, reviews: QuotedReviews) -> Rows:
+    """Return the trainable rows on a review that a held-out customer wrote, too.
+
+    Held out is more than what is tested now: what this dataset version tests, the next one must not train on.
+    """
+    held_out = unique["held_out"].to_numpy()
+    pairs = same_reviews(reviews.among(np.flatnonzero(~held_out)), reviews.among(np.flatnonzero(held_out)))
+    trainable: Rows = np.unique(pairs[:, 0])
+    return trainable
+
+
+def _validated_on_test(reviews: QuotedReviews, splits: pl.Series) -> Rows:
+    """Return the validation rows on a review of a test row."""
+    validation, test = (
+        reviews.among((splits == side).arg_true().to_numpy().astype(np.int64)) for side in ("validation", "test")
+    )
+    leaking: Rows = np.unique(same_reviews(validation, test)[:, 0])
     return leaking
 
 

@@ -9,8 +9,10 @@ import polars as pl
 from schemas.tables.prompts import SPLITS
 from tasks.curate.files import split_file
 from tasks.curate.fingerprint import fingerprint
-from tasks.curate.leakage import prove_apart
+from tasks.curate.kinship import SOURCES
+from tasks.curate.leakage import LeakageError, prove_apart
 from tasks.curate.processes import MapShards
+from tasks.curate.reviews import QuotedReviews, review_words, same_reviews
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,16 @@ def prove_segment(segment: SplitSegment) -> None:
     faults = table_faults(rows, Dataset, range(segment.first_row + 1, segment.first_row + rows.height + 1))
     if faults:
         raise UnsoundDatasetError(f"{segment.split}: {'; '.join(faults)}")
-    marks = fingerprint(rows)
+    marks, reviews = fingerprint(rows), _reviews(rows)
     for other in segment.others:
         held_out = pl.read_parquet(split_file(segment.folder, other), glob=False)
         prove_apart(segment.split, marks, other, fingerprint(held_out))
+        if shared := len(same_reviews(reviews, _reviews(held_out))):
+            raise LeakageError(f"{segment.split} and {other} share {shared} pairs of prompts on the same review")
+
+
+def _reviews(rows: pl.DataFrame) -> QuotedReviews:
+    return QuotedReviews.of(rows.select(*SOURCES).with_columns(review_words(rows)))
 
 
 def _segments(folder: Path, rows_at_once: int) -> Iterator[SplitSegment]:

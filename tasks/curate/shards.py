@@ -22,6 +22,7 @@ from tasks.curate.quarantine import (
     drop_sql_that_fails,
     find_too_long,
 )
+from tasks.curate.reviews import review_words
 from tasks.curate.scrub import Kind
 from tasks.curate.scrub_table import scrub_broken, scrub_prompts
 from tasks.policy.length import PromptLengths
@@ -53,7 +54,7 @@ class Shard:
 
     @property
     def index(self) -> Path:
-        """Return the file of their fingerprints, the bands of their sketches, and `too_long`, a sentence or null."""
+        """Return the file of fingerprints, words of reviews, bands of sketches, and `too_long`, a sentence or null."""
         return self.work / f"index-{self.number:05}.parquet"
 
     @property
@@ -109,6 +110,6 @@ def _read(shard: Shard) -> pl.DataFrame:
 def _index(table: pl.DataFrame, threshold: float) -> pl.DataFrame:
     marks = fingerprint(table)
     if not table.height:
-        return marks.with_columns(bands=pl.Series([], dtype=pl.List(pl.UInt64)))
+        return marks.with_columns(*review_words(table), bands=pl.Series([], dtype=pl.List(pl.UInt64)))
     sketches = bands(words_of(marks), threshold)
-    return marks.with_columns(pl.Series("bands", sketches.astype(np.uint64)).arr.to_list())
+    return marks.with_columns(*review_words(table), pl.Series("bands", sketches.astype(np.uint64)).arr.to_list())

@@ -1,4 +1,4 @@
-"""Typing style of one shopper: accents, capitals, abbreviations, typos and emoji, the same in every review."""
+"""Typing style of one shopper: accents, capitals, spelling, line breaks and emoji, the same in every review."""
 
 import random
 import re
@@ -6,7 +6,7 @@ import tomllib
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from tasks.synthesize.sentences import REVIEWS, continued, read_patterns
@@ -18,7 +18,10 @@ CHANCE_OF_MISSPELLING: Final = 0.6
 CHANCE_OF_SLIP: Final = 0.7
 LETTERS_BETWEEN_SLIPS: Final = 110
 FEWEST_LETTERS: Final = 20
-"""Fewest letters of a text with typos: a single misspelled word might be unrecognizable."""
+"""Fewest letters of a text with words spelled by ear: a single one might be unrecognizable."""
+CHANCE_OF_LINE_BREAK: Final = 0.7
+"""Probability of a new line after a sentence, for those who use them."""
+KEPT_WORDS: Final = 8_192
 _LONG_WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _ACCENTED: Final = "áàâãéêíóôõúüçÁÀÂÃÉÊÍÓÔÕÚÜÇñ"
 _BARE: Final = str.maketrans({letter: unicodedata.normalize("NFD", letter)[0] for letter in _ACCENTED})
@@ -41,6 +44,7 @@ class Style:
     """Whether commas replace full stops."""
     exclaims: bool = False
     emoji: bool = False
+    line_breaks: bool = False
 
 
 def draw_style(generator: random.Random) -> Style:
@@ -53,10 +57,11 @@ def draw_style(generator: random.Random) -> Style:
         capitals=generator.random() < 0.025,
         shouts_when_angry=generator.random() < 0.06,
         abbreviates=generator.random() < 0.09,
-        misspells=generator.random() < 0.24,
+        misspells=generator.random() < 0.14,
         commas=generator.random() < 0.25,
         exclaims=generator.random() < 0.20,
         emoji=generator.random() < 0.025,
+        line_breaks=generator.random() < 0.16,
     )
 
 
@@ -67,7 +72,7 @@ def type_out(sentences: list[str], mood: str, style: Style, generator: random.Ra
         sentences: Sentences without full stops, one or more.
         mood: `positive`, `neutral`, `negative` or `ironic`.
         style: The writer's.
-        generator: Draws marks, typos and emoji.
+        generator: Draws marks, misspellings, line breaks and emoji.
 
     Returns:
         The text; its words remain recognizable, if not always at a glance.
@@ -79,7 +84,7 @@ def type_out(sentences: list[str], mood: str, style: Style, generator: random.Ra
     if style.misspells:
         text = _respelt(text, "misspellings", CHANCE_OF_MISSPELLING, generator)
         if len(text) >= FEWEST_LETTERS and generator.random() < CHANCE_OF_SLIP:
-            text = _with_slips(text, generator)
+            text = _spelled_by_ear(text, generator)
     if style.capitals or (style.shouts_when_angry and mood == "negative"):
         text = text.upper()
     elif style.small_letters:
@@ -95,7 +100,11 @@ def _joined(sentences: list[str], style: Style, generator: random.Random) -> str
     mark = "," if style.commas else generator.choice(("!", "!!", "!!!")) if style.exclaims else "."
     text = sentences[0]
     for sentence in sentences[1:]:
-        text += f"{mark} {continued(sentence) if style.commas else sentence}" if _is_open(text) else f" {sentence}"
+        text += mark if _is_open(text) else ""
+        if style.line_breaks and generator.random() < CHANCE_OF_LINE_BREAK:
+            text = text.removesuffix(",") + generator.choice(("\n", "\n", "\n\n")) + sentence
+        else:
+            text += f" {continued(sentence) if text[-1] == ',' else sentence}"
     end = generator.choice(("!", "!!", "!!!")) if style.exclaims else generator.choice((".", ""))
     return text + end if _is_open(text) else text
 
@@ -129,28 +138,27 @@ def _respelt(text: str, kind: str, chance: float, generator: random.Random) -> s
     return _known_words(kind).sub(respell, text)
 
 
-def _with_slips(text: str, generator: random.Random) -> str:
-    """Mistype a letter of a long word, one for every so many letters."""
+@cache
+def _sounds() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(letters), heard) for letters, heard in _spelling()["sounds"])
+
+
+def _spelled_by_ear(text: str, generator: random.Random) -> str:
+    """Spell a long word as it sounds, or without its accents, one for every so many letters."""
     for _ in range(1 + len(text) // LETTERS_BETWEEN_SLIPS):
-        found = list(_LONG_WORD.finditer(text))
+        found = [match for match in _LONG_WORD.finditer(text) if _as_heard(match[0])]
         if not found:
             break
         match = generator.choice(found)
-        text = text[: match.start()] + _mistyped(match[0], generator) + text[match.end() :]
+        text = text[: match.start()] + generator.choice(_as_heard(match[0])) + text[match.end() :]
     return text
 
 
-def _mistyped(word: str, generator: random.Random) -> str:
-    """Drop, double, swap or replace one letter; never the first, by which a word is recognized."""
-    place = generator.randrange(1, len(word) - 1)
-    before, letter, following, after = word[:place], word[place], word[place + 1], word[place + 2 :]
-    match generator.randrange(4):
-        case 0:
-            return before + following + after
-        case 1:
-            return before + letter + letter + following + after
-        case 2:
-            return before + following + letter + after
-        case _:
-            near: str = generator.choice(_spelling()["neighbours"].get(letter.lower(), letter))
-            return before + near + following + after
+@lru_cache(maxsize=KEPT_WORDS)
+def _as_heard(word: str) -> tuple[str, ...]:
+    """Return the ways in which a word is misspelled by ear; never its first letter, by which it is recognized."""
+    if word.isupper() or word.lower() in _spelling()["kept"]:
+        return ()
+    first, rest = word[0], word[1:]
+    heard = [first + letters.sub(sound, rest, count=1) for letters, sound in _sounds()]
+    return tuple(sorted({spelled for spelled in [*heard, word.translate(_BARE)] if spelled != word}))

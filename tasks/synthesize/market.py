@@ -70,6 +70,8 @@ class Thing:
     feminine: bool
     mark: str = ""
     """`MACHINE`, `SIZED`, `USED_UP`, or none of them."""
+    kind: str = ""
+    """A section of `data/reviews/kinds.toml`, if any."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +89,13 @@ class Category:
     things: tuple[Thing, ...]
 
 
-def read_things(nouns: str) -> tuple[Thing, ...]:
-    """Parse nouns written with their article, which gives their gender, and with their mark."""
+def read_things(kind: str, nouns: str) -> tuple[Thing, ...]:
+    """Parse nouns of a kind, written with their article, which gives their gender, and with their mark."""
     things = []
-    for written in nouns.split(", "):
+    for written in nouns.strip().split(", "):
         article, _, noun = written.partition(" ")
         mark = noun[-1] if noun[-1] in {MACHINE, SIZED, USED_UP} else ""
-        things.append(Thing(noun.removesuffix(mark), feminine=article == "a", mark=mark))
+        things.append(Thing(noun.removesuffix(mark), feminine=article == "a", mark=mark, kind=kind))
     return tuple(things)
 
 
@@ -106,7 +108,7 @@ def _read_categories() -> tuple[Category, ...]:
             table["share"],
             (table["prices"][0], table["prices"][1]),
             (table["weights"][0], table["weights"][1]),
-            read_things(table["things"]),
+            tuple(thing for kind, nouns in table["things"].items() for thing in read_things(kind, nouns)),
         )
         for name, table in tables.items()
     )
@@ -128,6 +130,7 @@ class Issue:
 
 ISSUES: Final = {
     "late": Issue("delivery", "atraso na entrega", 2.0),
+    "waiting": Issue("delivery", "produto não entregue", 3.3),
     "lost": Issue("delivery", "produto não entregue", 4.0),
     "canceled": Issue("seller", "pedido cancelado", 3.8),
     "broken": Issue("product", "produto com defeito", 3.0),

@@ -210,4 +210,4 @@ def _bank() -> re.Pattern[str]:
     """Return a pattern of the bank's questions, with any store value in the place of a parameter."""
     value = r"[\\w-]+(?:[ .,][\\w-]+){0,5}"
     texts = [text for family in read_families() for text in family.texts]
-    return re.compile("|".join(re.sub(r"\\\{\w+\\\}", value, re.escape(text)) for text in texts))
+    return re.compile("|".join(re.sub(r"\\\{\w+(?::\w+)?\\\}", value, re.escape(text)) for text in texts))

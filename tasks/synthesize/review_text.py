@@ -8,15 +8,23 @@ from tasks.synthesize.keyboard import Style, type_out
 from tasks.synthesize.market import Thing
 from tasks.synthesize.sentences import Teller, continued
 
-CHANCE_OF_IRONY: Final = 0.2
+CHANCE_OF_IRONY: Final = 0.03
 """Probability of irony in a review with one or two stars and a complaint."""
+CHANCE_OF_CONTENT: Final = 0.15
+"""Probability that the one sentence of a satisfied shopper is about all of the purchase."""
+CHANCE_OF_TAG: Final = 0.45
+"""Probability that a word of thanks or the like follows the one sentence of a satisfied shopper."""
+CHANCE_OF_PURPOSE: Final = 0.75
+"""Probability that the start of a story is what the thing was bought for."""
 CHANCE_OF_ANGER: Final = 0.25
 """Probability that a complaint starts with its overall verdict."""
-NEVER_CAME: Final = frozenset({"lost", "canceled"})
+NEVER_CAME: Final = frozenset({"waiting", "lost", "canceled"})
+CHANCE_OF_STOCK: Final = 0.22
+"""Probability that a review of a few words is one that thousands have written, such as "Ótimo"."""
 DETAILS: Final = {"terse": (78, 22, 0, 0, 0), "usual": (27, 33, 13, 9, 18)}
 """Weights of zero to four additional sentences after a complaint; from three on it is a story."""
 SENT_BACK: Final = frozenset({"refund", "regret"})
-LENGTHS: Final = {"terse": (0.40, 0.46, 0.12, 0.02, 0.0), "usual": (0.14, 0.31, 0.31, 0.14, 0.10)}
+LENGTHS: Final = {"terse": (0.45, 0.44, 0.10, 0.01, 0.0), "usual": (0.16, 0.34, 0.30, 0.12, 0.08)}
 """Weights of a satisfied shopper's review length: a word, one, two or three sentences, or a story."""
 _INTENTIONS: Final = {
     (True, True): "recommends_and_returns",
@@ -58,25 +66,32 @@ def compose(
         several = generator.choice((1, 1, 2))
         return [*teller.say_several("lukewarm", "sentences", several), _closing(experience, teller)]
     if experience.score < 3:
-        return [teller.say("brief", str(experience.score))]
+        return [_few_words(experience, teller, generator)]
     return _praise(experience, teller, generator, LENGTHS["terse" if terse else "usual"])
 
 
 def _praise(experience: Experience, teller: Teller, generator: random.Random, lengths: tuple[float, ...]) -> list[str]:
     length = generator.choices(range(5), weights=lengths)[0]
     if length == 0:
-        return [teller.say("brief", str(experience.score))]
-    if length == 1 and generator.random() < 0.35:
+        return [_few_words(experience, teller, generator)]
+    if length == 1 and generator.random() < CHANCE_OF_CONTENT:
         return [teller.say("content")]
     praises = _praises(teller, generator, max(length, 1))
+    if length == 1 and generator.random() < CHANCE_OF_TAG:
+        praises[0] += f", {teller.say('tags')}"
     opening = [teller.say("openings", "happy")] if generator.random() < 0.12 * length else []
     closing = [_closing(experience, teller)] if generator.random() < 0.2 * length else []
     if length == 4:
-        contexts = teller.say_several("contexts", "sentences", generator.choice((1, 1, 2)))
+        contexts = _story_start(teller, generator, generator.choice((1, 1, 2)))
         return [*contexts, *praises, *teller.say_several("content", "sentences", 2), *closing]
     if length == 2 and generator.random() < 0.4:
         praises = _linked(praises)
     return opening + praises + closing
+
+
+def _few_words(experience: Experience, teller: Teller, generator: random.Random) -> str:
+    section = "brief" if generator.random() < CHANCE_OF_STOCK else "short"
+    return teller.say(section, str(experience.score))
 
 
 def _praises(teller: Teller, generator: random.Random, count: int) -> list[str]:
@@ -112,15 +127,24 @@ def _complain(
     if not (experience.would_recommend and experience.repeat_intent):
         count = generator.choices(range(5), weights=DETAILS["terse" if terse else "usual"])[0]
         details = teller.say_several("details", first, count)
-        contexts = teller.say_several("contexts", "sentences", max(count - 2, 0))
+        contexts = _story_start(teller, generator, max(count - 2, 0))
+    if experience.score <= 2 and not ironic and generator.random() < (0.15 if terse else 0.4):
+        details.append(teller.say("outcries"))
     return [*opening, *contexts, *complaints, *details, *_ending(experience, teller, generator)]
 
 
+def _story_start(teller: Teller, generator: random.Random, count: int) -> list[str]:
+    """Tell what led to the purchase, with one purpose at most."""
+    purpose = count > 0 and generator.random() < CHANCE_OF_PURPOSE
+    return [teller.say("purposes")] * purpose + teller.say_several("contexts", "sentences", count - purpose)
+
+
 def _ending(experience: Experience, teller: Teller, generator: random.Random) -> list[str]:
-    # Three stars do not reveal the shopper's intentions: the words have to.
-    if experience.score == 3 or generator.random() < 0.3:
-        return [_closing(experience, teller)]
-    return [teller.say("reliefs")] if experience.score == 4 and generator.random() < 0.3 else []
+    # Three stars do not reveal the shopper's intentions: the words have to. Nor do they tell why four are given.
+    relieved = experience.score == 4 and not set(experience.issues) & NEVER_CAME and generator.random() < 0.6
+    if relieved:
+        return [teller.say("reliefs")]
+    return [_closing(experience, teller)] if experience.score >= 3 or generator.random() < 0.3 else []
 
 
 def _beside_praise(complaint: str, experience: Experience, teller: Teller, generator: random.Random) -> str:

@@ -11,21 +11,42 @@ from typing import Any, Final
 
 from tasks.synthesize.market import MACHINE, SIZED, USED_UP, Thing
 
-DATA_FILES: Final = ("data/reviews/complaints.toml", "data/reviews/opinions.toml")
+DATA_FILES: Final = (
+    "data/reviews/complaints.toml",
+    "data/reviews/opinions.toml",
+    "data/reviews/kinds.toml",
+    "data/reviews/words.toml",
+)
 REVIEWS: Final = Path(__file__).resolve().parents[2] / "data" / "reviews"
 ANYTHING: Final = "produto"
 """Shoppers' word for any product."""
 LONG_DELAY: Final = 4
 """Days from which a delay is described as long."""
-CHANCE_OF_NOUN: Final = 0.55
+CHANCE_OF_NOUN: Final = 0.8
+CHANCE_OF_OWN: Final = 0.66
+"""Probability that a sentence is one of those that are said of the thing's kind alone, where there are any."""
+FOR_CHILDREN: Final = frozenset(("toy", "plush"))
+"""Kinds of things that are bought for a child."""
 _CHOICE: Final = re.compile(r"\[([^\]]*)\]")
 
 
 @cache
 def read_patterns() -> Mapping[str, Any]:
-    """Read the patterns: by section, then by issue, aspect, score or intention."""
-    files = (REVIEWS / "complaints.toml", REVIEWS / "opinions.toml")
-    return {key: table for path in files for key, table in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+    """Read the patterns: by section, then by issue, aspect, score or intention; a kind's own are `SECTION_of_KIND`."""
+    patterns = {**_read("complaints"), **_read("opinions")}
+    for kind, sections in _read("kinds").items():
+        patterns |= {f"{section}_of_{kind}": table for section, table in sections.items()}
+    return patterns
+
+
+@cache
+def read_words() -> Mapping[str, list[str]]:
+    """Read the lists behind placeholders, such as the people for whom one buys."""
+    return _read("words")
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((REVIEWS / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def expand(pattern: str) -> tuple[str, ...]:
@@ -49,8 +70,17 @@ def sentences(section: str, key: str, mark: str = "", *, long_delay: bool = Fals
     names += [f"{section}_of_sized"] * (mark == SIZED)
     names += [f"{section}_of_solid"] * (mark != USED_UP)
     names += [f"{section}_of_long_delays"] * long_delay
-    patterns = read_patterns()
-    return tuple(expand(pattern) for name in names for pattern in patterns.get(name, {}).get(key, ()))
+    return tuple(readings for name in names for readings in _expanded(name, key))
+
+
+def own_sentences(section: str, key: str, kind: str) -> tuple[tuple[str, ...], ...]:
+    """Return the patterns of a section that apply to things of that kind only, each with all its expansions."""
+    return _expanded(f"{section}_of_{kind}", key)
+
+
+@cache
+def _expanded(section: str, key: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(expand(pattern) for pattern in read_patterns().get(section, {}).get(key, ()))
 
 
 class Teller:
@@ -65,12 +95,13 @@ class Teller:
             feminine: The gender in which the shopper speaks of herself or himself.
             generator: Chooses.
         """
-        self._mark = thing.mark
+        self._mark, self._kind = thing.mark, thing.kind
         self._long_delay = days_late >= LONG_DELAY
         self._generator = generator
         # One name throughout, so that agreement is consistent in every sentence.
         name = thing if generator.random() < CHANCE_OF_NOUN else Thing(ANYTHING, feminine=False)
-        self._words = {**words_of(name), "delay": say_days(days_late), "y": "a" if feminine else "o"}
+        given = {**words_of(name), "delay": say_days(days_late), "y": "a" if feminine else "o"}
+        self._words = DrawnWords(given, thing.kind in FOR_CHILDREN, generator)
 
     def say(self, section: str, key: str = "sentences") -> str:
         """Return a random filled sentence without a full stop."""
@@ -78,9 +109,34 @@ class Teller:
 
     def say_several(self, section: str, key: str, most: int) -> list[str]:
         """Return sentences of different patterns, at most `most`."""
-        patterns = sentences(section, key, self._mark, long_delay=self._long_delay)
-        chosen = self._generator.sample(patterns, min(most, len(patterns)))
+        common = sentences(section, key, self._mark, long_delay=self._long_delay)
+        own = own_sentences(section, key, self._kind)
+        some = min(len(own), sum(self._generator.random() < CHANCE_OF_OWN for _ in range(most))) if own else 0
+        chosen = self._generator.sample(own, some) + self._generator.sample(common, min(most - some, len(common)))
+        self._generator.shuffle(chosen)
         return [self._generator.choice(readings).format_map(self._words) for readings in chosen]
+
+
+class DrawnWords(dict[str, str]):
+    """Words by placeholder; those of `data/reviews/words.toml` are drawn when first needed, and then stay."""
+
+    def __init__(self, given: Mapping[str, str], for_children: bool, generator: random.Random) -> None:
+        super().__init__(given)
+        self._for_children = for_children
+        self._generator = generator
+
+    def __missing__(self, name: str) -> str:
+        if name == "of_person":
+            return of_person(self["person"])
+        words = read_words()["child" if name == "person" and self._for_children else name]
+        self[name] = self._generator.choice(words)
+        return self[name]
+
+
+def of_person(person: str) -> str:
+    """Return a person with `de`: `da minha mãe`, `de um amigo`."""
+    article = {"minha": "da", "meu": "do"}.get(person.split(" ", 1)[0], "de")
+    return f"{article} {person}"
 
 
 def words_of(thing: Thing) -> dict[str, str]:
@@ -88,7 +144,8 @@ def words_of(thing: Thing) -> dict[str, str]:
     masculine = ("o", "um", "do", "ao", "esse", "meu")
     words = ("a", "uma", "da", "à", "essa", "minha") if thing.feminine else masculine
     agreeing = dict(zip(masculine, words, strict=True))
-    return {**agreeing, "O": words[0].upper(), "x": words[0], "product": thing.noun}
+    beginning = {"O": words[0].upper(), "Meu": words[-1].capitalize()}
+    return {**agreeing, **beginning, "x": words[0], "product": thing.noun}
 
 
 def say_days(days: int) -> str:

@@ -19,6 +19,9 @@ PRODUCT_ISSUES: Final = ("broken", "wrong", "unlike", "flimsy", "incomplete")
 SELLER_ISSUES: Final = ("silent", "packaging", "refund")
 # Reviews mention every issue of their order, and nobody writes about three.
 MOST_ISSUES: Final = 2
+FEWEST_DAYS_WAITING: Final = 2
+CHANCE_OF_WAITING: Final = 0.75
+"""Probability that a shopper whose order is late by so many days reviews it before it comes, as most on Olist did."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,12 @@ class Order:
     delivery: Delivery
     experience: Experience | None
     """None if the snapshot came before the outcome was clear to the shopper."""
+
+    @property
+    def asked(self) -> datetime:
+        """Return when the shop asks for a review: after the delivery, or as soon as the promised day has passed."""
+        waiting = self.experience is not None and "waiting" in self.experience.issues
+        return (self.delivery.promised if waiting else self.delivery.settled) + timedelta(days=1)
 
     @property
     def total(self) -> float:
@@ -120,6 +129,8 @@ def _draw_issues(lines: tuple[OrderLine, ...], delivery: Delivery, generator: ra
         return ["canceled", *silence]
     if delivery.delivered is None:
         return ["lost", *silence]
+    if delivery.days_late >= FEWEST_DAYS_WAITING and generator.random() < CHANCE_OF_WAITING:
+        return ["waiting", *silence]
     others = []
     if generator.random() < 0.34 * (1 - product.soundness):
         others.append(generator.choice(PRODUCT_ISSUES))

@@ -117,8 +117,12 @@ def _instalments(total: float, generator: random.Random) -> int:
 
 
 def _review(shopper: Shopper, order: Order, batches: Batches, generator: random.Random) -> None:
-    created = (order.delivery.settled + timedelta(days=1)).replace(hour=0, minute=0, second=0)
-    answered = created + timedelta(seconds=generator.randint(3_600, 4 * 86_400))
+    created = order.asked.replace(hour=0, minute=0, second=0)
+    longest = 4 * 86_400
+    if order.delivery.delivered and created < order.delivery.delivered:
+        # Who still waits when writing has not received it.
+        longest = min(longest, int((order.delivery.delivered - created).total_seconds()) - 3_600)
+    answered = created + timedelta(seconds=generator.randint(3_600, longest))
     experience = order.experience
     if experience is None or answered >= CLOSING or generator.random() >= CHANCE_OF_REVIEW:
         return

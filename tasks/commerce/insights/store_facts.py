@@ -36,8 +36,8 @@ DRAWS: Final = 50
 """Consecutive failed draws after which the store counts as too small for a table."""
 
 Sums = tuple[int, ...]
-"""Sums of a group in a period: orders, items, cents of price and of freight, late and delivered items, stars, rated
-items."""
+"""Sums of a group in a period: orders, items, cents of price and of freight, late and delivered orders, stars, and
+reviews of its orders."""
 
 
 @dataclass(frozen=True)
@@ -202,17 +202,23 @@ def _running(
 ) -> dict[str, tuple[Sums, ...]]:
     import polars as pl
 
-    table = (
-        sales.drop_nulls(column)
+    grouped = sales.drop_nulls(column)
+    by_item = grouped.group_by(column, "month").agg(pl.len().alias("items"), pl.sum("cents", "freight_cents"))
+    # An order is late once, and rated once, however many items of the group it has.
+    by_order = (
+        grouped.unique([column, "order_id"])
         .group_by(column, "month")
         .agg(
-            pl.n_unique("order_id"),
-            pl.len().alias("items"),
-            pl.sum("cents", "freight_cents", "late"),
+            pl.len().alias("orders"),
+            pl.sum("late"),
             pl.col("late").count().alias("delivered"),
             pl.sum("stars", "rated"),
         )
+    )
+    table = (
+        by_order.join(by_item, on=[column, "month"])
         .sort(column, "month")
+        .select(column, "month", "orders", "items", "cents", "freight_cents", "late", "delivered", "stars", "rated")
     )
     place = {month: number for number, month in enumerate(months)}
     zeros = (0,) * 8

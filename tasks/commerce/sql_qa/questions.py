@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 from schemas.store.store import Store
 from tasks.commerce.text.months import MONTHS
+from tasks.commerce.text.states import StateCode
 
 DATA_FILES: Final = ("data/questions",)
 FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "questions"
@@ -52,7 +53,7 @@ class Family:
     turns: int
     """Occurrences of the family in a round."""
     texts: tuple[str, ...]
-    """Wordings of the question; each names every parameter in braces."""
+    """Wordings of the question; each names every parameter in braces, a state with its preposition: `{state:de}`."""
     sql: str
     """The reference query, with the same parameters."""
     parameters: Mapping[str, str | tuple[Value, ...]]
@@ -92,8 +93,8 @@ def values_of(store: Store) -> Values:
     purchases = store.orders["order_purchase_timestamp"]
     months = sorted({(moment.year, moment.month) for moment in purchases})
     return {
-        "state": _texts(store.customers["customer_state"]),
-        "seller_state": _texts(store.sellers["seller_state"]),
+        "state": _states(store.customers["customer_state"]),
+        "seller_state": _states(store.sellers["seller_state"]),
         "category": _texts(store.products["product_category_name"]),
         "status": _texts(store.orders["order_status"]),
         "payment_type": _texts(store.payments["payment_type"]),
@@ -126,6 +127,10 @@ def _value(value: int | list[str]) -> Value:
 
 def _texts(column: Any) -> list[Value]:
     return [Value(text, _quoted(text)) for text in sorted(set(column.drop_nulls()))]
+
+
+def _states(column: Any) -> list[Value]:
+    return [Value(StateCode(value.text), value.sql) for value in _texts(column)]
 
 
 def _quoted(text: str) -> str:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tasks.synthesize.keyboard import Style, draw_style, type_out
 
 SENTENCES = ["Não recebi o produto", "Quero meu dinheiro de volta, porque o prazo já passou", "Não recomendo"]
-styles = st.builds(Style, *[st.booleans()] * 11)
+styles = st.builds(Style, *[st.booleans()] * 12)
 moods = st.sampled_from(["positive", "neutral", "negative", "ironic"])
 sentences = st.lists(st.sampled_from([*SENTENCES, "👍", "Ok", "10", "Cadê o livro?"]), min_size=1, max_size=4)
 
@@ -65,28 +65,64 @@ def test_emoji_show_the_mood(mood: str, emoji: str) -> None:
     assert not any(other in text for text in texts for other in others)
 
 
-def test_slips_change_few_letters_and_never_the_first_of_a_word() -> None:
+def test_a_bad_speller_changes_few_words_and_keeps_them_recognizable() -> None:
     clean = re.findall(r"\w+", ". ".join(SENTENCES))
     changed = 0
     for seed in range(200):
-        text = typed(Style(misspells=True), seed=seed)
-        found = re.findall(r"\w+", text)
+        found = re.findall(r"\w+", typed(Style(misspells=True), seed=seed))
         assert len(found) == len(clean)
         assert [word[0] for word in found] == [word[0] for word in clean]
         different = sum(one != other for one, other in zip(found, clean, strict=True))
-        assert different <= 3
+        # "não" twice and "recebi", and two words by ear.
+        assert different <= 5
         changed += different > 0
-    assert 100 < changed < 200
+    assert 150 < changed <= 200
 
 
-def test_every_kind_of_slip_happens() -> None:
-    texts = " ".join(
-        type_out(["Produto sem qualidade"], "negative", Style(misspells=True), random.Random(seed))
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("com certeza", "concerteza"),
+        ("de repente", "derrepente"),
+        ("a gente", "agente"),
+        ("não", "nao"),
+        ("mas", "mais"),
+        ("vocês", "voçes"),
+        ("excelente", "exelente"),
+        ("compensa", "conpensa"),
+        ("atraso", "atrazo"),
+        ("embalagem", "enbalagem"),
+        ("entregaram", "entregarão"),
+        ("serviço", "servico"),
+        ("trocar", "troca"),
+        ("prejuízo", "prejuizo"),
+    ],
+)
+def test_words_are_misspelled_as_brazilians_do(right: str, wrong: str) -> None:
+    sentence = f"Na loja {right} ficou bom"
+    texts = {type_out([sentence], "negative", Style(misspells=True), random.Random(seed)) for seed in range(400)}
+    assert any(f" {wrong} " in text for text in texts)
+
+
+def test_no_letter_comes_from_a_neighbouring_key() -> None:
+    texts = {
+        type_out(["Produto sem qualidade"], "negative", Style(misspells=True), random.Random(seed)).rstrip(".")
         for seed in range(400)
-    )
-    lengths = {len(word) for word in re.findall(r"\bq\w*", texts)}
-    assert {len("qualidade") - 1, len("qualidade"), len("qualidade") + 1} <= lengths
-    assert re.search(r"\bqulaidade\b|\bqualiadde\b|\bquaildade\b", texts)
+    }
+    assert texts == {"Produto sem qualidade"}
+
+
+def test_line_breaks_are_for_those_who_use_them() -> None:
+    texts = [typed(Style(line_breaks=True), seed=seed) for seed in range(100)]
+    broken = [text for text in texts if "\n" in text]
+    assert len(broken) > 70
+    assert all(re.search(r"\n[A-ZÁÉÍÓÚ]", text) for text in broken)
+    assert not any("\n" in typed(Style(), seed=seed) for seed in range(100))
+
+
+def test_a_single_word_is_never_spelled_by_ear() -> None:
+    texts = {type_out(["Serviço"], "positive", Style(misspells=True), random.Random(seed)) for seed in range(50)}
+    assert texts <= {"Serviço", "Serviço."}
 
 
 def test_no_word_is_respelt_twice() -> None:
@@ -100,11 +136,6 @@ def test_no_word_is_respelt_twice() -> None:
     assert not re.search(r"\b(?:pra|p) [ao]\b", texts)
     assert " pra minha" in texts
     assert " pro meu" in texts
-
-
-def test_a_single_word_is_never_mistyped() -> None:
-    texts = {type_out(["Ótimo"], "positive", Style(misspells=True), random.Random(seed)) for seed in range(50)}
-    assert texts <= {"Ótimo", "Ótimo."}
 
 
 def test_questions_and_emoji_get_no_second_mark() -> None:
@@ -121,6 +152,6 @@ def test_shoppers_differ_and_most_type_with_care() -> None:
     shares = {trait: sum(getattr(style, trait) for style in drawn) / len(drawn) for trait in vars(Style())}
     assert 0.45 < shares["feminine"] < 0.65
     assert 0.08 < shares["drops_accents"] < 0.2
-    assert 0.15 < shares["misspells"] < 0.30
+    assert 0.10 < shares["misspells"] < 0.22
     assert 0.01 < shares["emoji"] < 0.10
     assert shares["capitals"] + shares["shouts_when_angry"] < 0.15

@@ -1,22 +1,70 @@
+import re
+from itertools import pairwise
+
+import pytest
+
 from schemas.store.store import Store
-from tasks.commerce.push.campaigns import OFFERS, products_of, segments_of
+from tasks.commerce.push.campaigns import OFFERS, campaigns_of, offers_for, segments_of, things_of
 
 
-def test_products_are_what_the_store_sells(store: Store) -> None:
-    products = products_of(store)
-    assert {"brinquedos", "bonecas", "pet shop"} <= set(products)
-    assert "vinhos" not in products
-    assert len(set(products)) == len(products)
+def test_campaigns_sell_things_and_no_departments(store: Store) -> None:
+    things = {thing for thing, _ in campaigns_of(store)}
+    assert {"bonecas", "rações"} <= things
+    assert not things & {"brinquedos", "pet shop", "telefonia", "vinhos"}
+
+
+def test_a_category_that_nobody_knows_is_sold_by_its_name() -> None:
+    assert things_of("arranjos_de_mesa") == ["arranjos de mesa"]
+
+
+def test_no_campaign_is_there_twice(store: Store) -> None:
+    campaigns = campaigns_of(store)
+    assert len(set(campaigns)) == len(campaigns)
+
+
+@pytest.mark.parametrize(
+    ("price", "fits", "unfit"),
+    [
+        (25, "R$ 10 de desconto", "R$ 60 de desconto"),
+        (25, "leve 4 e pague 3", "até 10x sem juros"),
+        (2600, "até 12x sem juros", "leve 2 e pague 1"),
+        (2600, "10% de desconto", "R$ 10 de desconto"),
+        (2600, "frete grátis", "frete grátis acima de R$ 79"),
+        (130, "R$ 40 de desconto", "cupom de R$ 2"),
+    ],
+)
+def test_an_offer_fits_its_price(price: float, fits: str, unfit: str) -> None:
+    assert fits in offers_for(price)
+    assert unfit not in offers_for(price)
+
+
+@pytest.mark.parametrize("price", [20, 45, 90, 180, 450, 1100, 3800])
+def test_nothing_is_nearly_given_away_and_every_price_has_offers(price: float) -> None:
+    offers = offers_for(price)
+    assert len(offers) > 25
+    for offer in offers:
+        if amount := re.search(r"R\$ (\d+)(?: de desconto)?$", offer):
+            taken_off = "acima" not in offer and "compras" not in offer
+            assert not taken_off or float(amount[1]) <= 0.4 * price
+        if parts := re.search(r"até (\d+)x", offer):
+            assert price / int(parts[1]) >= 10
 
 
 def test_segments_are_drawn_from_the_stores_shoppers(store: Store) -> None:
     segments = segments_of(store)
-    assert {"clientes de SP", "clientes de SP que compraram brinquedos", "clientes frequentes"} <= set(segments)
+    assert {"clientes de SP", "clientes de SP que compraram bonecas", "clientes frequentes"} <= set(segments)
     assert "clientes sem compra há 90 dias" in segments
-    assert not any("clientes de AM" in segment for segment in segments)
+    assert not any(re.search(r"clientes d\w AM\b", segment) for segment in segments)
     assert len(set(segments)) == len(segments)
     assert segments == segments_of(store)
 
 
+def test_states_have_their_articles(store: Store) -> None:
+    words = {pair for segment in segments_of(store) for pair in pairwise(segment.split())}
+    prepositions = {(first, state) for first, state in words if re.fullmatch(r"[A-Z]{2}", state)}
+    assert ("do", "RJ") in prepositions
+    assert not prepositions & {("de", "RJ"), ("de", "BA"), ("do", "SP"), ("do", "BA")}
+
+
 def test_offers_are_different() -> None:
-    assert len(set(OFFERS)) == len(OFFERS) > 40
+    assert len(OFFERS) > 40

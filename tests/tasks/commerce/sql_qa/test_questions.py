@@ -15,7 +15,7 @@ from tasks.commerce.sql_qa.scorer import WORDING
 from tasks.synthesize.simulated import simulate_store
 
 FAMILIES = read_families()
-PLACE = re.compile(r"\{(\w+)\}")
+PLACE = re.compile(r"\{(\w+)(?::\w+)?\}")
 FIRST_FAMILIES = {
     "orders_by_status", "category_revenue", "rating_by_state", "payment_value", "late_orders", "top_categories",
     "orders_by_month", "seller_freight", "customers_with_rating",
@@ -53,6 +53,12 @@ def test_every_text_and_the_query_name_every_parameter(family: Family) -> None:
     for text in (*family.texts, family.sql):
         assert set(PLACE.findall(text)) == set(family.parameters)
     assert len(set(family.texts)) == len(family.texts)
+
+
+@each_family
+def test_a_state_has_its_article(family: Family) -> None:
+    for text in family.texts:
+        assert not re.search(r"\b(?:de|em|para|por) \{(?:seller_)?state\}", text)
 
 
 @each_family
