@@ -7,7 +7,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # A file's tests stay in one process, which makes once what they share; in the order of the folders, the slowest begin.
-IN_PROCESSES := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# A third process fills two cores while the others wait for servers.
+IN_PROCESSES := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints/laptop.txt
 # uv reads variables of its own for where packages are; like pip, it takes the best match of all these places, and it
 # compiles what it installs: where Python may write no bytecode, each child would compile torch for itself (some 15 s).
