@@ -92,7 +92,7 @@ Prompts = Mapping[TaskName, list[Rollout]]
 
 @pytest.fixture(scope="module")
 def store() -> Store:
-    return simulate_store(250, random.Random(8))
+    return simulate_store(250, random.Random(9))
 
 
 @pytest.fixture(scope="module")
