@@ -297,15 +297,18 @@ def test_one_damaged_beat_is_no_damaged_lease(store: ObjectStore) -> None:
         acquire(store)
 
 
-def test_something_else_among_the_leases_stops_with_one_sentence_and_is_not_deleted(store: ObjectStore) -> None:
+@pytest.mark.parametrize("name", ["notes.txt", "0-before-all-leases.txt"])
+def test_something_else_among_the_leases_stops_with_one_sentence_and_is_not_deleted(
+    store: ObjectStore, name: str
+) -> None:
     lease = acquire(store)
-    store.put_new(f"{LEASES}notes.txt", b"mine")
-    with pytest.raises(InputError, match=r"lease/notes.txt is no lease"):
+    store.put_new(f"{LEASES}{name}", b"mine")
+    with pytest.raises(InputError, match=rf"lease/{name} is no lease"):
         acquire(store)
     lease._beat()
     lease.require_held()
     lease.release()
-    assert store.read(f"{LEASES}notes.txt") == b"mine"
+    assert store.read(f"{LEASES}{name}") == b"mine"
 
 
 def test_a_holder_whose_lease_was_removed_by_hand_stops(store: ObjectStore) -> None:

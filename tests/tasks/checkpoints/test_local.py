@@ -1,5 +1,6 @@
 import base64
 import errno
+import hashlib
 import logging
 import os
 import resource
@@ -16,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.checkpoints.local import LocalCheckpoints, read_sealed, verify_sealed
+from tasks.checkpoints import local as local_module
+from tasks.checkpoints.local import LocalCheckpoints, describe, read_sealed, verify_sealed
 from tasks.checkpoints.manifest import MANIFEST_FILE, ManifestTooNew
 from tests.tasks.checkpoints.checkpoint_folders import BASE, files_of, filling
 from tests.tasks.checkpoints.test_manifest import sealed
@@ -38,6 +40,19 @@ def newest_folder(local: LocalCheckpoints, begun: Mapping[int, int] | None = Non
     assert newest.manifest == read_sealed(newest.folder)
     assert local.folder_of(newest.manifest) == newest.folder
     return newest.folder
+
+
+@given(content=st.binary(max_size=40))
+def test_a_file_is_described_whole_however_many_parts_it_is_read_in(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "described.bin"
+    path.write_bytes(content)
+    whole = describe(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_module, "CHUNK", 8)
+        assert describe(path) == whole
+    assert (whole.size, whole.sha256) == (len(content), hashlib.sha256(content).hexdigest())
 
 
 def test_without_a_checkpoint_none_is_found(local: LocalCheckpoints) -> None:

@@ -84,6 +84,24 @@ def test_bytes_go_when_the_grace_time_is_over_by_the_stores_own_clock() -> None:
     assert (mirror.prune(1).blobs, blobs_of(memory)) == (1, {b"20"})
 
 
+@pytest.mark.parametrize(("minutes", "sent"), [(40, False), (50, True)])
+def test_bytes_that_a_pruning_may_be_about_to_remove_are_sent_again(minutes: int, sent: bool) -> None:
+    """The pruning has removed the manifest that named them, and has not seen the one that names them now."""
+    memory, clock = aging_store()
+    mirror = Mirror(memory, "", "train-1")
+    publish(mirror, 10, {"weights": b"shared"})
+    (named,) = memory.list("train-1/manifests/")
+    clock.now += timedelta(minutes=minutes)
+
+    def pruning() -> None:
+        assert memory.delete(named)
+
+    mirror.publish(sealed_folder(20, {"weights": b"shared"}), before_manifest=pruning)
+    (blob,) = memory.list("train-1/blobs/")
+    assert (blob.created_at == clock.now) is sent
+    assert mirror.bytes_sent == len(b"shared") * (1 + sent)
+
+
 @pytest.mark.parametrize("offset", [timedelta(hours=-1), timedelta(hours=1), timedelta(days=-400)])
 def test_a_clock_of_this_machine_that_is_wrong_matters_nowhere(offset: timedelta) -> None:
     memory = MemoryStore()

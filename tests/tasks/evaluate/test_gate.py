@@ -212,7 +212,9 @@ def test_one_of_six_equally_good_tasks_that_seems_worse_by_chance_holds_nothing_
     tasks: dict[TaskName, PairedStats] = {**dict.fromkeys(TASK_NAMES, UNDECIDED), "push": unlucky}
     assert hold_where_worse(PROMOTED, CHAMPION, Blocks(NON_INFERIOR, tasks), None, 0.05).verdict == "promote"
     tasks["push"] = replace(unlucky, p_harm=0.008)
-    assert hold_where_worse(PROMOTED, CHAMPION, Blocks(NON_INFERIOR, tasks), None, 0.05).verdict == "hold"
+    held = hold_where_worse(PROMOTED, CHAMPION, Blocks(NON_INFERIOR, tasks), None, 0.05)
+    assert held.verdict == "hold"
+    assert held.reasons[-1].endswith("p 0.048 for harm"), "six times .008: what is shown is what decided"
 
 
 @pytest.mark.parametrize("difference", [0.0, -0.04])

@@ -116,6 +116,12 @@ def test_largest_gain_and_smallest_are_shown_and_no_other(page: str) -> None:
     assert {number for number in range(12) if f"pergunta {number}<" in page} == {0, 11}
 
 
+@pytest.mark.parametrize(("gain", "shown"), [(0.2, {"Largest gain", "Smallest gain"}), (-0.2, {"Largest loss"})])
+def test_examples_are_called_by_what_they_show(gain: float, shown: set[str]) -> None:
+    page = page_of(comparison(gain), background())
+    assert {title for title in ("Largest gain", "Smallest gain", "Largest loss") if title in page} == shown
+
+
 def test_page_is_the_same_for_the_same_numbers(page: str) -> None:
     assert page_of(comparison(seeds=(7, 8), with_truth=True), background()) == page
 

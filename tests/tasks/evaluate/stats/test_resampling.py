@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from tasks.evaluate.stats.resampling import mean_interval, sign_flip, student_distance, widened
@@ -43,6 +45,18 @@ def test_sign_flip_by_monte_carlo_is_near_scipy_and_never_zero() -> None:
     assert greater == pytest.approx(expected.pvalue, abs=0.006)
     assert greater + less == pytest.approx(1, abs=1e-3)
     assert sign_flip(np.full(40, 0.2), 2_000, np.random.default_rng(0))[0] == pytest.approx(1 / 2_001)
+
+
+@given(values=st.lists(st.integers(-1000, 1000), min_size=1, max_size=30), seed=st.integers(0, 99))
+def test_sign_flip_of_the_models_exchanged_is_the_other_tail(values: list[int], seed: int) -> None:
+    differences = np.array(values) / 1_000
+    greater, less = sign_flip(differences, 500, np.random.default_rng(seed))
+    assert sign_flip(-differences, 500, np.random.default_rng(seed)) == (less, greater)
+
+
+def test_sign_flip_draws_every_resample_also_where_it_takes_several_turns() -> None:
+    """No pattern of equal gains is higher than the observed, so that all resamples count for "less"."""
+    assert sign_flip(np.full(40, 0.2), 12_000, np.random.default_rng(0)) == (1 / 12_001, 1.0)
 
 
 def test_sign_flip_ignores_ties_between_the_models() -> None:

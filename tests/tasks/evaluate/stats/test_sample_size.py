@@ -69,6 +69,11 @@ def test_the_needed_prompts_are_the_fewest_that_detect_the_effect() -> None:
     assert detectable_effect(variance, prompts) <= 0.08 < detectable_effect(variance, prompts - 1)
 
 
+def test_no_number_of_prompts_detects_an_effect_as_small_as_the_seeds_spread() -> None:
+    for_one = detectable_effect(MeanVariance(per_prompt=0.0, shared=1.0), 1)
+    assert prompts_needed(MeanVariance(per_prompt=0.07, shared=(0.08 / for_one) ** 2), 0.08) is None
+
+
 @pytest.mark.parametrize("effect", [0.0, -0.1, 1.5, float("nan")])
 def test_an_effect_that_no_score_can_have_is_refused(effect: float) -> None:
     with pytest.raises(InputError, match="the effect is"):

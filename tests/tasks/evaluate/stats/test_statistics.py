@@ -1,6 +1,6 @@
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from tasks.evaluate.stats.statistics import (
     correct,
     hodges_lehmann,
     holm,
+    judge,
     measure,
 )
 from tasks.evaluate.stats.variance import Numbers
@@ -53,6 +54,14 @@ def test_planning_numbers_are_those_measured_for_the_source_project() -> None:
     block = block_of(list(spread))
     assert block.mde == pytest.approx(0.0925, abs=1e-3)
     assert block.n_for_margin == 223
+
+
+def test_a_bound_that_is_reached_is_not_passed() -> None:
+    shown = block_of(list(np.tile([0.08, 0.12], 20)))
+    assert judge(shown, 0.05) == "better"
+    at_zero = replace(shown, ci_low=0.0)
+    assert judge(at_zero, 0.05) == "non-inferior"
+    assert judge(replace(at_zero, noninferiority_low=-0.05), 0.05) == "inconclusive"
 
 
 def test_verdicts() -> None:

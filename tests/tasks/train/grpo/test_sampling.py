@@ -139,6 +139,26 @@ def test_task_weights_see_what_the_policy_earned_and_no_answer_that_it_was_given
     assert list(chosen.own_rewards().values()) == pytest.approx([0.2] * len(chosen.own_rewards()))
 
 
+def test_a_group_that_was_given_an_answer_teaches_and_is_not_sampled_again() -> None:
+    policy = Policy([DULL, DULL])
+    sampler = _sampler(policy, guided_correction={"share": 1.0}, dynamic_sampling={"extra_groups": 4})
+    chosen, _ = sampler.choose(0)
+    assert sum(chosen.corrected) == 2
+    assert len(policy.asked) == 1
+
+
+def test_task_weights_count_a_group_that_was_given_an_answer_as_one_that_earned_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sampler = _sampler(Policy([DULL, LIVELY]), guided_correction={"share": 1.0, "threshold": 0.3})
+    seen: list[Mapping[str, float]] = []
+    monkeypatch.setattr(sampler._weights, "observe", lambda rewards, zeros: seen.append(zeros))
+    chosen, _ = sampler.choose(0)
+    assert chosen.corrected[:GENERATIONS].count(True) == 1
+    dull, lively = (row.task for row in chosen.group_rows)
+    assert seen == [{dull: 1.0, lively: 0.0}]
+
+
 def test_the_curriculum_decides_how_long_completions_may_be() -> None:
     policy = Policy(*[[LIVELY, LIVELY]] * 4)
     sampler = _sampler(policy, curriculum=[{"until_step": 2, "max_completion_tokens": 16}], max_completion_tokens=24)

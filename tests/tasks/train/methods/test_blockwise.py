@@ -101,6 +101,15 @@ def test_a_thought_and_an_answer_are_two_blocks_with_rewards_of_their_own() -> N
     assert answer.reward == rollout.reward < 0.5 < thought.reward
 
 
+def test_the_answer_begins_behind_the_last_end_of_a_thought() -> None:
+    thought, answer = "primeiro</think> e depois</think>", '{"polarity": "positive", "score": 5}'
+    blocks = blocks_of(score("sentiment", f"<think>{thought}{answer}", {"polarity": "positive", "score": 5}))
+    assert [(block.name, block.end) for block in blocks] == [
+        ("thought", len("<think>" + thought)),
+        ("answer", len("<think>" + thought + answer)),
+    ]
+
+
 def test_a_thought_s_reward_does_not_depend_on_its_answer() -> None:
     """Otherwise the answer's baseline, which is that of its thought's outcome, would depend on the answer."""
     reference = {"polarity": "negative", "score": 1}

@@ -248,6 +248,21 @@ def test_a_cache_that_loses_the_context_answers_otherwise(flight: Flight, monkey
     assert not check.passed
 
 
+def test_the_error_of_a_cache_is_in_standard_deviations_of_the_logits(
+    flight: Flight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = model._generated
+
+    def off(policy: Any, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        sequence, logits = real(policy, ids)
+        return sequence, logits + 0.25 * logits.std()
+
+    monkeypatch.setattr(model, "_generated", off)
+    check = check_cache(flight.trainer, flight.ids, LIMITS)
+    assert "logits off by 2.5e-01 of their standard deviation" in check.measured
+    assert not check.passed
+
+
 def test_a_cache_that_costs_more_than_it_spares_is_found(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
     real = model._generate
     clock = {"now": 0.0}

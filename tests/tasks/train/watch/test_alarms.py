@@ -134,6 +134,13 @@ def test_only_a_named_alarm_stops_and_the_refusal_tells_why_what_is_kept_and_wha
         )
 
 
+def test_the_refusal_says_where_no_checkpoint_was_saved() -> None:
+    alarms = Alarms(AlarmsSection(patience=1, stop_on=("zero_variance",)))
+    _walk(alarms, [{"zero_variance": 1.0}])
+    with pytest.raises(GateRefused, match="stopped the training, and no checkpoint was saved: in 100%"):
+        alarms.require_none_stopped(None)
+
+
 def test_a_recipe_without_the_alarm_resumes_from_the_checkpoint(tmp_path: Path) -> None:
     alarms = Alarms(AlarmsSection(patience=1, stop_on=("ceiling",)))
     _walk(alarms, [{"completions/clipped_ratio": 1.0}])

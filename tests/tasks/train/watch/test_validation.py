@@ -11,6 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from schemas.config.config import AUDIT_FOLDER
+from schemas.store.files import read_store
 from schemas.tables.prompts import PromptRow
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -19,7 +21,10 @@ from tasks.train.resume.adapter_files import CONFIG_FILE, WEIGHTS_FILE
 from tasks.train.resume.state_files import read_state, write_state
 from tasks.train.watch import validation
 from tasks.train.watch.validation import CHOSEN_FILE, Selection, Validation, validate
+from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.train.small_training import prompt_rows, tiny_policy
+
+NO_DATABASES = Databases(())
 
 
 class Adapter(torch.nn.Module):
@@ -167,12 +172,14 @@ def _answering(monkeypatch: pytest.MonkeyPatch, answer: Any) -> dict[str, Any]:
     return asked
 
 
-def _validate(model: Any, rows: list[PromptRow], tokenizer: Any = None) -> Validation:
+def _validate(
+    model: Any, rows: list[PromptRow], tokenizer: Any = None, databases: Databases = NO_DATABASES
+) -> Validation:
     return validate(
         model,
         tokenizer,
         rows,
-        Databases(()),
+        databases,
         "grounded",
         step=40,
         temperature=0.1,
@@ -200,6 +207,15 @@ def test_reward_and_ground_truth_are_of_each_task_and_the_tasks_count_the_same(m
     assert found.ground_truth["push"]["all_kept"] == 0.0
     assert (asked["temperature"], asked["seed"], asked["training"]) == (0.1, 47, False)
     assert model.training
+
+
+def test_a_query_is_validated_on_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    query = "SELECT COUNT(*) FROM orders WHERE order_status = 'delivered'"
+    row = prompt_row("sql_qa", "Quantos pedidos foram entregues?", {"sql": query})
+    _answering(monkeypatch, lambda _: query)
+    databases = Databases.from_store(read_store(AUDIT_FOLDER / "store"))
+    found = _validate(torch.nn.Linear(1, 1), [row], databases=databases)
+    assert found.mean_reward == found.ground_truth["sql_qa"]["execution_accuracy"] == 1.0
 
 
 @pytest.mark.parametrize("training", [True, False])
