@@ -20,7 +20,7 @@ from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
 
-PROMPTS: Final = 8
+PROMPTS: Final = 16
 BY_BUG: Final[tuple[tuple[TaskName, str, str], ...]] = (
     ("sentiment", "reference_answer", "clipped at a half"),
     ("insights", "nothing_said", "insights: length only"),
@@ -92,7 +92,7 @@ Prompts = Mapping[TaskName, list[Rollout]]
 
 @pytest.fixture(scope="module")
 def store() -> Store:
-    return simulate_store(250, random.Random(9))
+    return simulate_store(250, random.Random(8))
 
 
 @pytest.fixture(scope="module")
