@@ -10,10 +10,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from schemas.documents import Rollout
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
-from tasks.commerce.registry import TASKS, score_rollout
+from tasks.audit.critic.critic import reward_of
+from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.sandbox import Databases
 
 CANDIDATES: Final = 40
@@ -49,7 +49,7 @@ def measure_baselines(
     """Choose each baseline on training prompts, and measure it on others."""
 
     def mean(answer: Answer, rows: Sequence[PromptRow]) -> float:
-        return fmean(_reward(row, answer(row), databases) for row in rows)
+        return fmean(reward_of(row, answer(row), databases) for row in rows)
 
     counts = Counter(TASKS[task].answer(row.reference) for row in training)
     common = [answer for answer, _ in counts.most_common(CANDIDATES)]
@@ -82,7 +82,7 @@ def _rule(task: TaskName, training: Sequence[PromptRow], databases: Databases | 
         counts = Counter(TASKS[task].answer(row.reference) for row in rows)
         constants[lines] = max(
             (answer for answer, _ in counts.most_common(CANDIDATES)),
-            key=lambda answer: fmean(_reward(row, answer, databases) for row in rows[:JUDGED]),
+            key=lambda answer: fmean(reward_of(row, answer, databases) for row in rows[:JUDGED]),
         )
     usual = next(iter(constants.values()))
     return lambda row: constants.get(own_lines(row.prompt), usual)
@@ -132,14 +132,3 @@ TEMPLATES: Final[Mapping[TaskName, tuple[Answer, ...]]] = {
     "insights": (_first_row,),
     "churn": (_reason,),
 }
-
-
-def _reward(row: PromptRow, completion: str, databases: Databases | None) -> float:
-    rollout = Rollout(
-        prompt_id=row.prompt_id,
-        task=row.task,
-        prompt=row.prompt,
-        completion=completion,
-        reference=dict(row.reference),
-    )
-    return score_rollout(rollout, databases).reward

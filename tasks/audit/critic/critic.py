@@ -85,12 +85,12 @@ def criticize(
     """
     for row in rows:
         case = case_of(row, witness)
-        good = _reward(case, case.answer, databases)
+        good = reward_of(row, case.answer, databases)
         for alteration in ALTERATIONS[task]:
             completion = alteration.apply(case, seed)
             if completion is None or not good:
                 continue
-            altered = _reward(case, completion, databases)
+            altered = reward_of(row, completion, databases)
             loss = 1 - altered / good
             known = (task, alteration.name, alteration.kind, alteration.severity, row.prompt_id)
             yield Criticism(*known, good, altered, loss, within_limit(alteration.severity, loss), completion)
@@ -129,12 +129,13 @@ def standings(task: TaskName, criticisms: Sequence[Criticism], prompts: int) -> 
     ]
 
 
-def _reward(case: Case, completion: str, databases: Databases | None) -> float:
+def reward_of(row: PromptRow, completion: str, databases: Databases | None) -> float:
+    """Return what a completion of a prompt earns; sql_qa needs copies of the store."""
     rollout = Rollout(
-        prompt_id=case.prompt_id,
-        task=case.task,
-        prompt=case.prompt,
+        prompt_id=row.prompt_id,
+        task=row.task,
+        prompt=row.prompt,
         completion=completion,
-        reference=dict(case.reference),
+        reference=dict(row.reference),
     )
     return score_rollout(rollout, databases).reward

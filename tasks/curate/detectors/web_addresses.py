@@ -11,10 +11,8 @@ replaced too.
 import re
 from typing import Final
 
-from tasks.curate.detectors.context import holds_any
+from tasks.curate.detectors.context import Span, holds_any
 from tasks.curate.detectors.taxpayers import is_cpf
-
-Span = tuple[int, int]
 
 _LONGEST_NAME: Final = 64
 _SUFFIX: Final = (
