@@ -100,7 +100,6 @@ class ForkServer:
             environment: Environment in which the libraries are imported.
         """
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._lock = threading.Lock()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__],
@@ -126,8 +125,11 @@ class ForkServer:
         message = {"command": list(command), "environment": dict(environment), "folder": str(Path.cwd())}
         (stdin, our_stdin), (our_stdout, stdout), (our_status, status) = os.pipe(), os.pipe(), os.pipe()
         try:
-            with self._lock:
-                socket.send_fds(self._requests, [json.dumps(message).encode()], [stdin, stdout, log.fileno(), status])
+            socket.send_fds(self._requests, [json.dumps(message).encode()], [stdin, stdout, log.fileno(), status])
+        except OSError:
+            for end in (our_stdin, our_stdout, our_status):
+                os.close(end)
+            raise
         finally:
             for end in (stdin, stdout, status):
                 os.close(end)
