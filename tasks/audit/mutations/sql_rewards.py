@@ -50,8 +50,8 @@ SQL: Final = (
         (
             edit(
                 "sql_qa.scorer:score",
-                ('"form": found_form * uses,', '"form": found_form,'),
-                ('"valid": valid * uses,', '"valid": valid,'),
+                ('"form": kept * found_form * uses,', '"form": found_form,'),
+                ('"valid": kept * valid * uses,', '"valid": valid,'),
             ),
         ),
     ),
@@ -107,7 +107,10 @@ SQL: Final = (
         "sql_qa: chatter is free",
         "A query among other text is as good as a query alone.",
         ("sql_qa",),
-        (edit("sql_qa.query_text:form", ("SURROUNDED * min(len(sql) / len(bare), 1.0)", "1.0")),),
+        (
+            edit("sql_qa.query_text:form", ("SURROUNDED * min(len(sql) / len(bare), 1.0)", "1.0")),
+            edit("sql_qa.query_text:is_alone", ("len(bare) == len(sql)", "True")),
+        ),
     ),
     Mutant(
         "sql_qa: writes are passed over",

@@ -13,8 +13,10 @@
   half. Gamed by one fixed sentence: only its numbers are checked against the profile.
 
 If risk and answer contradict each other (`churn` with a risk below 0.5), both keep a quarter of their value: giving
-both answers is giving neither. One fixed object earns 0.82 a shopper on a simulated store of 20,000 orders (ceiling
-0.88), as seven in ten shoppers have left: the AUC separates it from an informed answer.
+both answers is giving neither. One fixed object earns 0.77 a shopper on 600 of a simulated store of 20,000
+orders, as seven in ten shoppers have left: the AUC separates it from an informed answer.
+
+All but `json` keep 0.43 if text stands beside the object or in fields that nobody asked for (`parser.NOT_ALONE`).
 
 Source: source portfolio, churn prediction.
 
@@ -57,7 +59,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     reason = reason if is_text(reason) else None
     risk = read_share(fields.get("risk_score"))
     types = sum(value is not None for value in (churn, risk, reason)) / len(fields.keys() | CHECKS.keys())
-    trust = parsed.trust
+    trust = parsed.trust_alone(CHECKS)
     contradicts = churn is not None and risk is not None and risk != 0.5 and (risk > 0.5) != churn
     kept = trust * (CONTRADICTED if contradicts else 1.0)
     churned = (reference or {}).get("churn")

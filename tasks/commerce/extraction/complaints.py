@@ -15,6 +15,10 @@ SHORT, TOO_LONG = 60, 160
 """Maximum characters of a short complaint, as requested, and the length from which it counts as a text."""
 KEPT: Final = 4_096
 
+_DENIED: Final = re.compile(
+    r"\b(?:isso nao (?:aconteceu|ocorreu|procede|houve)|nao e verdade|e mentira|e falso|sem (?:queixas?|reclamac\w+))\b"
+)
+
 
 @lru_cache(maxsize=KEPT)
 def same_complaint(found: str, wanted: str) -> float:
@@ -22,17 +26,21 @@ def same_complaint(found: str, wanted: str) -> float:
 
     1 for the reference's words and 0.9 for others with the same meaning (`data/lexicons/complaints.txt`); a reference
     complaint that is not in the list is compared word by word. Naming several complaints divides the grade by their
-    number, and naming only others earns nothing. Two empty complaints agree.
+    number, and naming only others, or denying the right one, earns nothing. Two empty complaints agree.
     """
     if not wanted.strip() or not found.strip():
         return float(not wanted.strip() and not found.strip())
     text = fold(found[: TOO_LONG + 1])
     named = {complaint for complaint, phrases in _complaints().items() if phrases.search(text)}
     known = wanted in _complaints()
-    if known and named and wanted not in named:
+    if known and ((named and wanted not in named) or _denies(text, fold(wanted))):
         return 0.0
     grade = max(overlap(found, wanted), OTHER_WORDS if wanted in named else 0.0)
     return grade / max(len(named), 1) * ramp(len(found), TOO_LONG, SHORT)
+
+
+def _denies(text: str, complaint: str) -> bool:
+    return bool(_DENIED.search(text) or re.search(rf"\b(?:sem|nao houve|nao ha) {re.escape(complaint)}\b", text))
 
 
 @cache

@@ -14,12 +14,15 @@
   enumerations and booleans, by distance for numbers, by topic for the complaint (`complaints`); squared, because the
   reader of a half-right object cannot know which half. Two fields of one answer that contradict each other keep a
   quarter of their agreement, or 0.7 of it if people do feel both (`CONTRADICTIONS`), unless the reference says the
-  same. Halved if the sentiment contradicts the rating and the reference does not. Gamed by the likeliest values, which
-  is worth only what the store's habits are: one fixed object earns 0.70 a review on a simulated store of 20,000 orders
-  (ceiling 0.75), where half of the reviews are praise alone. Source: V4.2 report, sentiment mismatch.
+  same. Halved if the sentiment contradicts the rating and the reference does not. A complaint that the reference does
+  not have leaves a fifth of all values, and a missing one 0.6: it is what a reader acts on. Gamed by the likeliest
+  values, which is worth only what the store's habits are: one fixed object of praise earns 0.78 a review on
+  600 of a simulated store of 20,000 orders, where half of the reviews are praise alone. Source: V4.2 report, sentiment
+  mismatch.
 
 `schema`, `types` and `values` are multiplied by 0.7 for a repaired object, 0.5 for a truncated one, 0.4 for one that
-occurs twice, and 0.1 for one that contradicts itself by repeating a key (`parser.TRUST`).
+occurs twice, and 0.1 for one that contradicts itself by repeating a key (`parser.TRUST`); and by 0.43 if text stands
+beside the object or in fields that nobody asked for, where anything could be claimed (`parser.NOT_ALONE`).
 
 `v4.2`, the V4.2 report's appendix with its hotfixes; it knows no more of the answer than the rating:
 
@@ -35,7 +38,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tasks.commerce.extraction.complaints import same_complaint
+from tasks.commerce.extraction.complaints import OTHER_WORDS, same_complaint
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.json_fields import (
     CAUSE_FIELDS,
@@ -66,6 +69,10 @@ V42_WEIGHTS: Final = {**REPORT_WEIGHTS, "mismatch": -0.20}
 RISK_TOLERANCE: Final = 0.05
 """Half of a reference's step: a risk within it counts as equal."""
 CONTRADICTED: Final = 0.25
+INVENTED: Final = 0.2
+"""Share of the values that an answer keeps whose complaint is not the review's."""
+HIDDEN: Final = 0.6
+"""Share of the values that an answer without the review's complaint keeps."""
 UNUSUAL: Final = 0.7
 
 _RATING: Final = re.compile(r"^Nota: ([1-5])\b", re.MULTILINE | re.ASCII)
@@ -128,7 +135,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     """Score the form of the object and its agreement with the known facts."""
     parsed = parse_object(completion)
     fields = parsed.value or {}
-    trust = parsed.trust
+    trust = parsed.trust_alone(READABLE)
     readable = {name: fields[name] for name, check in READABLE.items() if name in fields and check(fields[name])}
     types = (len(readable) - ("main_complaint" in readable)) / len(CHECKS)
     sense = 0.25 + 0.75 * types
@@ -159,7 +166,16 @@ def _values(readable: Mapping[str, Any], reference: Reference) -> float | None:
     contradicts = sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
         wanted.get("sentiment"), rating
     )
-    return float((0.5 if contradicts else 1.0) * (total / len(agreements)) ** 2)
+    kept = (0.5 if contradicts else 1.0) * _kept_by_complaint(readable, agreements)
+    return float(kept * (total / len(agreements)) ** 2)
+
+
+def _kept_by_complaint(readable: Mapping[str, Any], agreements: Mapping[str, float]) -> float:
+    """Return the share of the values that the complaint leaves: the one field in which anything could be claimed."""
+    agreement = agreements.get("main_complaint", 1.0)
+    if not readable.get("main_complaint", "").strip():
+        return 1.0 if agreement == 1.0 else HIDDEN
+    return INVENTED + (1 - INVENTED) * ramp(agreement, 0, OTHER_WORDS)
 
 
 def _discounted(agreements: Mapping[str, float], readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> float:

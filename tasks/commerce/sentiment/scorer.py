@@ -11,8 +11,10 @@
 - `score`: 1 for the reference's, 0.6 for one star off, 0.2 for two. Gamed by the middle of the scale.
 
 If polarity and score contradict each other, such as praise with one star, both keep a quarter of their value, unless
-the reference says the same: naming both ends is knowing neither. One fixed object earns 0.69 a review on a simulated
-store of 20,000 orders (ceiling 0.75), as six in ten reviews are positive.
+the reference says the same: naming both ends is knowing neither. One fixed object earns 0.77 a review on 600 of a
+simulated store of 20,000 orders, as six in ten reviews are positive.
+
+All but `json` keep 0.43 if text stands beside the object or in fields that nobody asked for (`parser.NOT_ALONE`).
 
 Source: source portfolio, sentiment analysis.
 
@@ -59,10 +61,11 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     wanted = reference or {}
     true_polarity, true_stars = wanted.get("polarity"), wanted.get("score")
     contradicts = sentiment_contradicts(polarity, stars) and not sentiment_contradicts(true_polarity, true_stars)
-    kept = parsed.trust * (CONTRADICTED if contradicts else 1.0)
+    trust = parsed.trust_alone(CHECKS)
+    kept = trust * (CONTRADICTED if contradicts else 1.0)
     components = {
         "json": parsed.cleanliness * (0.25 + 0.75 * types),
-        "types": parsed.trust * types,
+        "types": trust * types,
         "polarity": None if true_polarity is None else kept * _polarity_agreement(polarity, true_polarity),
         "score": None if true_stars is None else kept * _stars_agreement(stars, true_stars),
     }

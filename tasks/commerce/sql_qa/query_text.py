@@ -6,11 +6,21 @@ from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.sql_qa.sandbox import MAX_SQL_CHARACTERS
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import FUNCTION_WORDS, words
+
+DATA_FILES: Final = ("data/lexicons/query_words.txt",)
 
 FENCED: Final = 0.9
 """Form grade of a query that is alone in a code fence."""
 SURROUNDED: Final = 0.5
 """Highest form grade of a query among other text."""
+NOT_ALONE: Final = 0.48
+"""Share that a query keeps if text stands beside it, or in comments, which nobody checks: less than a half,
+and more than any wrong query earns."""
+BEGINNING: Final = 5
+"""Letters by which a word in a comment is known, whatever its ending."""
+DENIALS: Final = frozenset(("nao", "sem"))
 MAX_CHARACTERS: Final = 20_000
 """Characters of a completion that are searched for its query."""
 MAX_PROSE_LINES: Final = 6
@@ -24,6 +34,8 @@ _WRITE: Final = re.compile(
 _LINE_START: Final = re.compile(r"^[ \t]*(?=(?:SELECT|WITH)\b)", re.IGNORECASE | re.MULTILINE)
 _FENCE: Final = re.compile(r"```(?:sql|sqlite)?[ \t]*\n?([^`]*)", re.IGNORECASE)
 _STATEMENT: Final = re.compile(r"(?:'[^']*'|(?!```)[^;'])*")
+_COMMENTS: Final = re.compile(r"(?:\s|(?>/\*.*?\*/)|--[^\n]*\n)*+", re.DOTALL)
+_COMMENT: Final = re.compile(r"'[^']*'|(--[^\n]*|/\*.*?\*/)", re.DOTALL)
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n")
 _PROSE_LINE: Final = re.compile(
     r"\n[ \t]*(?!(?:FROM|WHERE|GROUP|ORDER|HAVING|LIMIT|OFFSET|JOIN|LEFT|RIGHT|INNER|OUTER|CROSS|FULL|NATURAL|ON|USING|"
@@ -78,6 +90,31 @@ def form(sql: str, completion: str) -> float:
     if fence and text.endswith("```") and fence.end() == len(text) - 3 and fence[1].strip().rstrip(";").rstrip() == sql:
         return FENCED
     return SURROUNDED * min(len(sql) / len(bare), 1.0)
+
+
+def is_alone(sql: str, completion: str) -> bool:
+    """Return whether a completion is the query and nothing else, but a code fence and comments."""
+    text = completion.strip()
+    fence = _FENCE.match(text)
+    if fence and text.endswith("```") and fence.end() == len(text) - 3:
+        text = fence[1]
+    written = _COMMENTS.match(text)
+    bare = text[written.end() if written else 0 :].rstrip().removesuffix(";").rstrip()
+    return len(bare) == len(sql)
+
+
+def comments_explain(completion: str, question: str) -> bool:
+    """Return whether comments consist of the question's words and of those of queries (`query_words.txt`)."""
+    text = completion[:MAX_CHARACTERS]
+    comments = " ".join(match[1] for match in _COMMENT.finditer(text) if match[1])
+    if not comments:
+        return True
+    known = FUNCTION_WORDS - DENIALS | _beginnings(" ".join((*read_lexicon("query_words"), question)))
+    return all(word[0].isdigit() or word in known or word[:BEGINNING] in known for word in words(comments))
+
+
+def _beginnings(text: str) -> set[str]:
+    return {word[:BEGINNING] for word in words(text)}
 
 
 def names(sql: str, known: AbstractSet[str]) -> set[str]:

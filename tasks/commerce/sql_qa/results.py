@@ -25,6 +25,7 @@ WRONG_COLUMN_ORDER: Final = 0.9
 MOST_DIGITS: Final = 4
 """Digits of a text that is read as a number: months, weekdays, hours and years have no more."""
 _DIGITS: Final = re.compile(r"[0-9]+")
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,12}\.[0-9]{1,4}")
 ROWS: Final = 0.4
 CELLS: Final = 0.2
 """Most that a wrong result earns for its rows and for its cells."""
@@ -95,12 +96,16 @@ def rows_f1(found: Sequence[Row], wanted: Sequence[Row]) -> float:
 
 
 def _with_numbers(execution: Execution) -> Execution:
-    """Convert texts of digits to numbers: month "07" of strftime equals the 7 of its CAST."""
+    """Convert texts of numbers: month "07" of strftime equals the 7 of its CAST, and "4.50" of printf equals 4.5."""
     return replace(execution, rows=tuple(tuple(map(_number, row)) for row in execution.rows))
 
 
 def _number(cell: Cell) -> Cell:
-    return int(cell) if isinstance(cell, str) and len(cell) <= MOST_DIGITS and _DIGITS.fullmatch(cell) else cell
+    if not isinstance(cell, str):
+        return cell
+    if len(cell) <= MOST_DIGITS and _DIGITS.fullmatch(cell):
+        return int(cell)
+    return float(cell) if _DECIMAL.fullmatch(cell) else cell
 
 
 def _in_order(found: Sequence[Row], wanted: Sequence[Row]) -> bool:

@@ -83,8 +83,7 @@ LIMITS: Final[Mapping[int, int]] = {
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 
-# The limit on lengths bounds the results of these. None reads a file or draws random numbers. `printf` and `format` are
-# excluded: they write out a width of a thousand million before their length is checked against the limit.
+# The limit on lengths bounds the results of these. None reads a file or draws random numbers.
 # fmt: off
 FUNCTIONS: Final = frozenset((
     "abs", "avg", "ceil", "ceiling", "coalesce", "count", "cume_dist", "date", "datetime", "dense_rank",
@@ -96,6 +95,14 @@ FUNCTIONS: Final = frozenset((
 # fmt: on
 
 
+FORMATS: Final = frozenset(("printf", "format"))
+"""Permitted only with a format that is written out and narrow: they write out a width of a thousand million before its
+length is checked against the limit."""
+
+_FORMATS: Final = re.compile(r"\b(?:printf|format)\b", re.IGNORECASE)
+_NARROW_FORMAT: Final = re.compile(
+    r"\b(?:printf|format)\s*\(\s*'(?:[^%']|%%|%[-+, 0]{0,3}\d{0,2}(?:\.\d)?[dfs])*+'\s*[,)]", re.IGNORECASE
+)
 # Counts too many where comments or text look like one, never too few.
 _WITH_TABLE: Final = re.compile(
     r"\bAS\b(?:\s|(?>/\*.*?\*/)|--[^\n]*\n|NOT\b|MATERIALIZED\b)*+\(", re.IGNORECASE | re.DOTALL
@@ -152,7 +159,7 @@ class Database:
             deadline: The thread's processor time at which it is stopped; `MAX_SECONDS` from now if not given.
         """
         watch = self._watch
-        watch.start(time.thread_time() + MAX_SECONDS if deadline is None else deadline)
+        watch.start(time.thread_time() + MAX_SECONDS if deadline is None else deadline, _functions(sql))
         if _is_oversized(sql):
             return Execution(Refusal.TOO_MUCH, 0, (), frozenset())
         if _EXPLAIN.match(sql):
@@ -211,12 +218,14 @@ class _Watch:
 
     def __init__(self) -> None:
         self.reads: set[str] = set()
+        self._functions = FUNCTIONS
         self._operations = 0
         self._deadline = 0.0
 
-    def start(self, deadline: float) -> None:
-        """Start watching a new query, with a deadline in the thread's processor time."""
+    def start(self, deadline: float, functions: frozenset[str]) -> None:
+        """Watch a new query, with a deadline in the thread's processor time and the functions that it may call."""
         self.reads = set()
+        self._functions = functions
         self._operations = MAX_OPERATIONS
         self._deadline = deadline
 
@@ -231,7 +240,7 @@ class _Watch:
         # these names.
         if action == sqlite3.SQLITE_READ and first and not second and not first.lower().startswith("sqlite_"):
             return sqlite3.SQLITE_OK
-        if action == sqlite3.SQLITE_FUNCTION and second is not None and second.lower() in FUNCTIONS:
+        if action == sqlite3.SQLITE_FUNCTION and second is not None and second.lower() in self._functions:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 
@@ -248,6 +257,11 @@ class _Watch:
             return function(*arguments)
 
         return call
+
+
+def _functions(sql: str) -> frozenset[str]:
+    is_narrow = len(_FORMATS.findall(sql)) == len(_NARROW_FORMAT.findall(sql))
+    return FUNCTIONS | FORMATS if is_narrow else FUNCTIONS
 
 
 def _is_oversized(sql: str) -> bool:

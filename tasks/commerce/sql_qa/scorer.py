@@ -15,7 +15,8 @@ store):
   the cells that agree; the worse copy counts. Gamed by constants, which the other copies expose.
 
 `form`, `valid` and `shape` count only as far as `uses` does, so that `SELECT` or `SELECT 1` earns nothing; a query with
-a wrong result earns 0.4 at most for everything but its result.
+a wrong result earns 0.4 at most for everything but its result. All components keep 0.48 if text stands beside the
+query, or if a comment has other words than the question and queries have (`query_text.NOT_ALONE`).
 
 `v4.2` is the V4.2 report's reward, in four tiers; it runs nothing and knows no reference:
 
@@ -34,7 +35,16 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.errors import InputError
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
-from tasks.commerce.sql_qa.query_text import candidates, form, is_ordered, names, values
+from tasks.commerce.sql_qa.query_text import (
+    NOT_ALONE,
+    candidates,
+    comments_explain,
+    form,
+    is_alone,
+    is_ordered,
+    names,
+    values,
+)
 from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, agreement, f1, has_answer, shape
 from tasks.commerce.sql_qa.sandbox import MAX_SECONDS, Databases, Execution, Refusal
 from tasks.commerce.text.lexicons import read_lexicon
@@ -70,7 +80,7 @@ def answer(reference: Reference) -> str:
     return str(reference.get("sql") or "SELECT COUNT(*) FROM orders")
 
 
-def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:  # noqa: ARG001 - every task's signature
+def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:
     """Run the query on every copy and compare the results with the reference's.
 
     Raises:
@@ -86,15 +96,16 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         components = {"form": found_form * reads, "valid": valid * reads, "uses": None, "shape": None, "result": None}
         return Score(fill_unknown(components, WEIGHTS))
     reference_sql = answer(reference or {})
+    kept = 1.0 if is_alone(sql, completion) and comments_explain(completion, prompt) else NOT_ALONE
     result = result_agreement(executions, wanted, reference_sql)
     uses = 1.0 if result == 1.0 else _uses(sql, executions[0], reference_sql, wanted[0], databases)
     return Score(
         {
-            "form": found_form * uses,
-            "valid": valid * uses,
-            "uses": uses,
-            "shape": uses * min(shape(found, right) for found, right in _counted(executions, wanted)),
-            "result": result,
+            "form": kept * found_form * uses,
+            "valid": kept * valid * uses,
+            "uses": kept * uses,
+            "shape": kept * uses * min(shape(found, right) for found, right in _counted(executions, wanted)),
+            "result": kept * result,
         }
     )
 

@@ -8,6 +8,7 @@ around an answer (a code fence, a thought, chatter), and last json-repair.
 import json
 import re
 from collections import Counter
+from collections.abc import Collection
 from enum import Enum
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -99,6 +100,9 @@ TRUST: Final = {
     Reading.CONTRADICTED: 0.1,
 }
 """The highest trust that each reading allows; 1 for the others."""
+NOT_ALONE: Final = 0.43
+"""Share that an answer keeps if something stands beside the object, or in fields that nobody asked for: nobody checks
+what it says there, and whoever sends it on sends that too."""
 
 
 class ParsedObject(NamedTuple):
@@ -131,6 +135,15 @@ class ParsedObject(NamedTuple):
         if not self.needed:
             return float(self.value is not None)
         return min(TRUST.get(reading, 1.0) for reading in self.needed) * ramp(self.padding, *PADDING)
+
+    def trust_alone(self, asked: Collection[str]) -> float:
+        """Return the trust in the values of an answer that should be the object and nothing else, in [0, 1].
+
+        Args:
+            asked: The names of the requested fields.
+        """
+        alone = Reading.SURROUNDED not in self.needed and (self.value or {}).keys() <= set(asked)
+        return self.trust * (1.0 if alone else NOT_ALONE)
 
 
 STRICT: Final[frozenset[Reading]] = frozenset()

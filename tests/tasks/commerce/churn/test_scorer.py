@@ -83,7 +83,7 @@ def test_true_and_a_string_are_no_risk_and_no_churn() -> None:
     [
         (ANSWER, 0.99, 1.0),
         (f"```json\n{ANSWER}\n```", 0.95, 0.999),
-        (f"Claro! Segue a resposta:\n{ANSWER}\nEspero ter ajudado!", 0.90, 0.96),
+        (f"Claro! Segue a resposta:\n{ANSWER}\nEspero ter ajudado!", 0.40, 0.50),
         (ANSWER.replace('"', "'"), 0.60, 0.70),
         (ANSWER[: len(ANSWER) * 3 // 4], 0.30, 0.50),
         (ANSWER[: len(ANSWER) // 2], 0.20, 0.45),

@@ -24,6 +24,12 @@ def test_each_complaint_is_itself_and_no_other(complaint: str) -> None:
         ("loja não dá retorno", "vendedor não responde"),
         ("faltou uma peça", "pedido incompleto"),
         ("não devolvem o dinheiro", "dificuldade na troca"),
+        ("o site mostra outra coisa", "produto diferente do anúncio"),
+        ("a entrega custou demais", "frete caro"),
+        ("não vale o que custa", "preço alto"),
+        ("pediu por engano", "compra errada"),
+        ("chegou outra coisa", "produto errado"),
+        ("sem resposta da loja", "vendedor não responde"),
     ],
 )
 def test_other_words_for_the_same_complaint_count(found: str, wanted: str) -> None:
@@ -34,6 +40,13 @@ def test_naming_every_complaint_names_none() -> None:
     stuffed = "atraso, defeito, vendedor não responde, preço, embalagem, frete"
     assert same_complaint(stuffed, "atraso na entrega") < 0.25
     assert same_complaint("atraso na entrega " * 50, "atraso na entrega") == 0.0
+
+
+@pytest.mark.parametrize(
+    "denied", ["sem atraso na entrega", "não houve atraso na entrega", "atraso na entrega, mas isso não aconteceu"]
+)
+def test_a_denied_complaint_is_none(denied: str) -> None:
+    assert same_complaint(denied, "atraso na entrega") == 0.0
 
 
 def test_another_complaint_and_a_missing_one_earn_nothing() -> None:

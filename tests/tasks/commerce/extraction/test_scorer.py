@@ -172,7 +172,7 @@ def test_missing_and_extra_fields_cost() -> None:
     ("wrap", "least", "most"),
     [
         (lambda text: f"```json\n{text}\n```", 0.95, 0.999),
-        (lambda text: f"Claro! Segue a resposta:\n{text}\nEspero ter ajudado!", 0.90, 0.96),
+        (lambda text: f"Claro! Segue a resposta:\n{text}\nEspero ter ajudado!", 0.40, 0.50),
         (lambda text: f"<think>O cliente reclamou.</think>\n{text}", 0.95, 0.999),
         (lambda text: str(json.loads(text)), 0.60, 0.70),
         (lambda text: text[:-1], 0.40, 0.60),
@@ -183,6 +183,20 @@ def test_missing_and_extra_fields_cost() -> None:
 )
 def test_what_the_form_costs(wrap: Any, least: float, most: float) -> None:
     assert least <= score("extraction", wrap(json.dumps(FIELDS)), REFERENCE).reward <= most
+
+
+@pytest.mark.parametrize("complaint", ["cliente burro", "digite a senha do cartão", "late delivery", "produto errado"])
+def test_an_invented_complaint_costs_most_of_the_values(complaint: str) -> None:
+    assert reward(main_complaint=complaint) < 0.5
+
+
+def test_a_hidden_complaint_costs_and_other_words_for_it_hardly_do() -> None:
+    assert 0.5 < reward(main_complaint="") < 0.75
+    assert reward(main_complaint="chegou depois do prazo") > 0.96
+
+
+def test_a_field_that_nobody_asked_for_costs_more_than_half() -> None:
+    assert reward(observacao="cliente burro") < 0.5
 
 
 def test_a_truncated_answer_earns_less_the_more_is_missing() -> None:

@@ -121,6 +121,10 @@ BOMBS: Final = {
     "large random bytes": ("SELECT hex(randomblob(1000000000))", FORBIDDEN),
     "printf": ("SELECT printf('%.*c', 1000000000, 'x')", FORBIDDEN),
     "format": ("SELECT format('%1000000000d', 1)", FORBIDDEN),
+    "printf in quotes": ("SELECT \"printf\"('%*d', 1000000000, 1), printf('%d', 1)", FORBIDDEN),
+    "printf behind a comment": ("SELECT printf/**/('%*d', 1000000000, 1), 'printf(''%d'')'", FORBIDDEN),
+    "printf put together": ("SELECT printf('%' || '1000000000d', 1)", FORBIDDEN),
+    "printf of an escaped quote": ("SELECT printf('a''%1000000000d', 1)", FORBIDDEN),
     "printf of digits": (
         "SELECT SUM(length(printf('%.900f', a.price * b.price))) FROM items a, items b, items c",
         FORBIDDEN,

@@ -2,7 +2,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.sql_qa.query_text import FENCED, SURROUNDED, candidates, form, is_ordered, names, values
+from tasks.commerce.sql_qa.query_text import (
+    FENCED,
+    SURROUNDED,
+    candidates,
+    comments_explain,
+    form,
+    is_alone,
+    is_ordered,
+    names,
+    values,
+)
 from tasks.commerce.sql_qa.sandbox import MAX_SQL_CHARACTERS
 
 SQL = "SELECT COUNT(*)\nFROM orders\nWHERE order_status = 'a;b'"
@@ -38,6 +48,30 @@ def test_form_tells_the_query_alone_from_the_fenced_and_the_surrounded() -> None
     short, long = form(SQL, f"Veja: {SQL}"), form(SQL, f"Veja: {SQL}. Ela conta os pedidos da loja.")
     assert 0 < long < short < SURROUNDED
     assert form("", "nada") == 0.0
+
+
+def test_a_query_is_alone_with_comments_and_a_fence() -> None:
+    for completion in (SQL, f"{SQL};\n", f"```sql\n{SQL};\n```", f"-- conta\n/* os pedidos */ {SQL}"):
+        assert is_alone(SQL, completion)
+    for completion in (f"{SQL}; SELECT 1", f"Segue: {SQL}", f"{SQL}\n\nNão use.", f"```sql\n{SQL}\n```\nNão use."):
+        assert not is_alone(SQL, completion)
+
+
+@pytest.mark.parametrize(
+    ("comment", "explains"),
+    [
+        ("-- conta os pedidos de 2017", True),
+        ("/* total por estado */", True),
+        ("-- média das bicicletas", True),
+        ("-- não responde à pergunta", False),
+        ("/* feito para um chefe burro */", False),
+        ("-- total\n/* envie a senha */", False),
+    ],
+)
+def test_a_comment_explains_in_words_of_the_question_and_of_queries(comment: str, explains: bool) -> None:
+    question = "Quantas bicicletas foram vendidas?"
+    assert comments_explain(f"{SQL} {comment}", question) is explains
+    assert comments_explain(f"SELECT '-- envie a senha' {comment}", question) is explains
 
 
 def test_names_and_values_are_those_written_out() -> None:

@@ -17,6 +17,11 @@ def result(*rows: Row) -> Execution:
     return Execution(None, len(rows[0]) if rows else 1, rows, frozenset())
 
 
+def test_a_formatted_number_is_the_number() -> None:
+    assert agreement(result(("4.50",), ("-12.35",)), result((4.5,), (-12.349,)), ordered=True) == 1.0
+    assert agreement(result(("4.50 reais",)), result((4.5,)), ordered=True) < 1.0
+
+
 STATES = result(("SP", 10.5), ("RJ", 7.25), ("BA", 3.0))
 
 

@@ -11,6 +11,7 @@ from tasks.commerce.text.parser import (
     MAX_REPAIR_BRACKETS,
     MAX_REPAIR_CHARACTERS,
     MAX_REPAIR_QUOTES,
+    NOT_ALONE,
     ParsedObject,
     Reading,
     parse_object,
@@ -265,3 +266,18 @@ def test_json_repair_sees_a_short_text_only(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("json_repair.repair_json", lambda text, **_: seen.append(text))
     parse_object("{a: " + "x" * (MAX_CHARACTERS - 10))
     assert [len(text) for text in seen] == [MAX_REPAIR_CHARACTERS]
+
+
+@pytest.mark.parametrize(
+    ("completion", "trusted"),
+    [
+        (OBJECT, 1.0),
+        (f"```json\n{OBJECT}\n```", 1.0),
+        (f"<think>A nota é alta.</think>{OBJECT}", 1.0),
+        (f"{OBJECT} Isso é falso.", NOT_ALONE),
+        (f'{OBJECT[:-1]},"note":"cliente burro"}}', NOT_ALONE),
+        ("nada", 0.0),
+    ],
+)
+def test_what_stands_beside_the_object_is_not_trusted(completion: str, trusted: float) -> None:
+    assert parse_object(completion).trust_alone(FIELDS) == trusted
