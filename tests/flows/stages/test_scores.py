@@ -27,7 +27,7 @@ from schemas.tables.rollout_tables import read_rollouts
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.sheet import is_scored, read_rows, read_scored_sheet, write_rows
 from tasks.audit.stage import files_of
-from tasks.commerce import registry
+from tasks.commerce import past_versions, registry
 from tasks.commerce.registry import reward_versions
 from tests.small_pipeline import PROFILE
 
@@ -48,6 +48,18 @@ def _waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         raise Interrupted(f"{unscored} wait")
 
     monkeypatch.setattr(scores, "wait_for_scores", wait)
+
+
+@pytest.fixture
+def _of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Know each task's reward of today as what `OLD` stood for."""
+    versions = "".join(f'{task} = "{version}"\n' for task, version in reward_versions().items())
+    file = tmp_path / "versions.toml"
+    file.write_text(f"[whole.{OLD}]\n{versions}", encoding="utf-8")
+    monkeypatch.setattr(past_versions, "FILE", file)
+    past_versions._read.cache_clear()
+    yield
+    past_versions._read.cache_clear()
 
 
 @pytest.fixture
@@ -99,6 +111,7 @@ def old_folder(config: Config) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("_of_today")
 def test_scores_that_were_given_under_a_version_of_all_rewards_are_found(config: Config) -> None:
     folder = old_folder(config)
     assert known_scores(config) == files_of(folder)
@@ -116,7 +129,7 @@ def test_a_sheet_of_no_use_may_be_broken(config: Config) -> None:
     assert known_scores(config) is None
 
 
-@pytest.mark.usefixtures("other_push")
+@pytest.mark.usefixtures("_of_today", "other_push")
 def test_people_are_asked_again_for_the_task_whose_reward_changed(
     config: Config, asked: list[tuple[TaskName, ...]]
 ) -> None:
