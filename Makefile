@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# A file's tests stay in one process, which makes once what they share; in the order of the folders, the slowest begin.
+# A file's tests stay in one process, which makes once what they share; in the order that tests/conftest.py gives.
 # A third process fills two cores while the others wait for servers.
 IN_PROCESSES := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints/laptop.txt
@@ -43,8 +43,8 @@ retrain: $(READY)  ## Retrain on this machine, end to end (SET="seed=2 train.max
 test: $(READY)  ## Run every test.
 	$(BIN)/python -m pytest $(IN_PROCESSES)
 
-test-fast: $(READY)  ## Run the tests that need no server, child process or whole pipeline.
-	$(BIN)/python -m pytest -m "not integration and not e2e and not deployed and not unsloth and not vllm" $(IN_PROCESSES)
+test-fast: $(READY)  ## Run the tests of seconds, which train nothing and need no server or child process.
+	$(BIN)/python -m pytest -m "not slow and not integration and not e2e and not deployed and not unsloth and not vllm" $(IN_PROCESSES)
 
 test-deployed: $(READY)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; some 15 minutes each.
 	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py tests/e2e/test_remote_inference.py

@@ -3,6 +3,7 @@
 import os
 import sys
 
+import pytest
 from hypothesis import settings
 
 from schemas.garbage import collect_rarely
@@ -26,3 +27,9 @@ collect_rarely()
 # A property is no less true on a busy machine.
 settings.register_profile("unhurried", settings.get_profile(settings.get_current_profile_name()), deadline=None)
 settings.load_profile("unhurried")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files of slow tests, so that no process is left with one while the others have ended."""
+    slow = {item.path for item in items if any(map(item.get_closest_marker, ("e2e", "integration", "slow")))}
+    items.sort(key=lambda item: item.path not in slow)

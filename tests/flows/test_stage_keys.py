@@ -16,6 +16,8 @@ from schemas.source import PACKAGES, REPOSITORY
 from schemas.tasks import TASK_NAMES
 from tests.source_records import outside_key, run_recorded
 
+pytestmark = pytest.mark.slow
+
 STAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "synthesize": ("tasks.synthesize.stage",),
     "curate": ("tasks.curate.stage",),

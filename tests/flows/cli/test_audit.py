@@ -13,6 +13,8 @@ from tasks.audit.sheet import Row, read_rows, write_rows
 from tasks.audit.stage import FILES, shipped_files
 from tests.flows.command import Ended, in_a_process, in_this_process
 
+pytestmark = pytest.mark.slow
+
 SHIPPED = shipped_files()
 
 Cells = dict[str, Any]

@@ -15,6 +15,8 @@ import pytest
 
 from tests.flows.command import Ended, in_a_process, in_this_process
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 
 FILES = {"report.html", "report.json", "report.md"}

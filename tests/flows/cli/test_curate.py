@@ -21,6 +21,8 @@ from tests.flows.command import Ended, in_a_process, in_this_process
 from tests.prompt_tables import prompt_table, write_prompts
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
 
+pytestmark = pytest.mark.integration
+
 SIZES = {"test_per_task": 3, "validation_per_task": 2, "held_out_share": 0.5}
 SMALL = tuple(part for name, value in SIZES.items() for part in ("--set", f"curate.{name}={value}"))
 SPLITS = ("train", "validation", "test")

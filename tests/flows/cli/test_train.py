@@ -22,6 +22,8 @@ from schemas.errors import GateRefused
 from tasks.lineage.store.artifacts import ArtifactStore
 from tests.flows import command
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = 100
 
 

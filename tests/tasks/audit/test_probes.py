@@ -20,6 +20,8 @@ from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
 
+pytestmark = pytest.mark.slow
+
 PROMPTS: Final = 16
 BY_BUG: Final[tuple[tuple[TaskName, str, str], ...]] = (
     ("sentiment", "reference_answer", "clipped at a half"),

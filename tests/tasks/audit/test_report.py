@@ -21,6 +21,8 @@ from tasks.audit.report import AUDITS_SHOWN, WORST_SHOWN, PastAudit, render, wri
 from tasks.audit.sheet import ScoredItem
 from tasks.audit.statistics import measure
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = (
     '</div></section><script>alert(1)</script><img src="https://example.org/x" onerror=alert(1)> {{ 7 * 7 }} {% raw %}'
 )

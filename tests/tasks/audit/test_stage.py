@@ -21,6 +21,8 @@ from tasks.audit.sheet import ScoredSheet, read_rows
 from tasks.audit.stage import FILES, Audit, AuditFiles, audit_rewards, read_files, run, shipped_files
 from tasks.commerce import registry
 
+pytestmark = pytest.mark.slow
+
 CONFIG = AuditConfig(require_human=False)
 FIRST_FIELDS = [
     "n",

@@ -28,6 +28,8 @@ from tasks.audit.statistics import (
     spearman,
 )
 
+pytestmark = pytest.mark.slow
+
 SCORES = [1, 2, 3, 5, 4, 1, 5, 2, 3, 3, 4, 5] * 4
 
 

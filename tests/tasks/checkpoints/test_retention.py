@@ -18,6 +18,8 @@ from tests.tasks.checkpoints.checkpoint_folders import publish, restored, sealed
 from tests.tasks.checkpoints.conftest import MemoryStore
 from tests.tasks.checkpoints.dying_store import DyingError, DyingStore, calls_of
 
+pytestmark = pytest.mark.slow
+
 LATER = timedelta(hours=2)
 
 

@@ -15,6 +15,8 @@ from tasks.curate.proof import UnsoundDatasetError, prove
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
 
+pytestmark = pytest.mark.slow
+
 ROWS_AT_ONCE = (1, 2, 3, 1000)
 IN_PARTS_AND_AT_ONCE = (2, 1000)
 SQL = {"sql": "SELECT COUNT(*) FROM orders"}

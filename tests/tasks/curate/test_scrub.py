@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from benchmarks.scrub.documents import SPELLINGS, decoy, documents, planted
 from tasks.curate.scrub import KINDS, Kind, may_hold_personal_data, names_a_person, scrub
 
+pytestmark = pytest.mark.slow
+
 FILES = (Path(__file__).with_name(name) for name in ("personal_lines.toml", "document_lines.toml"))
 TYPED = [tomllib.loads(file.read_text(encoding="utf-8")) for file in FILES]
 LINES = [(text, left) for typed in TYPED for kind in KINDS for text, left in typed.get(kind, [])]

@@ -20,6 +20,8 @@ from tasks.curate.processes import in_processes
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
 
+pytestmark = pytest.mark.slow
+
 SETTINGS: Mapping[str, Any] = {
     "validation_per_task": 2,
     "test_per_task": 3,

@@ -21,6 +21,8 @@ from tasks.policy.generate import StopReason
 from tests.source_records import executed_modules, outside_key
 from tests.tasks.curate.prompt_rows import prompt_row
 
+pytestmark = pytest.mark.slow
+
 RIGHT = '{"polarity": "positive", "score": 5}'
 WRONG = "gostei"
 ROWS: tuple[PromptRow, ...] = tuple(prompt_row("sentiment", f"Avaliação {name}") for name in "abcdefghijkl")

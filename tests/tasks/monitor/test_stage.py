@@ -30,6 +30,8 @@ from tasks.monitor.stage import (
 from tests.source_records import executed_modules, outside_key
 from tests.tasks.monitor.logged import NOW, PUSH, PUSH_PROMPT, answer, write_log
 
+pytestmark = pytest.mark.slow
+
 CPF = "529.982.247-25"
 GARBAGE = "Prezado cliente, segue em anexo a proposta comercial para a sua apreciação."
 REFERENCE = {"product": "vaso de cerâmica", "offer": "20% de desconto"}

@@ -16,6 +16,8 @@ from schemas.progress import silent
 from tasks.policy import child
 from tasks.policy.child import ask_to_end, run_child
 
+pytestmark = pytest.mark.integration
+
 MODULE = "tests.tasks.policy.example_child"
 
 

@@ -18,6 +18,8 @@ from schemas.tasks import TASK_NAMES
 from tasks.audit.labelling import Labelling
 from tasks.audit.sheet import Row, as_row, read_rows, write_rows
 
+pytestmark = pytest.mark.slow
+
 LONG = "\n".join(f"linha {number}." for number in range(60))
 SIZE = (80, 24)
 Step = str | Paste | tuple[int, int]

@@ -12,6 +12,8 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.critic.critic import criticize, standings
 from tests.tasks.audit.critic import fresh_cases
 
+pytestmark = pytest.mark.slow
+
 FILE: Final = Path(__file__).parents[4] / "data" / "audit" / "critic" / "open.toml"
 WORSE: Final = 0.03
 """Difference of a median loss by another sample of prompts."""

@@ -23,6 +23,8 @@ from tests.small_base import save_base
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.policy.test_adapters import save_adapter
 
+pytestmark = pytest.mark.slow
+
 TASKS: tuple[TaskName, ...] = ("push", "churn", "push", "churn", "push")
 
 

@@ -18,6 +18,8 @@ from tasks.evaluate.stats.resampling import mean_interval, sign_flip, widened
 from tasks.evaluate.stats.statistics import holm, measure, prompts_for_margin
 from tasks.evaluate.stats.variance import Numbers, mean_squares
 
+pytestmark = pytest.mark.slow
+
 # Darwin (1876), heights of crossed less self-fertilised maize, in eighths of an inch; R's HistData::ZeaMays.
 MAIZE = np.array([49.0, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]) / 100
 # Hollander and Wolfe (1973), p. 29: Hamilton depression scores before and after a tranquilliser; R's ?wilcox.test.

@@ -12,6 +12,8 @@ from schemas.errors import InputError
 from tasks.lineage.mlflow.judging import PREFERENCE, Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import Recorder
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("tuned", "base", "tie", "unread")
 
 

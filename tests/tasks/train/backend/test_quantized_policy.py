@@ -23,6 +23,8 @@ from tests.tasks.train.kept_training import Collecting, KeptTraining
 from tests.tasks.train.preflight.test_inputs import audit_record
 from tests.tasks.train.small_training import RECIPE, prompt_rows, small_trainer
 
+pytestmark = pytest.mark.slow
+
 NF4: dict[str, Any] = {
     "load_in_4bit": True,
     "optimizer": {"name": "adamw_8bit"},

@@ -12,6 +12,8 @@ from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.grpo.trainer import CommerceGRPOTrainer
 from tests.tasks.train.small_training import adapter_weights, small_trainer
 
+pytestmark = pytest.mark.slow
+
 
 def _tiny() -> tuple[Any, Any]:
     import torch

@@ -14,6 +14,8 @@ from tasks.policy.generate import as_messages
 from tasks.train.preflight.dry_step import DryStep, dry_run_step, unchanged
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer, tiny_policy
 
+pytestmark = pytest.mark.slow
+
 CLOCKS = ("seconds", "step_time", "per_second", "runtime")
 EVERYTHING: dict[str, Any] = {
     "entropy": {"coefficient": 0.001, "adaptive": True, "target": 5.0},

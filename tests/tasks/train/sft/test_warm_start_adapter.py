@@ -17,6 +17,8 @@ from tasks.train.sft import warm_start
 from tests.tasks.train.small_training import tiny_policy
 from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, weights_of, write_dataset
 
+pytestmark = pytest.mark.slow
+
 TAUGHT = {"steps": 2, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}
 
 

@@ -20,6 +20,8 @@ from tasks.train.watch.callbacks import StepReporter
 from tasks.train.watch.validation import Validation
 from tests.tasks.train.kept_training import KeptTraining
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> KeptTraining:

@@ -17,6 +17,8 @@ from tasks.train.resume.state_files import write_state
 from tests.tasks.train.kept_training import Collecting, DieAfter, Died, KeptTraining
 from tests.tasks.train.small_training import prompt_rows
 
+pytestmark = pytest.mark.slow
+
 RECIPES: dict[str, dict[str, Any]] = {
     "plain": {},
     "with everything that has a state": {
