@@ -30,10 +30,14 @@ UNSENDABLE: Final = 0.2
 EUROPEAN: Final = 0.4
 """Share that European Portuguese leaves: it is understood, and laughed at."""
 SHOUTED: Final = 0.4
+FEW_FOREIGN: Final = 0.1
+"""Share of words of another language up to which a text is Portuguese, as with names of products."""
+MANY_FOREIGN: Final = 0.25
 MAX_WORDS: Final = 800
 REQUEST_REACH: Final = 6
 """Words between a verb and the data that it asks for."""
 _NEGATIONS: Final = frozenset(("nao", "nunca", "jamais", "sem", "ninguem"))
+_NO_CAPITALS: Final = bytes(code for code in range(256) if not chr(code).isupper())
 _FEW_LETTERS: Final = 12
 """Capitals up to which a text is a title or an acronym."""
 
@@ -99,6 +103,7 @@ _ADDRESS: Final = re.compile(
 _PHONE: Final = re.compile(
     r"(?<!\d)(?:\+?55 ?)?(?:\(\d{2}\) ?|\d{2} )9?\d{4}-?\d{4}(?!\d)|(?<!\d)9\d{4}-\d{4}(?!\d)|0800 ?\d"
 )
+_LONG_NUMBER: Final = re.compile(r"\d{4}|0800")
 _PLACEHOLDER: Final = re.compile(
     r"\{\{|\}\}|\{%|\{[^{}\n]{1,40}\}|<\|?/?[^\W\d][^<>\n]{0,40}\|?>|<\||\|>|\[/?[^\W\d][^\[\]\n]{0,40}\]"
     r"|\$\{|_{3,}|[^\W\d_]\*{1,4}[^\W\d_]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\ufffd]|\\[nu]"
@@ -147,33 +152,32 @@ def _leads_away(text: str, folded: str) -> bool:
         return True
     if ":" in folded and _LABEL.search(folded):
         return True
-    return bool(("xx" in folded or "$" in folded) and _BLANKS.search(folded)) or bool(_PHONE.search(folded))
+    return bool(("xx" in folded or "$" in folded) and _BLANKS.search(folded)) or bool(
+        _LONG_NUMBER.search(folded) and _PHONE.search(folded)
+    )
 
 
 def _brazilian(text: str, text_words: Sequence[str]) -> float:
-    """Grade by words of other languages: European Portuguese by one sure or two possible ones, others by their share."""
-    count = len(text_words)
-    if not count:
-        return 1.0
+    """Grade by words of other languages: of Portugal one sure or two possible ones, of others by their share."""
     for foreign in (_ENGLISH, _SPANISH):
         if not foreign.isdisjoint(text_words):
             hits = sum(word in foreign for word in text_words)
-            if hits > 1:
-                kept = 1 - (1 - UNSENDABLE) * ramp(hits / count, 0.1, 0.25)
-                if kept < 1:
-                    return kept
+            if hits > 1 and hits / len(text_words) > FEW_FOREIGN:
+                return 1 - (1 - UNSENDABLE) * ramp(hits / len(text_words), FEW_FOREIGN, MANY_FOREIGN)
     if "¡" in text or "¿" in text:
         return UNSENDABLE
+    return EUROPEAN if "€" in text or _is_european(text, text_words) else 1.0
+
+
+def _is_european(text: str, text_words: Sequence[str]) -> bool:
+    if _EUROPEAN.places(text_words) or _progresses(text_words):
+        return True
     if not _PERHAPS_EUROPEAN.keys().isdisjoint(text_words):
         groups = {_PERHAPS_EUROPEAN[word] for word in text_words if word in _PERHAPS_EUROPEAN}
         if len(groups) > 1:
-            return EUROPEAN
-    if _EUROPEAN.places(text_words) or "€" in text or _progresses(text_words):
-        return EUROPEAN
+            return True
     accented = "é" in text or "ó" in text or "á" in text
-    if accented and not _SPELLINGS.isdisjoint(_ACCENTED_WORD.findall(text.lower())):
-        return EUROPEAN
-    return 1.0
+    return accented and not _SPELLINGS.isdisjoint(_ACCENTED_WORD.findall(text.lower()))
 
 
 def _progresses(text_words: Sequence[str]) -> bool:
@@ -188,7 +192,7 @@ def _progresses(text_words: Sequence[str]) -> bool:
 
 def _calm(text: str) -> float:
     """Grade by capitals: 1 up to half of the letters, `SHOUTED` from seven tenths on."""
-    capitals = sum(map(str.isupper, text))
+    capitals = len(text.encode("latin-1", "ignore").translate(None, _NO_CAPITALS))
     if capitals <= _FEW_LETTERS:
         return 1.0
     letters = sum(map(str.isalpha, text))
