@@ -143,9 +143,9 @@ _CLASHES: Final = frozenset(
     pair
     for before in _PREPOSITIONS | {"o", "os"}
     for pair in ((before, after) for after in _PREPOSITIONS | {"por"})
-    # `Os de São Paulo`, `o com a maior nota`, `o por que`, `dê para`, `para com`, `no Pará`: these occur.
+    # `Os de São Paulo`, `o com a maior nota`, `o por que`, `dê para`, `no Pará`: these occur.
     if (pair[0] not in ("o", "os", "de") or pair[1] in ("para", "pra", "ao", "pelo", "pela"))
-    and pair not in (("para", "com"), ("no", "para"), ("do", "para"))
+    and pair not in (("no", "para"), ("do", "para"))
 )
 """Prepositions and articles that no sentence has side by side."""
 

@@ -9,9 +9,11 @@ compares a text with itself in another order: which words a text has decides not
 """
 
 import json
+from array import array
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain
+from operator import add
 from typing import Final, NamedTuple
 
 from tasks.commerce.text.word_classes import EDGE, FILE, OTHER, ZERO, read_class
@@ -19,26 +21,36 @@ from tasks.commerce.text.word_classes import EDGE, FILE, OTHER, ZERO, read_class
 DATA_FILES: Final = ("data/fluency/word_order.bin",)
 
 
-
 class _Model(NamedTuple):
-    """The file's parts; weights are bytes around `ZERO`."""
+    """The file's tables, unpacked for look-ups that run without a Python loop."""
 
     classes: dict[str, int]
     """Classes by frequent words, and by endings with a hyphen before them."""
-    coarse: bytes
-    """The coarse class of each class."""
-    coarse_count: int
-    pairs: bytes
-    triples: bytes
+    rows: list[int]
+    """Where the row of a class begins in `pairs`."""
+    places: tuple[list[int], list[int], list[int]]
+    """By the class of the first, second and third word: parts of the index in `triples`."""
+    pairs: "array[int]"
+    triples: "array[int]"
+    """Halved: what they add is drawn from few sentences."""
 
 
 @cache
 def _model() -> _Model:
     header, _, tables = FILE.read_bytes().partition(b"\n")
     parts = json.loads(header)
-    coarse = bytes(parts["coarse"])
-    classes = {name: OTHER + 1 + place for place, name in enumerate([*parts["words"], *parts["endings"]])}
-    return _Model(classes, coarse, max(coarse) + 1, tables[: len(coarse) ** 2], tables[len(coarse) ** 2 :])
+    coarse = parts["coarse"]
+    names = [*parts["words"], *parts["endings"]]
+    size, count = len(coarse), max(coarse) + 1
+    signed = bytes((weight - ZERO) % 256 for weight in range(256))
+    halved = bytes(((weight - ZERO) >> 1) % 256 for weight in range(256))
+    return _Model(
+        {name: OTHER + 1 + place for place, name in enumerate(names)},
+        [size * each for each in range(size)],
+        ([count * count * each for each in coarse], [count * each for each in coarse], coarse),
+        array("b", tables[: size * size].translate(signed)),
+        array("b", tables[size * size :].translate(halved)),
+    )
 
 
 @lru_cache(maxsize=32_768)
@@ -48,14 +60,10 @@ def _class_of(word: str) -> int:
 
 def order(folded_words: Sequence[str]) -> list[int]:
     """Return the evidence of each word, and of the end, for its place: positive in sentences, in parts of `STEP`."""
-    _, coarse_of, count, pairs, triples = _model()
-    classes = [EDGE, *map(_class_of, folded_words), EDGE]
-    coarse = [coarse_of[each] for each in classes]
-    size = len(coarse_of)
-    weights = [pairs[first * size + second] - ZERO for first, second in pairwise(classes)]
-    added = [
-        triples[(first * count + second) * count + third] - ZERO
-        for first, second, third in zip(coarse, coarse[1:], coarse[2:], strict=False)
-    ]
-    # A triple counts half: what it adds is drawn from few sentences.
-    return [weight + (more >> 1) for weight, more in zip(weights, (*added, 0), strict=True)]
+    _, rows, (first, second, third), pairs, triples = _model()
+    classes = list(map(_class_of, folded_words))
+    before, after = [EDGE, *classes], [*classes, EDGE]
+    by_pair = map(pairs.__getitem__, map(add, map(rows.__getitem__, before), after))
+    bounded = (map(first.__getitem__, before), map(second.__getitem__, after), map(third.__getitem__, after[1:]))
+    by_triple = map(triples.__getitem__, map(add, map(add, bounded[0], bounded[1]), bounded[2]))
+    return [*map(add, by_pair, chain(by_triple, (0,)))]

@@ -66,7 +66,9 @@ class Classes:
         self.words = _most(spelled, WORDS)
         rare = [word for word in spelled if word not in set(self.words)]
         # By different words: an ending is a part of speech, whatever its commonest word is.
-        endings = Counter(f"-{word[-size:]}" for word in rare for size in range(1, LONGEST_ENDING + 1) if len(word) > size)
+        endings = Counter(
+            f"-{word[-size:]}" for word in rare for size in range(1, LONGEST_ENDING + 1) if len(word) > size
+        )
         self.endings = _most(endings, ENDINGS)
         names = [*self.words, *self.endings]
         self.by_name = {name: OTHER + 1 + place for place, name in enumerate(names)}
@@ -121,7 +123,9 @@ def train(sentences: Sequence[Sequence[str]]) -> bytes:
             coarse_pairs.add(coarse, shuffled=time > 0)
             triples.add(coarse, shuffled=time > 0)
     kinds = range(max(coarse_of) + 1)
-    expected = {(first, second): coarse_pairs.weight((first, second), 0.0, LIKE_EXPECTED) for first in kinds for second in kinds}
+    expected = {
+        (first, second): coarse_pairs.weight((first, second), 0.0, LIKE_EXPECTED) for first in kinds for second in kinds
+    }
     table = bytearray()
     for first, coarse_first in enumerate(coarse_of):
         for second, coarse_second in enumerate(coarse_of):
