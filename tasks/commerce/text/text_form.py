@@ -13,7 +13,7 @@ from itertools import pairwise, repeat
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.word_classes import STEP
+from tasks.commerce.text.word_classes import STEP, ZERO
 from tasks.commerce.text.word_order import order
 
 DATA_FILES: Final = (
@@ -250,8 +250,8 @@ def _in_order(folded_words: Sequence[str]) -> float:
 
 
 def _ordered(evidence: int, count: int) -> float:
-    doubtful = -STEP * (DOUBT + DOUBT_A_WORD * count)
-    return ramp(evidence, doubtful - STEP * (SALAD + SALAD_A_WORD * count), doubtful)
+    against = count * (ZERO / STEP - DOUBT_A_WORD) - evidence / STEP - DOUBT
+    return 1.0 if against <= 0 else max(1 - against / (SALAD + SALAD_A_WORD * count), 0.0)
 
 
 def brevity(folded_words: Sequence[str]) -> float:
