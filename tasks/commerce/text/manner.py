@@ -217,7 +217,7 @@ def _progresses(folded: str, text_words: Sequence[str]) -> bool:
 
 
 def _calm(text: str, raw: bytes) -> float:
-    """Grade by capitals, 1 up to half of the letters, `SHOUTED` from seven tenths on; and by signs of other languages."""
+    """Grade by capitals (1 up to half, `SHOUTED` from seven tenths on) and by signs of other languages."""
     if "¡" in text or "¿" in text:
         return UNSENDABLE
     if "€" in text:

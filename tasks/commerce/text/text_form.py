@@ -36,11 +36,11 @@ FEWEST_ORDERED: Final = 4
 """Words up to which any order may be one of a title's."""
 PART: Final = 24
 """Words of a part of a long text, whose order must be right by itself."""
-DOUBT: Final = 4.8
-DOUBT_A_WORD: Final = 0.22
+DOUBT: Final = 4.2
+DOUBT_A_WORD: Final = 0.2
 """Evidence against the order of words, as logarithms, up to which a text is a sentence."""
 SALAD: Final = 0.4
-SALAD_A_WORD: Final = 0.05
+SALAD_A_WORD: Final = 0.04
 """Further evidence from which on it is none."""
 
 _ANY_WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+")
