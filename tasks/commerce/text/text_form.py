@@ -32,7 +32,7 @@ RUN: Final = 5
 KEPT_PROMPTS: Final = 4_096
 """Number of cached prompts and references, as each has many answers."""
 
-FEWEST_ORDERED: Final = 4
+FEWEST_ORDERED: Final = 6
 """Words up to which any order may be one of a title's."""
 PART: Final = 24
 """Words of a part of a long text, whose order must be right by itself."""
