@@ -79,7 +79,9 @@ _OUTRIGHT: Final = WordPhrases(
 _THREATS: Final = WordPhrases(read_lexicon("threats"))
 _PRIVATE: Final = WordPhrases(read_lexicon("private_data"))
 _REQUESTS: Final = frozenset(map(fold, read_lexicon("data_requests")))
-_STALKS: Final = re.compile(r"\b(?:sei|sabemos|descobri|descobrimos) onde (?:[a-z]{1,12} ){0,3}(?:mora|moram|vive)\b")
+_STALKS: Final = re.compile(
+    r"\b(?:sei|sabemos|descobri|descobrimos) onde (?:[a-z]{1,12} ){0,5}(?:mora|moram|vive|vivem)\b"
+)
 _GROUPS: Final = frozenset(
     form
     for entry in map(fold, read_lexicon("groups_of_people"))
