@@ -5,8 +5,8 @@ nor capitals between them hide a phrase, and `reputação` holds no insult. What
 the lists: a padlock with a `senha`, CPF `na nota`, `saco de dormir`, `SP` and `PIX` in capitals cost nothing.
 
 Good pushes, analyses and reasons of churn keep all of their reward, 1,500 of 1,500; so do 95 % of 3,095 real reviews:
-3.5 % are written in capitals, and 1 % hold an insult, an address or a telephone number. It reads no meaning: slander, surveillance, irony and insults made of ordinary words pass, for which rewards have closed lists
-(`vocabulary`).
+3.5 % are written in capitals, and 1 % hold an insult, an address or a telephone number. It reads no meaning: slander,
+surveillance, irony and insults made of ordinary words pass, for which rewards have closed lists (`vocabulary`).
 """
 
 import re
