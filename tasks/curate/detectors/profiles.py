@@ -22,6 +22,9 @@ _HOSTS: Final = (
     rf"|m{_DOT}me|kwai{_DOT}com"
     rf"|snapchat{_DOT}com{_SLASH}add|linktr{_DOT}ee|pinterest{_DOT}com|youtube{_DOT}com(?={_SLASH}(?:@|user/|c/))"
     rf"|wa{_DOT}me|whatsapp{_DOT}com|chat{_DOT}whatsapp{_DOT}com|discord{_DOT}(?:gg|com)|github{_DOT}com|about{_DOT}me"
+    rf"|twitch{_DOT}tv|onlyfans{_DOT}com|privacy{_DOT}com{_DOT}br{_SLASH}profile|behance{_DOT}net|soundcloud{_DOT}com"
+    rf"|steamcommunity{_DOT}com{_SLASH}id|gitlab{_DOT}com|lattes{_DOT}cnpq{_DOT}br|vk{_DOT}com|[\w-]{{1,40}}{_DOT}com{_DOT}br"
+    rf"{_SLASH}perfil|reddit {_SLASH}?(?:u|user)(?={_SLASH})"
     rf"|reddit{_DOT}com{_SLASH}(?:u|user)|bsky{_DOT}app{_SLASH}profile|picpay{_DOT}me|(?:insta|face){_DOT}com"
     rf"|[\w-]{{1,40}}{_DOT}com(?:{_DOT}br)?(?=/@)|instagram|insta|facebook|face|fb|twitter|tiktok|telegram)"
 )
@@ -34,7 +37,8 @@ _HAS_SLASH: Final = re.compile(r"[/\\]| barra ")
 _HINT: Final = re.compile(
     r"insta|face|fb|ig|t ?\.|m ?\.|wa ?\.|x ?\.|telegram|tiktok|twitter|threads|linked|kwai|snap|linktr|pinter"
     r"|youtube|whats"
-    r"|discord|github|about|reddit|bsky|picpay|/@| ponto "
+    r"|discord|github|about|reddit|bsky|picpay|/@| ponto |twitch|onlyfans|privacy|behance|soundcloud"
+    r"|steam|gitlab|lattes|vk ?\.|perfil"
 )
 _NO_PROFILE: Final = re.compile(
     r"(?:p|reels?|tv|explore|marketplace|groups|events|watch|sharer|share|help|search|hashtag|i|tag|joinchat"
@@ -49,6 +53,7 @@ _CUES: Final = (
     *("insta", "tik", "twitter", "telegram", "face", "threads", "kwai", "snap", "discord", "skype", "linkedin"),
     *("@", "arroba", "ig ", "ig:", "ig=", "ig-", "ig,", "ig.", "ig/", "ig(", "ig*", 'ig"', "ig'", "ig>", "ig\t"),
 )
+_NAMES_OF_NAMES: Final = ("nick", "user", "usuario", "usuário", "perfil", "dm ", "dm:", "direct", "arroba")
 _LEAD: Final = (
     r"(?:[ \t:=,./(*\"'>-]|(?:é|eh|e|o|a|no|na|do|da|meu|minha|user|usu[aá]rio|usuario|perfil|pessoal|arroba|nick"
     r"|nome|conta|como"
@@ -66,6 +71,17 @@ _PLAIN: Final = re.compile(
     rf" (?:{_NETWORK}|@|arroba)(?: (?:é|eh|e|como|por))? (?:@ ?"
     rf"|arroba )?(?P<name>[a-z0-9_.]{{6,30}})(?=[ \t]*(?:[,.;!?)\n]|\Z))"
 )
+_CALLED: Final = re.compile(
+    rf"(?<![^\W_])(?:(?P<mine>meu|minha) )?(?:nick(?:name)?|user(?:name)?|usu[aá]rio|perfil(?: del[ae])?|dm|direct)"
+    rf"(?: (?:l[aá]|(?:no|do|na) (?:{_NETWORK})))?(?P<is>[ \t]?:|[ \t](?:é|eh)(?![^\W_]))?[ \t]"
+    rf"(?P<name>[a-z0-9_.]{{6,30}})(?=[ \t]*(?:[,.;!?)\n]|\Z))"
+)
+"""A name behind the word for it: `nick ana_lima`, `o perfil dela é analima85`."""
+_FOUND_AS: Final = re.compile(
+    rf"(?<![^\W_])(?:procur|ach|busc|segu|cham|adicion|marc)\w{{0,4}}(?: (?:por|pelo|pela|como|o|a|l[aá]))*[ \t]"
+    rf"(?P<name>[a-z0-9_.]{{6,30}}) (?:no|do|pelo|l[aá] no) (?:{_NETWORK})(?![^\W_])"
+)
+"""A name before its network: `me procura por ana.lima no instagram`."""
 _SPOKEN: Final = re.compile(rf"(?<![^\W_])arroba (?P<name>{_NAME})(?![\w@])")
 _MARKED: Final = re.compile(r"[\d_]|[a-z0-9]\.[a-z0-9]")
 _OWN: Final = re.compile(
@@ -114,11 +130,23 @@ def find_handles(text: str) -> list[Span]:
             _keep(found, match, match.start("at") if match["at"] else match.start("name"), is_own=bool(match["mine"]))
     for match in _PLAIN.finditer(text) if named else ():
         _keep(found, match, match.start("name"), is_own=True)
+    if named or holds_any(text, _NAMES_OF_NAMES):
+        _find_described(text, found)
+    return _apart(sorted(found.values()))
+
+
+def _find_described(text: str, found: dict[int, Span]) -> None:
+    """Add the names that words around them tell, without a sign or a network before them."""
+    for match in _FOUND_AS.finditer(text):
+        if _MARKED.search(match["name"].rstrip(".")):
+            _keep(found, match, match.start("name"))
+    for match in _CALLED.finditer(text):
+        if (match["mine"] and match["is"]) or _MARKED.search(match["name"].rstrip(".")):
+            _keep(found, match, match.start("name"))
     if "arroba" in text:
         for match in _SPOKEN.finditer(text):
             if _MARKED.search(match["name"].rstrip(".")):
                 _keep(found, match, match.start("name"))
-    return _apart(sorted(found.values()))
 
 
 def _keep(found: dict[int, Span], match: re.Match[str], start: int, *, is_own: bool = False) -> None:

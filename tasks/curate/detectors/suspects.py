@@ -13,7 +13,7 @@ _ALONE: Final = (
     r"\p{Nd}(?:(?:[\p{Zs}\p{Pd}\x{2212}\t.,;:·•*~=\\/_()\[\]+]*|\p{Zs}(?:ponto|tra[cç]o|h[ií]fen"
     r"|barra)\p{Zs})\p{Nd}){7}"
     # addresses
-    r"|@|\x{fe6b}|arr?oba|[(\[{<]\s?at?\s?[)\]}>]|(?:^|[^\p{L}\p{Nd}])at(?:$|[^\p{L}\p{Nd}])|#\p{L}"
+    r"|@|\x{fe6b}|arr?ob|gmail|(?:hot|zip)mail|outlook|yahoo|(?-u:\b)(?:uol|bol|terra|live|msn|globo|icloud|proton)(?-u:\b)|e-?mail|[(\[{<]\s?at?\s?[)\]}>]|(?:^|[^\p{L}\p{Nd}])at(?:$|[^\p{L}\p{Nd}])|#\p{L}"
     r"|://|www\.|\.[a-z]{2,6}(?::\p{Nd}{2,5})?[/?#]"
     # a CNPJ with letters
     r"|cnpj|[a-z\p{Nd}]{8}0001\p{Nd}{2}"
@@ -33,6 +33,7 @@ _LABELS: Final = (
 _NETWORK: Final = (
     r"insta(?:gram|(?-u:\b)|_)|(?-u:\b)ig(?:(?-u:\b)|_)|tik\s?tok|twitter|telegram|(?-u:\b)face(?:book|(?-u:\b)"
     r"|_)|threads|kwai"
+    r"|nick|username|(?-u:\b)(?:user|dm|direct|perfil)(?-u:\b)|usu[aá]rio"
     r"|(?-u:\b)snap(?:chat|(?-u:\b)|_)|discord|skype|linkedin"
 )
 _PLATE: Final = r"[a-z]{3}[\p{Zs}.·•\p{Pd}\x{2212}]{0,3}\p{Nd}[a-z\p{Nd}]\p{Nd}{2}"

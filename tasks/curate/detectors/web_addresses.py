@@ -9,6 +9,7 @@ replaced too.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from tasks.curate.detectors.context import Span, holds_any
@@ -27,13 +28,13 @@ _LABEL: Final = r"[^\W_][\w-]{0,62}"
 _SIGN: Final = re.compile(
     r"[ \t]{0,2}(?:@{1,3}|[(\[{<*_|/\"'-]{1,2}[ \t]?(?:@|arr?oba|at)[ \t]?[)\]}>*_|/\"'-]{1,2}"
     r"|(?<=[ \t])(?:arr?oba|at)(?=[ \t])"
-    rf"|arr?oba(?={_PROVIDER}|[ \t])|(?<=[ \t])arr?oba(?=\w)|\#(?={_PROVIDER}\.?com))[ \t]{{0,2}}"
+    rf"|arr?oba?(?={_PROVIDER}|[ \t])|(?<=[ \t])arr?oba(?=\w)|\#(?={_PROVIDER}\.?com))[ \t]{{0,2}}"
     # `(a)` is also a form of address: `Prezado(a) Loja.com`.
     rf"|\(a\)(?={_LABEL}\.[a-z]|{_PROVIDER}(?![\w-]))|[ \t]?\([ \t]?a[ \t]?\)[ \t]?(?={_PROVIDER}\.?com)"
 )
 _CUES: Final = (
     "@",
-    "oba",
+    "rob",
     "(a",
     "( a",
     "[a",
@@ -73,13 +74,40 @@ _HOST: Final = re.compile(
 _KNOWN_HOST: Final = re.compile(
     rf"(?:{_LABEL}{_DOT}){{1,4}}?{_SUFFIX}(?:{_DOT}[a-z]{{2}})?(?![\w-])(?!{_DOT}br(?![\w-]))"
     rf"|{_PROVIDER}[ \t]?(?:ponto|pto|dot)com(?:[ \t]?(?:ponto|pto|dot)[ \t]?br)?(?![\w-])"
+    rf"|[(\[{{]{_PROVIDER}[)\]}}](?:{_DOT}|[ \t])[(\[{{]?com[)\]}}]?(?:{_DOT}[(\[{{]?br[)\]}}]?)?"
     rf"|{_PROVIDER}(?:\.?com)?(?![\w-])"
+)
+_PROVIDERS: Final = (
+    "gmail",
+    "mail",
+    "outlook",
+    "yahoo",
+    "uol",
+    "bol",
+    "icloud",
+    "terra",
+    "live",
+    "msn",
+    "globo",
+    "proton",
 )
 _NAME: Final = re.compile(r"[\w.+%&'*=~-]+")
 _SPOKEN_NAME: Final = re.compile(
     r"(?:(?<![\w.-])[\w.+-]{1,30}(?:[ \t]{1,2}[(\[]?(?:ponto|pto|dot|under ?line|under ?score|tra[cç]o|h[ií]fen"
     r"|sublinhado)[)\]]?"
     r"[ \t]{1,2}| \. | [(\[]?tudo junto[)\]]?[ \t]{1,2}|[(\[](?:ponto|dot|\.)[)\]])){1,4}\Z"
+)
+_UNSIGNED: Final = re.compile(rf"(?<![\w.@-])(?P<name>[\w.-]{{4,40}})[ \t]{_PROVIDER}{_DOT}com(?:{_DOT}br)?(?![\w-])")
+"""An address whose sign was forgotten: `ana.lima gmail.com`."""
+_DESCRIBED: Final = re.compile(
+    r"(?<!\w)e-?mail[ \t]?(?:(?:é|eh|e|:|=)[ \t]?)?(?:o[ \t])?(?P<name>[a-z0-9_.-]{5,40}),?[ \t]"
+    rf"(?:(?:no|do|da|pelo)[ \t])?(?:{_PROVIDER})(?![\w@-])"
+)
+"""An address that is described: `meu e-mail é analima85, do gmail`."""
+_LETTER_BY_LETTER: Final = re.compile(r"(?<!\w)(?:[\w.-][ \t]){3,40}@(?:[ \t][\w.-]){4,40}(?!\w)")
+_NO_NAMES: Final = re.compile(
+    r"(?:e-?mail|conta|provedor|endere[cç]o|servidor|site|pelo|pela|para|como|apenas|tamb[eé]m|usando|usei|uso|cadastrado"
+    r"|cadastrada|antigo|novo|nova|outro|outra|problema|criei|tenho|nosso|deles|errado|correto|certo|acessei|entrei)\Z"
 )
 _LITTLE_WORDS: Final = frozenset(
     (  # noqa: SIM905 - a list of words is read as words
@@ -132,9 +160,28 @@ def find_emails(text: str) -> list[Span]:
     Beside spaces or a spelled-out sign, a host must have a known ending: `o @loja.oficial` is a social network name.
     """
     found: list[Span] = []
-    if not holds_any(text, _CUES):
-        return found
-    end = 0
+    if holds_any(text, _CUES):
+        found += _signed(text)
+    if holds_any(text, _PROVIDERS):
+        found += _unsigned(text, found)
+    return sorted(found)
+
+
+def _unsigned(text: str, signed: Sequence[Span]) -> list[Span]:
+    """Find addresses of well-known providers without their sign, beside those with one."""
+    found: list[Span] = []
+    for pattern in (_DESCRIBED, _UNSIGNED):
+        for match in pattern.finditer(text):
+            start, end = match.start("name"), match.end()
+            apart = all(end <= other[0] or start >= other[1] for other in (*signed, *found))
+            if apart and not (_NO_NAMES.match(match["name"]) or match["name"] in _LITTLE_WORDS):
+                found.append((start, end))
+    return found
+
+
+def _signed(text: str) -> list[Span]:
+    found = [match.span() for match in _LETTER_BY_LETTER.finditer(text)] if "@" in text else []
+    end = found[-1][1] if found else 0
     for sign in _SIGN.finditer(text):
         is_apart = sign[0].strip("@") != ""
         start = _spoken_start(text, end, _name_start(text, end, sign.start()))
