@@ -1,0 +1,214 @@
+"""Table behind an analysis, and what its sentences name of it, for the ground truth of insights."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
+
+from tasks.commerce.truth_text import MAX_DIGITS, NUMBER, fold, half_unit, read_table, value_of
+
+DATA_FILES: Final = ("data/truth/insights_claims.toml",)
+
+_FACT: Final = re.compile(r"(?P<row>.{1,80}?): (?P<statement>.{1,160})", re.DOTALL)
+_NUMBER: Final = re.compile(NUMBER)
+_END: Final = re.compile(r"\n+|(?<=[.!?;])\s+")
+_MONTHS: Final = ("janeiro", "fevereiro", "marco", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro",
+                  "novembro", "dezembro")  # fmt: skip
+_MONTH: Final = re.compile(rf"({'|'.join(_MONTHS)})/(\d{{4}})")
+
+
+class Cell(NamedTuple):
+    """One number of the table."""
+
+    row: str
+    column: str
+    value: float
+    unit: str
+    """`r$`, `%` or nothing."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows and columns of a table of figures, folded."""
+
+    facts: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Cell]
+    """By row and column."""
+    names: re.Pattern[str]
+    """Finds a row, a column, or a number."""
+    titles: Mapping[str, str]
+    """The column of each word for one."""
+
+    @property
+    def rows(self) -> list[str]:
+        """Return the rows."""
+        return list(dict.fromkeys(row for row, _ in self.cells))
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the columns."""
+        return list(dict.fromkeys(column for _, column in self.cells))
+
+    def column(self, name: str) -> dict[str, Cell]:
+        """Return the cells of a column by row."""
+        return {row: cell for (row, column), cell in self.cells.items() if column == name}
+
+    def months(self) -> list[str]:
+        """Return the rows from the first month to the last; empty where they are no months."""
+        dated = [(int(found[2]), _MONTHS.index(found[1]), row) for row in self.rows
+                 if (found := _MONTH.fullmatch(row))]  # fmt: skip
+        return [row for *_, row in sorted(dated)] if len(dated) == len(self.rows) else []
+
+
+class Name(NamedTuple):
+    """A row, a column or a number that a sentence names."""
+
+    kind: str
+    """`row`, `column` or `number`."""
+    value: str
+    """The row or the column."""
+    start: int
+    end: int
+    number: float = 0.0
+    off: float = 0.0
+    """What the number may be off, as it is rounded."""
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence with what it names, in order."""
+
+    text: str
+    """Folded."""
+    names: tuple[Name, ...]
+    line: int
+    carried: tuple[str, ...] = field(default=())
+    """Rows that the line named before, where the sentence names none."""
+
+    def named(self, kind: str) -> list[Name]:
+        """Return the names of a kind."""
+        return [name for name in self.names if name.kind == kind]
+
+
+@lru_cache(maxsize=2_048)
+def read_facts(facts: tuple[str, ...]) -> Table:
+    """Return the table that facts `row: statement` give, each statement with one number."""
+    cells: dict[tuple[str, str], Cell] = {}
+    for fact in facts:
+        found = _FACT.fullmatch(fact)
+        statement = fold(found["statement"]) if found else ""
+        number = _NUMBER.search(statement)
+        if found is None or number is None or len(number[0]) > MAX_DIGITS:
+            continue
+        row, column = fold(found["row"]), _column_of(statement[: number.start()], statement[number.end() :])
+        unit = "%" if statement[number.end() :].startswith("%") else "r$" if "r$" in statement else ""
+        cells[row, column] = Cell(row, column, value_of(number[0]), unit)
+    rows = sorted({row for row, _ in cells}, key=len, reverse=True)
+    titles = {word: column for column in {column for _, column in cells} for word in _words_for(column)}
+    named = "|".join(re.escape(word) for word in sorted(titles, key=len, reverse=True))
+    either = [
+        rf"\b(?P<row>{'|'.join(map(_row_pattern, rows))})(?!\w)" if rows else r"(?P<row>(?!))",
+        rf"\b(?P<column>{named})(?!\w)" if named else r"(?P<column>(?!))",
+        rf"(?P<money>r\$ ?)?(?<![\w,.])(?P<number>{NUMBER})(?P<thousand> mil\b| milhao\b| milhoes\b)?"
+        r"(?P<unit> ?(?:%|por cento\b|pontos percentuais|p\.? ?p\.?|pontos\b|vezes\b|x\b|reais\b|º|°|ª|o lugar|a posicao))?",
+    ]
+    return Table(facts, cells, re.compile("|".join(either)), titles)
+
+
+def _row_pattern(row: str) -> str:
+    """Return the pattern of a row: a month without its year is the month too, a weekday without `-feira`."""
+    dated, weekday = _MONTH.fullmatch(row), row.removesuffix("-feira")
+    if dated:
+        return rf"{dated[1]}(?:(?:/| de |/de )(?:{dated[2]}|{dated[2][2:]}))?"
+    return re.escape(weekday) + "(?:-feira)?" if weekday != row else re.escape(row)
+
+
+def _column_of(before: str, after: str) -> str:
+    said = f"{before} {after}"
+    for column, entry in read_table("insights_claims")["column"].items():
+        if any(word in said for word in entry["is"]):
+            return str(column)
+    return " ".join(said.replace("r$", " ").replace("%", " ").split())
+
+
+@cache
+def _words_for(column: str) -> tuple[str, ...]:
+    entry = read_table("insights_claims")["column"].get(column)
+    return tuple(entry["words"]) if entry else ((column,) if column else ())
+
+
+def read_sentences(text: str, folded: str, table: Table) -> list[Sentence]:
+    """Return the sentences of an analysis with the rows, columns and numbers that they name.
+
+    Args:
+        text: The analysis, in whose capitals a state is no small word.
+        folded: The same folded; as long as it, or else no capital is looked at.
+        table: Its table.
+    """
+    same_length = len(text) == len(folded)
+    sentences: list[Sentence] = []
+    for line, (start, end) in enumerate(_lines(folded)):
+        carried: tuple[str, ...] = ()
+        for begin, stop in _spans(folded, start, end):
+            names = tuple(
+                name
+                for match in table.names.finditer(folded, begin, stop)
+                if (name := _name(match, table, text if same_length else "", begin)) is not None
+            )
+            rows = tuple(name.value for name in names if name.kind == "row")
+            sentences.append(Sentence(folded[begin:stop], names, line, () if rows else carried))
+            carried = rows[-1:] or carried
+    return sentences
+
+
+def _lines(folded: str) -> list[tuple[int, int]]:
+    spans, start = [], 0
+    for line in folded.split("\n"):
+        if line.strip():
+            spans.append((start, start + len(line)))
+        start += len(line) + 1
+    return spans
+
+
+def _spans(folded: str, start: int, end: int) -> list[tuple[int, int]]:
+    spans = []
+    for found in _END.finditer(folded, start, end):
+        spans.append((start, found.start()))
+        start = found.end()
+    return [*spans, (start, end)]
+
+
+def _name(match: re.Match[str], table: Table, text: str, begin: int) -> Name | None:
+    start, end = match.start() - begin, match.end() - begin
+    row = match["row"]
+    if row:
+        written = text[match.start() : match.end()]
+        # A state's code is a row in capitals alone: "ac" and "pa" may be anything.
+        if len(row) == 2 and written and not written.isupper():  # noqa: PLR2004 - a state's code
+            return None
+        return Name("row", _full_row(row, table), start, end)
+    if match["column"]:
+        return Name("column", table.titles[match["column"]], start, end)
+    if len(match["number"]) > MAX_DIGITS:
+        return Name("number", "", start, end, float("inf"))
+    times = {"": 1.0, "mil": 1e3}.get((match["thousand"] or "").strip(), 1e6)
+    unit = "r$" if match["money"] else (match["unit"] or "").strip()
+    unit = {"por cento": "%", "reais": "r$", "pontos percentuais": "points", "pontos": "points", "vezes": "times",
+            "x": "times"}.get(unit, unit)  # fmt: skip
+    if unit.startswith("p"):
+        unit = "points"
+    if unit in ("º", "°", "ª", "o lugar", "a posicao"):
+        return None
+    return Name("number", "", start, end, value_of(match["number"]) * times, half_unit(match["number"]) * times, unit)
+
+
+def _full_row(said: str, table: Table) -> str:
+    rows: Sequence[str] = table.rows
+    month = next((each for each in _MONTHS if said.startswith(each)), None)
+    if month:
+        year = said[-2:] if said[-1:].isdigit() else ""
+        rows = [row for row in rows if row.startswith(f"{month}/") and row.endswith(year)]
+        return rows[0] if rows else said
+    return next((row for row in rows if row in (said, f"{said}-feira")), said)
