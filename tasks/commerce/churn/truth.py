@@ -20,7 +20,22 @@ MAX_REASON: Final = 400
 
 _LINE: Final = re.compile(r"^([^:\n]{1,40}): (.{1,80})$", re.MULTILINE)
 _SPELLED: Final = (
-    *("um", "dois", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez", "onze", "doze", "treze", "quatorze"),
+    *(
+        "um",
+        "dois",
+        "tres",
+        "quatro",
+        "cinco",
+        "seis",
+        "sete",
+        "oito",
+        "nove",
+        "dez",
+        "onze",
+        "doze",
+        "treze",
+        "quatorze",
+    ),
     *("quinze", "dezesseis", "dezessete", "dezoito", "dezenove", "vinte"),
 )
 _AS_DIGITS: Final = {word: str(number) for number, word in enumerate(_SPELLED, 1)} | {"uma": "1", "duas": "2"}
@@ -94,13 +109,15 @@ def _auc(left: Sequence[float], stayed: Sequence[float]) -> float:
 def read_profile(prompt: str) -> Profile | None:
     """Return the profile that a prompt shows; None without one."""
     lines = dict(_LINE.findall(prompt))
-    values = [_value(lines.get(label)) for label in (
+    orders, *values = [_value(lines.get(label)) for label in (
         "Pedidos", "Total gasto", "Máximo de parcelas", "Dias desde a última compra", "Última nota", "Nota média",
         "Entregas com atraso", "Pedidos não entregues",
     )]  # fmt: skip
-    if values[0] is None:
+    if orders is None:
         return None
-    return Profile(*values, fold(lines.get("Categoria favorita", "")))
+    spent, instalments, days, last, mean, late, missing = values
+    category = fold(lines.get("Categoria favorita", ""))
+    return Profile(orders, spent, instalments, days, last, mean, late, missing, category)
 
 
 def _value(line: str | None) -> float | None:
@@ -114,7 +131,7 @@ def is_true(fields: Mapping[str, Any], profile: Profile) -> bool:
     if not isinstance(reason, str) or len(reason) > MAX_REASON:
         return False
     folded = " ".join(fold(reason).split())
-    figures = [_is_of_profile(figure, folded, profile) for figure in _figures(folded)]
+    figures = [_is_of_profile(figure, profile) for figure in _figures(folded)]
     claims = _claims(folded, profile, bool(fields.get("churn")))
     if not all(figures) or not all(claims.values()):
         return False
@@ -128,7 +145,7 @@ def _figures(folded: str) -> list[re.Match[str]]:
     return [
         found
         for found in _FIGURE.finditer(digits)
-        if len(found["number"]) <= 12 and (found["number"] != "1" or _column_of(found, digits) or "1" in folded)  # noqa: PLR2004
+        if len(found["number"]) <= 12 and (found["number"] != "1" or _column_of(found, digits) or "1" in folded)
     ]
 
 
@@ -147,7 +164,7 @@ def _column_of(figure: re.Match[str], text: str) -> str:
     return ""
 
 
-def _is_of_profile(figure: re.Match[str], folded: str, profile: Profile) -> bool:
+def _is_of_profile(figure: re.Match[str], profile: Profile) -> bool:
     text = figure.string
     column, value, off = _column_of(figure, text), value_of(figure["number"]), half_unit(figure["number"])
     if column in ("months", "years", "weeks"):
@@ -172,17 +189,17 @@ def _claims(folded: str, profile: Profile, leaves: bool) -> dict[str, bool]:
         "always_late": bool(profile.late) and profile.late == profile.orders,
         "all_delivered": not profile.missing,
         "missing": bool(profile.missing),
-        "content": any(known is not None and known >= 4 for known in (profile.last, profile.mean)),  # noqa: PLR2004
-        "best_rating": profile.last == 5 or profile.mean == 5,  # noqa: PLR2004
-        "discontent": any(known is not None and known <= 3 for known in (profile.last, profile.mean))  # noqa: PLR2004
+        "content": any(known is not None and known >= 4 for known in (profile.last, profile.mean)),
+        "best_rating": profile.last == 5 or profile.mean == 5,
+        "discontent": any(known is not None and known <= 3 for known in (profile.last, profile.mean))
         or bool(profile.late)
         or bool(profile.missing),
         "worst_rating": profile.last == 1 or profile.mean == 1,
         "unrated": profile.last is None,
-        "recent": profile.days is not None and profile.days <= 150,  # noqa: PLR2004
-        "last_days": profile.days is not None and profile.days <= 14,  # noqa: PLR2004
-        "silent": profile.days is not None and profile.days >= 60,  # noqa: PLR2004
-        "year_silent": profile.days is not None and profile.days >= 330,  # noqa: PLR2004
+        "recent": profile.days is not None and profile.days <= 150,
+        "last_days": profile.days is not None and profile.days <= 14,
+        "silent": profile.days is not None and profile.days >= 60,
+        "year_silent": profile.days is not None and profile.days >= 330,
         "leaves": leaves,
         "stays": not leaves,
     }

@@ -81,8 +81,10 @@ def is_complaint(found: object, wanted: str, prompt: str = "") -> bool:
     if said.rstrip(".!") == plain:
         return True
     topic = _topic_named(plain)
-    if topic is None:
-        return _shares_words(said, plain)
+    return _shares_words(said, plain) if topic is None else _is_about(said, plain, topic, prompt)
+
+
+def _is_about(said: str, plain: str, topic: str, prompt: str) -> bool:
     if _is_denied(said, plain):
         return False
     named = [names for part in _PART.split(said) if (names := _topics_in(part))]

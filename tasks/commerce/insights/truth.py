@@ -30,8 +30,9 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
 
     - `quotes_facts`: three cells of the table are said, each with its number, its row and, where one is named, its
       column; a pasted row of the table says nothing.
-    - `no_false_number`: each number is a cell's of the row that it is said of, rounded as written, or a sum, difference,
-      ratio or share of the table; a goal, a date and a count of rows are none. Seen is no number in words.
+    - `no_false_number`: each number is a cell's of the row that it is said of, rounded as written, or a sum, a
+      difference, a ratio or a share of the table; a goal, a date and a count of rows are none. A number in
+      words is not seen.
     - `no_false_claim`: what is said of rows and columns holds: the highest and the lowest, one row above, below or
       equal to another, a rise or a fall from the first month to the last (in a table without months there is none),
       nothing of the future, and no other column or state.
@@ -63,14 +64,14 @@ def claims_kept(completion: str, table: Table) -> dict[str, bool]:
     figures = read_figures(sentences, table)
     listed = read_table("insights_claims")
     spoken = words(folded)
-    foreign = frozenset(listed["foreign"]["words"])
+    foreign = frozenset(listed["foreign"]["words"]) - set(table.rows)
     return {
         "quotes_facts": len(figures.quoted) >= min(ENOUGH, len(table.cells) or len(table.facts)),
         "no_false_number": bool(shown) and not figures.false,
         "no_false_claim": bool(shown) and not false_claims(sentences, text, table),
         "within_length": LENGTHS[0] <= len(shown) <= LENGTHS[1],
         "recommends": bool(_advice(tuple(listed["advice"]["said"])).search(folded)),
-        "in_portuguese": sum(word in foreign for word in spoken) <= 2,  # noqa: PLR2004 - a name or two
+        "in_portuguese": sum(word in foreign for word in spoken) <= 2,
     }
 
 

@@ -31,10 +31,14 @@ def _hold(sentence: Sentence, table: Table) -> list[bool]:
     rows = [name.value for name in sentence.named("row")] or list(sentence.carried)
     columns = _columns(sentence, table)
     held: list[bool] = []
-    claims = bool(patterns["highest"].search(text) or patterns["lowest"].search(text) or patterns["above"].search(text))
-    if patterns["elsewhere"].search(text) and (claims or sentence.named("number")):
-        held.append(not patterns["elsewhere_claimed"].search(text))
-    if patterns["future"].search(text):
+    for kind in ("elsewhere", "future", "denied"):
+        held += [False] if patterns[kind].search(text) else []
+    if (less := patterns["below"].search(text)) and patterns["together"].search(text[: less.start()]):
+        # No sum is below a part of it.
+        parts = {name.value for name in sentence.named("row") if name.end <= less.start()}
+        held.append(not any(name.value in parts for name in sentence.named("row") if name.start >= less.end()))
+    cause = patterns["cause"].search(text)
+    if cause and not any(name.start >= cause.end() and name.kind != "row" for name in sentence.names):
         held.append(False)
     if len(set(rows)) > 1 and len(columns) == 1 and (judged := _compared(sentence, columns[0], table)) is not None:
         held.append(judged)
@@ -110,6 +114,8 @@ def _compared(sentence: Sentence, column: str, table: Table) -> bool | None:
             pair = _pair(rows, word.start(), word.end())
             if pair and not _denied(sentence.text, word.start()):
                 one, other = (values[name.value] for name in pair)
+                if _patterns()["together"].search(sentence.text[: word.start()]):
+                    one = sum(values[row] for row in {name.value for name in rows if name.end <= word.start()})
                 return one > other if kind == "above" else one < other
     held = _extremes(sentence, column, table)
     return all(held) if held else None

@@ -8,22 +8,30 @@ from typing import Final
 from tasks.commerce.insights.truth_table import Cell, Name, Sentence, Table
 from tasks.commerce.truth_text import read_table
 
-_TO_A_ROW: Final = re.compile(r"[^\w]{0,3}(?:(?:de|do|da|em|no|na|para|pra|com|in)\b[^\w]{0,2}){0,2}$")
-_ABOUT: Final = re.compile(r"(?:cerca de|quase|mais de|menos de|perto de|aproximadamente|em torno de|por volta de|uns|umas"
-                           r"|acima de|abaixo de|passa d[eo]s?|beira)[^\d]{0,12}$")  # fmt: skip
+_TO_A_ROW: Final = re.compile(r"\s?\(|[\s,]{0,3}\(?(?:de|do|da|em|no|na|para|pra)\b\s?(?:a |o )?")
+_OF: Final = re.compile(r"\s?(?:d[eo]s? |em )?")
+_ABOUT: Final = re.compile(
+    r"(?:cerca de|quase|mais de|menos de|perto de|aproximadamente|em torno de|por volta de|uns|umas"
+    r"|acima de|abaixo de|passa d[eo]s?|beira)[^\d]{0,12}$"
+)
 _ABOUT_OFF: Final = 0.06
 """Share of itself that a number after `cerca de` may be off."""
 _YEARS: Final = (1900, 2100)
 _SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
-_COUNTED: Final = re.compile(r"\s?(?:\w+ )?(?:estados|categorias|meses|dias|formas|grupos|indicadores|pontos|topicos|itens|"
-                             r"linhas|colunas|acoes|regioes|destaques|maiores|menores|primeir|ultim|frentes|meios)")  # fmt: skip
-_GOAL_BEFORE: Final = re.compile(r"(?:\bmeta\b|objetivo|\balvo\b|limite|teto|\bpiso\b"
-                                 r"|(?:reduzir|baixar|diminuir|cortar|elevar|subir|aumentar|levar|chegar|ampliar|manter|"
-                                 r"trazer|recuperar|alcancar|atingir|crescer|melhorar|ficar)\b[^.;]{0,60}?"
-                                 r"\b(?:para|ate|em|a|abaixo de|acima de|de)\s)[^.;]{0,30}$")  # fmt: skip
-_DERIVED: Final = re.compile(r"juntos|juntas|somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais"
-                             r"|a menos|acima|abaixo|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior"
-                             r"|inferior|participacao|responde|represent|fatia|media")  # fmt: skip
+_COUNTED: Final = re.compile(
+    r"\s?(?:\w+ )?(?:estados|categorias|meses|dias|formas|grupos|indicadores|pontos|topicos|itens|linhas|colunas|acoes"
+    r"|regioes|destaques|maiores|menores|primeir|ultim|frentes|meios)"
+)
+_GOAL_BEFORE: Final = re.compile(
+    r"(?:\bmeta\b|objetivo|\balvo\b|limite|teto"
+    r"|(?:reduzir|baixar|diminuir|cortar|elevar|subir|aumentar|levar|chegar|ampliar|manter|trazer|recuperar|alcancar"
+    r"|atingir|crescer|melhorar|ficar)\b[^.;]{0,60}?\b(?:para|ate|em|a|abaixo de|acima de|de)\s)[^.;]{0,30}$"
+)
+_DERIVED: Final = re.compile(
+    r"juntos|juntas|somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo"
+    r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde|represent"
+    r"|fatia|media"
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ def _is_no_figure(name: Name, sentence: Sentence, table: Table) -> bool:
     """Return whether a number is a year, a span of time of an advice, or a count of the table's rows or columns."""
     after = sentence.text[name.end :]
     if not name.unit and name.number.is_integer():
-        if _YEARS[0] <= name.number < _YEARS[1] and name.off == 0.5 and not after.startswith(" pedidos"):  # noqa: PLR2004
+        if _YEARS[0] <= name.number < _YEARS[1] and name.off == 0.5 and not after.startswith(" pedidos"):
             return not any(cell.value == name.number for cell in table.cells.values())
         if name.number <= max(len(table.rows), len(table.columns), 4) and _COUNTED.match(after):
             return True
@@ -76,12 +84,12 @@ def _bound(sentence: Sentence, numbers: list[Name]) -> list[tuple[Name, tuple[st
     if 1 < len(rows) == len(ahead) == len(numbers):
         # First all rows, then all numbers: respectively.
         return [(name, (row.value,)) for name, row in zip(numbers, rows, strict=True)]
-    found = []
+    found: list[tuple[Name, tuple[str, ...]]] = []
     for place, name in enumerate(numbers):
         following = next((row for row in rows if row.start >= name.end), None)
         stop = numbers[place + 1].start if place + 1 < len(numbers) else len(sentence.text)
         before = [row for row in rows if row.end <= name.start]
-        if following and following.start < stop and _TO_A_ROW.search(_between(sentence, name, following)):
+        if following and following.start < stop and _TO_A_ROW.fullmatch(_between(sentence, name, following)):
             found.append((name, (following.value,)))
         elif before:
             found.append((name, (before[-1].value,)))
@@ -95,8 +103,10 @@ def _between(sentence: Sentence, name: Name, row: Name) -> str:
     text = sentence.text[name.end : row.start]
     for column in sentence.named("column"):
         if name.end <= column.start and column.end <= row.start:
-            text = text.replace(sentence.text[column.start : column.end], "", 1)
-    return re.sub(r"^(?:\s*(?:de|em|na|no|da|do|nota)\b)+", "", text) if text.count(" ") > 1 else text
+            text = re.sub(
+                rf"(?:\s?(?:de|em) )?{re.escape(sentence.text[column.start : column.end])}", "", text, count=1
+            )
+    return text
 
 
 def _cell_of(name: Name, rows: tuple[str, ...], sentence: Sentence, table: Table) -> Cell | None:
@@ -116,13 +126,16 @@ def _cell_of(name: Name, rows: tuple[str, ...], sentence: Sentence, table: Table
 
 
 def _columns_near(name: Name, sentence: Sentence) -> set[str]:
-    """Return the columns that a number may be of: the nearest before and behind it, with no other number between."""
+    """Return the column that a number is said to be of: `430 pedidos`, or the last before it that is of no number."""
     columns, numbers = sentence.named("column"), sentence.named("number")
-    before = [column for column in columns if column.end <= name.start]
-    after = [column for column in columns if column.start >= name.end]
-    stop = min((number.start for number in numbers if number.start >= name.end), default=len(sentence.text))
-    near = {column.value for column in before[-1:]}
-    return near | {column.value for column in after[:1] if column.start < stop}
+    behind = {column: number for column in columns for number in numbers if _is_behind(column, number, sentence.text)}
+    mine = {column.value for column, number in behind.items() if number == name}
+    free = [column.value for column in columns if column.end <= name.start and column not in behind]
+    return mine or set(free[-1:])
+
+
+def _is_behind(column: Name, number: Name, text: str) -> bool:
+    return number.end <= column.start and bool(_OF.fullmatch(text, number.end, column.start))
 
 
 def _is_derived(name: Name, sentence: Sentence, table: Table) -> bool:
@@ -137,11 +150,11 @@ def _is_derived(name: Name, sentence: Sentence, table: Table) -> bool:
         total = sum(cell.value for cell in cells.values())
         if name.unit in ("", "r$"):
             sums = [sum(each) for size in range(2, len(chosen) + 1) for each in combinations(chosen, size)]
-            sums += [total] + [total / len(cells)] if cells else []
+            sums += [total, total / len(cells)] if cells else []
             # Each cell of a sum is itself rounded.
             if any(abs(each - name.number) <= off + len(chosen) * 0.5 for each in sums if each > 0):
                 return True
-        values = [cell.value for cell in cells.values()] if len(chosen) < 2 else chosen  # noqa: PLR2004 - a pair
+        values = [cell.value for cell in cells.values()] if len(chosen) < 2 else chosen
         for one, other in combinations(values, 2):
             high, low = max(one, other), min(one, other)
             found = [high - low] if name.unit != "times" else []
@@ -150,8 +163,10 @@ def _is_derived(name: Name, sentence: Sentence, table: Table) -> bool:
                 found += [100 * (high / low - 1), 100 * (1 - low / high)] if name.unit == "%" else []
             if any(abs(each - name.number) <= off + 0.1 * (name.unit == "times") for each in found):
                 return True
-        if name.unit == "%" and total > 0 and any(
-            abs(100 * cell.value / total - name.number) <= max(off, 0.5) for cell in cells.values()
+        if (
+            name.unit == "%"
+            and total > 0
+            and any(abs(100 * cell.value / total - name.number) <= max(off, 0.5) for cell in cells.values())
         ):
             return True
     return False

@@ -12,6 +12,9 @@ DATA_FILES: Final = ("data/truth/insights_claims.toml",)
 
 _FACT: Final = re.compile(r"(?P<row>.{1,80}?): (?P<statement>.{1,160})", re.DOTALL)
 _NUMBER: Final = re.compile(NUMBER)
+_UNIT: Final = (
+    r"(?P<unit> ?(?:%|por cento\b|pontos percentuais|p\.? ?p\.?|pontos\b|vezes\b|x\b|reais\b|º|°|ª|o lugar|a posicao))?"
+)
 _END: Final = re.compile(r"\n+|(?<=[.!?;])\s+")
 _MONTHS: Final = ("janeiro", "fevereiro", "marco", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro",
                   "novembro", "dezembro")  # fmt: skip
@@ -111,8 +114,7 @@ def read_facts(facts: tuple[str, ...]) -> Table:
     either = [
         rf"\b(?P<row>{'|'.join(map(_row_pattern, rows))})(?!\w)" if rows else r"(?P<row>(?!))",
         rf"\b(?P<column>{named})(?!\w)" if named else r"(?P<column>(?!))",
-        rf"(?P<money>r\$ ?)?(?<![\w,.])(?P<number>{NUMBER})(?P<thousand> mil\b| milhao\b| milhoes\b)?"
-        r"(?P<unit> ?(?:%|por cento\b|pontos percentuais|p\.? ?p\.?|pontos\b|vezes\b|x\b|reais\b|º|°|ª|o lugar|a posicao))?",
+        rf"(?P<money>r\$ ?)?(?<![\w,.])(?P<number>{NUMBER})(?P<thousand> mil\b| milhao\b| milhoes\b)?{_UNIT}",
     ]
     return Table(facts, cells, re.compile("|".join(either)), titles)
 
@@ -186,7 +188,7 @@ def _name(match: re.Match[str], table: Table, text: str, begin: int) -> Name | N
     if row:
         written = text[match.start() : match.end()]
         # A state's code is a row in capitals alone: "ac" and "pa" may be anything.
-        if len(row) == 2 and written and not written.isupper():  # noqa: PLR2004 - a state's code
+        if len(row) == 2 and written and not written.isupper():
             return None
         return Name("row", _full_row(row, table), start, end)
     if match["column"]:

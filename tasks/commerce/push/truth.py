@@ -25,12 +25,7 @@ SHOUTED: Final = 0.6
 """Share of capitals among the letters from which on a text shouts."""
 ENOUGH_LETTERS: Final = 15
 
-_SPELLED: Final = {
-    **dict(enumerate(("um", "dois", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez", "onze", "doze"), 1)),
-    **dict(zip((15, 18, 20, 22, 25, 30, 35, 40, 50, 60, 80), (
-        "quinze", "dezoito", "vinte", "vinte e dois", "vinte e cinco", "trinta", "trinta e cinco", "quarenta", "cinquenta",
-        "sessenta", "oitenta"), strict=True)),
-}  # fmt: skip
+_SPELLED: Final = {number: fold(word) for word, number in read_table("push_claims")["numbers"].items()}
 _SMALL: Final = frozenset(("a", "o", "as", "os", "de", "do", "da", "dos", "das", "e", "em", "para", "com", "por", "d"))
 _FIGURE: Final = re.compile(rf"(?P<money>r\$ ?)?(?P<number>{NUMBER}) ?(?P<unit>%|por cento|reais|x\b|vezes|parcelas)?")
 _SPELLED_FIGURE: Final = re.compile(
@@ -62,19 +57,19 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     for rollout in rollouts:
         if rollout.reference:
             count += 1
-            claims = claims_kept(rollout.completion, rollout.reference)
+            claims = claims_kept(rollout.completion, rollout.reference, rollout.prompt)
             kept.update(claims | {"all_kept": all(claims.values())})
     return {name: kept[name] / count for name in kept} if count else {}
 
 
-def claims_kept(completion: str, reference: Reference) -> dict[str, bool]:
-    """Return, by its name, whether a push keeps each claim."""
+def claims_kept(completion: str, reference: Reference, prompt: str = "") -> dict[str, bool]:
+    """Return, by its name, whether a push keeps each claim; what is said of the audience is in the prompt alone."""
     shown = completion.strip()
     text = shown[:MAX_TEXT]
     folded = fold(text)
     product, offer = fold(reference.get("product") or ""), " ".join(fold(reference.get("offer") or "").split())
     stated, rest = _without_offer(folded, offer)
-    rest = _without(rest, product)
+    rest = _of_audience(prompt).sub(" § ", _without(rest, product))
     present = Counter(stem(word) for word in words(folded))
     thing = _content(product)
     written = _written()
@@ -120,7 +115,7 @@ def _parts(offer: str) -> tuple[re.Pattern[str], ...]:
 
 def _filled(way: str, match: re.Match[str]) -> str:
     for place, number in enumerate(match.groups(), 1):
-        spelled = _SPELLED.get(int(number)) if number.isdecimal() and len(number) < 4 else None  # noqa: PLR2004
+        spelled = _SPELLED.get(int(number)) if number.isdecimal() and len(number) < 4 else None
         feminine = {"um": "uma", "dois": "duas"}.get(spelled or "")
         either = "|".join(filter(None, (rf"{number}(?:,00?)?", spelled, feminine)))
         way = way.replace(f"<{place}>", rf"(?<![\w.,])(?:{either})(?![.,]?\d)(?![a-wyz])")
@@ -136,6 +131,14 @@ def _without_offer(folded: str, offer: str) -> tuple[bool, str]:
     return stated, rest
 
 
+@lru_cache(maxsize=4_096)
+def _of_audience(prompt: str) -> re.Pattern[str]:
+    """Return what may be said to the audience that a prompt names."""
+    asked = fold(prompt[:MAX_TEXT])
+    ways = [way for entry in read_table("push_claims")["audience"] if entry["of"] in asked for way in entry["said"]]
+    return re.compile("|".join(ways) or r"(?!)")
+
+
 def _without(text: str, product: str) -> str:
     return text.replace(product, " § ") if product else text
 
@@ -144,7 +147,10 @@ def _figures(folded: str, product: str) -> set[tuple[str, float]]:
     """Return the figures of a text with their units; those of the product's name are none."""
     text = _without(folded, product)
     found = {
-        ("r$" if match["money"] else _UNITS.get(match["unit"] or "", match["unit"] or ""), value_of(match["number"][:15]))
+        (
+            "r$" if match["money"] else _UNITS.get(match["unit"] or "", match["unit"] or ""),
+            value_of(match["number"][:15]),
+        )
         for match in _FIGURE.finditer(text)
     }
     values = {spelled: number for number, spelled in _SPELLED.items()}
