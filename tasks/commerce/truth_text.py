@@ -26,6 +26,12 @@ NUMBER: Final = r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:[.,]\d+)?"
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
 _SPACES: Final = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u202f]+")
 _DASHES: Final = {ord(dash): "-" for dash in "‐‑‒–—−"} | {ord(quote): "'" for quote in "’‘´`"}
+_PLURALS: Final = (
+    *(("oes", "ao"), ("aes", "ao"), ("eis", "el"), ("ais", "al"), ("ois", "ol"), ("ns", "m")),
+    *((f"{before}es", before) for before in ("r", "z", "ch")),
+)
+"""Endings of plurals, and what stands in their place in the singular."""
+_SHORT: Final = 3
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
@@ -50,15 +56,13 @@ def words(folded: str) -> list[str]:
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """Return a folded word without its ending of number and gender: `pneus` and `pneu` are one."""
-    for ending, singular in (("oes", "ao"), ("aes", "ao"), ("eis", "el"), ("ais", "al"), ("ois", "ol"), ("ns", "m")):
+    for ending, singular in _PLURALS:
         if word.endswith(ending) and len(word) > len(ending) + 1:
-            return word[: -len(ending)] + singular
-    for ending in ("res", "zes", "ses"):
-        if word.endswith(ending) and len(word) > 5:
-            return word[:-2]
-    if word.endswith("s") and not word.endswith("ss") and len(word) > 3:
-        word = word[:-1]
-    return word[:-1] if word[-1:] in "ao" and len(word) > 3 else word
+            word = word[: -len(ending)] + singular
+            break
+    else:
+        word = word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > _SHORT else word
+    return word[:-1] if word[-1:] in "ao" and len(word) > _SHORT else word
 
 
 def value_of(written: str) -> float:

@@ -200,6 +200,7 @@ def _claims(folded: str, profile: Profile, leaves: bool) -> dict[str, bool]:
         "last_days": profile.days is not None and profile.days <= 14,
         "silent": profile.days is not None and profile.days >= 60,
         "year_silent": profile.days is not None and profile.days >= 330,
+        "denied": False,
         "leaves": leaves,
         "stays": not leaves,
     }

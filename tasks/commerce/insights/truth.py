@@ -8,6 +8,7 @@ Portuguese, and claims without a row or without a column.
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 from schemas.documents import Rollout
@@ -22,6 +23,8 @@ LENGTHS: Final = (150, 600)
 ENOUGH: Final = 3
 """Facts that an analysis quotes, one for each item."""
 
+_INFINITIVE: Final = re.compile(r"(?!lugar|valor|popular|familiar)[a-z]{3,}[aei]r\b")
+"""A sentence that begins with a verb says what to do: `Buscar outro envio.`"""
 _LIST_MARK: Final = re.compile(r"^[ \t]*(?:[-*•>]+|\d{1,2}[.)])[ \t]+", re.MULTILINE)
 
 
@@ -49,7 +52,7 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
         facts = (rollout.reference or {}).get("facts")
         if facts:
             count += 1
-            claims = claims_kept(rollout.completion, read_facts(tuple(map(str, facts))))
+            claims = claims_kept(rollout.completion, read_facts(tuple(map(str, facts)), rollout.prompt))
             kept.update(claims | {"all_kept": all(claims.values())})
     return {name: kept[name] / count for name in kept} if count else {}
 
@@ -70,10 +73,11 @@ def claims_kept(completion: str, table: Table) -> dict[str, bool]:
         "no_false_number": bool(shown) and not figures.false,
         "no_false_claim": bool(shown) and not false_claims(sentences, text, table),
         "within_length": LENGTHS[0] <= len(shown) <= LENGTHS[1],
-        "recommends": bool(_advice(tuple(listed["advice"]["said"])).search(folded)),
+        "recommends": bool(_advice().search(folded)) or any(_INFINITIVE.match(each.text) for each in sentences),
         "in_portuguese": sum(word in foreign for word in spoken) <= 2,
     }
 
 
-def _advice(said: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(rf"\b(?:{each})" for each in said))
+@cache
+def _advice() -> re.Pattern[str]:
+    return re.compile("|".join(rf"\b(?:{each})" for each in read_table("insights_claims")["advice"]["said"]))

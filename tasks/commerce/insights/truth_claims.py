@@ -5,24 +5,33 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from tasks.commerce.insights.truth_table import Name, Sentence, Table
-from tasks.commerce.truth_text import read_table
+from tasks.commerce.insights.truth_table import Name, Sentence, Table, state_names
+from tasks.commerce.truth_text import fold, read_table, words
 
 _CLAUSE: Final = re.compile(r"; |, (?:mas|porem|ja|enquanto|e(?= ))|\bmas\b|\bporem\b|\benquanto\b| → ")
-_STATES: Final = frozenset(
-    "AC AL AM AP BA CE DF ES GO MA MG MS MT PA PB PE PI PR RJ RN RO RR RS SC SE SP TO".split()  # noqa: SIM905 - a list
-)
+_COMMON: Final = frozenset(("para",))
+"""Names of states that folded are small words."""
 _STATE: Final = re.compile(r"\b[A-Z]{2}\b")
 
 
 def false_claims(sentences: list[Sentence], text: str, table: Table) -> list[str]:
     """Return the sentences that claim what the table denies or does not have."""
     found = [sentence.text for sentence in sentences if not all(_hold(sentence, table))]
-    known = {row.upper() for row in table.rows}
+    states = state_names()
+    rows = set(table.rows)
     # A state that is no row: the table says nothing of it. Only among states can two capitals be one.
-    if known & _STATES and {code for code in _STATE.findall(text) if code in _STATES} - known:
-        found.append(text)
+    if rows & states.keys():
+        codes = {code.lower() for code in _STATE.findall(text)} & states.keys()
+        named = {code for code, name in states.items() if code not in rows and name not in _COMMON}
+        spoken = f" {' '.join(words(fold(text)))} "
+        if codes - rows or any(f" {states[code]} " in spoken for code in named if not _is_inside(states[code], rows)):
+            found.append(text)
     return found
+
+
+def _is_inside(name: str, rows: set[str]) -> bool:
+    """Return whether a state's name begins that of a row: `mato grosso` and `mato grosso do sul`."""
+    return any(state_names().get(row, "").startswith(name) for row in rows)
 
 
 def _hold(sentence: Sentence, table: Table) -> list[bool]:

@@ -9,6 +9,10 @@ from tasks.commerce.insights.truth_table import Cell, Name, Sentence, Table
 from tasks.commerce.truth_text import read_table
 
 _TO_A_ROW: Final = re.compile(r"\s?\(|[\s,]{0,3}\(?(?:de|do|da|em|no|na|para|pra)\b\s?(?:a |o )?")
+_OF_THE: Final = re.compile(r"\s?d[ao]s? ")
+_DENIES: Final = re.compile(
+    r"\bnao (?:tem|teve|ha|houve|registr\w+|alcanc\w+|e|foi|foram|sao) (?:\w+ ){0,2}(?:r\$ ?)?$"
+)
 _OF: Final = re.compile(r"\s?(?:d[eo]s? |em )?")
 _ABOUT: Final = re.compile(
     r"(?:cerca de|quase|mais de|menos de|perto de|aproximadamente|em torno de|por volta de|uns|umas"
@@ -16,6 +20,8 @@ _ABOUT: Final = re.compile(
 )
 _ABOUT_OFF: Final = 0.06
 """Share of itself that a number after `cerca de` may be off."""
+_SHARE_OFF: Final = 2.0
+"""Points that a share of a column may be off: `mais de 90 %` of 91.4 %."""
 _YEARS: Final = (1900, 2100)
 _SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
 _COUNTED: Final = re.compile(
@@ -53,15 +59,22 @@ def read_figures(sentences: list[Sentence], table: Table) -> Figures:
         for name, rows in _bound(sentence, numbers):
             cell = _cell_of(name, rows, sentence, table)
             if cell is not None:
-                if rows:
+                if _DENIES.search(sentence.text[: name.start]):
+                    false.append(sentence.text)
+                elif rows:
                     quoted.add((cell.row, cell.column))
-            elif (name.unit in ("points", "times") or _DERIVED.search(sentence.text)) and _is_derived(
-                name, sentence, table
-            ):
+            elif _may_follow(name, sentence) and _is_derived(name, sentence, table):
                 quoted.add((sentence.text, str(name.start)))
             elif not _GOAL_BEFORE.search(sentence.text[: name.start]):
                 false.append(sentence.text)
     return Figures(frozenset(quoted), tuple(false))
+
+
+def _may_follow(name: Name, sentence: Sentence) -> bool:
+    """Return whether a sentence says a sum, a difference, a ratio or a share."""
+    if name.unit in ("points", "times") or _DERIVED.search(sentence.text):
+        return True
+    return name.unit == "%" and bool(_OF_THE.match(sentence.text, name.end))
 
 
 def _is_no_figure(name: Name, sentence: Sentence, table: Table) -> bool:
@@ -69,7 +82,8 @@ def _is_no_figure(name: Name, sentence: Sentence, table: Table) -> bool:
     after = sentence.text[name.end :]
     if not name.unit and name.number.is_integer():
         if _YEARS[0] <= name.number < _YEARS[1] and name.off == 0.5 and not after.startswith(" pedidos"):
-            return not any(cell.value == name.number for cell in table.cells.values())
+            known = not table.years or name.number in table.years
+            return known and not any(cell.value == name.number for cell in table.cells.values())
         if name.number <= max(len(table.rows), len(table.columns), 4) and _COUNTED.match(after):
             return True
     return bool(_SPAN.match(after) and re.search(read_table("insights_claims")["advice"]["goal"], sentence.text))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from tasks.commerce.truth_text import MAX_DIGITS, NUMBER, fold, half_unit, read_table, value_of
+from tasks.commerce.truth_text import MAX_DIGITS, MAX_TEXT, NUMBER, fold, half_unit, read_table, value_of, words
 
 DATA_FILES: Final = ("data/truth/insights_claims.toml",)
 
@@ -16,6 +16,9 @@ _UNIT: Final = (
     r"(?P<unit> ?(?:%|por cento\b|pontos percentuais|p\.? ?p\.?|pontos\b|vezes\b|x\b|reais\b|º|°|ª|o lugar|a posicao))?"
 )
 _END: Final = re.compile(r"\n+|(?<=[.!?;])\s+")
+_LONG: Final = 6
+"""Letters of a word that can stand for a row."""
+_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _MONTHS: Final = ("janeiro", "fevereiro", "marco", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro",
                   "novembro", "dezembro")  # fmt: skip
 _MONTH: Final = re.compile(rf"({'|'.join(_MONTHS)})/(\d{{4}})")
@@ -42,6 +45,10 @@ class Table:
     """Finds a row, a column, or a number."""
     titles: Mapping[str, str]
     """The column of each word for one."""
+    aliases: Mapping[str, str]
+    """The row of each other name for one."""
+    years: frozenset[float] = frozenset()
+    """The years of its period; empty if unknown."""
 
     @property
     def rows(self) -> list[str]:
@@ -96,8 +103,8 @@ class Sentence:
 
 
 @lru_cache(maxsize=2_048)
-def read_facts(facts: tuple[str, ...]) -> Table:
-    """Return the table that facts `row: statement` give, each statement with one number."""
+def read_facts(facts: tuple[str, ...], prompt: str = "") -> Table:
+    """Return the table that facts `row: statement` give, each statement with one number; the prompt has its period."""
     cells: dict[tuple[str, str], Cell] = {}
     for fact in facts:
         found = _FACT.fullmatch(fact)
@@ -111,12 +118,31 @@ def read_facts(facts: tuple[str, ...]) -> Table:
     rows = sorted({row for row, _ in cells}, key=len, reverse=True)
     titles = {word: column for column in {column for _, column in cells} for word in _words_for(column)}
     named = "|".join(re.escape(word) for word in sorted(titles, key=len, reverse=True))
+    aliases = _aliases(rows, titles)
+    known = sorted((*map(_row_pattern, rows), *map(re.escape, aliases)), key=len, reverse=True)
     either = [
-        rf"\b(?P<row>{'|'.join(map(_row_pattern, rows))})(?!\w)" if rows else r"(?P<row>(?!))",
+        rf"\b(?P<row>{'|'.join(known)})(?!\w)" if rows else r"(?P<row>(?!))",
         rf"\b(?P<column>{named})(?!\w)" if named else r"(?P<column>(?!))",
         rf"(?P<money>r\$ ?)?(?<![\w,.])(?P<number>{NUMBER})(?P<thousand> mil\b| milhao\b| milhoes\b)?{_UNIT}",
     ]
-    return Table(facts, cells, re.compile("|".join(either)), titles)
+    years = frozenset(map(float, _YEAR.findall(f"{prompt[:MAX_TEXT]} {' '.join(rows)}")))
+    return Table(facts, cells, re.compile("|".join(either)), titles, aliases, years)
+
+
+def _aliases(rows: Sequence[str], titles: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of states, and the long words that only one row has."""
+    named = {name: row for row in rows if (name := state_names().get(row))}
+    for row in rows:
+        others = {word for other in rows if other != row for word in words(other)}
+        own = [word for word in words(row) if len(word) >= _LONG and word not in others and word not in titles]
+        named |= {word: row for word in own if word != row and not _MONTH.fullmatch(row)}
+    return named
+
+
+@cache
+def state_names() -> Mapping[str, str]:
+    """Return the folded name of each state by its folded code."""
+    return {fold(code): fold(name) for code, name in read_table("insights_claims")["states"].items()}
 
 
 def _row_pattern(row: str) -> str:
@@ -190,7 +216,9 @@ def _name(match: re.Match[str], table: Table, text: str, begin: int) -> Name | N
         # A state's code is a row in capitals alone: "ac" and "pa" may be anything.
         if len(row) == 2 and written and not written.isupper():
             return None
-        return Name("row", _full_row(row, table), start, end)
+        if row in state_names().values() and written and (written[0].islower() or written == "Para"):
+            return None
+        return Name("row", table.aliases.get(row) or _full_row(row, table), start, end)
     if match["column"]:
         return Name("column", table.titles[match["column"]], start, end)
     if len(match["number"]) > MAX_DIGITS:

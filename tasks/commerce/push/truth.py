@@ -26,6 +26,7 @@ SHOUTED: Final = 0.6
 ENOUGH_LETTERS: Final = 15
 
 _SPELLED: Final = {number: fold(word) for word, number in read_table("push_claims")["numbers"].items()}
+_OBJECTS: Final = frozenset(("desconto", "cashback", "cupom", "brinde", "gratis"))
 _SMALL: Final = frozenset(("a", "o", "as", "os", "de", "do", "da", "dos", "das", "e", "em", "para", "com", "por", "d"))
 _FIGURE: Final = re.compile(rf"(?P<money>r\$ ?)?(?P<number>{NUMBER}) ?(?P<unit>%|por cento|reais|x\b|vezes|parcelas)?")
 _SPELLED_FIGURE: Final = re.compile(
@@ -128,7 +129,14 @@ def _without_offer(folded: str, offer: str) -> tuple[bool, str]:
     for part in _parts(offer):
         stated = stated and part.search(folded) is not None
         rest = part.sub(" § ", rest)
-    return stated, rest
+    # What the offer is may be said again without its amount.
+    return stated, _again(offer).sub(" § ", rest)
+
+
+@lru_cache(maxsize=1_024)
+def _again(offer: str) -> re.Pattern[str]:
+    said = [word for word in words(offer) if word.isalpha() and word in _OBJECTS]
+    return re.compile("|".join(rf"\b{word}\b" for word in said) or r"(?!)")
 
 
 @lru_cache(maxsize=4_096)
