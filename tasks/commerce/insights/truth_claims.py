@@ -18,7 +18,7 @@ def false_claims(sentences: list[Sentence], text: str, table: Table) -> list[str
     """Return the sentences that claim what the table denies or does not have."""
     found = [sentence.text for sentence in sentences if not all(_hold(sentence, table))]
     states = state_names()
-    rows = set(table.rows)
+    rows = set(table.rows) | {code for code, name in states.items() if name in table.rows}
     # A state that is no row: the table says nothing of it. Only among states can two capitals be one.
     if rows & states.keys():
         codes = {code.lower() for code in _STATE.findall(text)} & states.keys()

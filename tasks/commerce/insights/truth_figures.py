@@ -20,8 +20,9 @@ _ABOUT: Final = re.compile(
 )
 _ABOUT_OFF: Final = 0.06
 """Share of itself that a number after `cerca de` may be off."""
-_SHARE_OFF: Final = 2.0
-"""Points that a share of a column may be off: `mais de 90 %` of 91.4 %."""
+_SHARE_OFF, _SHARE_MORE = 1.0, 8.0
+"""Points that a share of a column may be off, and that it may be above `mais de 90 %`."""
+_MORE_THAN: Final = re.compile(r"(?:mais|acima) de $")
 _YEARS: Final = (1900, 2100)
 _SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
 _COUNTED: Final = re.compile(
@@ -61,7 +62,7 @@ def read_figures(sentences: list[Sentence], table: Table) -> Figures:
             if cell is not None:
                 if _DENIES.search(sentence.text[: name.start]):
                     false.append(sentence.text)
-                elif rows:
+                elif rows or sentence.named("column"):
                     quoted.add((cell.row, cell.column))
             elif _may_follow(name, sentence) and _is_derived(name, sentence, table):
                 quoted.add((sentence.text, str(name.start)))
@@ -157,6 +158,7 @@ def _is_derived(name: Name, sentence: Sentence, table: Table) -> bool:
     columns = {column.value for column in sentence.named("column")} or set(table.columns)
     rows = {row.value for row in sentence.named("row")} or set(sentence.carried)
     off = name.off * (1 + 1e-9) + 1e-9
+    more = _SHARE_MORE if _MORE_THAN.search(sentence.text[: name.start]) else _SHARE_OFF
     for column in columns:
         cells = table.column(column)
         chosen = [cells[row].value for row in rows if row in cells] if len(rows) > 1 else [
@@ -177,10 +179,7 @@ def _is_derived(name: Name, sentence: Sentence, table: Table) -> bool:
                 found += [100 * (high / low - 1), 100 * (1 - low / high)] if name.unit == "%" else []
             if any(abs(each - name.number) <= off + 0.1 * (name.unit == "times") for each in found):
                 return True
-        if (
-            name.unit == "%"
-            and total > 0
-            and any(abs(100 * cell.value / total - name.number) <= max(off, 0.5) for cell in cells.values())
-        ):
+        shares = [100 * cell.value / total for cell in cells.values()] if total > 0 and name.unit == "%" else []
+        if any(-_SHARE_OFF <= share - name.number <= max(off, more) for share in shares):
             return True
     return False

@@ -15,6 +15,18 @@ _NUMBER: Final = re.compile(NUMBER)
 _UNIT: Final = (
     r"(?P<unit> ?(?:%|por cento\b|pontos percentuais|p\.? ?p\.?|pontos\b|vezes\b|x\b|reais\b|º|°|ª|o lugar|a posicao))?"
 )
+_ORDINAL: Final = "ordinal"
+_UNITS: Final = {
+    "por cento": "%",
+    "reais": "r$",
+    "pontos percentuais": "points",
+    "pontos": "points",
+    "vezes": "times",
+    "x": "times",
+    **dict.fromkeys(("º", "°", "ª", "o lugar", "a posicao"), _ORDINAL),
+}
+_CODE: Final = 2
+"""Letters of a state's code."""
 _END: Final = re.compile(r"\n+|(?<=[.!?;])\s+")
 _LONG: Final = 6
 """Letters of a word that can stand for a row."""
@@ -210,28 +222,33 @@ def _spans(folded: str, start: int, end: int) -> list[tuple[int, int]]:
 
 def _name(match: re.Match[str], table: Table, text: str, begin: int) -> Name | None:
     start, end = match.start() - begin, match.end() - begin
-    row = match["row"]
-    if row:
+    if match["row"]:
         written = text[match.start() : match.end()]
-        # A state's code is a row in capitals alone: "ac" and "pa" may be anything.
-        if len(row) == 2 and written and not written.isupper():
-            return None
-        if row in state_names().values() and written and (written[0].islower() or written == "Para"):
-            return None
-        return Name("row", table.aliases.get(row) or _full_row(row, table), start, end)
+        row = table.aliases.get(match["row"]) or _full_row(match["row"], table)
+        return Name("row", row, start, end) if _is_row(match["row"], written) else None
     if match["column"]:
         return Name("column", table.titles[match["column"]], start, end)
     if len(match["number"]) > MAX_DIGITS:
         return Name("number", "", start, end, float("inf"))
     times = {"": 1.0, "mil": 1e3}.get((match["thousand"] or "").strip(), 1e6)
-    unit = "r$" if match["money"] else (match["unit"] or "").strip()
-    unit = {"por cento": "%", "reais": "r$", "pontos percentuais": "points", "pontos": "points", "vezes": "times",
-            "x": "times"}.get(unit, unit)  # fmt: skip
-    if unit.startswith("p"):
-        unit = "points"
-    if unit in ("º", "°", "ª", "o lugar", "a posicao"):
+    said = (match["unit"] or "").strip()
+    unit = "r$" if match["money"] else _UNITS.get(said, "points" if said.startswith("p") else said)
+    if unit == _ORDINAL:
         return None
     return Name("number", "", start, end, value_of(match["number"]) * times, half_unit(match["number"]) * times, unit)
+
+
+def _is_row(folded: str, written: str) -> bool:
+    """Return whether a name is a state's as it is written: SP, Bahia; "ac" and "para" may be anything."""
+    if len(folded) == _CODE and written:
+        return written.isupper()
+    is_state = folded in _state_words()
+    return not (is_state and written and (written[0].islower() or written == "Para"))
+
+
+@cache
+def _state_words() -> frozenset[str]:
+    return frozenset(state_names().values())
 
 
 def _full_row(said: str, table: Table) -> str:
