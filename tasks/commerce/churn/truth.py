@@ -45,6 +45,8 @@ _FIGURE: Final = re.compile(
     r"(?: (?:unic[oa]s? )?(?P<unit>[a-z]+(?: com atraso| atrasad[ao]s?| nao entregues?"
     r"| nao (?:foi|foram) entregues?)?))?"
 )
+_BEFORE: Final = 30
+"""Characters before a figure that say what it counts."""
 _DAYS_A_MONTH: Final = 30.4
 
 
@@ -154,10 +156,12 @@ def _column_of(figure: re.Match[str], text: str) -> str:
     if figure["money"] or figure["reais"]:
         return "spent"
     unit = figure["unit"] or ""
+    before = text[max(0, figure.start() - _BEFORE) : figure.start()]
+    if unit.startswith("vez") and "parcel" in before:
+        return "instalments"
     for column, begins in read_table("churn_reasons")["units"].items():
         if any(unit.startswith(begin) for begin in begins):
             return str(column)
-    before = text[max(0, figure.start() - 30) : figure.start()]
     for column, ends in read_table("churn_reasons")["before"].items():
         if re.search(rf"\b(?:{'|'.join(ends)})\b[^.;]{{0,12}}$", before):
             return str(column)

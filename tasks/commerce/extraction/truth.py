@@ -74,7 +74,8 @@ def is_complaint(found: object, wanted: str, prompt: str = "") -> bool:
     """Return whether a complaint is the reference's, in whatever words; two empty ones agree."""
     if not isinstance(found, str) or len(found) > MAX_COMPLAINT:
         return False
-    said = " ".join(fold(found).split())
+    # Folded, "é" is the "e" that parts two complaints.
+    said = " ".join(fold(found.replace(" é ", " eh ")).split())
     if not said or not wanted.strip():
         return not said and not wanted.strip()
     plain = " ".join(fold(wanted).split())

@@ -69,15 +69,15 @@ def claims_kept(completion: str, reference: Reference, prompt: str = "") -> dict
     text = shown[:MAX_TEXT]
     folded = fold(text)
     product, offer = fold(reference.get("product") or ""), " ".join(fold(reference.get("offer") or "").split())
-    stated, rest = _without_offer(folded, offer)
-    rest = _of_audience(prompt).sub(" § ", _without(rest, product))
+    stated, said_else = _without_offer(folded, offer)
+    rest = _of_audience(prompt).sub(" § ", _without(said_else, product))
     present = Counter(stem(word) for word in words(folded))
     thing = _content(product)
     written = _written()
     return {
         "within_length": 0 < _graphemes(shown) <= MOST_GRAPHEMES,
         "names_product": all(present[word] for word in thing),
-        "names_offer": stated and not written["denied"].search(rest),
+        "names_offer": stated and not written["denied"].search(said_else),
         "nothing_added": not _figures(folded, product) - _figures(offer, "") - _same_figures(offer)
         and not written["added"].search(rest),
         "informal": not written["formal"].search(folded) and not _shouts(text),
@@ -130,7 +130,7 @@ def _without_offer(folded: str, offer: str) -> tuple[bool, str]:
         stated = stated and part.search(folded) is not None
         rest = part.sub(" § ", rest)
     # What the offer is may be said again without its amount.
-    return stated, _again(offer).sub(" § ", rest)
+    return stated, " ".join(_again(offer).sub(" § ", rest).split())
 
 
 @lru_cache(maxsize=1_024)
