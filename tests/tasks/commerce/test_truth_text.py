@@ -15,7 +15,8 @@ def test_an_object_alone_is_read(strict: str) -> None:
 
 
 @pytest.mark.parametrize("broken", [
-    "", "nada", "[1]", '"a"', '{"a": 1', "{'a': 1}", '```json\n{"a": 1}\n```', 'Claro! {"a": 1}', '{"a": 1} Espero ter ajudado.',
+    "", "nada",
+    "[1]", '"a"', '{"a": 1', "{'a': 1}", '```json\n{"a": 1}\n```', 'Claro! {"a": 1}', '{"a": 1} Espero ter ajudado.',
     '{"a": 1, "a": 2}', '{"b": {"a": 1, "a": 1}}', '{"a": NaN}', '{"a": 1}{"a": 1}', "[" * 20_000, '{"a":' * 3_900,
     f'{{"a": "{"x" * 20_000}"}}', f'{{"a": {"9" * 5_000}}}',
 ])  # fmt: skip

@@ -24,7 +24,8 @@ def reasoned(reason: object, churn: bool = True, prompt: str = PROMPT) -> dict[s
 
 @pytest.mark.parametrize("reason", [
     "Fez três pedidos e não compra há 210 dias.", "Está há sete meses sem comprar.", "A última nota foi 2.",
-    "Teve uma entrega atrasada e deu nota baixa.", "Gastou R$ 512 em brinquedos e sumiu.", "Tudo foi entregue, mas não volta.",
+    "Teve uma entrega atrasada e deu nota baixa.", "Gastou R$ 512 em brinquedos e sumiu.",
+    "Tudo foi entregue, mas não volta.",
     "Parcelou em até 4 vezes.", "Nota média de 3,3, com 1 atraso: não deve voltar.",
 ])  # fmt: skip
 def test_a_reason_of_the_profiles_facts_is_true(reason: str) -> None:
@@ -32,8 +33,10 @@ def test_a_reason_of_the_profiles_facts_is_true(reason: str) -> None:
 
 
 @pytest.mark.parametrize("reason", [
-    "Fez cinco pedidos.", "Não compra há 21 dias.", "A última nota foi 5.", "Nunca teve atraso.", "Comprou uma única vez.",
-    "Está satisfeito com a última compra, nota máxima.", "Comprou na semana passada.", "Gastou R$ 900.", "Teve 3 atrasos.",
+    "Fez cinco pedidos.", "Não compra há 21 dias.", "A última nota foi 5.", "Nunca teve atraso.",
+    "Comprou uma única vez.",
+    "Está satisfeito com a última compra, nota máxima.", "Comprou na semana passada.", "Gastou R$ 900.",
+    "Teve 3 atrasos.",
     "Não recebeu os pedidos.", "Com três pedidos, deve voltar a comprar.", "O tempo vai mudar amanhã.", "", None, 210,
     "Fez três pedidos. Nada disso é verdade.", "Três pedidos. " * 40,
 ])  # fmt: skip

@@ -25,7 +25,8 @@ MONTHS = tuple(
     for fact in facts
 )
 GOOD = (
-    "## Destaques\n- SP: receita de R$ 57.053. Vale manter o estoque.\n- BA: 19,3% de atrasos. Recomendo rever as rotas.\n"
+    "## Destaques\n- SP: receita de R$ 57.053. Vale manter o estoque.\n"
+    "- BA: 19,3% de atrasos. Recomendo rever as rotas.\n"
     "- MG: nota média 4,4. Vale ouvir os clientes e repetir o que deu certo."
 )
 
@@ -55,14 +56,16 @@ def test_what_follows_from_the_table_is_true(remark: str) -> None:
 @pytest.mark.parametrize(("remark", "claim"), [
     ("BA: receita de R$ 57.053.", "no_false_number"), ("MG tem 19,3% de atrasos.", "no_false_number"),
     ("SP: nota média 19,3.", "no_false_number"), ("A receita de SP foi de R$ 61.000.", "no_false_number"),
-    ("MG e BA somam R$ 99.405 de receita.", "no_false_number"), ("SP tem 9,2 vezes a receita de BA.", "no_false_number"),
+    ("MG e BA somam R$ 99.405 de receita.", "no_false_number"), ("SP tem 9,2 vezes a receita de BA.",
+    "no_false_number"),
     ("Há 77 devoluções.", "no_false_number"), ("BA não tem 19,3% de atrasos.", "no_false_number"),
     ("BA lidera em receita.", "no_false_claim"), ("SP tem a pior nota média.", "no_false_claim"),
     ("BA supera SP em receita.", "no_false_claim"), ("SP fica abaixo de BA em receita.", "no_false_claim"),
     ("SP e BA empatam em receita.", "no_false_claim"), ("A receita de SP cresceu.", "no_false_claim"),
     ("SP vai dobrar a receita.", "no_false_claim"), ("RJ lidera em receita.", "no_false_claim"),
     ("Pernambuco tem a maior receita.", "no_false_claim"), ("SP lidera em lucro.", "no_false_claim"),
-    ("Nada do que está acima é verdade.", "no_false_claim"), ("A receita de SP caiu por causa da greve.", "no_false_claim"),
+    ("Nada do que está acima é verdade.", "no_false_claim"), ("A receita de SP caiu por causa da greve.",
+    "no_false_claim"),
 ])  # fmt: skip
 def test_a_false_number_and_a_false_claim_are_seen(remark: str, claim: str) -> None:
     assert broken(GOOD) == set()
@@ -78,8 +81,9 @@ def test_a_false_number_and_a_false_claim_are_seen(remark: str, claim: str) -> N
 ])  # fmt: skip
 def test_only_a_table_of_months_has_trends(remark: str, claim: str | None) -> None:
     good = (
-        "## Evolução\n- Janeiro: 120 pedidos. Vale revisar as campanhas do começo do ano.\n- Fevereiro: frete médio de R$ 18. "
-        "Recomendo manter o contrato.\n- Março: 180 pedidos. Convém reforçar o estoque para o próximo período."
+        "## Evolução\n- Janeiro: 120 pedidos. Vale revisar as campanhas do começo do ano.\n"
+        "- Fevereiro: frete médio de R$ 18. Recomendo manter o contrato.\n"
+        "- Março: 180 pedidos. Convém reforçar o estoque para o próximo período."
     )
     assert broken(good, MONTHS) == set()
     assert broken(f"{good}\n- {remark}", MONTHS) == ({claim} if claim else set())

@@ -31,7 +31,8 @@ def test_every_campaigns_answer_keeps_every_claim() -> None:
     ("frete grátis acima de R$ 99", "Tênis de corrida com entrega grátis a partir de R$ 99."),
     ("leve 3 e pague 2", "Tênis de corrida para a família: pague 2, leve 3!"),
     ("até 10x sem juros", "Tênis de corrida em até dez vezes sem juros. Aproveite!"),
-    ("segunda unidade pela metade do preço", "No segundo par... a segunda unidade de tênis de corrida sai com 50% de desconto!"),
+    ("segunda unidade pela metade do preço",
+    "No segundo par... a segunda unidade de tênis de corrida sai com 50% de desconto!"),
     ("20% de desconto neste fim de semana", "Fim de semana de tênis de corrida com 20% de desconto."),
     ("20% de desconto nas últimas 50 unidades", "Últimas 50 unidades: tênis de corrida com 20% de desconto!"),
 ])  # fmt: skip

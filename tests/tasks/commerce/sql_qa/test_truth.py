@@ -7,7 +7,10 @@ from schemas.errors import InputError
 from tasks.commerce.sql_qa.sandbox import Databases, Execution, Row
 from tasks.commerce.sql_qa.truth import is_ordered, is_right, metric, same_rows
 
-SQL = "SELECT customer_state, ROUND(AVG(price), 2) FROM items JOIN orders USING (order_id) JOIN customers USING (customer_id) GROUP BY 1 ORDER BY 2 DESC"
+SQL = (
+    "SELECT customer_state, ROUND(AVG(price), 2) FROM items JOIN orders USING (order_id) "
+    "JOIN customers USING (customer_id) GROUP BY 1 ORDER BY 2 DESC"
+)
 
 
 def result(*rows: Row) -> Execution:
@@ -36,9 +39,12 @@ def test_the_order_that_counts_is_the_querys_own() -> None:
 
 
 @pytest.mark.parametrize(("completion", "right"), [
-    (SQL, True), (f"{SQL};", True), (f"```sql\n{SQL}\n```", True), (SQL.lower(), True), (SQL.replace("ROUND(AVG(price), 2)", "AVG(price)"), True),
-    (SQL.replace(" DESC", ""), False), (f"{SQL}; {SQL}", False), (f"Segue: {SQL}", False), (f"{SQL}\n\nEspero ter ajudado!", False),
-    (f"```sql\n{SQL}\n```\nPronto!", False), ("DROP TABLE orders", False), ("", False), ("SELECT 1", False), (SQL + " " * 5_000 + "--", False),
+    (SQL, True), (f"{SQL};", True), (f"```sql\n{SQL}\n```", True), (SQL.lower(), True),
+    (SQL.replace("ROUND(AVG(price), 2)", "AVG(price)"), True),
+    (SQL.replace(" DESC", ""), False), (f"{SQL}; {SQL}", False), (f"Segue: {SQL}", False),
+    (f"{SQL}\n\nEspero ter ajudado!", False),
+    (f"```sql\n{SQL}\n```\nPronto!", False), ("DROP TABLE orders", False), ("", False), ("SELECT 1", False),
+    (SQL + " " * 5_000 + "--", False),
 ])  # fmt: skip
 def test_an_answer_is_one_query_with_the_references_rows(completion: str, right: bool, databases: Databases) -> None:
     assert is_right(completion, SQL, databases) is right
