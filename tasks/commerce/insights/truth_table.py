@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from tasks.commerce.truth_text import MAX_DIGITS, MAX_TEXT, NUMBER, fold, half_unit, read_table, value_of, words
@@ -53,8 +54,10 @@ class Table:
     facts: tuple[str, ...]
     cells: Mapping[tuple[str, str], Cell]
     """By row and column."""
-    names: re.Pattern[str]
-    """Finds a row, a column, or a number."""
+    named: re.Pattern[str]
+    """Finds a row."""
+    measured: re.Pattern[str]
+    """Finds a column or a number."""
     titles: Mapping[str, str]
     """The column of each word for one."""
     aliases: Mapping[str, str]
@@ -129,16 +132,21 @@ def read_facts(facts: tuple[str, ...], prompt: str = "") -> Table:
         cells[row, column] = Cell(row, column, value_of(number[0]), unit)
     rows = sorted({row for row, _ in cells}, key=len, reverse=True)
     titles = {word: column for column in {column for _, column in cells} for word in _words_for(column)}
-    named = "|".join(re.escape(word) for word in sorted(titles, key=len, reverse=True))
     aliases = _aliases(rows, titles)
     known = sorted((*map(_row_pattern, rows), *map(re.escape, aliases)), key=len, reverse=True)
-    either = [
-        rf"\b(?P<row>{'|'.join(known)})(?!\w)" if rows else r"(?P<row>(?!))",
-        rf"\b(?P<column>{named})(?!\w)" if named else r"(?P<column>(?!))",
-        rf"(?P<money>r\$ ?)?(?<![\w,.])(?P<number>{NUMBER})(?P<thousand> mil\b| milhao\b| milhoes\b)?{_UNIT}",
-    ]
+    named = re.compile(rf"\b(?:{'|'.join(known)})(?!\w)" if known else r"(?!)")
     years = frozenset(map(float, _YEAR.findall(f"{prompt[:MAX_TEXT]} {' '.join(rows)}")))
-    return Table(facts, cells, re.compile("|".join(either)), titles, aliases, years)
+    return Table(facts, cells, named, _measured(frozenset(titles)), titles, aliases, years)
+
+
+@lru_cache(maxsize=256)
+def _measured(titles: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern of a column's words or a number; kept, as tables have the same few columns."""
+    named = "|".join(re.escape(word) for word in sorted(titles, key=len, reverse=True))
+    return re.compile(
+        (rf"\b(?P<column>{named})(?!\w)|" if named else r"(?P<column>(?!))|")
+        + rf"(?P<money>r\$ ?)?(?<![\w,.])(?P<number>{NUMBER})(?P<thousand> mil\b| milhao\b| milhoes\b)?{_UNIT}"
+    )
 
 
 def _aliases(rows: Sequence[str], titles: Mapping[str, str]) -> dict[str, str]:
@@ -187,16 +195,12 @@ def read_sentences(text: str, folded: str, table: Table) -> list[Sentence]:
         folded: The same folded; as long as it, or else no capital is looked at.
         table: Its table.
     """
-    same_length = len(text) == len(folded)
+    written = text if len(text) == len(folded) else ""
     sentences: list[Sentence] = []
     for line, (start, end) in enumerate(_lines(folded)):
         carried: tuple[str, ...] = ()
         for begin, stop in _spans(folded, start, end):
-            names = tuple(
-                name
-                for match in table.names.finditer(folded, begin, stop)
-                if (name := _name(match, table, text if same_length else "", begin)) is not None
-            )
+            names = _names(folded, written, table, begin, stop)
             rows = tuple(name.value for name in names if name.kind == "row")
             sentences.append(Sentence(folded[begin:stop], names, line, () if rows else carried))
             carried = rows[-1:] or carried
@@ -220,12 +224,25 @@ def _spans(folded: str, start: int, end: int) -> list[tuple[int, int]]:
     return [*spans, (start, end)]
 
 
-def _name(match: re.Match[str], table: Table, text: str, begin: int) -> Name | None:
+def _names(folded: str, written: str, table: Table, begin: int, stop: int) -> tuple[Name, ...]:
+    """Return what a sentence names, in order; what stands within a row's name is nothing else."""
+    found = [
+        Name(
+            "row", table.aliases.get(match[0]) or _full_row(match[0], table), match.start() - begin, match.end() - begin
+        )
+        for match in table.named.finditer(folded, begin, stop)
+        if _is_row(match[0], written[match.start() : match.end()])
+    ]
+    rows = [(name.start, name.end) for name in found]
+    for match in table.measured.finditer(folded, begin, stop):
+        name = _measure(match, table, begin)
+        if name is not None and not any(name.start < end and start < name.end for start, end in rows):
+            found.append(name)
+    return tuple(sorted(found, key=attrgetter("start")))
+
+
+def _measure(match: re.Match[str], table: Table, begin: int) -> Name | None:
     start, end = match.start() - begin, match.end() - begin
-    if match["row"]:
-        written = text[match.start() : match.end()]
-        row = table.aliases.get(match["row"]) or _full_row(match["row"], table)
-        return Name("row", row, start, end) if _is_row(match["row"], written) else None
     if match["column"]:
         return Name("column", table.titles[match["column"]], start, end)
     if len(match["number"]) > MAX_DIGITS:
