@@ -6,8 +6,8 @@ rewrite is kept where none does. The good answer of churn is given a reason of t
 Shown are the share of all alterations (each by its mean over the prompts), those that are seen on less than half of the
 prompts, and those that are kept on fewer than 95 %.
 
-Limits: rewrites kept 95 %; 2,000 answers a second of processor time, but for SQL. What is not seen has none: the ground truths say it of
-themselves.
+Limits: rewrites kept 95 %; 2,000 answers a second of processor time, but for SQL. What is not seen has none: the ground
+truths say it of themselves.
 """
 
 import json

@@ -50,7 +50,7 @@ _BEFORE: Final = 30
 _DAYS_A_MONTH: Final = 30.4
 
 
-class Profile(NamedTuple):
+class ShopperLines(NamedTuple):
     """What the prompt says of a shopper; None where it does not."""
 
     orders: float | None
@@ -108,7 +108,7 @@ def _auc(left: Sequence[float], stayed: Sequence[float]) -> float:
 
 
 @lru_cache(maxsize=4_096)
-def read_profile(prompt: str) -> Profile | None:
+def read_profile(prompt: str) -> ShopperLines | None:
     """Return the profile that a prompt shows; None without one."""
     lines = dict(_LINE.findall(prompt))
     orders, *values = [_value(lines.get(label)) for label in (
@@ -119,7 +119,7 @@ def read_profile(prompt: str) -> Profile | None:
         return None
     spent, instalments, days, last, mean, late, missing = values
     category = fold(lines.get("Categoria favorita", ""))
-    return Profile(orders, spent, instalments, days, last, mean, late, missing, category)
+    return ShopperLines(orders, spent, instalments, days, last, mean, late, missing, category)
 
 
 def _value(line: str | None) -> float | None:
@@ -127,7 +127,7 @@ def _value(line: str | None) -> float | None:
     return value_of(found[0]) if found else None
 
 
-def is_true(fields: Mapping[str, Any], profile: Profile) -> bool:
+def is_true(fields: Mapping[str, Any], profile: ShopperLines) -> bool:
     """Return whether an answer's reason names a fact of the profile, and nothing against it."""
     reason = fields.get("reasoning")
     if not isinstance(reason, str) or len(reason) > MAX_REASON:
@@ -168,7 +168,7 @@ def _column_of(figure: re.Match[str], text: str) -> str:
     return ""
 
 
-def _is_of_profile(figure: re.Match[str], profile: Profile) -> bool:
+def _is_of_profile(figure: re.Match[str], profile: ShopperLines) -> bool:
     text = figure.string
     column, value, off = _column_of(figure, text), value_of(figure["number"]), half_unit(figure["number"])
     if column in ("months", "years", "weeks"):
@@ -182,7 +182,7 @@ def _is_of_profile(figure: re.Match[str], profile: Profile) -> bool:
     return any(isinstance(each, float) and abs(each - value) <= off for each in profile)
 
 
-def _claims(folded: str, profile: Profile, leaves: bool) -> dict[str, bool]:
+def _claims(folded: str, profile: ShopperLines, leaves: bool) -> dict[str, bool]:
     """Return what a reason says without a figure, and whether the profile bears it out."""
     said = {name for name, pattern in _patterns().items() if pattern.search(folded)}
     known = {

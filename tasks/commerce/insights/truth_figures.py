@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from tasks.commerce.insights.truth_table import Cell, Name, Sentence, Table
+from tasks.commerce.insights.truth_table import Cell, Name, SaidSentence, Table
 from tasks.commerce.truth_text import read_table
 
 _TO_A_ROW: Final = re.compile(r"\s?\(|[\s,]{0,3}\(?(?:de|do|da|em|no|na|para|pra)\b\s?(?:a |o )?")
@@ -51,7 +51,7 @@ class Figures:
     """Sentences with a number that is none of the table's."""
 
 
-def read_figures(sentences: list[Sentence], table: Table) -> Figures:
+def read_figures(sentences: list[SaidSentence], table: Table) -> Figures:
     """Return which cells the numbers quote, and which sentences hold a false one."""
     quoted: set[tuple[str, str]] = set()
     false: list[str] = []
@@ -71,14 +71,14 @@ def read_figures(sentences: list[Sentence], table: Table) -> Figures:
     return Figures(frozenset(quoted), tuple(false))
 
 
-def _may_follow(name: Name, sentence: Sentence) -> bool:
+def _may_follow(name: Name, sentence: SaidSentence) -> bool:
     """Return whether a sentence says a sum, a difference, a ratio or a share."""
     if name.unit in ("points", "times") or _DERIVED.search(sentence.text):
         return True
     return name.unit == "%" and bool(_OF_THE.match(sentence.text, name.end))
 
 
-def _is_no_figure(name: Name, sentence: Sentence, table: Table) -> bool:
+def _is_no_figure(name: Name, sentence: SaidSentence, table: Table) -> bool:
     """Return whether a number is a year, a span of time of an advice, or a count of the table's rows or columns."""
     after = sentence.text[name.end :]
     if not name.unit and name.number.is_integer():
@@ -90,7 +90,7 @@ def _is_no_figure(name: Name, sentence: Sentence, table: Table) -> bool:
     return bool(_SPAN.match(after) and re.search(read_table("insights_claims")["advice"]["goal"], sentence.text))
 
 
-def _bound(sentence: Sentence, numbers: list[Name]) -> list[tuple[Name, tuple[str, ...]]]:
+def _bound(sentence: SaidSentence, numbers: list[Name]) -> list[tuple[Name, tuple[str, ...]]]:
     """Return each number with the rows that it may be said of."""
     rows = sentence.named("row")
     if not rows:
@@ -113,7 +113,7 @@ def _bound(sentence: Sentence, numbers: list[Name]) -> list[tuple[Name, tuple[st
     return found
 
 
-def _between(sentence: Sentence, name: Name, row: Name) -> str:
+def _between(sentence: SaidSentence, name: Name, row: Name) -> str:
     """Return what stands between a number and a row, without the columns named there."""
     text = sentence.text[name.end : row.start]
     for column in sentence.named("column"):
@@ -124,7 +124,7 @@ def _between(sentence: Sentence, name: Name, row: Name) -> str:
     return text
 
 
-def _cell_of(name: Name, rows: tuple[str, ...], sentence: Sentence, table: Table) -> Cell | None:
+def _cell_of(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: Table) -> Cell | None:
     """Return the cell that a number quotes: of its row, of its unit, and of the nearest column where one is named."""
     off = name.off * (1 + 1e-9)
     if _ABOUT.search(sentence.text[: name.start]) or name.off > 1:
@@ -140,7 +140,7 @@ def _cell_of(name: Name, rows: tuple[str, ...], sentence: Sentence, table: Table
     return next((cell for cell in fitting if cell.column in columns), None) if columns else next(iter(fitting), None)
 
 
-def _columns_near(name: Name, sentence: Sentence) -> set[str]:
+def _columns_near(name: Name, sentence: SaidSentence) -> set[str]:
     """Return the column that a number is said to be of: `430 pedidos`, or the last before it that is of no number."""
     columns, numbers = sentence.named("column"), sentence.named("number")
     behind = {column: number for column in columns for number in numbers if _is_behind(column, number, sentence.text)}
@@ -153,7 +153,7 @@ def _is_behind(column: Name, number: Name, text: str) -> bool:
     return number.end <= column.start and bool(_OF.fullmatch(text, number.end, column.start))
 
 
-def _is_derived(name: Name, sentence: Sentence, table: Table) -> bool:
+def _is_derived(name: Name, sentence: SaidSentence, table: Table) -> bool:
     """Return whether a number is a sum, difference, ratio or share of cells of a column."""
     columns = {column.value for column in sentence.named("column")} or set(table.columns)
     rows = {row.value for row in sentence.named("row")} or set(sentence.carried)

@@ -102,7 +102,7 @@ class Name(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sentence:
+class SaidSentence:
     """A sentence with what it names, in order."""
 
     text: str
@@ -187,7 +187,7 @@ def _words_for(column: str) -> tuple[str, ...]:
     return tuple(entry["words"]) if entry else ((column,) if column else ())
 
 
-def read_sentences(text: str, folded: str, table: Table) -> list[Sentence]:
+def read_sentences(text: str, folded: str, table: Table) -> list[SaidSentence]:
     """Return the sentences of an analysis with the rows, columns and numbers that they name.
 
     Args:
@@ -196,13 +196,13 @@ def read_sentences(text: str, folded: str, table: Table) -> list[Sentence]:
         table: Its table.
     """
     written = text if len(text) == len(folded) else ""
-    sentences: list[Sentence] = []
+    sentences: list[SaidSentence] = []
     for line, (start, end) in enumerate(_lines(folded)):
         carried: tuple[str, ...] = ()
         for begin, stop in _spans(folded, start, end):
             names = _names(folded, written, table, begin, stop)
             rows = tuple(name.value for name in names if name.kind == "row")
-            sentences.append(Sentence(folded[begin:stop], names, line, () if rows else carried))
+            sentences.append(SaidSentence(folded[begin:stop], names, line, () if rows else carried))
             carried = rows[-1:] or carried
     return sentences
 
