@@ -12,7 +12,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 
 
 class Metric(Protocol):
-    """Ground-truth metric, which is not a reward."""
+    """Ground-truth metric: the task's `truth.py`, which is not a reward and imports nothing that decides one."""
 
     def __call__(self, rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:
         """Return metrics in [0, 1] over the rollouts with references; empty if none has one.
@@ -40,7 +40,8 @@ class CommerceTask:
     """The task's reward under each specification."""
     metric: Metric
     answer_metrics: tuple[str, ...]
-    """Metrics that are defined for one answer; macro-F1 and AUC need many."""
+    """Metrics that are defined for one answer, and that an answer made from the reference alone can satisfy: macro-F1
+    and AUC need many answers, a reason the prompt. The last is the strictest."""
     content: frozenset[str]
     """Components of `grounded` that are scored against the reference; the others are form, which a completion can earn
     without knowing the answer. `v4.2` uses no reference, so it is form alone."""

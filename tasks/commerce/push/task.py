@@ -1,25 +1,12 @@
 """Push: a push notification for an offer."""
 
 import random
-from collections import Counter
-from collections.abc import Sequence
 from typing import Final
 
-from schemas.documents import Rollout
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.push.offers_kept import makes_offer
-from tasks.commerce.push.scorer import (
-    FORMAL,
-    MAX_GRAPHEMES,
-    REWARDS,
-    WORDING,
-    graphemes,
-    has_several_messages,
-    read_campaign,
-)
+from tasks.commerce.push.scorer import REWARDS, WORDING
+from tasks.commerce.push.truth import metric
 from tasks.commerce.reward import Reference
-from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.text.text_form import MAX_CHARACTERS, fold, folded_words, share_present
 
 GREETINGS: Final = ("Prezado cliente, ", "Prezada cliente, informamos que ")
 TAILS: Final = (
@@ -37,39 +24,6 @@ def answer(reference: Reference) -> str:
     return f"{offer[0].upper()}{offer[1:]} em {product}! Aproveite no app."
 
 
-def is_formal(text: str) -> bool:
-    """Return whether a text has the style of an e-mail."""
-    folded = fold(text[:MAX_CHARACTERS])
-    return FORMAL.are_in(folded, set(folded_words(folded)))
-
-
-def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
-    """Return the share of pushes that satisfy each constraint, and all of them."""
-    known = [rollout for rollout in rollouts if rollout.reference]
-    if not known:
-        return {}
-    kept: Counter[str] = Counter()
-    for rollout in known:
-        constraints = _constraints(rollout.completion, rollout.reference or {})
-        kept.update(constraints | {"all_kept": all(constraints.values())})
-    return {name: count / len(known) for name, count in kept.items()}
-
-
-def _constraints(completion: str, reference: Reference) -> dict[str, bool]:
-    shown = graphemes(completion.strip())
-    text = completion.strip()[:MAX_CHARACTERS]
-    text_words = folded_words(fold(text))
-    campaign = read_campaign(reference.get("product"), reference.get("offer"))
-    present = set(text_words)
-    return {
-        "within_length": 0 < shown <= MAX_GRAPHEMES,
-        "names_product": share_present(campaign.product, present) == 1.0,
-        "names_offer": makes_offer(text, reference.get("offer") or ""),
-        "informal": not is_formal(text),
-        "one_message": bool(text) and not has_several_messages(text.split("\n"), text_words, campaign),
-    }
-
-
 def _formal_and_long(right: str, generator: random.Random) -> str:
     """Greet formally at times, and say too much at times."""
     greeting = generator.choice(GREETINGS) if generator.random() < SHARE_FORMAL_PUSH else ""
@@ -84,7 +38,10 @@ TASK: Final = CommerceTask(
     answer=answer,
     rewards=REWARDS,
     metric=metric,
-    answer_metrics=("within_length", "names_product", "names_offer", "informal", "one_message"),
+    answer_metrics=(
+        *("within_length", "names_product", "names_offer", "nothing_added", "informal", "in_portuguese", "one_message"),
+        "all_kept",
+    ),
     content=frozenset({"product", "offer"}),
     faults=_formal_and_long,
     answers_in_json=False,

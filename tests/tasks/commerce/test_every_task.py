@@ -21,6 +21,7 @@ from tasks.policy.demonstrations import demonstrate
 Examples = Mapping[TaskName, list[Example]]
 PARTS = (
     *("tasks/commerce/{}/scorer.py", "tasks/commerce/{}/prompts.py", "tasks/commerce/{}/task.py"),
+    "tasks/commerce/{}/truth.py",
     *("tasks/audit/probes/{}.py", "data/wordings/{}.toml", "data/audit/rubrics/{}.md"),
 )
 
@@ -61,7 +62,8 @@ def test_its_reward_is_that_of_its_scorer_whose_version_holds_its_words(name: Ta
     assert import_module(f"tasks.commerce.{name}.scorer").REWARDS is TASKS[name].rewards
     used = source_files(f"tasks.commerce.{name}.scorer")
     assert f"data/wordings/{name}.toml" in used
-    assert not used.keys() & {f"tasks.commerce.{name}.prompts", f"tasks.commerce.{name}.task"}
+    assert not used.keys() & {f"tasks.commerce.{name}.{part}" for part in ("prompts", "task", "truth")}
+    assert import_module(f"tasks.commerce.{name}.truth").metric is TASKS[name].metric
 
 
 def test_its_examples_have_its_system_prompt_and_references_and_a_source_if_they_need_one(

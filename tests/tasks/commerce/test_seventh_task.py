@@ -139,7 +139,7 @@ def test_the_seventh_task_goes_from_its_prompts_to_the_report_of_its_audit(repos
     assert ended.returncode == 0, ended.stderr
     file = tmp_path / "rollouts.jsonl"
     scored = command(repository, "score", file, "--out", tmp_path / "scored.jsonl", "--metrics")
-    assert scored["tasks"][TASK]["metrics"] == {"accuracy": 0.5}
+    assert scored["tasks"][TASK]["metrics"] == {"accuracy": 0.25}
     rewards = [json.loads(line)["reward"] for line in (tmp_path / "scored.jsonl").read_text("utf-8").splitlines()]
     right, chatty, one_off, nothing = rewards[:4]
     assert 1.0 == right > chatty > one_off > nothing == 0.0

@@ -134,7 +134,7 @@ def test_the_metric_is_accuracy_and_auc() -> None:
         return score("churn", completion, {"churn": churned})
 
     rollouts = [answered(True, 0.9), answered(True, 0.4), answered(False, 0.4), answered(False, 0.1)]
-    assert TASK.metric(rollouts, None) == {"accuracy": 0.75, "auc": 0.875}
+    assert TASK.metric(rollouts, None) == {"accuracy": 0.75, "balanced_accuracy": 0.75, "auc": 0.875}
     assert TASK.metric(rollouts[:2], None) == {"accuracy": 0.5}
     assert TASK.metric([score("churn", "nada", {"churn": True})], None) == {"accuracy": 0.0}
     assert TASK.metric([score("churn", ANSWER, {"churn": None}), score("churn", ANSWER, None)], None) == {}

@@ -272,21 +272,21 @@ def test_the_metric_counts_known_fields_only() -> None:
         '{"sentiment": "positive"}',
         {"rating": 2, "fields": {"sentiment": "negative", "delivery_issue": True}},
     )
-    assert TASK.metric([right], None) == {"field_f1": 1.0}
-    assert TASK.metric([half], None) == {"field_f1": 0.0}
+    assert TASK.metric([right], None) == {"field_f1": 1.0, "complaint": 1.0, "exact": 1.0}
+    assert TASK.metric([half], None) == {"field_f1": 0.0, "exact": 0.0}
     assert TASK.metric([right, half], None)["field_f1"] == pytest.approx(2 * 9 / (10 + 11))
     assert TASK.metric([score("extraction", "{}", None)], None) == {}
 
 
 def test_the_metric_by_hand() -> None:
-    # Precision 2 of 3 that are given, recall 2 of 4 that are known: F1 = 4/7.
+    # Precision 1 of 3 that are given, recall 1 of 4 that are known: F1 = 2/7. A text is no number, and no boolean.
     reference = {
         "rating": 2,
         "fields": {"sentiment": "negative", "churn_risk": 0.8, "delivery_issue": True, "seller_issue": False},
     }
     completion = '{"sentiment": "negative", "churn_risk": "0,8", "delivery_issue": "sim", "product_issue": true}'
-    assert TASK.metric([score("extraction", completion, reference)], None) == {"field_f1": pytest.approx(4 / 7)}
-    assert TASK.metric([v42(completion, reference)], None) == {"field_f1": pytest.approx(4 / 7)}
+    for scored in (score("extraction", completion, reference), v42(completion, reference)):
+        assert TASK.metric([scored], None) == {"field_f1": pytest.approx(2 / 7), "exact": 0.0}
 
 
 def test_prompts_tell_rating_and_delivery_and_nobodys_identity(store: Store) -> None:

@@ -228,8 +228,10 @@ def test_the_metric_is_the_rate_of_each_constraint_under_either_spec() -> None:
         assert TASK.metric([scored(text, spec) for text in texts], None) == {
             "quotes_facts": 0.4,
             "no_false_number": 0.4,
+            "no_false_claim": 1.0,
             "within_length": 0.8,
             "recommends": 0.8,
+            "in_portuguese": 1.0,
             "all_kept": 0.2,
         }
     assert TASK.metric([], None) == {}

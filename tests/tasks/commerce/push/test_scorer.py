@@ -310,7 +310,9 @@ def test_the_metric_is_the_rate_of_each_constraint_under_either_spec() -> None:
             "within_length": 0.75,
             "names_product": 0.5,
             "names_offer": 0.5,
+            "nothing_added": 1.0,
             "informal": 0.75,
+            "in_portuguese": 1.0,
             "one_message": 1.0,
             "all_kept": 0.25,
         }

@@ -281,7 +281,7 @@ def test_instructions_hold_the_question_once() -> None:
 
 
 def test_the_metric_is_execution_accuracy_and_reads_no_score(databases: Databases) -> None:
-    completions = (SQL, "SELECT 1", "nada", SQL.lower(), EXPLAINED.format(SQL), SQL.replace(" DESC", ""))
+    completions = (SQL, "SELECT 1", "nada", SQL.lower(), f"```sql\n{SQL}\n```", EXPLAINED.format(SQL))
     rollouts = [score("sql_qa", completion, REFERENCE, "", databases) for completion in completions]
     assert TASK.metric(rollouts, databases) == {"execution_accuracy": 0.5}
     other = [rollout.model_copy(update={"components": {}, "parsed": None, "spec": "v4.2"}) for rollout in rollouts]

@@ -1,0 +1,1 @@
+"""Rewards that cannot be had without the work."""

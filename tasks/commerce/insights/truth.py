@@ -1,0 +1,83 @@
+"""Ground truth of insights, claim by claim, from the reference's facts, which give the whole table.
+
+Unseen: causes, forecasts without a verb of the future, what is said of things that the table does not have and names in
+no word of `data/truth/insights_claims.toml`, whether an advice makes sense, fits its fact or harms, insults, European
+Portuguese, and claims without a row or without a column.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from schemas.documents import Rollout
+from tasks.commerce.insights.truth_claims import false_claims
+from tasks.commerce.insights.truth_figures import read_figures
+from tasks.commerce.insights.truth_table import Table, read_facts, read_sentences
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.truth_text import MAX_TEXT, fold, read_table, words
+
+LENGTHS: Final = (150, 600)
+"""Characters of a short analysis of three or four items."""
+ENOUGH: Final = 3
+"""Facts that an analysis quotes, one for each item."""
+
+_INFINITIVE: Final = re.compile(r"(?!lugar|valor|popular|familiar)[a-z]{3,}[aei]r\b")
+"""A sentence that begins with a verb says what to do: `Buscar outro envio.`"""
+_LIST_MARK: Final = re.compile(r"^[ \t]*(?:[-*•>]+|\d{1,2}[.)])[ \t]+", re.MULTILINE)
+
+
+def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
+    """Return the share of the analyses that keep each claim, and all of them.
+
+    - `quotes_facts`: three cells of the table are said, each with its number, its row and, where one is named, its
+      column; a pasted row of the table says nothing.
+    - `no_false_number`: each number is a cell's of the row that it is said of, rounded as written, or a sum, a
+      difference, a ratio or a share of the table; a goal, a date and a count of rows are none. A number in
+      words is not seen.
+    - `no_false_claim`: what is said of rows and columns holds: the highest and the lowest, one row above, below or
+      equal to another, a rise or a fall from the first month to the last (in a table without months there is none),
+      nothing of the future, and no other column or state.
+    - `within_length`: 150 to 600 characters.
+    - `recommends`: a verb or a noun of advice.
+    - `in_portuguese`: at most two of the small words of English and Spanish.
+    - `all_kept`: all of these. The strictest.
+
+    What the metric cannot see is in the module's docstring.
+    """
+    kept: Counter[str] = Counter()
+    count = 0
+    for rollout in rollouts:
+        facts = (rollout.reference or {}).get("facts")
+        if facts:
+            count += 1
+            claims = claims_kept(rollout.completion, read_facts(tuple(map(str, facts)), rollout.prompt))
+            kept.update(claims | {"all_kept": all(claims.values())})
+    return {name: kept[name] / count for name in kept} if count else {}
+
+
+def claims_kept(completion: str, table: Table) -> dict[str, bool]:
+    """Return, by its name, whether an analysis keeps each claim."""
+    shown = completion.strip()
+    text = "\n".join(line for line in shown[:MAX_TEXT].split("\n") if line.count("|") < len(table.columns))
+    text = _LIST_MARK.sub("", text)
+    folded = fold(text)
+    sentences = read_sentences(text, folded, table)
+    figures = read_figures(sentences, table)
+    listed = read_table("insights_claims")
+    spoken = words(folded)
+    foreign = frozenset(listed["foreign"]["words"]) - set(table.rows)
+    return {
+        "quotes_facts": len(figures.quoted) >= min(ENOUGH, len(table.cells) or len(table.facts)),
+        "no_false_number": bool(shown) and not figures.false,
+        "no_false_claim": bool(shown) and not false_claims(sentences, text, table),
+        "within_length": LENGTHS[0] <= len(shown) <= LENGTHS[1],
+        "recommends": bool(_advice().search(folded)) or any(_INFINITIVE.match(each.text) for each in sentences),
+        "in_portuguese": sum(word in foreign for word in spoken) <= 2,
+    }
+
+
+@cache
+def _advice() -> re.Pattern[str]:
+    return re.compile("|".join(rf"\b(?:{each})" for each in read_table("insights_claims")["advice"]["said"]))

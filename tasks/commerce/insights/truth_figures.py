@@ -1,0 +1,185 @@
+"""Numbers of an analysis: of which row and column each is said, and whether it is true there."""
+
+import re
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from tasks.commerce.insights.truth_table import Cell, Name, SaidSentence, Table
+from tasks.commerce.truth_text import read_table
+
+_TO_A_ROW: Final = re.compile(r"\s?\(|[\s,]{0,3}\(?(?:de|do|da|em|no|na|para|pra)\b\s?(?:a |o )?")
+_OF_THE: Final = re.compile(r"\s?d[ao]s? ")
+_DENIES: Final = re.compile(
+    r"\bnao (?:tem|teve|ha|houve|registr\w+|alcanc\w+|e|foi|foram|sao) (?:\w+ ){0,2}(?:r\$ ?)?$"
+)
+_OF: Final = re.compile(r"\s?(?:d[eo]s? |em )?")
+_ABOUT: Final = re.compile(
+    r"(?:cerca de|quase|mais de|menos de|perto de|aproximadamente|em torno de|por volta de|uns|umas"
+    r"|acima de|abaixo de|passa d[eo]s?|beira)[^\d]{0,12}$"
+)
+_ABOUT_OFF: Final = 0.06
+"""Share of itself that a number after `cerca de` may be off."""
+_SHARE_OFF, _SHARE_MORE = 1.0, 8.0
+"""Points that a share of a column may be off, and that it may be above `mais de 90 %`."""
+_MORE_THAN: Final = re.compile(r"(?:mais|acima) de $")
+_YEARS: Final = (1900, 2100)
+_SPAN: Final = re.compile(r"\s?(?:dias?|horas?|semanas?|mes(?:es)?|minutos?|anos?)\b")
+_COUNTED: Final = re.compile(
+    r"\s?(?:\w+ )?(?:estados|categorias|meses|dias|formas|grupos|indicadores|pontos|topicos|itens|linhas|colunas|acoes"
+    r"|regioes|destaques|maiores|menores|primeir|ultim|frentes|meios)"
+)
+_GOAL_BEFORE: Final = re.compile(
+    r"(?:\bmeta\b|objetivo|\balvo\b|limite|teto"
+    r"|(?:reduzir|baixar|diminuir|cortar|elevar|subir|aumentar|levar|chegar|ampliar|manter|trazer|recuperar|alcancar"
+    r"|atingir|crescer|melhorar|ficar)\b[^.;]{0,60}?\b(?:para|ate|em|a|abaixo de|acima de|de)\s)[^.;]{0,30}$"
+)
+_DERIVED: Final = re.compile(
+    r"juntos|juntas|somad|somam|\bsoma\b|soman|\btotal|ao todo|conjunto|diferenca|distancia|a mais|a menos|acima|abaixo"
+    r"|vezes|razao|proporcao|\bx\b|dobro|maior|menor|pontos|p\.?p\.?|superior|inferior|participacao|responde|represent"
+    r"|fatia|media"
+)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Numbers of an analysis."""
+
+    quoted: frozenset[tuple[str, str]]
+    """Cells that are quoted, by row and column; a sum or a difference counts as one of its own."""
+    false: tuple[str, ...]
+    """Sentences with a number that is none of the table's."""
+
+
+def read_figures(sentences: list[SaidSentence], table: Table) -> Figures:
+    """Return which cells the numbers quote, and which sentences hold a false one."""
+    quoted: set[tuple[str, str]] = set()
+    false: list[str] = []
+    for sentence in sentences:
+        numbers = [name for name in sentence.named("number") if not _is_no_figure(name, sentence, table)]
+        for name, rows in _bound(sentence, numbers):
+            cell = _cell_of(name, rows, sentence, table)
+            if cell is not None:
+                if _DENIES.search(sentence.text[: name.start]):
+                    false.append(sentence.text)
+                elif rows or sentence.named("column"):
+                    quoted.add((cell.row, cell.column))
+            elif _may_follow(name, sentence) and _is_derived(name, sentence, table):
+                quoted.add((sentence.text, str(name.start)))
+            elif not _GOAL_BEFORE.search(sentence.text[: name.start]):
+                false.append(sentence.text)
+    return Figures(frozenset(quoted), tuple(false))
+
+
+def _may_follow(name: Name, sentence: SaidSentence) -> bool:
+    """Return whether a sentence says a sum, a difference, a ratio or a share."""
+    if name.unit in ("points", "times") or _DERIVED.search(sentence.text):
+        return True
+    return name.unit == "%" and bool(_OF_THE.match(sentence.text, name.end))
+
+
+def _is_no_figure(name: Name, sentence: SaidSentence, table: Table) -> bool:
+    """Return whether a number is a year, a span of time of an advice, or a count of the table's rows or columns."""
+    after = sentence.text[name.end :]
+    if not name.unit and name.number.is_integer():
+        if _YEARS[0] <= name.number < _YEARS[1] and name.off == 0.5 and not after.startswith(" pedidos"):
+            known = not table.years or name.number in table.years
+            return known and not any(cell.value == name.number for cell in table.cells.values())
+        if name.number <= max(len(table.rows), len(table.columns), 4) and _COUNTED.match(after):
+            return True
+    return bool(_SPAN.match(after) and re.search(read_table("insights_claims")["advice"]["goal"], sentence.text))
+
+
+def _bound(sentence: SaidSentence, numbers: list[Name]) -> list[tuple[Name, tuple[str, ...]]]:
+    """Return each number with the rows that it may be said of."""
+    rows = sentence.named("row")
+    if not rows:
+        return [(name, sentence.carried) for name in numbers]
+    ahead = [row for row in rows if not numbers or row.end <= numbers[0].start]
+    if 1 < len(rows) == len(ahead) == len(numbers):
+        # First all rows, then all numbers: respectively.
+        return [(name, (row.value,)) for name, row in zip(numbers, rows, strict=True)]
+    found: list[tuple[Name, tuple[str, ...]]] = []
+    for place, name in enumerate(numbers):
+        following = next((row for row in rows if row.start >= name.end), None)
+        stop = numbers[place + 1].start if place + 1 < len(numbers) else len(sentence.text)
+        before = [row for row in rows if row.end <= name.start]
+        if following and following.start < stop and _TO_A_ROW.fullmatch(_between(sentence, name, following)):
+            found.append((name, (following.value,)))
+        elif before:
+            found.append((name, (before[-1].value,)))
+        else:
+            found.append((name, (following.value,) if following else ()))
+    return found
+
+
+def _between(sentence: SaidSentence, name: Name, row: Name) -> str:
+    """Return what stands between a number and a row, without the columns named there."""
+    text = sentence.text[name.end : row.start]
+    for column in sentence.named("column"):
+        if name.end <= column.start and column.end <= row.start:
+            text = re.sub(
+                rf"(?:\s?(?:de|em) )?{re.escape(sentence.text[column.start : column.end])}", "", text, count=1
+            )
+    return text
+
+
+def _cell_of(name: Name, rows: tuple[str, ...], sentence: SaidSentence, table: Table) -> Cell | None:
+    """Return the cell that a number quotes: of its row, of its unit, and of the nearest column where one is named."""
+    off = name.off * (1 + 1e-9)
+    if _ABOUT.search(sentence.text[: name.start]) or name.off > 1:
+        off = max(off, _ABOUT_OFF * name.number)
+    fitting = [
+        cell
+        for cell in table.cells.values()
+        if (not rows or cell.row in rows)
+        and abs(cell.value - name.number) <= off
+        and (not name.unit or name.unit == cell.unit or (name.unit == "points" and not cell.unit))
+    ]
+    columns = _columns_near(name, sentence)
+    return next((cell for cell in fitting if cell.column in columns), None) if columns else next(iter(fitting), None)
+
+
+def _columns_near(name: Name, sentence: SaidSentence) -> set[str]:
+    """Return the column that a number is said to be of: `430 pedidos`, or the last before it that is of no number."""
+    columns, numbers = sentence.named("column"), sentence.named("number")
+    behind = {column: number for column in columns for number in numbers if _is_behind(column, number, sentence.text)}
+    mine = {column.value for column, number in behind.items() if number == name}
+    free = [column.value for column in columns if column.end <= name.start and column not in behind]
+    return mine or set(free[-1:])
+
+
+def _is_behind(column: Name, number: Name, text: str) -> bool:
+    return number.end <= column.start and bool(_OF.fullmatch(text, number.end, column.start))
+
+
+def _is_derived(name: Name, sentence: SaidSentence, table: Table) -> bool:
+    """Return whether a number is a sum, difference, ratio or share of cells of a column."""
+    columns = {column.value for column in sentence.named("column")} or set(table.columns)
+    rows = {row.value for row in sentence.named("row")} or set(sentence.carried)
+    off = name.off * (1 + 1e-9) + 1e-9
+    more = _SHARE_MORE if _MORE_THAN.search(sentence.text[: name.start]) else _SHARE_OFF
+    for column in columns:
+        cells = table.column(column)
+        chosen = [cells[row].value for row in rows if row in cells] if len(rows) > 1 else [
+            cell.value for cell in cells.values()]  # fmt: skip
+        total = sum(cell.value for cell in cells.values())
+        if name.unit in ("", "r$"):
+            sums = [sum(each) for size in range(2, len(chosen) + 1) for each in combinations(chosen, size)]
+            sums += [total, total / len(cells)] if cells else []
+            # Each cell of a sum is itself rounded.
+            if any(abs(each - name.number) <= off + len(chosen) * 0.5 for each in sums if each > 0):
+                return True
+        values = [cell.value for cell in cells.values()] if len(chosen) < 2 else chosen
+        for one, other in combinations(values, 2):
+            high, low = max(one, other), min(one, other)
+            found = [high - low] if name.unit != "times" else []
+            if low > 0:
+                found += [high / low] if name.unit in ("times", "") else []
+                found += [100 * (high / low - 1), 100 * (1 - low / high)] if name.unit == "%" else []
+            if any(abs(each - name.number) <= off + 0.1 * (name.unit == "times") for each in found):
+                return True
+        shares = [100 * cell.value / total for cell in cells.values()] if total > 0 and name.unit == "%" else []
+        if any(-_SHARE_OFF <= share - name.number <= max(off, more) for share in shares):
+            return True
+    return False

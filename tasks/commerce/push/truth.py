@@ -1,0 +1,208 @@
+"""Ground truth of pushes, claim by claim, from the reference's product and offer.
+
+What is said of the offer is taken out of the text part by part (`data/truth/push_claims.toml`); what is left may hold
+no other claim. Unseen: another product beside the right one, slander, surveillance, politics and insults that claim
+nothing, advice that harms, European Portuguese, a salad of the right words, and whether anybody would open the app.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Final
+
+from schemas.documents import Rollout
+from tasks.commerce.reward import Reference
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.truth_text import MAX_TEXT, NUMBER, fold, read_table, stem, value_of, words
+
+DATA_FILES: Final = ("data/truth/push_claims.toml",)
+MOST_GRAPHEMES: Final = 120
+"""What a phone shows of a push, and what the instruction asks for."""
+MOST_LINES: Final = 2
+"""A title and a body."""
+SHOUTED: Final = 0.6
+"""Share of capitals among the letters from which on a text shouts."""
+ENOUGH_LETTERS: Final = 15
+
+_SPELLED: Final = {number: fold(word) for word, number in read_table("push_claims")["numbers"].items()}
+_OBJECTS: Final = frozenset(("desconto", "cashback", "cupom", "brinde", "gratis"))
+_SMALL: Final = frozenset(("a", "o", "as", "os", "de", "do", "da", "dos", "das", "e", "em", "para", "com", "por", "d"))
+_FIGURE: Final = re.compile(rf"(?P<money>r\$ ?)?(?P<number>{NUMBER}) ?(?P<unit>%|por cento|reais|x\b|vezes|parcelas)?")
+_SPELLED_FIGURE: Final = re.compile(
+    rf"\b(?P<number>{'|'.join(sorted(_SPELLED.values(), key=len, reverse=True))}) "
+    r"(?P<unit>por cento|reais|vezes|parcelas|unidades|pecas|horas?|dias?)\b"
+)
+_UNITS: Final = {"por cento": "%", "reais": "r$", "vezes": "x", "parcelas": "x"}
+_SHOUTS: Final = re.compile(r"!{4,}")
+
+
+def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str, float]:  # noqa: ARG001 - every task's signature
+    """Return the share of the pushes that keep each claim, and all of them.
+
+    - `within_length`: 1 to 120 graphemes, as a phone counts them.
+    - `names_product`: every word of the product, in either number.
+    - `names_offer`: every part of the offer, in figures or words: amount with its unit, object, condition, deadline;
+      and nothing that denies or ends it.
+    - `nothing_added`: no figure but the offer's, with its unit, and no benefit, price, deadline, stock, condition,
+      delivery, award or address that it does not have.
+    - `informal`: neither a letter's greeting or closing, nor shouting.
+    - `in_portuguese`: at most one of the small words of English and Spanish.
+    - `one_message`: one push of a title and a body at most, and no talk about it.
+    - `all_kept`: all of these. The strictest.
+
+    What the metric cannot see is in the module's docstring.
+    """
+    kept: Counter[str] = Counter()
+    count = 0
+    for rollout in rollouts:
+        if rollout.reference:
+            count += 1
+            claims = claims_kept(rollout.completion, rollout.reference, rollout.prompt)
+            kept.update(claims | {"all_kept": all(claims.values())})
+    return {name: kept[name] / count for name in kept} if count else {}
+
+
+def claims_kept(completion: str, reference: Reference, prompt: str = "") -> dict[str, bool]:
+    """Return, by its name, whether a push keeps each claim; what is said of the audience is in the prompt alone."""
+    shown = completion.strip()
+    text = shown[:MAX_TEXT]
+    folded = fold(text)
+    product, offer = fold(reference.get("product") or ""), " ".join(fold(reference.get("offer") or "").split())
+    stated, said_else = _without_offer(folded, offer)
+    rest = _of_audience(prompt).sub(" § ", _without(said_else, product))
+    present = Counter(stem(word) for word in words(folded))
+    thing = _content(product)
+    written = _written()
+    return {
+        "within_length": 0 < _graphemes(shown) <= MOST_GRAPHEMES,
+        "names_product": all(present[word] for word in thing),
+        "names_offer": stated and not written["denied"].search(said_else),
+        "nothing_added": not _figures(folded, product) - _figures(offer, "") - _same_figures(offer)
+        and not written["added"].search(rest),
+        "informal": not written["formal"].search(folded) and not _shouts(text),
+        "in_portuguese": sum(present[stem(word)] for word in _foreign() if stem(word) not in thing) <= 1,
+        "one_message": bool(shown) and not _is_several(text, folded, offer, thing, present),
+    }
+
+
+def _graphemes(text: str) -> int:
+    if len(text) > 8 * MOST_GRAPHEMES:
+        return len(text)
+    if text.isascii():
+        return len(text)
+    import regex
+
+    return len(regex.findall(r"\X", text))
+
+
+@lru_cache(maxsize=4_096)
+def _content(folded: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in words(folded) if word not in _SMALL)
+
+
+@lru_cache(maxsize=1_024)
+def _parts(offer: str) -> tuple[re.Pattern[str], ...]:
+    """Return a pattern for each part of an offer; a part without one must stand in its words."""
+    rest, found = offer, []
+    for entry in read_table("push_claims")["part"]:
+        for match in re.finditer(entry["of"], rest):
+            ways = [_filled(way, match) for way in entry["said"]]
+            found.append(re.compile("|".join(f"(?:{way})" for way in ways)))
+        rest = re.sub(entry["of"], " ", rest)
+    left = [word for word in words(rest) if word not in _SMALL]
+    return (*found, *(re.compile(rf"\b{re.escape(word)}\b") for word in left))
+
+
+def _filled(way: str, match: re.Match[str]) -> str:
+    for place, number in enumerate(match.groups(), 1):
+        spelled = _SPELLED.get(int(number)) if number.isdecimal() and len(number) < 4 else None
+        feminine = {"um": "uma", "dois": "duas"}.get(spelled or "")
+        either = "|".join(filter(None, (rf"{number}(?:,00?)?", spelled, feminine)))
+        way = way.replace(f"<{place}>", rf"(?<![\w.,])(?:{either})(?![.,]?\d)(?![a-wyz])")
+    return way
+
+
+def _without_offer(folded: str, offer: str) -> tuple[bool, str]:
+    """Return whether every part of an offer is stated, and the text without what states it."""
+    stated, rest = True, folded
+    for part in _parts(offer):
+        stated = stated and part.search(folded) is not None
+        rest = part.sub(" § ", rest)
+    # What the offer is may be said again without its amount.
+    return stated, " ".join(_again(offer).sub(" § ", rest).split())
+
+
+@lru_cache(maxsize=1_024)
+def _again(offer: str) -> re.Pattern[str]:
+    said = [word for word in words(offer) if word.isalpha() and word in _OBJECTS]
+    return re.compile("|".join(rf"\b{word}\b" for word in said) or r"(?!)")
+
+
+@lru_cache(maxsize=4_096)
+def _of_audience(prompt: str) -> re.Pattern[str]:
+    """Return what may be said to the audience that a prompt names."""
+    asked = fold(prompt[:MAX_TEXT])
+    ways = [way for entry in read_table("push_claims")["audience"] if entry["of"] in asked for way in entry["said"]]
+    return re.compile("|".join(ways) or r"(?!)")
+
+
+def _without(text: str, product: str) -> str:
+    return text.replace(product, " § ") if product else text
+
+
+def _figures(folded: str, product: str) -> set[tuple[str, float]]:
+    """Return the figures of a text with their units; those of the product's name are none."""
+    text = _without(folded, product)
+    found = {
+        (
+            "r$" if match["money"] else _UNITS.get(match["unit"] or "", match["unit"] or ""),
+            value_of(match["number"][:15]),
+        )
+        for match in _FIGURE.finditer(text)
+    }
+    values = {spelled: number for number, spelled in _SPELLED.items()}
+    return found | {
+        (_UNITS.get(match["unit"], ""), float(values[match["number"]])) for match in _SPELLED_FIGURE.finditer(text)
+    }
+
+
+@lru_cache(maxsize=1_024)
+def _same_figures(offer: str) -> frozenset[tuple[str, float]]:
+    """Return other ways to write an offer's figures: half is 50 %, and an amount may lose its unit beside its noun."""
+    found = {("%", 50.0)} if "metade" in offer else set()
+    if "segunda unidade" in offer:
+        found |= {("", 2.0)}
+    if "meia-noite" in offer:
+        found |= {("", 0.0), ("", 24.0)}
+    if "juros" in offer:
+        found |= {("", 0.0), ("%", 0.0), ("", next((value for unit, value in _figures(offer, "") if unit == "x"), 0.0))}
+    return frozenset(found)
+
+
+def _shouts(text: str) -> bool:
+    if _SHOUTS.search(text):
+        return True
+    letters = [letter for letter in text if letter.isalpha()]
+    return len(letters) >= ENOUGH_LETTERS and sum(map(str.isupper, letters)) > SHOUTED * len(letters)
+
+
+def _is_several(text: str, folded: str, offer: str, thing: frozenset[str], present: Mapping[str, int]) -> bool:
+    if len([line for line in text.splitlines() if line.strip()]) > MOST_LINES or _written()["talk"].search(folded):
+        return True
+    parts = _parts(offer)
+    twice = bool(parts) and all(len(part.findall(folded)) > 1 for part in parts)
+    return twice and (not thing or all(present[word] > 1 for word in thing))
+
+
+@cache
+def _written() -> Mapping[str, re.Pattern[str]]:
+    table = read_table("push_claims")
+    return {name: re.compile("|".join(f"(?:{each})" for each in table[name]["said"])) for name in (
+        "denied", "added", "formal", "talk",
+    )}  # fmt: skip
+
+
+@cache
+def _foreign() -> frozenset[str]:
+    return frozenset(read_table("push_claims")["foreign"]["words"])

@@ -1,0 +1,122 @@
+"""Text and JSON as the ground truths read them: apart from all that the rewards read with, so that none hides a fault.
+
+No scorer imports this, and it imports nothing of theirs (the contracts of import-linter in `pyproject.toml`).
+"""
+
+import json
+import re
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "truth"
+MAX_JSON: Final = 20_000
+"""Longest completion, in characters, that is read as JSON."""
+MAX_TEXT: Final = 4_000
+"""Characters of a text that are read; nobody asked for as many."""
+MAX_DIGITS: Final = 15
+"""Digits of a number that is read; longer ones are no amounts."""
+
+NUMBER: Final = r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:[.,]\d+)?"
+"""A number in Brazilian notation, or with a decimal point."""
+_THOUSANDS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
+_SPACES: Final = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u202f]+")
+_DASHES: Final = {ord(dash): "-" for dash in "‐‑‒–—−"} | {ord(quote): "'" for quote in "’‘´`"}
+_PLURALS: Final = (
+    *(("oes", "ao"), ("aes", "ao"), ("eis", "el"), ("ais", "al"), ("ois", "ol"), ("ns", "m")),
+    *((f"{before}es", before) for before in ("r", "z", "ch")),
+)
+"""Endings of plurals, and what stands in their place in the singular."""
+_SHORT: Final = 3
+_WORD: Final = re.compile(r"[^\W_]+")
+
+
+@cache
+def read_table(name: str) -> Mapping[str, Any]:
+    """Return one table of `data/truth`."""
+    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def fold(text: str) -> str:
+    """Return a text in small letters without accents, with plain dashes and single blanks; line breaks are kept."""
+    plain = unicodedata.normalize("NFKD", text.translate(_DASHES))
+    kept = "".join(letter for letter in plain if not unicodedata.combining(letter)) if not plain.isascii() else plain
+    return _SPACES.sub(" ", kept.lower())
+
+
+def words(folded: str) -> list[str]:
+    """Return the words and numbers of a folded text, in order."""
+    return _WORD.findall(folded)
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """Return a folded word without its ending of number and gender: `pneus` and `pneu` are one."""
+    for ending, singular in _PLURALS:
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            word = word[: -len(ending)] + singular
+            break
+    else:
+        word = word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > _SHORT else word
+    return word[:-1] if word[-1:] in "ao" and len(word) > _SHORT else word
+
+
+def value_of(written: str) -> float:
+    """Return the value of one written number, such as `1.234,5`."""
+    if _THOUSANDS.fullmatch(written):
+        written = written.replace(".", "")
+    return float(written.replace(",", "."))
+
+
+def half_unit(written: str) -> float:
+    """Return half a unit of a written number's last place: what a rounded number may be off."""
+    decimals = re.split(r"[.,]", written)
+    places = len(decimals[-1]) if len(decimals) > 1 and not _THOUSANDS.fullmatch(written) else 0
+    if _THOUSANDS.fullmatch(written) and "," in written:
+        places = len(written.rpartition(",")[2])
+    return 0.5 * 10.0**-places
+
+
+def read_object(completion: str) -> dict[str, Any] | None:
+    """Return the JSON object that a completion is, as a strict reader (RFC 8259) takes it; None if it is none.
+
+    Text around it, a code fence, a comment, single quotes, NaN and a key given twice are no JSON object: a program that
+    calls `json.loads` would stop there, or read one of two answers.
+    """
+    if len(completion) > MAX_JSON:
+        return None
+    try:
+        found = json.loads(completion, object_pairs_hook=_distinct, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def number_of(value: object) -> float | None:
+    """Return a JSON number's value if it is finite; booleans and texts are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, int):
+        return float(value) if abs(value) < 10**MAX_DIGITS else None
+    return value if isfinite(value) else None
+
+
+def share_of(value: object) -> float | None:
+    """Return a JSON number from 0 to 1."""
+    number = number_of(value)
+    return number if number is not None and 0 <= number <= 1 else None

@@ -1,0 +1,58 @@
+"""Ground truth of churn: the outcome, and the reason against the profile."""
+
+import json
+
+import pytest
+
+from schemas.documents import Rollout
+from tasks.commerce.churn.truth import metric
+
+PROMPT = (
+    "Este cliente vai deixar de comprar?\nEstado: SP\nPedidos: 3\nCategoria favorita: brinquedos\nTotal gasto: R$ 512\n"
+    "Máximo de parcelas: 4\nDias desde a última compra: 210\nÚltima nota: 2\nNota média: 3,3\nEntregas com atraso: 1\n"
+    "Pedidos não entregues: 0"
+)
+
+
+def reasoned(reason: object, churn: bool = True, prompt: str = PROMPT) -> dict[str, float]:
+    completion = json.dumps({"risk_score": 0.9 if churn else 0.1, "churn": churn, "reasoning": reason})
+    reference = {"churn": churn}
+    return metric(
+        [Rollout(prompt_id="p", task="churn", prompt=prompt, completion=completion, reference=reference)], None
+    )
+
+
+@pytest.mark.parametrize("reason", [
+    "Fez três pedidos e não compra há 210 dias.", "Está há sete meses sem comprar.", "A última nota foi 2.",
+    "Teve uma entrega atrasada e deu nota baixa.", "Gastou R$ 512 em brinquedos e sumiu.",
+    "Tudo foi entregue, mas não volta.",
+    "Parcelou em até 4 vezes.", "Nota média de 3,3, com 1 atraso: não deve voltar.",
+])  # fmt: skip
+def test_a_reason_of_the_profiles_facts_is_true(reason: str) -> None:
+    assert reasoned(reason)["reason_true"] == 1.0
+
+
+@pytest.mark.parametrize("reason", [
+    "Fez cinco pedidos.", "Não compra há 21 dias.", "A última nota foi 5.", "Nunca teve atraso.",
+    "Comprou uma única vez.",
+    "Está satisfeito com a última compra, nota máxima.", "Comprou na semana passada.", "Gastou R$ 900.",
+    "Teve 3 atrasos.",
+    "Não recebeu os pedidos.", "Com três pedidos, deve voltar a comprar.", "O tempo vai mudar amanhã.", "", None, 210,
+    "Fez três pedidos. Nada disso é verdade.", "Três pedidos. " * 40,
+])  # fmt: skip
+def test_a_reason_against_the_profile_or_without_a_fact_of_it_is_not(reason: object) -> None:
+    assert reasoned(reason)["reason_true"] == 0.0
+
+
+def test_a_prompt_without_a_profile_has_no_true_reasons() -> None:
+    assert reasoned("Fez três pedidos.", prompt="?") == {"accuracy": 1.0}
+
+
+def test_a_constant_earns_half_of_what_is_balanced() -> None:
+    completion = '{"risk_score":0.1,"churn":false,"reasoning":"x"}'
+    rollouts = [
+        Rollout(prompt_id=str(number), task="churn", prompt="?", completion=completion, reference={"churn": number > 8})
+        for number in range(10)
+    ]
+    found = metric(rollouts, None)
+    assert (found["accuracy"], found["balanced_accuracy"], found["auc"]) == (0.9, 0.5, 0.5)

@@ -1,0 +1,108 @@
+"""Ground truth of insights, claim by claim."""
+
+import pytest
+
+from tasks.commerce.insights.truth import claims_kept
+from tasks.commerce.insights.truth_table import read_facts
+
+STATES = (
+    *("SP: receita de R$ 57.053", "SP: 3,5% de atrasos", "SP: nota média 4,1", "BA: receita de R$ 18.005"),
+    *(
+        "BA: 19,3% de atrasos",
+        "BA: nota média 3,0",
+        "MG: receita de R$ 21.400",
+        "MG: 8,0% de atrasos",
+        "MG: nota média 4,4",
+    ),
+)
+MONTHS = tuple(
+    f"{month}/2018: {fact}"
+    for month, facts in {
+        "janeiro": ("120 pedidos", "frete médio de R$ 19"),
+        "fevereiro": ("150 pedidos", "frete médio de R$ 18"),
+        "março": ("180 pedidos", "frete médio de R$ 22"),
+    }.items()
+    for fact in facts
+)
+GOOD = (
+    "## Destaques\n- SP: receita de R$ 57.053. Vale manter o estoque.\n"
+    "- BA: 19,3% de atrasos. Recomendo rever as rotas.\n"
+    "- MG: nota média 4,4. Vale ouvir os clientes e repetir o que deu certo."
+)
+
+
+def broken(text: str, facts: tuple[str, ...] = STATES, prompt: str = "") -> set[str]:
+    return {name for name, is_kept in claims_kept(text, read_facts(facts, prompt)).items() if not is_kept}
+
+
+def test_the_facts_are_the_table() -> None:
+    table = read_facts(STATES)
+    assert (table.rows, len(table.columns), len(table.cells)) == (["sp", "ba", "mg"], 3, 9)
+    assert table.cells["ba", "late"].value == 19.3
+    assert read_facts(MONTHS).months() == ["janeiro/2018", "fevereiro/2018", "marco/2018"]
+
+
+@pytest.mark.parametrize("remark", [
+    "SP lidera em receita.", "BA tem a pior nota, 3,0.", "SP supera MG em receita.", "A Bahia atrasa mais: 19,3%.",
+    "Em receita, SP vende quase R$ 57 mil.", "MG e BA somam R$ 39.405 de receita.", "SP tem 3,2 vezes a receita de BA.",
+    "São 15,8 pontos percentuais entre os atrasos de BA e os de SP.", "A nota de MG (4,4) está acima da de BA (3,0).",
+    "Os atrasos vão de 3,5% (SP) a 19,3% (BA).", "A meta é reduzir os atrasos de BA para 10% em 30 dias.",
+    "SP responde por 59% da receita.", "MG fica em 2º lugar em receita.", "BA não lidera em receita.",
+])  # fmt: skip
+def test_what_follows_from_the_table_is_true(remark: str) -> None:
+    assert broken(f"{GOOD}\n- {remark}") == set()
+
+
+@pytest.mark.parametrize(("remark", "claim"), [
+    ("BA: receita de R$ 57.053.", "no_false_number"), ("MG tem 19,3% de atrasos.", "no_false_number"),
+    ("SP: nota média 19,3.", "no_false_number"), ("A receita de SP foi de R$ 61.000.", "no_false_number"),
+    ("MG e BA somam R$ 99.405 de receita.", "no_false_number"), ("SP tem 9,2 vezes a receita de BA.",
+    "no_false_number"),
+    ("Há 77 devoluções.", "no_false_number"), ("BA não tem 19,3% de atrasos.", "no_false_number"),
+    ("BA lidera em receita.", "no_false_claim"), ("SP tem a pior nota média.", "no_false_claim"),
+    ("BA supera SP em receita.", "no_false_claim"), ("SP fica abaixo de BA em receita.", "no_false_claim"),
+    ("SP e BA empatam em receita.", "no_false_claim"), ("A receita de SP cresceu.", "no_false_claim"),
+    ("SP vai dobrar a receita.", "no_false_claim"), ("RJ lidera em receita.", "no_false_claim"),
+    ("Pernambuco tem a maior receita.", "no_false_claim"), ("SP lidera em lucro.", "no_false_claim"),
+    ("Nada do que está acima é verdade.", "no_false_claim"), ("A receita de SP caiu por causa da greve.",
+    "no_false_claim"),
+])  # fmt: skip
+def test_a_false_number_and_a_false_claim_are_seen(remark: str, claim: str) -> None:
+    assert broken(GOOD) == set()
+    assert broken(f"{GOOD}\n- {remark}") == {claim}
+
+
+@pytest.mark.parametrize(("remark", "claim"), [
+    ("Os pedidos cresceram.", None), ("Os pedidos caíram.", "no_false_claim"),
+    ("O frete médio subiu de R$ 18 em fevereiro para R$ 22 em março.", None),
+    ("O frete médio foi de R$ 22 em fevereiro para R$ 18 em março.", "no_false_number"),
+    ("Março teve mais pedidos.", None), ("Janeiro teve mais pedidos.", "no_false_claim"),
+    ("De janeiro a março, os pedidos aumentaram.", None),
+])  # fmt: skip
+def test_only_a_table_of_months_has_trends(remark: str, claim: str | None) -> None:
+    good = (
+        "## Evolução\n- Janeiro: 120 pedidos. Vale revisar as campanhas do começo do ano.\n"
+        "- Fevereiro: frete médio de R$ 18. Recomendo manter o contrato.\n"
+        "- Março: 180 pedidos. Convém reforçar o estoque para o próximo período."
+    )
+    assert broken(good, MONTHS) == set()
+    assert broken(f"{good}\n- {remark}", MONTHS) == ({claim} if claim else set())
+
+
+def test_a_year_that_is_not_the_periods_is_false() -> None:
+    prompt = "Analise.\nPeríodo: jan/2018 a mar/2018"
+    assert broken(f"{GOOD}\n- Isso foi em 2018.", STATES, prompt) == set()
+    assert broken(f"{GOOD}\n- Isso foi em 2009.", STATES, prompt) == {"no_false_number"}
+
+
+def test_a_table_that_is_pasted_quotes_nothing() -> None:
+    pasted = "Estado | Receita | Atrasos | Nota média\nSP | R$ 57.053 | 3,5% | 4,1\nBA | R$ 18.005 | 19,3% | 3,0\n" * 2
+    assert "quotes_facts" in broken(f"{pasted}Recomendo agir.")
+
+
+def test_an_analysis_in_english_and_one_that_advises_nothing_break_their_claims() -> None:
+    facts = "- SP: receita de R$ 57.053.\n- BA: 19,3% de atrasos.\n- MG: nota média 4,4.\n"
+    assert broken(f"{facts}{'Sem mais. ' * 12}") == {"recommends"}
+    assert "in_portuguese" in broken(
+        f"{facts}We should keep the stock and improve the service for this year, with care. " * 2
+    )

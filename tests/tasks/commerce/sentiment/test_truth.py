@@ -1,0 +1,37 @@
+"""Ground truth of sentiment."""
+
+from typing import Any
+
+import pytest
+
+from schemas.documents import Rollout
+from tasks.commerce.sentiment.truth import metric
+
+
+def answered(completion: str, polarity: str | None = "positive", score: int | None = 5) -> dict[str, float]:
+    reference: dict[str, Any] = {"polarity": polarity, "score": score}
+    rollout = Rollout(prompt_id="p", task="sentiment", prompt="?", completion=completion, reference=reference)
+    return metric([rollout], None)
+
+
+def test_the_nearness_of_stars_falls_with_each_star() -> None:
+    found = [answered(f'{{"polarity":"positive","score":{stars}}}')["stars"] for stars in (5, 4, 3, 2, 1)]
+    assert found == [1.0, 0.75, 0.5, 0.25, 0.0]
+
+
+@pytest.mark.parametrize("stars", ["true", '"5"', "5.0", "6", "0", "null", "[5]"])
+def test_what_is_no_whole_star_is_as_wrong_as_can_be(stars: str) -> None:
+    assert answered(f'{{"polarity":"positive","score":{stars}}}', score=3 if stars == "true" else 5)["stars"] == 0.0
+
+
+def test_a_polarity_in_a_fence_or_among_words_is_none() -> None:
+    right = '{"polarity":"positive","score":5}'
+    assert answered(right)["accuracy"] == 1.0
+    for around in (f"```json\n{right}\n```", f"Claro! {right}", f"{right}\n{right}", right[:-1]):
+        assert answered(around) == {"accuracy": 0.0, "macro_f1": 0.0, "stars": 0.0}
+
+
+def test_what_the_reference_does_not_know_is_not_measured() -> None:
+    assert answered("{}", None, None) == {}
+    assert answered('{"score":5}', None, 5) == {"stars": 1.0}
+    assert answered('{"polarity":"positive"}', "positive", None) == {"accuracy": 1.0, "macro_f1": 1.0}

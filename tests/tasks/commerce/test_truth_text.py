@@ -1,0 +1,54 @@
+"""Text and JSON as the ground truths read them."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.commerce.truth_text import fold, half_unit, number_of, read_object, stem, value_of
+
+
+@pytest.mark.parametrize("strict", ['{"a": 1}', '\n {"a":1}\n', '{"a": 1.0, "b": [1, {"c": null}]}'])
+def test_an_object_alone_is_read(strict: str) -> None:
+    assert read_object(strict) == json.loads(strict)
+
+
+@pytest.mark.parametrize("broken", [
+    "", "nada",
+    "[1]", '"a"', '{"a": 1', "{'a': 1}", '```json\n{"a": 1}\n```', 'Claro! {"a": 1}', '{"a": 1} Espero ter ajudado.',
+    '{"a": 1, "a": 2}', '{"b": {"a": 1, "a": 1}}', '{"a": NaN}', '{"a": 1}{"a": 1}', "[" * 20_000, '{"a":' * 3_900,
+    f'{{"a": "{"x" * 20_000}"}}', f'{{"a": {"9" * 5_000}}}',
+])  # fmt: skip
+def test_what_a_strict_reader_stops_at_is_no_object(broken: str) -> None:
+    assert read_object(broken) is None
+
+
+@given(st.text(alphabet=st.characters()))
+def test_any_text_is_an_object_or_none(text: str) -> None:
+    found = read_object(text)
+    assert found is None or isinstance(found, dict)
+    assert isinstance(fold(text), str)
+
+
+@pytest.mark.parametrize(("value", "number"), [
+    (1, 1.0), (0.5, 0.5), (True, None), ("0,5", None), (None, None), (float("inf"), None), (10**400, None), ([1], None),
+])  # fmt: skip
+def test_a_number_is_a_number_of_json(value: object, number: float | None) -> None:
+    assert number_of(value) == number
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("pneus", "pneu"), ("violoes", "violao"), ("racoes", "racao"), ("smartwatches", "smartwatch"), ("papeis", "papel"),
+    ("cadernos", "caderno"), ("canetas", "caneta"), ("colares", "colar"), ("jardins", "jardim"),
+])  # fmt: skip
+def test_singular_and_plural_are_one_word(one: str, other: str) -> None:
+    assert stem(one) == stem(other)
+
+
+@pytest.mark.parametrize(("written", "value", "off"), [
+    ("12.345", 12_345.0, 0.5), ("4,5", 4.5, 0.05), ("4.5", 4.5, 0.05), ("1.234,56", 1_234.56, 0.005), ("7", 7.0, 0.5),
+])  # fmt: skip
+def test_a_number_is_read_as_brazilians_write_it_and_as_it_is_rounded(written: str, value: float, off: float) -> None:
+    assert value_of(written) == value
+    assert half_unit(written) == pytest.approx(off)
