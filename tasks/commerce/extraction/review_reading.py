@@ -1,0 +1,160 @@
+"""Complaints that a review's words plainly make, might make, or certainly do not make.
+
+A precise reader rather than a complete one: what is not said in plain words is unknown, and the reward does not score
+it. Signs are data (`data/lexicons/complaint_signs.txt`, `topic_words.txt`).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, Final
+
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import KEPT_PROMPTS, fold
+
+DATA_FILES: Final = ("data/lexicons/complaint_signs.txt", "data/lexicons/topic_words.txt")
+MAX_READ: Final = 2_000
+"""Characters of a review that are read; Olist's have at most 208 of a message."""
+ISSUE_TOPICS: Final = ("delivery", "product", "seller")
+SATISFIED: Final = 4
+"""Fewest stars of a review of which silence means that nothing is wrong."""
+DELIGHTED: Final = 5
+"""Stars beside which words of a complaint are seldom one: `o antigo quebrou`."""
+TAKEN: Final = "+"
+"""Mark of words that a sign has taken."""
+
+_REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTALL)
+_TOKEN: Final = re.compile(r"[a-z]+|\d+|[.!?;:,\n]+")
+_SPELT: Final = {"n": "nao", "naum": "nao", "nau": "nao", "nan": "nao", "num": "nao", "q": "que", "vc": "voce", "nd": "nada"}
+_DENIAL: Final = r"(?P<denial>\b(?:nao|sem|nem|nunca|nenhuma?|jamais) (?:(?!recomend|compr|gost|indic|aconselh)\w+ ){0,2})?"
+_GAP: Final = r"(?:\w+ ){0,3}"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Complaints of one review, or of one complaint."""
+
+    plain: tuple[str, ...]
+    """Complaints that it plainly makes, in the order of `complaint_signs.txt`."""
+    denied: bool
+    """Whether it denies a complaint."""
+    open_topics: frozenset[str]
+    """Topics of which a word is left that no sign has taken, and `reserve`."""
+
+
+@dataclass(frozen=True)
+class _Sign:
+    category: str
+    complaint: str
+    pattern: re.Pattern[str]
+
+
+def review_in(prompt: str) -> str:
+    """Return the review that a prompt quotes; empty without one."""
+    found = _REVIEW.search(prompt)
+    return found[1] if found else ""
+
+
+def category_of(complaint: str) -> str:
+    """Return the category of a complaint of the list."""
+    return _categories()[complaint]
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def read_complaints(text: str) -> Reading:
+    """Read a text's complaints."""
+    spoken = _spoken(text[:MAX_READ])
+    plain: list[str] = []
+    denied = False
+    for sign in _signs():
+        taken = False
+
+        def take(found: re.Match[str]) -> str:
+            nonlocal taken, denied
+            if found["denial"] is not None:
+                denied = True
+            else:
+                taken = True
+            return TAKEN
+
+        spoken = sign.pattern.sub(take, spoken)
+        if taken and sign.complaint:
+            plain.append(sign.complaint)
+        denied = denied or (taken and not sign.complaint)
+    topics = frozenset(topic for topic, pattern in _topics().items() if pattern.search(spoken))
+    return Reading(tuple(plain), denied, topics)
+
+
+def known_by_words(review: str, rating: int | None) -> dict[str, Any]:
+    """Return the fields of an extraction that a review's words decide.
+
+    A topic of a plain complaint is an issue; one without any word in the text is none; between them nobody knows.
+    Praise of four stars or more without a reserve has no complaint at all. The complaint itself is known if there is
+    one alone.
+    """
+    if not review.strip():
+        return {}
+    reading = read_complaints(review)
+    if not reading.plain:
+        if rating is None or rating < SATISFIED or "reserve" in reading.open_topics:
+            return {}
+        return dict.fromkeys(map(_issue, ISSUE_TOPICS), False) | {"main_complaint": "", "complaint_category": "none"}
+    if rating == DELIGHTED:
+        return {}
+    categories = list(dict.fromkeys(map(category_of, reading.plain)))
+    known: dict[str, Any] = {}
+    for topic in ISSUE_TOPICS:
+        if topic in categories:
+            known[_issue(topic)] = True
+        elif topic not in reading.open_topics:
+            known[_issue(topic)] = False
+    if len(categories) == 1:
+        known["complaint_category"] = categories[0]
+        if len(reading.plain) == 1:
+            known["main_complaint"] = reading.plain[0]
+    return known
+
+
+def _issue(topic: str) -> str:
+    return f"{topic}_issue"
+
+
+def _spoken(text: str) -> str:
+    """Return folded words between single spaces; a mark ends a clause."""
+    tokens = _TOKEN.findall(fold(text))
+    return f" {' '.join(_SPELT.get(token, token) for token in tokens)} "
+
+
+@cache
+def _signs() -> tuple[_Sign, ...]:
+    lines = [line.split(": ") for line in read_lexicon("complaint_signs")]
+    return tuple(_Sign(category, complaint.strip("-"), _pattern(phrases)) for category, complaint, phrases in lines)
+
+
+@cache
+def _categories() -> Mapping[str, str]:
+    return {sign.complaint: sign.category for sign in _signs() if sign.complaint}
+
+
+@cache
+def _topics() -> Mapping[str, re.Pattern[str]]:
+    lines = [line.split(": ") for line in read_lexicon("topic_words")]
+    return {topic: re.compile(rf" (?:{'|'.join(map(_word, words.split(', ')))}) ") for topic, words in lines}
+
+
+def _pattern(phrases: str) -> re.Pattern[str]:
+    # Longer phrases first: they say more of the complaint.
+    ordered = sorted(phrases.split(", "), key=len, reverse=True)
+    return re.compile(rf"{_DENIAL}\b(?:{'|'.join(map(_phrase, ordered))})\b")
+
+
+def _phrase(phrase: str) -> str:
+    written = ""
+    for word in phrase.split():
+        written += _GAP if word == "..." else rf"(?:{'|'.join(map(_word, word.split('|')))}) "
+    return written.rstrip()
+
+
+def _word(word: str) -> str:
+    return re.escape(word).replace(r"\*", r"\w*")
