@@ -1,7 +1,7 @@
 """Complaints that a review's words plainly make, might make, or certainly do not make.
 
 A precise reader rather than a complete one: what is not said in plain words is unknown, and the reward does not score
-it. Signs are data (`data/lexicons/complaint_signs.txt`, `topic_words.txt`).
+it. Signs are data (`data/lexicons/complaint_signs.txt`, `intention_signs.txt`, `topic_words.txt`).
 """
 
 import re
@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final
 
+from tasks.commerce.extraction.complaints import COMPLAINTS, SHORT, TOO_LONG, named_complaints
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import KEPT_PROMPTS, fold
+from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, ramp
 
-DATA_FILES: Final = ("data/lexicons/complaint_signs.txt", "data/lexicons/topic_words.txt")
+DATA_FILES: Final = ("data/lexicons/complaint_signs.txt", "data/lexicons/intention_signs.txt", "data/lexicons/topic_words.txt")
 MAX_READ: Final = 2_000
 """Characters of a review that are read; Olist's have at most 208 of a message."""
 ISSUE_TOPICS: Final = ("delivery", "product", "seller")
@@ -39,6 +40,8 @@ class Reading:
     """Complaints that it plainly makes, in the order of `complaint_signs.txt`."""
     denied: bool
     """Whether it denies a complaint."""
+    intentions: tuple[tuple[str, bool], ...]
+    """Fields of intention that it states, with their values."""
     open_topics: frozenset[str]
     """Topics of which a word is left that no sign has taken, and `reserve`."""
 
@@ -56,15 +59,13 @@ def review_in(prompt: str) -> str:
     return found[1] if found else ""
 
 
-def category_of(complaint: str) -> str:
-    """Return the category of a complaint of the list."""
-    return _categories()[complaint]
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def read_complaints(text: str) -> Reading:
     """Read a text's complaints."""
     spoken = _spoken(text[:MAX_READ])
+    intentions = _intentions(spoken)
     plain: list[str] = []
     denied = False
     for sign in _signs():
@@ -83,41 +84,75 @@ def read_complaints(text: str) -> Reading:
             plain.append(sign.complaint)
         denied = denied or (taken and not sign.complaint)
     topics = frozenset(topic for topic, pattern in _topics().items() if pattern.search(spoken))
-    return Reading(tuple(plain), denied, topics)
+    return Reading(tuple(plain), denied, intentions, topics)
 
 
-def known_by_words(review: str, rating: int | None) -> dict[str, Any]:
+@lru_cache(maxsize=KEPT_PROMPTS)
+def known_by_words(review: str, rating: int | None) -> Mapping[str, Any]:
     """Return the fields of an extraction that a review's words decide.
 
-    A topic of a plain complaint is an issue; one without any word in the text is none; between them nobody knows.
-    Praise of four stars or more without a reserve has no complaint at all. The complaint itself is known if there is
-    one alone.
+    A topic of a plain complaint is an issue; one without any word in the text is none; between them nobody knows. The
+    main complaint is the worst plain one. Praise of four stars or more without a reserve has none at all.
     """
     if not review.strip():
         return {}
     reading = read_complaints(review)
+    return dict(reading.intentions) | _known_complaints(reading, rating)
+
+
+def _known_complaints(reading: Reading, rating: int | None) -> dict[str, Any]:
     if not reading.plain:
         if rating is None or rating < SATISFIED or "reserve" in reading.open_topics:
             return {}
         return dict.fromkeys(map(_issue, ISSUE_TOPICS), False) | {"main_complaint": "", "complaint_category": "none"}
     if rating == DELIGHTED:
         return {}
-    categories = list(dict.fromkeys(map(category_of, reading.plain)))
-    known: dict[str, Any] = {}
+    categories = {_categories()[complaint] for complaint in reading.plain}
+    worst = min(reading.plain, key=COMPLAINTS.index)
+    known: dict[str, Any] = {"main_complaint": worst, "complaint_category": _categories()[worst]}
     for topic in ISSUE_TOPICS:
         if topic in categories:
             known[_issue(topic)] = True
         elif topic not in reading.open_topics:
             known[_issue(topic)] = False
-    if len(categories) == 1:
-        known["complaint_category"] = categories[0]
-        if len(reading.plain) == 1:
-            known["main_complaint"] = reading.plain[0]
     return known
+
+
+def unknown_complaint(found: str, review: str) -> float:
+    """Grade a complaint of which the reference knows nothing, in [0, 1], by the review's words.
+
+    None is always possible. One that names a known complaint needs a sign of it in the review; a denied one is none.
+    """
+    if not found.strip():
+        return 1.0
+    named = named_complaints(fold(found[: TOO_LONG + 1])) | set(read_complaints(found).plain)
+    heard = named_complaints(fold(review[:MAX_READ])) | set(read_complaints(review).plain)
+    if not named <= heard or read_complaints(found).denied:
+        return 0.0
+    return ramp(len(found), TOO_LONG, SHORT) / max(len(named), 1)
 
 
 def _issue(topic: str) -> str:
     return f"{topic}_issue"
+
+
+def _intentions(spoken: str) -> tuple[tuple[str, bool], ...]:
+    """Return the intentions that words state; those that they state and deny are unknown."""
+    said: dict[str, set[bool]] = {}
+    for field, value, pattern in _intention_signs():
+        spoken, found = pattern.subn(TAKEN, spoken)
+        if found:
+            said.setdefault(field, set()).add(value)
+    return tuple((field, *values) for field, values in said.items() if len(values) == 1)
+
+
+@cache
+def _intention_signs() -> tuple[tuple[str, bool, re.Pattern[str]], ...]:
+    lines = [line.split(": ") for line in read_lexicon("intention_signs")]
+    return tuple(
+        (field, value == "true", re.compile(rf"\b(?:{'|'.join(map(_phrase, phrases.split(', ')))})\b"))
+        for field, value, phrases in lines
+    )
 
 
 def _spoken(text: str) -> str:

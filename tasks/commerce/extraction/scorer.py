@@ -38,7 +38,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tasks.commerce.extraction.complaints import OTHER_WORDS, same_complaint
+from tasks.commerce.extraction.complaints import OTHER_WORDS, complaint_manner, same_complaint
+from tasks.commerce.extraction.review_reading import known_by_words, review_in, unknown_complaint
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.json_fields import (
     CAUSE_FIELDS,
@@ -74,6 +75,8 @@ INVENTED: Final = 0.2
 HIDDEN: Final = 0.6
 """Share of the values that an answer without the review's complaint keeps."""
 UNUSUAL: Final = 0.7
+FORM_ALONE: Final = 0.25
+"""Share of the form that an answer is paid for whose values are all wrong."""
 
 _RATING: Final = re.compile(r"^Nota: ([1-5])\b", re.MULTILINE | re.ASCII)
 
@@ -140,18 +143,20 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     types = (len(readable) - ("main_complaint" in readable)) / len(CHECKS)
     sense = 0.25 + 0.75 * types
     present = len(READABLE) if len(readable) == len(READABLE) else sum(map(fields.__contains__, READABLE))
-    values = _values(readable, reference) if reference else None
+    values = _values(readable, reference, review_in(prompt)) if reference else None
+    paid = 1.0 if values is None else FORM_ALONE + (1 - FORM_ALONE) * values
     components: dict[str, Any] = {
-        "json": parsed.cleanliness * sense,
-        "schema": trust * sense * 2 * present / (len(READABLE) + len(fields)),
-        "types": trust * types,
+        "json": parsed.cleanliness * sense * paid,
+        "schema": trust * sense * paid * 2 * present / (len(READABLE) + len(fields)),
+        "types": trust * types * paid,
         "values": None if values is None else trust * values,
     }
     return Score(fill_unknown(components, WEIGHTS) if values is None else components, parsed.value)
 
 
-def _values(readable: Mapping[str, Any], reference: Reference) -> float | None:
-    wanted, rating = reference["fields"] or {}, reference["rating"]
+def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> float | None:
+    rating = reference["rating"]
+    wanted = known_fields(reference["fields"] or {}, review, rating)
     if readable == wanted:
         return 1.0
     found = readable.get
@@ -162,12 +167,31 @@ def _values(readable: Mapping[str, Any], reference: Reference) -> float | None:
     }
     if not agreements:
         return None
-    total = _discounted(agreements, readable, wanted)
+    complaint = _complaint(readable.get("main_complaint", ""), agreements, review, wanted.get("main_complaint"))
+    if complaint < 1:
+        agreements["main_complaint"] = complaint
+    total, kept_of_all = _discounted(agreements, readable, wanted)
     contradicts = sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
         wanted.get("sentiment"), rating
     )
-    kept = (0.5 if contradicts else 1.0) * _kept_by_complaint(readable, agreements)
+    kept = kept_of_all * (0.5 if contradicts else 1.0) * _kept_by_complaint(readable, agreements)
     return float(kept * (total / len(agreements)) ** 2)
+
+
+def known_fields(fields: Mapping[str, Any], review: str, rating: int | None) -> Mapping[str, Any]:
+    """Return the known fields of a reference, and those of the others that the review's words decide."""
+    known = {name: value for name, value in fields.items() if value is not None}
+    if len(known) == len(READABLE) or not review:
+        return known
+    return {**known_by_words(review, rating), **known}
+
+
+def _complaint(found: str, agreements: Mapping[str, float], review: str, wanted: str | None) -> float:
+    """Grade the complaint: by the reference's, or else by the review; and by its own words."""
+    agreement = agreements.get("main_complaint", 1.0) if wanted is not None else unknown_complaint(found, review)
+    if not found.strip() or found == wanted or not agreement:
+        return agreement
+    return agreement * complaint_manner(found, review)
 
 
 def _kept_by_complaint(readable: Mapping[str, Any], agreements: Mapping[str, float]) -> float:
@@ -178,9 +202,15 @@ def _kept_by_complaint(readable: Mapping[str, Any], agreements: Mapping[str, flo
     return INVENTED + (1 - INVENTED) * ramp(agreement, 0, OTHER_WORDS)
 
 
-def _discounted(agreements: Mapping[str, float], readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> float:
-    """Sum the agreements, less the discount of contradictions between two fields."""
+def _discounted(
+    agreements: Mapping[str, float], readable: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> tuple[float, float]:
+    """Return the sum of the agreements, less the discount of contradictions between two fields, and what all keep.
+
+    A contradiction with a field that nobody knows costs of all of them: it might be either that is wrong.
+    """
     kept: dict[str, float] = {}
+    kept_of_all = 1.0
     found = readable.get
     for first, second, share, holds in CONTRADICTIONS:
         one, other = found(first), found(second)
@@ -189,11 +219,11 @@ def _discounted(agreements: Mapping[str, float], readable: Mapping[str, Any], wa
         true = wanted.get(first), wanted.get(second)
         if None not in true and holds(*true):
             continue
+        if None in true and true != (None, None):
+            kept_of_all *= max(share, UNUSUAL)
         for name in (first, second):
             kept[name] = min(kept.get(name, 1.0), share)
-    if not kept:
-        return sum(agreements.values())
-    return sum([agreement * kept.get(name, 1.0) for name, agreement in agreements.items()])
+    return sum([agreement * kept.get(name, 1.0) for name, agreement in agreements.items()]), kept_of_all
 
 
 def field_agreement(name: str, found: Any, wanted: Any) -> float:
