@@ -5,7 +5,7 @@ it. Signs are data (`data/lexicons/complaint_signs.txt`, `intention_signs.txt`, 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -28,7 +28,11 @@ TAKEN: Final = "+"
 _REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTALL)
 _TOKEN: Final = re.compile(r"[a-z]+|\d+|[.!?;:,\n]+")
 _SPELT: Final = {"n": "nao", "naum": "nao", "nau": "nao", "nan": "nao", "num": "nao", "q": "que", "vc": "voce", "nd": "nada"}
-_DENIAL: Final = r"(?P<denial>\b(?:nao|sem|nem|nunca|nenhuma?|jamais) (?:(?!recomend|compr|gost|indic|aconselh)\w+ ){0,2})?"
+_NEGATIONS: Final = ("nao", "sem", "nem", "nunca", "nenhum", "nenhuma", "jamais", "ninguem")
+_DENIAL: Final = (
+    rf"(?P<denial>\b(?:{'|'.join(_NEGATIONS)}) "
+    r"(?:(?!(?:recomend|compr|gost|indic|aconselh|e |mas |porem |que |pois |porque |so ))\w+ ){0,2})?"
+)
 _GAP: Final = r"(?:\w+ ){0,3}"
 
 
@@ -50,7 +54,10 @@ class Reading:
 class _Sign:
     category: str
     complaint: str
-    pattern: re.Pattern[str]
+    denying: re.Pattern[str] | None
+    """Phrases that begin with a negation, which none before them turns round."""
+    stating: re.Pattern[str] | None
+    """Other phrases, with the negation before them if there is one."""
 
 
 def review_in(prompt: str) -> str:
@@ -69,20 +76,16 @@ def read_complaints(text: str) -> Reading:
     plain: list[str] = []
     denied = False
     for sign in _signs():
-        taken = False
-
-        def take(found: re.Match[str]) -> str:
-            nonlocal taken, denied
-            if found["denial"] is not None:
-                denied = True
-            else:
-                taken = True
-            return TAKEN
-
-        spoken = sign.pattern.sub(take, spoken)
-        if taken and sign.complaint:
+        stated = turned = 0
+        if sign.denying is not None:
+            spoken, stated = sign.denying.subn(TAKEN, spoken)
+        if sign.stating is not None and (found := [each["denial"] for each in sign.stating.finditer(spoken)]):
+            turned = sum(denial is not None for denial in found)
+            stated += len(found) - turned
+            spoken = sign.stating.sub(TAKEN, spoken)
+        if stated and sign.complaint:
             plain.append(sign.complaint)
-        denied = denied or (taken and not sign.complaint)
+        denied = denied or bool(turned or (stated and not sign.complaint))
     topics = frozenset(topic for topic, pattern in _topics().items() if pattern.search(spoken))
     return Reading(tuple(plain), denied, intentions, topics)
 
@@ -150,7 +153,7 @@ def _intentions(spoken: str) -> tuple[tuple[str, bool], ...]:
 def _intention_signs() -> tuple[tuple[str, bool, re.Pattern[str]], ...]:
     lines = [line.split(": ") for line in read_lexicon("intention_signs")]
     return tuple(
-        (field, value == "true", re.compile(rf"\b(?:{'|'.join(map(_phrase, phrases.split(', ')))})\b"))
+        (field, value == "true", re.compile(rf"\b{_any_of(phrases.split(', '))}\b"))
         for field, value, phrases in lines
     )
 
@@ -164,7 +167,7 @@ def _spoken(text: str) -> str:
 @cache
 def _signs() -> tuple[_Sign, ...]:
     lines = [line.split(": ") for line in read_lexicon("complaint_signs")]
-    return tuple(_Sign(category, complaint.strip("-"), _pattern(phrases)) for category, complaint, phrases in lines)
+    return tuple(_sign(*line) for line in lines)
 
 
 @cache
@@ -178,10 +181,21 @@ def _topics() -> Mapping[str, re.Pattern[str]]:
     return {topic: re.compile(rf" (?:{'|'.join(map(_word, words.split(', ')))}) ") for topic, words in lines}
 
 
-def _pattern(phrases: str) -> re.Pattern[str]:
+def _sign(category: str, complaint: str, phrases: str) -> _Sign:
     # Longer phrases first: they say more of the complaint.
     ordered = sorted(phrases.split(", "), key=len, reverse=True)
-    return re.compile(rf"{_DENIAL}\b(?:{'|'.join(map(_phrase, ordered))})\b")
+    denying = [phrase for phrase in ordered if phrase.split()[0] in _NEGATIONS]
+    stating = [phrase for phrase in ordered if phrase.split()[0] not in _NEGATIONS]
+    return _Sign(
+        category,
+        complaint.strip("-"),
+        re.compile(rf"\b{_any_of(denying)}\b") if denying else None,
+        re.compile(rf"{_DENIAL}\b{_any_of(stating)}\b") if stating else None,
+    )
+
+
+def _any_of(phrases: Sequence[str]) -> str:
+    return f"(?:{'|'.join(map(_phrase, phrases))})"
 
 
 def _phrase(phrase: str) -> str:
