@@ -64,7 +64,8 @@ DATA_FILES: Final = ("data/wordings/extraction.toml",)
 WORDING: Final = read_wording("extraction")
 
 CATEGORIES: Final = frozenset({"delivery", "product", "seller", "price", "other", "none"})
-BOOLEANS: Final = ("delivery_issue", "product_issue", "seller_issue", "repeat_intent", "would_recommend")
+ISSUES: Final = ("delivery_issue", "product_issue", "seller_issue")
+BOOLEANS: Final = (*ISSUES, "repeat_intent", "would_recommend")
 WEIGHTS: Final = {"json": 0.12, "schema": 0.08, "types": 0.15, "values": 0.65}
 V42_WEIGHTS: Final = {**REPORT_WEIGHTS, "mismatch": -0.20}
 RISK_TOLERANCE: Final = 0.05
@@ -74,6 +75,8 @@ INVENTED: Final = 0.2
 """Share of the values that an answer keeps whose complaint is not the review's."""
 HIDDEN: Final = 0.6
 """Share of the values that an answer without the review's complaint keeps."""
+FALSE_ALARM: Final = 0.85
+"""Share of the values that an answer keeps for each issue that it claims and that is none."""
 UNUSUAL: Final = 0.7
 FORM_ALONE: Final = 0.25
 """Share of the form that an answer is paid for whose values are all wrong."""
@@ -174,7 +177,8 @@ def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> f
     contradicts = sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
         wanted.get("sentiment"), rating
     )
-    kept = kept_of_all * (0.5 if contradicts else 1.0) * _kept_by_complaint(readable, agreements)
+    alarms = sum(wanted.get(name) is False and found(name) is True for name in ISSUES)
+    kept = FALSE_ALARM**alarms * kept_of_all * (0.5 if contradicts else 1.0) * _kept_by_complaint(readable, agreements)
     return float(kept * (total / len(agreements)) ** 2)
 
 
@@ -235,7 +239,7 @@ def field_agreement(name: str, found: Any, wanted: Any) -> float:
     if name == "churn_risk":
         return ramp(abs((read_share(found) or 0.0) - wanted), 0.5, RISK_TOLERANCE)
     if name == "sentiment_score":
-        return ramp(abs(found - wanted), 3, 0)
+        return ramp(abs(found - wanted), 2, 0)
     return 0.0
 
 

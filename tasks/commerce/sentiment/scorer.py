@@ -45,9 +45,11 @@ if TYPE_CHECKING:
 
 DATA_FILES: Final = ("data/wordings/sentiment.toml",)
 WORDING: Final = read_wording("sentiment")
-WEIGHTS: Final = {"json": 0.15, "types": 0.10, "polarity": 0.45, "score": 0.30}
+WEIGHTS: Final = {"json": 0.12, "types": 0.08, "polarity": 0.42, "score": 0.38}
 CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {"polarity": is_sentiment, "score": is_stars}
 CONTRADICTED: Final = 0.25
+FORM_ALONE: Final = 0.25
+"""Share of the form that an answer is paid for of which nothing else is right."""
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
@@ -63,11 +65,17 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     contradicts = sentiment_contradicts(polarity, stars) and not sentiment_contradicts(true_polarity, true_stars)
     trust = parsed.trust_alone(CHECKS)
     kept = trust * (CONTRADICTED if contradicts else 1.0)
-    components = {
-        "json": parsed.cleanliness * (0.25 + 0.75 * types),
-        "types": trust * types,
+    content = {
         "polarity": None if true_polarity is None else kept * _polarity_agreement(polarity, true_polarity),
         "score": None if true_stars is None else kept * _stars_agreement(stars, true_stars),
+    }
+    known = {name: value for name, value in content.items() if value is not None}
+    right = sum(WEIGHTS[name] * value for name, value in known.items()) / (sum(map(WEIGHTS.__getitem__, known)) or 1)
+    paid = FORM_ALONE + (1 - FORM_ALONE) * right if known else 1.0
+    components = {
+        "json": parsed.cleanliness * (0.25 + 0.75 * types) * paid,
+        "types": trust * types * paid,
+        **content,
     }
     return Score(fill_unknown(components, WEIGHTS), parsed.value)
 
@@ -79,7 +87,7 @@ def _polarity_agreement(found: str | None, wanted: str) -> float:
 
 
 def _stars_agreement(found: int | None, wanted: int) -> float:
-    return 0.0 if found is None else ramp(abs(found - wanted), 2.5, 0)
+    return 0.0 if found is None else ramp(abs(found - wanted), 2, 0)
 
 
 def v42_score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
