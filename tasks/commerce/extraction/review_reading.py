@@ -124,9 +124,9 @@ def _known_complaints(reading: Reading, rating: int | None) -> dict[str, Any]:
 def unknown_complaint(found: str, review: str) -> float:
     """Grade a complaint of which the reference knows nothing, in [0, 1], by the review's words.
 
-    None is always possible. One that names a known complaint needs a sign of it in the review; a denied one is none.
+    None is always possible, and anything where there is no review. One that names a known complaint needs a sign of it in the review; a denied one is none.
     """
-    if not found.strip():
+    if not found.strip() or not review:
         return 1.0
     named = named_complaints(fold(found[: TOO_LONG + 1])) | set(read_complaints(found).plain)
     heard = named_complaints(fold(review[:MAX_READ])) | set(read_complaints(review).plain)

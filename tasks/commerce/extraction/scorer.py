@@ -38,7 +38,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tasks.commerce.extraction.complaints import OTHER_WORDS, complaint_manner, same_complaint
+from tasks.commerce.extraction.complaints import OTHER_WORDS, TOO_LONG, complaint_manner, same_complaint
 from tasks.commerce.extraction.review_reading import known_by_words, review_in, unknown_complaint
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.json_fields import (
@@ -192,8 +192,9 @@ def known_fields(fields: Mapping[str, Any], review: str, rating: int | None) -> 
 
 def _complaint(found: str, agreements: Mapping[str, float], review: str, wanted: str | None) -> float:
     """Grade the complaint: by the reference's, or else by the review; and by its own words."""
+    found = found[: TOO_LONG + 1]
     agreement = agreements.get("main_complaint", 1.0) if wanted is not None else unknown_complaint(found, review)
-    if not found.strip() or found == wanted or not agreement:
+    if not found.strip() or found == wanted or not agreement or (wanted is None and not review):
         return agreement
     return agreement * complaint_manner(found, review)
 

@@ -64,7 +64,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     true_polarity, true_stars = wanted.get("polarity"), wanted.get("score")
     contradicts = sentiment_contradicts(polarity, stars) and not sentiment_contradicts(true_polarity, true_stars)
     trust = parsed.trust_alone(CHECKS)
-    kept = trust * (CONTRADICTED if contradicts else 1.0)
+    kept = CONTRADICTED if contradicts else 1.0
     content = {
         "polarity": None if true_polarity is None else kept * _polarity_agreement(polarity, true_polarity),
         "score": None if true_stars is None else kept * _stars_agreement(stars, true_stars),
@@ -75,7 +75,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     components = {
         "json": parsed.cleanliness * (0.25 + 0.75 * types) * paid,
         "types": trust * types * paid,
-        **content,
+        **{name: None if value is None else trust * value for name, value in content.items()},
     }
     return Score(fill_unknown(components, WEIGHTS), parsed.value)
 
