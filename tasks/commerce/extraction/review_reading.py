@@ -18,6 +18,10 @@ DATA_FILES: Final = ("data/lexicons/complaint_signs.txt", "data/lexicons/intenti
 MAX_READ: Final = 2_000
 """Characters of a review that are read; Olist's have at most 208 of a message."""
 ISSUE_TOPICS: Final = ("delivery", "product", "seller")
+OF_ANY_WORDS: Final = ("product", "other")
+"""Categories of complaints that a review may make in words of any kind: `na primeira lavagem encheu de bolinhas`."""
+FEW_WORDS: Final = 4
+"""Words and marks of a review that names nothing: `Horrível!`, `Muito ruim, péssimo`."""
 SATISFIED: Final = 4
 """Fewest stars of a review of which silence means that nothing is wrong."""
 DELIGHTED: Final = 5
@@ -124,15 +128,24 @@ def _known_complaints(reading: Reading, rating: int | None) -> dict[str, Any]:
 def unknown_complaint(found: str, review: str) -> float:
     """Grade a complaint of which the reference knows nothing, in [0, 1], by the review's words.
 
-    None is always possible, and anything where there is no review. One that names a known complaint needs a sign of it in the review; a denied one is none.
+    None is always possible, and anything where there is no review. One that names a known complaint needs a word of its topic in
+    the review, or of it, unless it is of the product or of the shopper, of whom a review speaks in any words; one of a
+    few words that name nothing has none. A denied complaint is none, either.
     """
     if not found.strip() or not review:
         return 1.0
     named = named_complaints(fold(found[: TOO_LONG + 1])) | set(read_complaints(found).plain)
-    heard = named_complaints(fold(review[:MAX_READ])) | set(read_complaints(review).plain)
-    if not named <= heard or read_complaints(found).denied:
+    reading = read_complaints(review)
+    heard = named_complaints(fold(review[:MAX_READ])) | set(reading.plain)
+    topics = reading.open_topics | set(_topics_of_any_words(review, reading))
+    if read_complaints(found).denied or any(_categories()[each] not in topics for each in named - heard):
         return 0.0
     return ramp(len(found), TOO_LONG, SHORT) / max(len(named), 1)
+
+
+def _topics_of_any_words(review: str, reading: Reading) -> tuple[str, ...]:
+    names_nothing = len(_spoken(review[:MAX_READ]).split()) <= FEW_WORDS and not reading.open_topics - {"reserve"}
+    return () if names_nothing else OF_ANY_WORDS
 
 
 def _issue(topic: str) -> str:

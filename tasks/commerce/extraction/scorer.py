@@ -39,7 +39,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasks.commerce.extraction.complaints import OTHER_WORDS, TOO_LONG, complaint_manner, same_complaint
-from tasks.commerce.extraction.review_reading import known_by_words, review_in, unknown_complaint
+from tasks.commerce.extraction.review_reading import review_in, unknown_complaint
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.json_fields import (
     CAUSE_FIELDS,
@@ -158,8 +158,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
 
 
 def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> float | None:
-    rating = reference["rating"]
-    wanted = known_fields(reference["fields"] or {}, review, rating)
+    wanted, rating = reference["fields"] or {}, reference["rating"]
     if readable == wanted:
         return 1.0
     found = readable.get
@@ -180,14 +179,6 @@ def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> f
     alarms = sum(wanted.get(name) is False and found(name) is True for name in ISSUES)
     kept = FALSE_ALARM**alarms * kept_of_all * (0.5 if contradicts else 1.0) * _kept_by_complaint(readable, agreements)
     return float(kept * (total / len(agreements)) ** 2)
-
-
-def known_fields(fields: Mapping[str, Any], review: str, rating: int | None) -> Mapping[str, Any]:
-    """Return the known fields of a reference, and those of the others that the review's words decide."""
-    known = {name: value for name, value in fields.items() if value is not None}
-    if len(known) == len(READABLE) or not review:
-        return known
-    return {**known_by_words(review, rating), **known}
 
 
 def _complaint(found: str, agreements: Mapping[str, float], review: str, wanted: str | None) -> float:
