@@ -80,7 +80,13 @@ EXTRACTION: Final = (
         "extraction: format echo paid",
         "Names of fields count in full, whatever the fields hold.",
         ("extraction",),
-        (edit("extraction.scorer:score", ("sense = 0.25 + 0.75 * types", "sense = 1.0")),),
+        (
+            edit(
+                "extraction.scorer:score",
+                ("sense = 0.25 + 0.75 * types", "sense = 1.0"),
+                ("FORM_ALONE + (1 - FORM_ALONE) * values", "1.0"),
+            ),
+        ),
     ),
     Mutant(
         "extraction: sign flipped",
@@ -110,9 +116,10 @@ EXTRACTION: Final = (
     ),
     Mutant(
         "extraction: weights swapped",
-        "The form has the weight of the values, and the values have that of the form.",
+        "The form has the weight of the values and is paid whatever these are, and the values have that of the form.",
         ("extraction",),
         (
+            edit("extraction.scorer:score", ("FORM_ALONE + (1 - FORM_ALONE) * values", "1.0")),
             replace_entry(extraction.WEIGHTS, "json", lambda _: 0.65),
             replace_entry(extraction.WEIGHTS, "values", lambda _: 0.12),
         ),
