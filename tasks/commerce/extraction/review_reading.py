@@ -20,8 +20,8 @@ MAX_READ: Final = 2_000
 ISSUE_TOPICS: Final = ("delivery", "product", "seller")
 OF_ANY_WORDS: Final = ("product", "other")
 """Categories of complaints that a review may make in words of any kind: `na primeira lavagem encheu de bolinhas`."""
-FEW_WORDS: Final = 4
-"""Words and marks of a review that names nothing: `Horrível!`, `Muito ruim, péssimo`."""
+FEW_WORDS: Final = 3
+"""Words of a review that names nothing: `Horrível!`, `Podia ser melhor`."""
 SATISFIED: Final = 4
 """Fewest stars of a review of which silence means that nothing is wrong."""
 DELIGHTED: Final = 5
@@ -144,7 +144,8 @@ def unknown_complaint(found: str, review: str) -> float:
 
 
 def _topics_of_any_words(review: str, reading: Reading) -> tuple[str, ...]:
-    names_nothing = len(_spoken(review[:MAX_READ]).split()) <= FEW_WORDS and not reading.open_topics - {"reserve"}
+    spoken = sum(map(str.isalpha, _spoken(review[:MAX_READ]).split()))
+    names_nothing = spoken <= FEW_WORDS and not reading.open_topics - {"reserve"}
     return () if names_nothing else OF_ANY_WORDS
 
 
