@@ -13,7 +13,12 @@ EXTRACTION: Final = (
         "extraction: reference ignored",
         "Values are not compared with the reference: form and types alone are paid.",
         ("extraction",),
-        (edit("extraction.scorer:score", ("_values(readable, reference, review_in(prompt)) if reference else None", "None")),),
+        (
+            edit(
+                "extraction.scorer:score",
+                ("_values(readable, reference, review_in(prompt)) if reference else None", "None"),
+            ),
+        ),
     ),
     Mutant(
         "extraction: booleans inverted",

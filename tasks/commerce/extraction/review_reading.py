@@ -14,7 +14,11 @@ from tasks.commerce.extraction.complaints import COMPLAINTS, SHORT, TOO_LONG, na
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, ramp
 
-DATA_FILES: Final = ("data/lexicons/complaint_signs.txt", "data/lexicons/intention_signs.txt", "data/lexicons/topic_words.txt")
+DATA_FILES: Final = (
+    "data/lexicons/complaint_signs.txt",
+    "data/lexicons/intention_signs.txt",
+    "data/lexicons/topic_words.txt",
+)
 MAX_READ: Final = 2_000
 """Characters of a review that are read; Olist's have at most 208 of a message."""
 ISSUE_TOPICS: Final = ("delivery", "product", "seller")
@@ -31,7 +35,16 @@ TAKEN: Final = "+"
 
 _REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTALL)
 _TOKEN: Final = re.compile(r"[a-z]+|\d+|[.!?;:,\n]+")
-_SPELT: Final = {"n": "nao", "naum": "nao", "nau": "nao", "nan": "nao", "num": "nao", "q": "que", "vc": "voce", "nd": "nada"}
+_SPELT: Final = {
+    "n": "nao",
+    "naum": "nao",
+    "nau": "nao",
+    "nan": "nao",
+    "num": "nao",
+    "q": "que",
+    "vc": "voce",
+    "nd": "nada",
+}
 _NEGATIONS: Final = ("nao", "sem", "nem", "nunca", "nenhum", "nenhuma", "jamais", "ninguem")
 _DENIAL: Final = (
     rf"(?P<denial>\b(?:{'|'.join(_NEGATIONS)}) "
@@ -68,8 +81,6 @@ def review_in(prompt: str) -> str:
     """Return the review that a prompt quotes; empty without one."""
     found = _REVIEW.search(prompt)
     return found[1] if found else ""
-
-
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -167,8 +178,7 @@ def _intentions(spoken: str) -> tuple[tuple[str, bool], ...]:
 def _intention_signs() -> tuple[tuple[str, bool, re.Pattern[str]], ...]:
     lines = [line.split(": ") for line in read_lexicon("intention_signs")]
     return tuple(
-        (field, value == "true", re.compile(rf"\b{_any_of(phrases.split(', '))}\b"))
-        for field, value, phrases in lines
+        (field, value == "true", re.compile(rf"\b{_any_of(phrases.split(', '))}\b")) for field, value, phrases in lines
     )
 
 
