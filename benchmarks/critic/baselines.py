@@ -102,7 +102,8 @@ def line_of(name: str) -> Key:
     """Return a key that reads one line of a prompt: its text, or the step that its number reaches."""
 
     def key(prompt: str) -> str:
-        text = dict(_LINE.findall(prompt)).get(name, "")
+        lines: dict[str, str] = dict(_LINE.findall(prompt))
+        text = lines.get(name, "")
         number = re.search(r"\d[\d.]*", text)
         if number is None:
             return text
@@ -145,7 +146,7 @@ def _with_complaint(stars: int, category: str) -> Answer:
 
 
 def _push(row: PromptRow) -> str:
-    lines = dict(re.findall(r"^(\w+): (.+)$", row.prompt, re.MULTILINE))
+    lines: dict[str, str] = dict(_LINE.findall(row.prompt))
     return TASKS["push"].answer({"product": lines["Produto"], "offer": lines["Oferta"]})
 
 

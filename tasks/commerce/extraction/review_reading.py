@@ -20,7 +20,7 @@ DATA_FILES: Final = (
     "data/lexicons/topic_words.txt",
 )
 MAX_READ: Final = 2_000
-"""Characters of a review that are read; Olist's have at most 208 of a message."""
+"""Characters of a review that are read; Olist's messages have at most 204."""
 ISSUE_TOPICS: Final = ("delivery", "product", "seller")
 OF_ANY_WORDS: Final = ("product", "other")
 """Categories of complaints that a review may make in words of any kind: `na primeira lavagem encheu de bolinhas`."""
@@ -102,7 +102,7 @@ def read_complaints(text: str) -> Reading:
             plain.append(sign.complaint)
         denied = denied or bool(turned or (stated and not sign.complaint))
     topics = frozenset(topic for topic, pattern in _topics().items() if pattern.search(spoken))
-    return Reading(tuple(plain), denied, intentions, topics)
+    return Reading(tuple(dict.fromkeys(plain)), denied, intentions, topics)
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -139,9 +139,9 @@ def _known_complaints(reading: Reading, rating: int | None) -> dict[str, Any]:
 def unknown_complaint(found: str, review: str) -> float:
     """Grade a complaint of which the reference knows nothing, in [0, 1], by the review's words.
 
-    None is always possible, and anything where there is no review. One that names a known complaint needs a word of its topic in
-    the review, or of it, unless it is of the product or of the shopper, of whom a review speaks in any words; one of a
-    few words that name nothing has none. A denied complaint is none, either.
+    None is always possible, and anything where there is no review. A known complaint needs a sign of it or a word of
+    its topic in the review, unless that is the product or the shopper, of which people speak in words of any kind; a
+    review of three words that name nothing has none. A denied complaint is none, either.
     """
     if not found.strip() or not review:
         return 1.0
@@ -171,7 +171,7 @@ def _intentions(spoken: str) -> tuple[tuple[str, bool], ...]:
         spoken, found = pattern.subn(TAKEN, spoken)
         if found:
             said.setdefault(field, set()).add(value)
-    return tuple((field, *values) for field, values in said.items() if len(values) == 1)
+    return tuple((field, values.pop()) for field, values in said.items() if len(values) == 1)
 
 
 @cache
