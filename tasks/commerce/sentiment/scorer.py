@@ -8,11 +8,12 @@
   every review.
 - `polarity`: 1 for the reference's, 0.2 if only one of the two is neutral, 0 for the opposite. Gamed by the likeliest
   polarity.
-- `score`: 1 for the reference's, 0.6 for one star off, 0.2 for two. Gamed by the middle of the scale.
+- `score`: 1 for the reference's, 0.5 for one star off. Gamed by the middle of the scale.
 
 If polarity and score contradict each other, such as praise with one star, both keep a quarter of their value, unless
-the reference says the same: naming both ends is knowing neither. One fixed object earns 0.77 a review on 600 of a
-simulated store of 20,000 orders, as six in ten reviews are positive.
+the reference says the same: naming both ends is knowing neither. `json` and `types` are paid in full only as far as
+these two are right, and a quarter at least. One fixed object earns 0.69 a review on 2,000 of a simulated store, where
+seven in ten reviews are positive, and 0.55 on a real sample.
 
 All but `json` keep 0.43 if text stands beside the object or in fields that nobody asked for (`parser.NOT_ALONE`).
 
