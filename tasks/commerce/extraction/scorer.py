@@ -12,16 +12,16 @@
   number in [0, 1], real booleans. Gamed by one fixed object for every review. Source: V4.2 report, value validity.
 - `values`: the square of the mean agreement of the well-typed fields with the reference's known ones (of a real review
   those that its stars and its plain words decide, `review_reading`): exact for enumerations and booleans, by distance
-  for numbers, by topic for the complaint (`complaints`); squared, because the
-  reader of a half-right object cannot know which half. Two fields of one answer that contradict each other keep a
-  quarter of their agreement, or 0.7 of it if people do feel both (`CONTRADICTIONS`), unless the reference says the
-  same. Halved if the sentiment contradicts the rating and the reference does not. A complaint that the reference does
-  not have leaves a fifth of all values, and a missing one 0.6: it is what a reader acts on. Where the reference knows no
-  complaint, one of which the review has no sign is as bad. A word of a complaint that neither the review nor the lists
-  have costs, and so does its manner. An issue that is none leaves 0.85, a contradiction with an unknown field 0.7.
-  Gamed by the likeliest values, which is worth only what the store's habits are: one fixed object of praise earns 0.69
-  a review on 2,000 of a simulated store, where half of the reviews are praise alone, and 0.42 on a real sample, where
-  unread prompts earn no more. Source: V4.2 report, sentiment mismatch.
+  for numbers, by topic for the complaint (`complaints`); squared, because the reader of a half-right object cannot
+  know which half. Two fields of one answer that contradict each other keep a quarter of their agreement, or 0.7 of it
+  if people do feel both (`CONTRADICTIONS`), unless the reference says the same. Halved if the sentiment contradicts
+  the rating and the reference does not. A complaint that the reference does not have leaves a fifth of all values, and
+  a missing one 0.6: it is what a reader acts on. Where the reference knows no complaint, one of which the review has
+  no sign is as bad. A word of a complaint that neither the review nor the lists have costs, and so does its manner. An
+  issue that is none leaves 0.85, a contradiction with an unknown field 0.7. Gamed by the likeliest values, which is
+  worth only what the store's habits are: one fixed object of praise earns 0.69 a review on 2,000 of a simulated store,
+  where half of the reviews are praise alone, and 0.42 on a real sample, where unread prompts earn no more. Source:
+  V4.2 report, sentiment mismatch.
 
 The first three are paid in full only as far as the `values` are right, and a quarter at least: a well-formed answer to
 another review is worth little.
