@@ -22,10 +22,8 @@ class ReviewCase:
     rating: int
     text: str
     """Title and message."""
-    delivered_late: bool | None
-    """None if the order was not delivered."""
     known: dict[str, Any]
-    """The known fields of an extraction."""
+    """The fields of an extraction that the store knows."""
 
 
 class ReviewCases(Sequence[ReviewCase]):
@@ -45,15 +43,14 @@ class ReviewCases(Sequence[ReviewCase]):
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
         columns = self._columns
-        rating, late = columns["review_score"][place], columns["late"][place]
+        rating = columns["review_score"][place]
         return ReviewCase(
             review_id=columns["review_id"][place],
             order_id=columns["order_id"][place],
             customer_id=columns["customer_unique_id"][place],
             rating=rating,
             text=_text(columns["review_comment_title"][place] or "", columns["review_comment_message"][place] or ""),
-            delivered_late=late,
-            known=self._causes(place) or _known_of_real(rating, late=bool(late)),
+            known=self._causes(place) or {"sentiment": sentiment_of(rating), "sentiment_score": rating},
         )
 
     def _causes(self, place: int) -> dict[str, Any] | None:
@@ -66,29 +63,22 @@ class ReviewCases(Sequence[ReviewCase]):
 def review_cases(store: Store) -> ReviewCases:
     """Return the store's reviews with words, by `review_id`.
 
-    Of a simulated review everything is known. Of a real one the rating determines the sentiment, and the order reveals
-    a late delivery; a timely delivery does not exclude complaints about it.
+    Of a simulated review everything is known, of a real one the rating, which determines the sentiment. A late delivery
+    is not: a shopper who says nothing of it need not mind, and a prompt holds no more than what was said.
     """
     import polars as pl
 
-    delivered, promised = pl.col("order_delivered_customer_date"), pl.col("order_estimated_delivery_date")
-    orders = store.orders.select("order_id", "customer_id", late=delivered.dt.date() > promised.dt.date())
     title, message = pl.col("review_comment_title"), pl.col("review_comment_message")
     table = (
         store.reviews.unique("review_id", keep="first", maintain_order=True)
         .filter(title.fill_null("").str.contains(SOMETHING) | message.fill_null("").str.contains(SOMETHING))
         .select("review_id", "order_id", "review_score", title, message)
-        .join(orders, on="order_id")
+        .join(store.orders.select("order_id", "customer_id"), on="order_id")
         .join(store.customers.select("customer_id", "customer_unique_id"), on="customer_id")
     )
     if store.review_causes is not None:
         table = table.join(store.review_causes.select("review_id", *CAUSE_FIELDS), on="review_id", how="left")
     return ReviewCases(table.sort("review_id").to_dict(as_series=False))
-
-
-def _known_of_real(rating: int, *, late: bool) -> dict[str, Any]:
-    known = {"sentiment": sentiment_of(rating), "sentiment_score": rating}
-    return known | ({"delivery_issue": True} if late else {})
 
 
 def _text(title: str, message: str) -> str:

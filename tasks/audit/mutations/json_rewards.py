@@ -13,7 +13,12 @@ EXTRACTION: Final = (
         "extraction: reference ignored",
         "Values are not compared with the reference: form and types alone are paid.",
         ("extraction",),
-        (edit("extraction.scorer:score", ("_values(readable, reference) if reference else None", "None")),),
+        (
+            edit(
+                "extraction.scorer:score",
+                ("_values(readable, reference, review_in(prompt)) if reference else None", "None"),
+            ),
+        ),
     ),
     Mutant(
         "extraction: booleans inverted",
@@ -80,7 +85,13 @@ EXTRACTION: Final = (
         "extraction: format echo paid",
         "Names of fields count in full, whatever the fields hold.",
         ("extraction",),
-        (edit("extraction.scorer:score", ("sense = 0.25 + 0.75 * types", "sense = 1.0")),),
+        (
+            edit(
+                "extraction.scorer:score",
+                ("sense = 0.25 + 0.75 * types", "sense = 1.0"),
+                ("FORM_ALONE + (1 - FORM_ALONE) * values", "1.0"),
+            ),
+        ),
     ),
     Mutant(
         "extraction: sign flipped",
@@ -110,9 +121,10 @@ EXTRACTION: Final = (
     ),
     Mutant(
         "extraction: weights swapped",
-        "The form has the weight of the values, and the values have that of the form.",
+        "The form has the weight of the values and is paid whatever these are, and the values have that of the form.",
         ("extraction",),
         (
+            edit("extraction.scorer:score", ("FORM_ALONE + (1 - FORM_ALONE) * values", "1.0")),
             replace_entry(extraction.WEIGHTS, "json", lambda _: 0.65),
             replace_entry(extraction.WEIGHTS, "values", lambda _: 0.12),
         ),

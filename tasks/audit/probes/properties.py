@@ -188,14 +188,20 @@ def unknown_is_not_scored(less: Callable[[Reference], Reference]) -> Property:
     return Property("unknown_is_not_scored", measure, "earns", at_least=FLOOR)
 
 
-def known_part_counts(make: Maker, less: Callable[[Reference], Reference]) -> Property:
-    """Require that wrong answers stay wrong by a reference that knows less."""
+def known_part_counts(make: Maker, less: Callable[[Reference], Reference], at_most: float = WRONG) -> Property:
+    """Require that wrong answers stay wrong by a reference that knows less.
+
+    Args:
+        make: Makes the wrong answers.
+        less: Returns a reference with part of its knowledge removed.
+        at_most: The highest reward of such an answer.
+    """
 
     def measure(prompt: Probed) -> Mapping[str, float]:
         known = less(prompt.asked.reference)
         return {kind: prompt.reward(text, known) for kind, text in make(prompt.asked).items()}
 
-    return Property("known_part_counts", measure, "earns", at_most=WRONG)
+    return Property("known_part_counts", measure, "earns", at_most=at_most)
 
 
 def _fault_of(scored: ScoredRollout) -> str | None:

@@ -25,7 +25,7 @@ PROBES: Final = TaskProbes(
     own=(
         *JSON,
         unknown_is_not_scored(_less),
-        known_part_counts(json_objects.wrong_answer, _less),
+        known_part_counts(json_objects.wrong_answer, _less, at_most=0.3),
         CONTRADICTION,
     ),
     is_sufficient=_is_sufficient,

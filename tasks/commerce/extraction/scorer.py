@@ -10,15 +10,21 @@
   V4.2 report, schema completeness.
 - `types`: share of nine checks passed (`main_complaint` is free text): enumerations, an integer that is no boolean, a
   number in [0, 1], real booleans. Gamed by one fixed object for every review. Source: V4.2 report, value validity.
-- `values`: the square of the mean agreement of the well-typed fields with the reference's known ones: exact for
-  enumerations and booleans, by distance for numbers, by topic for the complaint (`complaints`); squared, because the
-  reader of a half-right object cannot know which half. Two fields of one answer that contradict each other keep a
-  quarter of their agreement, or 0.7 of it if people do feel both (`CONTRADICTIONS`), unless the reference says the
-  same. Halved if the sentiment contradicts the rating and the reference does not. A complaint that the reference does
-  not have leaves a fifth of all values, and a missing one 0.6: it is what a reader acts on. Gamed by the likeliest
-  values, which is worth only what the store's habits are: one fixed object of praise earns 0.78 a review on
-  600 of a simulated store of 20,000 orders, where half of the reviews are praise alone. Source: V4.2 report, sentiment
-  mismatch.
+- `values`: the square of the mean agreement of the well-typed fields with the reference's known ones (of a real review
+  those that its stars and its plain words decide, `review_reading`): exact for enumerations and booleans, by distance
+  for numbers, by topic for the complaint (`complaints`); squared, because the reader of a half-right object cannot
+  know which half. Two fields of one answer that contradict each other keep a quarter of their agreement, or 0.7 of it
+  if people do feel both (`CONTRADICTIONS`), unless the reference says the same. Halved if the sentiment contradicts
+  the rating and the reference does not. A complaint that the reference does not have leaves a fifth of all values, and
+  a missing one 0.6: it is what a reader acts on. Where the reference knows no complaint, one of which the review has
+  no sign is as bad. A word of a complaint that neither the review nor the lists have costs, and so does its manner. An
+  issue that is none leaves 0.85, a contradiction with an unknown field 0.7. Gamed by the likeliest values, which is
+  worth only what the store's habits are: one fixed object of praise earns 0.69 a review on 2,000 of a simulated store,
+  where half of the reviews are praise alone, and 0.42 on a real sample, where unread prompts earn no more. Source:
+  V4.2 report, sentiment mismatch.
+
+The first three are paid in full only as far as the `values` are right, and a quarter at least: a well-formed answer to
+another review is worth little.
 
 `schema`, `types` and `values` are multiplied by 0.7 for a repaired object, 0.5 for a truncated one, 0.4 for one that
 occurs twice, and 0.1 for one that contradicts itself by repeating a key (`parser.TRUST`); and by 0.43 if text stands
@@ -38,7 +44,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tasks.commerce.extraction.complaints import OTHER_WORDS, same_complaint
+from tasks.commerce.extraction.complaints import OTHER_WORDS, TOO_LONG, complaint_manner, same_complaint
+from tasks.commerce.extraction.review_reading import review_in, unknown_complaint
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.json_fields import (
     CAUSE_FIELDS,
@@ -63,7 +70,8 @@ DATA_FILES: Final = ("data/wordings/extraction.toml",)
 WORDING: Final = read_wording("extraction")
 
 CATEGORIES: Final = frozenset({"delivery", "product", "seller", "price", "other", "none"})
-BOOLEANS: Final = ("delivery_issue", "product_issue", "seller_issue", "repeat_intent", "would_recommend")
+ISSUES: Final = ("delivery_issue", "product_issue", "seller_issue")
+BOOLEANS: Final = (*ISSUES, "repeat_intent", "would_recommend")
 WEIGHTS: Final = {"json": 0.12, "schema": 0.08, "types": 0.15, "values": 0.65}
 V42_WEIGHTS: Final = {**REPORT_WEIGHTS, "mismatch": -0.20}
 RISK_TOLERANCE: Final = 0.05
@@ -73,7 +81,11 @@ INVENTED: Final = 0.2
 """Share of the values that an answer keeps whose complaint is not the review's."""
 HIDDEN: Final = 0.6
 """Share of the values that an answer without the review's complaint keeps."""
+FALSE_ALARM: Final = 0.85
+"""Share of the values that an answer keeps for each issue that it claims and that is none."""
 UNUSUAL: Final = 0.7
+FORM_ALONE: Final = 0.25
+"""Share of the form that an answer is paid for whose values are all wrong."""
 
 _RATING: Final = re.compile(r"^Nota: ([1-5])\b", re.MULTILINE | re.ASCII)
 
@@ -140,17 +152,18 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     types = (len(readable) - ("main_complaint" in readable)) / len(CHECKS)
     sense = 0.25 + 0.75 * types
     present = len(READABLE) if len(readable) == len(READABLE) else sum(map(fields.__contains__, READABLE))
-    values = _values(readable, reference) if reference else None
+    values = _values(readable, reference, review_in(prompt)) if reference else None
+    paid = 1.0 if values is None else FORM_ALONE + (1 - FORM_ALONE) * values
     components: dict[str, Any] = {
-        "json": parsed.cleanliness * sense,
-        "schema": trust * sense * 2 * present / (len(READABLE) + len(fields)),
-        "types": trust * types,
+        "json": parsed.cleanliness * sense * paid,
+        "schema": trust * sense * paid * 2 * present / (len(READABLE) + len(fields)),
+        "types": trust * types * paid,
         "values": None if values is None else trust * values,
     }
     return Score(fill_unknown(components, WEIGHTS) if values is None else components, parsed.value)
 
 
-def _values(readable: Mapping[str, Any], reference: Reference) -> float | None:
+def _values(readable: Mapping[str, Any], reference: Reference, review: str) -> float | None:
     wanted, rating = reference["fields"] or {}, reference["rating"]
     if readable == wanted:
         return 1.0
@@ -162,12 +175,25 @@ def _values(readable: Mapping[str, Any], reference: Reference) -> float | None:
     }
     if not agreements:
         return None
-    total = _discounted(agreements, readable, wanted)
+    complaint = _complaint(readable.get("main_complaint", ""), agreements, review, wanted.get("main_complaint"))
+    if complaint < 1:
+        agreements["main_complaint"] = complaint
+    total, kept_of_all = _discounted(agreements, readable, wanted)
     contradicts = sentiment_contradicts(readable.get("sentiment"), rating) and not sentiment_contradicts(
         wanted.get("sentiment"), rating
     )
-    kept = (0.5 if contradicts else 1.0) * _kept_by_complaint(readable, agreements)
+    alarms = sum(wanted.get(name) is False and found(name) is True for name in ISSUES)
+    kept = FALSE_ALARM**alarms * kept_of_all * (0.5 if contradicts else 1.0) * _kept_by_complaint(readable, agreements)
     return float(kept * (total / len(agreements)) ** 2)
+
+
+def _complaint(found: str, agreements: Mapping[str, float], review: str, wanted: str | None) -> float:
+    """Grade the complaint: by the reference's, or else by the review; and by its own words."""
+    found = found[: TOO_LONG + 1]
+    agreement = agreements.get("main_complaint", 1.0) if wanted is not None else unknown_complaint(found, review)
+    if not found.strip() or found == wanted or not agreement or (wanted is None and not review):
+        return agreement
+    return agreement * complaint_manner(found, review)
 
 
 def _kept_by_complaint(readable: Mapping[str, Any], agreements: Mapping[str, float]) -> float:
@@ -178,9 +204,15 @@ def _kept_by_complaint(readable: Mapping[str, Any], agreements: Mapping[str, flo
     return INVENTED + (1 - INVENTED) * ramp(agreement, 0, OTHER_WORDS)
 
 
-def _discounted(agreements: Mapping[str, float], readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> float:
-    """Sum the agreements, less the discount of contradictions between two fields."""
+def _discounted(
+    agreements: Mapping[str, float], readable: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> tuple[float, float]:
+    """Return the sum of the agreements, less the discount of contradictions between two fields, and what all keep.
+
+    A contradiction with a field that nobody knows costs of all of them: it might be either that is wrong.
+    """
     kept: dict[str, float] = {}
+    kept_of_all = 1.0
     found = readable.get
     for first, second, share, holds in CONTRADICTIONS:
         one, other = found(first), found(second)
@@ -189,11 +221,11 @@ def _discounted(agreements: Mapping[str, float], readable: Mapping[str, Any], wa
         true = wanted.get(first), wanted.get(second)
         if None not in true and holds(*true):
             continue
+        if None in true and true != (None, None):
+            kept_of_all *= max(share, UNUSUAL)
         for name in (first, second):
             kept[name] = min(kept.get(name, 1.0), share)
-    if not kept:
-        return sum(agreements.values())
-    return sum([agreement * kept.get(name, 1.0) for name, agreement in agreements.items()])
+    return sum([agreement * kept.get(name, 1.0) for name, agreement in agreements.items()]), kept_of_all
 
 
 def field_agreement(name: str, found: Any, wanted: Any) -> float:
@@ -205,7 +237,7 @@ def field_agreement(name: str, found: Any, wanted: Any) -> float:
     if name == "churn_risk":
         return ramp(abs((read_share(found) or 0.0) - wanted), 0.5, RISK_TOLERANCE)
     if name == "sentiment_score":
-        return ramp(abs(found - wanted), 3, 0)
+        return ramp(abs(found - wanted), 2, 0)
     return 0.0
 
 

@@ -45,5 +45,5 @@ TASK: Final = CommerceTask(
     faults=spoil_json,
     answers_in_json=True,
     asked_by_reference=False,
-    prompt_is_unread=True,
+    prompt_is_unread=False,
 )

@@ -8,11 +8,12 @@
   every review.
 - `polarity`: 1 for the reference's, 0.2 if only one of the two is neutral, 0 for the opposite. Gamed by the likeliest
   polarity.
-- `score`: 1 for the reference's, 0.6 for one star off, 0.2 for two. Gamed by the middle of the scale.
+- `score`: 1 for the reference's, 0.5 for one star off. Gamed by the middle of the scale.
 
 If polarity and score contradict each other, such as praise with one star, both keep a quarter of their value, unless
-the reference says the same: naming both ends is knowing neither. One fixed object earns 0.77 a review on 600 of a
-simulated store of 20,000 orders, as six in ten reviews are positive.
+the reference says the same: naming both ends is knowing neither. `json` and `types` are paid in full only as far as
+these two are right, and a quarter at least. One fixed object earns 0.69 a review on 2,000 of a simulated store, where
+seven in ten reviews are positive, and 0.55 on a real sample.
 
 All but `json` keep 0.43 if text stands beside the object or in fields that nobody asked for (`parser.NOT_ALONE`).
 
@@ -45,9 +46,11 @@ if TYPE_CHECKING:
 
 DATA_FILES: Final = ("data/wordings/sentiment.toml",)
 WORDING: Final = read_wording("sentiment")
-WEIGHTS: Final = {"json": 0.15, "types": 0.10, "polarity": 0.45, "score": 0.30}
+WEIGHTS: Final = {"json": 0.12, "types": 0.08, "polarity": 0.42, "score": 0.38}
 CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {"polarity": is_sentiment, "score": is_stars}
 CONTRADICTED: Final = 0.25
+FORM_ALONE: Final = 0.25
+"""Share of the form that an answer is paid for of which nothing else is right."""
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
@@ -62,12 +65,18 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     true_polarity, true_stars = wanted.get("polarity"), wanted.get("score")
     contradicts = sentiment_contradicts(polarity, stars) and not sentiment_contradicts(true_polarity, true_stars)
     trust = parsed.trust_alone(CHECKS)
-    kept = trust * (CONTRADICTED if contradicts else 1.0)
-    components = {
-        "json": parsed.cleanliness * (0.25 + 0.75 * types),
-        "types": trust * types,
+    kept = CONTRADICTED if contradicts else 1.0
+    content = {
         "polarity": None if true_polarity is None else kept * _polarity_agreement(polarity, true_polarity),
         "score": None if true_stars is None else kept * _stars_agreement(stars, true_stars),
+    }
+    known = {name: value for name, value in content.items() if value is not None}
+    right = sum(WEIGHTS[name] * value for name, value in known.items()) / (sum(map(WEIGHTS.__getitem__, known)) or 1)
+    paid = FORM_ALONE + (1 - FORM_ALONE) * right if known else 1.0
+    components = {
+        "json": parsed.cleanliness * (0.25 + 0.75 * types) * paid,
+        "types": trust * types * paid,
+        **{name: None if value is None else trust * value for name, value in content.items()},
     }
     return Score(fill_unknown(components, WEIGHTS), parsed.value)
 
@@ -79,7 +88,7 @@ def _polarity_agreement(found: str | None, wanted: str) -> float:
 
 
 def _stars_agreement(found: int | None, wanted: int) -> float:
-    return 0.0 if found is None else ramp(abs(found - wanted), 2.5, 0)
+    return 0.0 if found is None else ramp(abs(found - wanted), 2, 0)
 
 
 def v42_score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature

@@ -2,9 +2,18 @@ import json
 
 import pytest
 
-from benchmarks.critic.baselines import TEMPLATES, WITHOUT_TEXT, measure_baselines, own_lines
+from benchmarks.critic.baselines import (
+    INVENTED,
+    KEYS,
+    TEMPLATES,
+    first_words,
+    line_of,
+    measure_baselines,
+    own_lines,
+    titles,
+)
 from schemas.tables.prompts import PromptRow
-from schemas.tasks import TaskName
+from schemas.tasks import TASK_NAMES, TaskName
 from tests.tasks.audit.critic.fresh_cases import rows
 
 
@@ -42,6 +51,25 @@ def test_a_rule_is_chosen_for_each_of_the_prompts_own_lines() -> None:
     training = [row(1, "a"), row(5, "b"), row(5, "c")]
     found = measure_baselines("sentiment", training, [row(1, "d"), row(5, "e")], None)
 
-    assert "sentiment" in WITHOUT_TEXT
     assert found.unread == pytest.approx(1.0)
     assert found.constant < 0.7
+
+
+def test_every_task_but_churn_has_a_rule_that_leaves_most_unread() -> None:
+    assert set(KEYS) == set(TASK_NAMES) - {"churn"}
+    assert first_words("Dúvida do painel: Quantos pedidos há em SP?") == "Quantos pedidos há"
+    assert titles("Analise.\nMês | Pedidos\njan | 3") == "Mês | Pedidos"
+    days = line_of("Dias")
+    assert days("Avalie.\nDias: 40") == days("Avalie.\nDias: 31") != days("Avalie.\nDias: 1.040")
+
+
+def test_invented_complaints_guess_the_stars_or_read_them() -> None:
+    def row(prompt: str) -> PromptRow:
+        return PromptRow("a", "extraction", "", prompt, {}, "simulated", None, None, None)
+
+    guessed = [json.loads(answer(row("Extraia.\nAvaliação: Bom"))) for answer in INVENTED["extraction"]]
+    read = [json.loads(answer(row("Extraia.\nNota: 4\nAvaliação: Bom"))) for answer in INVENTED["extraction"]]
+
+    assert {fields["sentiment_score"] for fields in guessed} == {1, 2, 3, 4, 5}
+    assert {fields["sentiment_score"] for fields in read} == {4}
+    assert {fields["complaint_category"] for fields in guessed} == {"none", "delivery", "product", "seller", "price"}

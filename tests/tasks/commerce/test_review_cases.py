@@ -1,5 +1,4 @@
 from dataclasses import replace
-from datetime import datetime
 
 import polars as pl
 import pytest
@@ -15,10 +14,9 @@ def test_of_a_simulated_review_everything_is_known(store: Store) -> None:
     assert all(tuple(case.known) == CAUSE_FIELDS for case in cases)
 
 
-def test_of_a_real_review_rating_and_lateness_are_known(real_store: Store) -> None:
+def test_of_a_real_review_the_rating_alone_is_known(real_store: Store) -> None:
     for case in review_cases(real_store):
-        wanted = {"sentiment": sentiment_of(case.rating), "sentiment_score": case.rating}
-        assert case.known == wanted | ({"delivery_issue": True} if case.delivered_late else {})
+        assert case.known == {"sentiment": sentiment_of(case.rating), "sentiment_score": case.rating}
 
 
 def test_a_review_without_causes_in_a_simulated_store_is_as_a_real_one(store: Store, real_store: Store) -> None:
@@ -55,16 +53,3 @@ def test_cases_are_a_sequence(store: Store) -> None:
     assert cases[2:5] == list(cases)[2:5]
     with pytest.raises(IndexError):
         cases[len(cases)]
-
-
-@pytest.mark.parametrize(
-    ("delivered", "late"),
-    [("2018-05-01 23:00:00", False), ("2018-05-02 01:00:00", True), ("2018-04-01 00:00:00", False), (None, None)],
-)
-def test_late_is_after_the_promised_day(real_store: Store, delivered: str | None, late: bool | None) -> None:
-    moment = datetime.fromisoformat(delivered) if delivered else None
-    orders = real_store.orders.with_columns(
-        order_delivered_customer_date=pl.lit(moment, dtype=pl.Datetime),
-        order_estimated_delivery_date=pl.lit(datetime.fromisoformat("2018-05-01")),
-    )
-    assert {case.delivered_late for case in review_cases(replace(real_store, orders=orders))} == {late}

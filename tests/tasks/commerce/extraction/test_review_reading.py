@@ -1,0 +1,134 @@
+import random
+
+import pytest
+
+from schemas.store.store import Store
+from tasks.commerce.extraction import prompts
+from tasks.commerce.extraction.review_reading import (
+    known_by_words,
+    read_complaints,
+    review_in,
+    unknown_complaint,
+)
+from tasks.commerce.review_cases import review_cases
+from tasks.synthesize.simulated import simulate_store
+
+LOST, LATE, BROKEN = "produto não entregue", "atraso na entrega", "produto com defeito"
+
+
+@pytest.mark.parametrize(
+    ("review", "plain"),
+    [
+        ("Até hoje não recebi o produto!", (LOST,)),
+        ("naum recebi nada, e ninguém entra em contato", ("vendedor não responde", LOST)),
+        ("Minha mercadoria não chegou e ninguém responde.", ("vendedor não responde", LOST)),
+        ("Veio quebrado", (BROKEN,)),
+        ("Comprei dois e recebi apenas um", ("pedido incompleto",)),
+        ("a entrega atrasou 3 dias", (LATE,)),
+        ("Cancelaram minha compra: não tinham em estoque", ("pedido cancelado",)),
+        ("O frete é caro demais", ("frete caro",)),
+        ("Não veio com defeito nem faltando nada", ()),
+        ("Chegou sem atraso, nenhum problema", ()),
+        ("Não demorou e não atrasou", ()),
+        ("Não achei mais barato em lugar nenhum", ()),
+        ("Falta de respeito", ()),
+        ("Produto ótimo, chegou antes do prazo", ()),
+        ("", ()),
+    ],
+)
+def test_plain_words_are_a_complaint_and_denied_ones_none(review: str, plain: tuple[str, ...]) -> None:
+    assert read_complaints(review).plain == plain
+
+
+def test_praise_alone_has_no_complaint_and_a_reserve_leaves_it_open() -> None:
+    praise = known_by_words("Adorei, chegou antes do prazo!", 5)
+
+    assert praise["main_complaint"] == ""
+    assert praise["complaint_category"] == "none"
+    assert not any(praise[f"{topic}_issue"] for topic in ("delivery", "product", "seller"))
+    assert known_by_words("Adorei, mas podia ser maior", 5) == {}
+    assert known_by_words("Adorei, chegou antes do prazo!", 3) == {}
+
+
+def test_a_topic_without_a_word_is_no_issue_and_one_with_some_is_unknown() -> None:
+    alone = known_by_words("Não recebi o produto", 1)
+    with_shop = known_by_words("Não recebi o produto. A loja é péssima.", 1)
+
+    assert alone == {
+        "delivery_issue": True,
+        "product_issue": False,
+        "seller_issue": False,
+        "main_complaint": LOST,
+        "complaint_category": "delivery",
+    }
+    assert "seller_issue" not in with_shop
+
+
+def test_the_worst_of_several_complaints_is_the_main_one() -> None:
+    known = known_by_words("A entrega atrasou e veio quebrado", 1)
+
+    assert known["main_complaint"] == BROKEN
+    assert known["delivery_issue"] is known["product_issue"] is True
+
+
+def test_five_stars_beside_words_of_a_complaint_decide_nothing() -> None:
+    assert known_by_words("O de antes veio com defeito, este é ótimo", 5) == {}
+
+
+@pytest.mark.parametrize(
+    ("review", "intentions"),
+    [
+        ("Super recomendo", {"would_recommend": True}),
+        ("Não recomendo e não compro mais", {"would_recommend": False, "repeat_intent": False}),
+        ("Recomendo para alguns, para outros não recomendo", {}),
+        ("Vou comprar de novo", {"repeat_intent": True}),
+    ],
+)
+def test_intentions_are_known_where_they_are_said(review: str, intentions: dict[str, bool]) -> None:
+    assert known_by_words(review, 3) == intentions
+
+
+@pytest.mark.parametrize(
+    ("review", "complaint", "grade"),
+    [
+        ("Na primeira lavagem encheu de bolinhas", "baixa qualidade", 1.0),
+        ("Na primeira lavagem encheu de bolinhas", LATE, 0.0),
+        ("Na primeira lavagem encheu de bolinhas", "vendedor não responde", 0.0),
+        ("Na primeira lavagem encheu de bolinhas", "frete caro", 0.0),
+        ("Horrível!!", BROKEN, 0.0),
+        ("Falei com a loja", "sem atraso na entrega", 0.0),
+        ("Horrível!!", "", 1.0),
+    ],
+)
+def test_a_complaint_of_which_the_review_has_no_sign_is_invented(review: str, complaint: str, grade: float) -> None:
+    assert unknown_complaint(complaint, review) == grade
+
+
+def test_a_review_ends_with_the_prompt_and_begins_on_its_own_line() -> None:
+    assert review_in("Extraia.\nAvaliação: Bom.\nAvaliação: não") == "Bom.\nAvaliação: não"
+    assert review_in("Avaliação:") == review_in("Extraia.") == ""
+
+
+def test_what_simulated_words_decide_is_true() -> None:
+    """Of 900 orders that nobody looked at; the figures of 8,000 are in the docstring of the module."""
+    wrong = said = 0
+    for case in review_cases(simulate_store(900, random.Random("held out: reading"))):
+        known = known_by_words(case.text, case.rating)
+        said += len(known)
+        wrong += sum(case.known[name] != value for name, value in known.items())
+
+    assert said > 2_000
+    assert wrong <= 0.02 * said
+
+
+def test_a_real_reference_says_what_the_words_decide(real_store: Store) -> None:
+    cases = {case.review_id: case for case in review_cases(real_store)}
+    for example in prompts.examples(real_store, random.Random(1), 20):
+        case = cases[example.review_id or ""]
+        assert example.reference["fields"] == {**known_by_words(case.text, case.rating), **case.known}
+
+
+@pytest.mark.parametrize("text", ["não " * 5_000, "nao recebi " * 2_000, "a" * 100_000, "\x00\ud800,;:", "!" * 9_999])
+def test_no_text_takes_long_or_raises(text: str) -> None:
+    read_complaints(text)
+    assert 0 <= unknown_complaint(text, text) <= 1
