@@ -28,21 +28,19 @@ false offer is worse than none. An invented deadline costs nothing: `corra, só 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from tasks.commerce.push.offers import FALSE_OFFER, Offer, benefits_among, grade_offer, invented_benefits, read_offer
+from tasks.commerce.push.notation import PART, uniform
+from tasks.commerce.push.offers import FALSE_OFFER, amounts_among, grade_offer
+from tasks.commerce.push.statements import Campaign, grade_statements, read_campaign, speaks
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.portuguese_numbers import numbers_among, numbers_given, numbers_in
+from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import (
     CHATTER,
     FUNCTION_WORDS,
-    KEPT_PROMPTS,
     MAX_CHARACTERS,
     Phrases,
-    content_words,
     declines,
     fluency,
     fold,
@@ -50,7 +48,6 @@ from tasks.commerce.text.text_form import (
     originality,
     ramp,
     share_present,
-    words,
 )
 from tasks.commerce.text.wordings import read_wording
 
@@ -67,7 +64,7 @@ DATA_FILES: Final = (
     "data/wordings/push.toml",
 )
 WORDING: Final = read_wording("push")
-WEIGHTS: Final = {"length": 0.30, "product": 0.25, "offer": 0.25, "style": 0.20}
+WEIGHTS: Final = {"length": 0.20, "product": 0.25, "offer": 0.25, "style": 0.15, "appeal": 0.15}
 V42_WEIGHTS: Final = {"length": 0.50, "portuguese": 0.30, "creativity": 0.20, "formal": -0.20}
 MAX_GRAPHEMES: Final = 120
 ENOUGH_GRAPHEMES: Final = 25
@@ -75,6 +72,8 @@ HOPELESS_GRAPHEMES: Final = 200
 FAR_TOO_LONG: Final = 400
 """Code points from which on the exact number of graphemes does not matter."""
 SEVERAL_MESSAGES: Final = 0.2
+FORMAL_LETTER: Final = 0.6
+"""Share of all that the style of an e-mail leaves."""
 TITLE_AND_BODY: Final = 2
 ENOUGH_MARKERS: Final = 4
 ENOUGH_CONTENT: Final = 5
@@ -106,34 +105,6 @@ def graphemes(text: str) -> int:
         return len(regex.findall(r"\X", text))
 
 
-@dataclass(frozen=True)
-class Campaign:
-    """Required contents of a push, parsed once for all answers to a prompt."""
-
-    product: tuple[str, ...]
-    offer: Offer
-    numbers: frozenset[float]
-    """The offer's numbers."""
-    offer_words: tuple[str, ...]
-    """The offer's words, signs and numbers."""
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def read_campaign(product: str | None, offer: str | None) -> Campaign:
-    """Return what a push must contain; either may be unknown."""
-    return Campaign(
-        tuple(content_words(product or "")),
-        read_offer(offer or "", product or ""),
-        frozenset(numbers_in(offer or "")),
-        tuple(content_words(offer or "")),
-    )
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _benefits_given(prompt: str) -> frozenset[str]:
-    return benefits_among(words(prompt))
-
-
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
     """Score length, given facts, and style."""
     text = completion.strip()
@@ -145,28 +116,31 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     text_words = folded_words(folded)
     present = set(text_words)
     message = size * fluency(text_words) * originality(text_words, prompt, WORDING.system)
+    message *= manner(text, folded, text_words)
     if not message or _talks(folded, present):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
-    campaign = read_campaign(product, offer)
-    found = set(numbers_among(text_words))
+    campaign = read_campaign(product, offer, prompt)
+    spelled = uniform(text_words)
+    amounts = amounts_among(spelled)
     named = None if product is None else share_present(campaign.product, present)
-    offered = None if offer is None else grade_offer(campaign.offer, folded, text_words, present)
+    offered = None if offer is None else grade_offer(campaign.offer, set(spelled), amounts)
     if declines(folded, present, bool(named and (offered is None or offered > FALSE_OFFER))):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
-    invented = len(found - campaign.numbers - numbers_given(prompt))
-    invented += invented_benefits(present, campaign.offer, _benefits_given(prompt))
-    message *= 0.5**invented
+    message *= grade_statements(campaign, spelled, amounts)
     lines = text.split("\n")
     if has_several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES
-    facts = [value for value in (named, offered) if value is not None]
-    ground = 0.2 + 0.8 * (sum(facts) / len(facts)) if facts else 1.0
+    style = _style(lines, folded, present)
+    if not style:
+        message *= FORMAL_LETTER
+    ground = 0.2 + 0.8 * (1.0 if named is None else named) * (1.0 if offered is None else offered)
     components = {
         "length": message * ground * ramp(shown, 0, ENOUGH_GRAPHEMES) * _short(shown),
         "product": None if named is None else message * named,
         "offer": None if offered is None else message * offered,
-        "style": message * ground * _style(lines, folded, present),
+        "style": message * ground * style,
+        "appeal": None if product is None else message * ground * speaks(campaign, folded, spelled),
     }
     return Score(fill_unknown(components, WEIGHTS))
 
@@ -190,7 +164,7 @@ def has_several_messages(lines: Sequence[str], text_words: Sequence[str], campai
 
 
 def _offers(line: set[str], campaign: Campaign) -> bool:
-    return bool(benefits_among(line) or not line.isdisjoint(campaign.offer_words))
+    return any(word[0] == PART for word in uniform([*line])) or not line.isdisjoint(campaign.offer_words)
 
 
 def _style(lines: Sequence[str], folded: str, present: set[str]) -> float:

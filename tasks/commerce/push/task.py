@@ -1,6 +1,7 @@
 """Push: a push notification for an offer."""
 
 import random
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -15,12 +16,14 @@ from tasks.commerce.push.scorer import (
     WORDING,
     graphemes,
     has_several_messages,
-    read_campaign,
 )
+from tasks.commerce.push.senses import line_of
+from tasks.commerce.push.statements import read_campaign
 from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.text.text_form import MAX_CHARACTERS, fold, folded_words, share_present
 
+CALLS: Final = ("Aproveite no app!", "Confira no app!", "Vem ver no app!", "Garanta no app!")
 GREETINGS: Final = ("Prezado cliente, ", "Prezada cliente, informamos que ")
 TAILS: Final = (
     " Esta é uma oportunidade única preparada para você, aproveite agora mesmo e confira todas as condições.",
@@ -31,10 +34,11 @@ SHARE_FORMAL_PUSH: Final = 0.40
 
 
 def answer(reference: Reference) -> str:
-    """Return a push that names the offer and the product."""
-    offer = reference.get("offer") or "Novidades"
+    """Return a push that makes the offer of the product, and says what the product is to who buys it."""
+    offer = reference.get("offer") or "novidades"
     product = reference.get("product") or "toda a loja"
-    return f"{offer[0].upper()}{offer[1:]} em {product}! Aproveite no app."
+    call = CALLS[zlib.crc32(f"{product} {offer}".encode()) % len(CALLS)]
+    return f"{product[0].upper()}{product[1:]} {line_of(product)}: {offer}. {call}"
 
 
 def is_formal(text: str) -> bool:

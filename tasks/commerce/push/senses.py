@@ -1,0 +1,95 @@
+"""Senses of a campaign: words that fit its product or speak to its audience, and no other campaign's."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from tasks.commerce.push.campaigns import things_of
+from tasks.commerce.text.categories import readable_category
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import fold, words
+from tasks.commerce.text.vocabulary import CLOSED_CLASS
+
+DATA_FILES: Final = (
+    "data/campaigns/audiences.toml",
+    "data/campaigns/senses.toml",
+    "data/campaigns/things.toml",
+    "data/lexicons/categories.txt",
+    "data/lexicons/products.txt",
+)
+FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "campaigns"
+NO_SENSE: Final = "para você"
+# Words used for any product: the shopper's phone and trolley, a set or a box of something.
+_ANY_PRODUCT: Final = frozenset(
+    ("jogos", "kits", "caixas", "potes", "carrinhos", "celulares", "agendas", "botas", "cestas", "telas", "sons", "discos")
+)
+
+
+def _read(name: str) -> Mapping[str, Any]:
+    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _by_product() -> Mapping[str, tuple[frozenset[str], str]]:
+    """Return, by folded product, its sense's words, and its line."""
+    known: dict[str, tuple[frozenset[str], str]] = {}
+    for sense in _read("senses")["sense"]:
+        of_category = frozenset(words(f"{sense['words']} {sense['line']}")) - CLOSED_CLASS, str(sense["line"])
+        for category in sense["categories"]:
+            for product in (*things_of(category), readable_category(category), *_listed().get(category, ())):
+                known.setdefault(fold(product), of_category)
+    return known
+
+
+@cache
+def _listed() -> Mapping[str, tuple[str, ...]]:
+    lines = (line.partition(" = ") for line in read_lexicon("products"))
+    return {category: tuple(things.split(", ")) for category, _, things in lines}
+
+
+@cache
+def _any_sense() -> frozenset[str]:
+    return frozenset().union(*(of_product for of_product, _ in _by_product().values()))
+
+
+def sense_of(product: str) -> frozenset[str]:
+    """Return folded words that fit a product; those of all products where it is in no list."""
+    known = _by_product().get(fold(product))
+    return known[0] if known else _any_sense()
+
+
+def line_of(product: str) -> str:
+    """Return what a push may say of a product: an occasion, or who enjoys it."""
+    known = _by_product().get(fold(product))
+    return known[1] if known else NO_SENSE
+
+
+def address_of(segment: str) -> frozenset[str]:
+    """Return folded words that speak to a segment."""
+    read = _read_audiences()
+    folded = fold(segment)
+    theirs = [of_segment for name, of_segment in read.items() if name.islower() and name in folded]
+    theirs += [read[code] for code in set(segment.split()) if code.isupper() and code in read]
+    return frozenset().union(*theirs)
+
+
+@cache
+def _read_audiences() -> Mapping[str, frozenset[str]]:
+    read = _read("audiences")
+    named = {fold(each["segment"]): frozenset(words(each["words"])) for each in read["audience"]}
+    return named | {code: frozenset(words(people)) - CLOSED_CLASS for code, people in read["states"].items()}
+
+
+def _heads(products: Iterable[str]) -> Iterable[str]:
+    for product in products:
+        head = words(product)[0]
+        if head not in _ANY_PRODUCT:
+            yield from (head, head.removesuffix("s"))
+
+
+@cache
+def products() -> frozenset[str]:
+    """Return the words that name a product, in the singular and the plural."""
+    return frozenset(_heads([*_by_product()]))
