@@ -64,7 +64,7 @@ DATA_FILES: Final = (
     "data/wordings/push.toml",
 )
 WORDING: Final = read_wording("push")
-WEIGHTS: Final = {"length": 0.20, "product": 0.25, "offer": 0.25, "style": 0.15, "appeal": 0.15}
+WEIGHTS: Final = {"length": 0.22, "product": 0.28, "offer": 0.28, "style": 0.10, "appeal": 0.12}
 V42_WEIGHTS: Final = {"length": 0.50, "portuguese": 0.30, "creativity": 0.20, "formal": -0.20}
 MAX_GRAPHEMES: Final = 120
 ENOUGH_GRAPHEMES: Final = 25
@@ -74,6 +74,7 @@ FAR_TOO_LONG: Final = 400
 SEVERAL_MESSAGES: Final = 0.2
 FORMAL_LETTER: Final = 0.6
 """Share of all that the style of an e-mail leaves."""
+WITHOUT_CALL: Final = 0.75
 TITLE_AND_BODY: Final = 2
 ENOUGH_MARKERS: Final = 4
 ENOUGH_CONTENT: Final = 5
@@ -86,6 +87,11 @@ _PORTUGUESE: Final = frozenset(fold(word) for word in read_lexicon("portuguese_w
 _ACCENTS: Final = frozenset("áàâãéêíóôõúç")
 _LABELS: Final = frozenset(("produto", "oferta", "publico"))
 """The labels of a prompt's lines; two of them make no push."""
+_MAY_END: Final = frozenset(
+    "hoje agora aqui ja voce tambem sim nao ainda muito mais sua seu suas seus isso ela ele elas eles".split()
+)
+_JOINING: Final = FUNCTION_WORDS - _MAY_END
+"""Words with which no push ends, unless it was cut."""
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
 _MARKUP: Final = ("#", "*", "{", "[", "`", "-")
 
@@ -115,23 +121,24 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     folded = fold(text)
     text_words = folded_words(folded)
     present = set(text_words)
-    message = size * fluency(text_words) * originality(text_words, prompt, WORDING.system)
+    message = size * fluency(text_words) * min(originality(text_words, prompt), originality(text_words, WORDING.system))
     message *= manner(text, folded, text_words)
     if not message or _talks(folded, present):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
     campaign = read_campaign(product, offer, prompt)
     spelled = uniform(text_words)
+    said = set(spelled)
     amounts = amounts_among(spelled)
     named = None if product is None else share_present(campaign.product, present)
-    offered = None if offer is None else grade_offer(campaign.offer, set(spelled), amounts)
+    offered = None if offer is None else grade_offer(campaign.offer, said, amounts)
     if declines(folded, present, bool(named and (offered is None or offered > FALSE_OFFER))):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
-    message *= grade_statements(campaign, spelled, amounts)
+    message *= grade_statements(campaign, said, amounts)
     lines = text.split("\n")
     if has_several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES
-    style = _style(lines, folded, present)
+    style = _style(lines, folded, text_words, present)
     if not style:
         message *= FORMAL_LETTER
     ground = 0.2 + 0.8 * (1.0 if named is None else named) * (1.0 if offered is None else offered)
@@ -140,7 +147,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "product": None if named is None else message * named,
         "offer": None if offered is None else message * offered,
         "style": message * ground * style,
-        "appeal": None if product is None else message * ground * speaks(campaign, folded, spelled),
+        "appeal": None if product is None else message * ground * speaks(campaign, folded, said),
     }
     return Score(fill_unknown(components, WEIGHTS))
 
@@ -167,14 +174,14 @@ def _offers(line: set[str], campaign: Campaign) -> bool:
     return any(word[0] == PART for word in uniform([*line])) or not line.isdisjoint(campaign.offer_words)
 
 
-def _style(lines: Sequence[str], folded: str, present: set[str]) -> float:
+def _style(lines: Sequence[str], folded: str, text_words: Sequence[str], present: set[str]) -> float:
     if FORMAL.are_in(folded, present):
         return 0.0
     calls = not _CALLS.isdisjoint(present)
     one_message = sum(map(bool, lines)) <= TITLE_AND_BODY and not lines[0].startswith(_MARKUP) and "**" not in folded
-    breaks_off = lines[-1][-1].isalnum() or lines[-1].endswith(_UNFINISHED)
+    breaks_off = lines[-1].endswith(_UNFINISHED) or text_words[-1] in _JOINING
     faults = (not one_message) + breaks_off + CHATTER.are_in(folded, present)
-    return (1.0 if calls else 0.7) * 0.5**faults
+    return (1.0 if calls else WITHOUT_CALL) * 0.5**faults
 
 
 def score_v42(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature

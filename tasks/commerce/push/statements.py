@@ -5,10 +5,9 @@ and `push_phrases`, which promise nothing. A claim that a customer could rely on
 an effect, another product), or a denial of the offer, costs at once; an unknown word costs little, and several much.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from tasks.commerce.push.notation import CLAIM, DENIAL, PART, uniform
 from tasks.commerce.push.offers import Amount, Offer, invented_amounts, read_offer
@@ -23,7 +22,6 @@ CLAIMED: Final = 0.45
 DENIED: Final = 0.3
 UNKNOWN: Final = (1.0, 0.88, 0.55, 0.35, 0.2, 0.1)
 """Shares that so many unknown words leave; more leave the last."""
-AUDIENCE: Final = "Público: "
 
 _VOCABULARY: Final = Vocabulary("push_words", "calls_to_action")
 _DENIALS: Final = frozenset(fold(word) for word in read_lexicon("push_denials") if " " not in word)
@@ -36,26 +34,59 @@ _PLAIN: Final = (
 _SIGNS: Final = (PART, CLAIM, DENIAL)
 
 
-@dataclass(frozen=True)
-class Campaign:
+class Sayable(NamedTuple):
+    """Words that one line of a campaign lets a push say."""
+
+    words: frozenset[str]
+    roots: frozenset[str]
+    numbers: frozenset[float]
+    apt: frozenset[str]
+    """Roots of the words that fit the line without being its own."""
+
+
+class Campaign(NamedTuple):
     """What a push must and may say, parsed once for all answers to a prompt."""
 
     product: tuple[str, ...]
     offer: Offer
     offer_words: tuple[str, ...]
     """The offer's words, signs and numbers."""
-    given: frozenset[float]
-    """Numbers of product, offer and audience."""
-    allowed: frozenset[str]
-    """Words of product, offer and audience, and words that say the offer."""
-    roots: frozenset[str]
-    """Roots of the allowed words, and of those that fit product and audience."""
-    sense: frozenset[str]
-    """Roots of words that fit the product alone."""
-    address: frozenset[str]
-    """Roots of words that speak to the audience."""
+    of_product: Sayable
+    of_offer: Sayable
+    of_audience: Sayable
     segment: str
     """The audience as the prompt has it, folded."""
+
+
+def _sayable(line: str, more: frozenset[str], apt: frozenset[str]) -> Sayable:
+    read = words(line)
+    own = more.union(read, uniform(read))
+    own_roots = roots(own - CLOSED_CLASS)
+    apt_roots = roots(apt - CLOSED_CLASS)
+    numbers = frozenset(numbers_among(uniform(read)))
+    return Sayable(own | apt, own_roots | apt_roots, numbers, apt_roots - own_roots)
+
+
+# A campaign's lines are few, and meet in many prompts.
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _product(product: str) -> Sayable:
+    return _sayable(product, frozenset(), sense_of(product))
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _offer(offer: str) -> Sayable:
+    return _sayable(offer, read_offer(offer).allowed, frozenset())
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _audience(segment: str) -> Sayable:
+    said = _sayable(segment, frozenset(), address_of(segment))
+    return said._replace(apt=roots(address_of(segment)))
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _content(line: str) -> tuple[str, ...]:
+    return tuple(content_words(line))
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -63,57 +94,61 @@ def read_campaign(product: str | None, offer: str | None, prompt: str = "") -> C
     """Return what a push of a campaign must and may say.
 
     Args:
-        product: None if unknown.
-        offer: None if unknown.
-        prompt: Its lines with a label add to what a push may say.
+        product: None if unknown: then the prompt's line says what a push may say.
+        offer: None if unknown, likewise.
+        prompt: The prompt, whose lines have labels.
     """
-    lines = [line for line in prompt.split("\n")[1:] if ": " in line]
-    segment = next((line.removeprefix(AUDIENCE) for line in lines if line.startswith(AUDIENCE)), "")
-    said = [line.partition(": ")[2] for line in lines] + [product or "", offer or ""]
-    spelled = [word for text in said for word in uniform(words(text))]
-    parsed = read_offer(offer or "")
-    own = parsed.allowed | frozenset(spelled) | frozenset(word for text in said for word in words(text))
-    sense, address = sense_of(product or ""), address_of(segment)
+    segment = _line(prompt, "Público: ")
+    said_product = _line(prompt, "Produto: ") if product is None else product
+    said_offer = _line(prompt, "Oferta: ") if offer is None else offer
     return Campaign(
-        product=tuple(content_words(product or "")),
-        offer=parsed,
-        offer_words=tuple(content_words(offer or "")),
-        given=frozenset(numbers_among(spelled)),
-        allowed=own | sense | address,
-        roots=roots((own | sense | address) - CLOSED_CLASS),
-        sense=roots(sense) - roots(own),
-        address=roots(address),
+        product=_content(product or ""),
+        offer=read_offer(said_offer),
+        offer_words=_content(offer or ""),
+        of_product=_product(said_product),
+        of_offer=_offer(said_offer),
+        of_audience=_audience(segment),
         segment=fold(segment),
     )
 
 
-def grade_statements(campaign: Campaign, spelled: Sequence[str], amounts: frozenset[Amount] | set[Amount]) -> float:
-    """Grade what is said beyond product, offer, audience and harmless words, in [0, 1]: 1 if nothing is."""
-    claims = invented_amounts(campaign.offer, amounts, campaign.given) if amounts else 0
-    denials = unknown = 0
-    for word in set(spelled) - _PLAIN - campaign.allowed:
-        if word[0] in _SIGNS:
-            if word[0] == DENIAL:
-                denials += 1
-            else:
-                claims += 1
-        elif word in _CLAIMS:
-            if word in _DENIALS:
-                denials += 1
-            else:
-                claims += 1
-        elif not word.isalpha() or root(word) in campaign.roots:
-            continue
-        elif word in _PRODUCTS:
+def _line(prompt: str, label: str) -> str:
+    start = prompt.find(f"\n{label}") + 1
+    return prompt[start + len(label) :].split("\n", 1)[0] if start else ""
+
+
+def grade_statements(campaign: Campaign, said: AbstractSet[str], amounts: AbstractSet[Amount]) -> float:
+    """Grade what is said beyond product, offer, audience and harmless words, in [0, 1]: 1 if nothing is.
+
+    Args:
+        campaign: Of the prompt.
+        said: The push's words in uniform notation.
+        amounts: The amounts among them.
+    """
+    product, offer, audience = campaign.of_product, campaign.of_offer, campaign.of_audience
+    claims = denials = unknown = 0
+    if not amounts <= campaign.offer.amounts:
+        claims = invented_amounts(campaign.offer, amounts, product.numbers | offer.numbers | audience.numbers)
+    for word in said - _PLAIN - offer.words - product.words - audience.words:
+        sign = word[0]
+        if sign == DENIAL or word in _DENIALS:
+            denials += 1
+        elif sign in _SIGNS or word in _CLAIMS:
             claims += 1
-        elif word not in _VOCABULARY:
-            unknown += 1
+        elif word.isalpha():
+            own = root(word)
+            if own in product.roots or own in offer.roots or own in audience.roots:
+                continue
+            if word in _PRODUCTS:
+                claims += 1
+            elif word not in _VOCABULARY:
+                unknown += 1
     return CLAIMED**claims * DENIED**denials * UNKNOWN[min(unknown, len(UNKNOWN) - 1)]
 
 
-def speaks(campaign: Campaign, folded: str, spelled: Sequence[str]) -> float:
-    """Return whether words fit this product or speak to this audience; who quotes the audience's line addresses nobody."""
-    theirs = frozenset(map(root, spelled))
-    if not theirs.isdisjoint(campaign.sense):
+def speaks(campaign: Campaign, folded: str, said: AbstractSet[str]) -> float:
+    """Return 1 if words fit this product or speak to this audience; who quotes the audience's line addresses nobody."""
+    theirs = frozenset(map(root, said))
+    if not theirs.isdisjoint(campaign.of_product.apt):
         return 1.0
-    return float(not theirs.isdisjoint(campaign.address) and campaign.segment not in folded)
+    return float(not theirs.isdisjoint(campaign.of_audience.apt) and campaign.segment not in folded)
