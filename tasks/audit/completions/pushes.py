@@ -19,7 +19,6 @@ def same_push(asked: Asked) -> Completions:
     right = asked.right
     return {
         "space around": f"\n {right} \n\n",
-        "capitals": right.upper(),
         "small letters": right.lower(),
         "without accents": right.translate(str.maketrans("áàâãéêíóôõúçÁÀÂÃÉÊÍÓÔÕÚÇ", "aaaaeeioooucAAAAEEIOOOUC")),
         "emoji at the end": f"{right} {FAMILY}",
@@ -113,8 +112,9 @@ def lengthened(text: str, characters: int) -> str:
 
 
 def _push(asked: Asked, call: str) -> str:
-    product, offer = str(asked.reference["product"]), str(asked.reference["offer"])
-    return f"{_capital(offer)} em {product}! {call}".strip()
+    """Return the right push with another call to action at its end."""
+    statement, mark, _ = asked.right.rpartition(". ")
+    return f"{statement}{mark}{call}".strip()
 
 
 def _capital(text: str) -> str:

@@ -64,7 +64,7 @@ DATA_FILES: Final = (
     "data/wordings/push.toml",
 )
 WORDING: Final = read_wording("push")
-WEIGHTS: Final = {"length": 0.22, "product": 0.28, "offer": 0.28, "style": 0.10, "appeal": 0.12}
+WEIGHTS: Final = {"length": 0.21, "product": 0.28, "offer": 0.28, "style": 0.09, "appeal": 0.14}
 V42_WEIGHTS: Final = {"length": 0.50, "portuguese": 0.30, "creativity": 0.20, "formal": -0.20}
 MAX_GRAPHEMES: Final = 120
 ENOUGH_GRAPHEMES: Final = 25
@@ -74,7 +74,10 @@ FAR_TOO_LONG: Final = 400
 SEVERAL_MESSAGES: Final = 0.2
 FORMAL_LETTER: Final = 0.6
 """Share of all that the style of an e-mail leaves."""
-WITHOUT_CALL: Final = 0.75
+WITHOUT_CALL: Final = 0.9
+"""Share of the style that a push without a call to action keeps."""
+UNINVITED: Final = 0.6
+"""Share of the appeal that it keeps."""
 TITLE_AND_BODY: Final = 2
 ENOUGH_MARKERS: Final = 4
 ENOUGH_CONTENT: Final = 5
@@ -138,7 +141,8 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     lines = text.split("\n")
     if has_several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES
-    style = _style(lines, folded, text_words, present)
+    calls = not _CALLS.isdisjoint(present)
+    style = _style(lines, folded, text_words, present, calls)
     if not style:
         message *= FORMAL_LETTER
     ground = 0.2 + 0.8 * (1.0 if named is None else named) * (1.0 if offered is None else offered)
@@ -147,7 +151,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "product": None if named is None else message * named,
         "offer": None if offered is None else message * offered,
         "style": message * ground * style,
-        "appeal": None if product is None else message * ground * speaks(campaign, folded, said),
+        "appeal": None if product is None else message * ground * speaks(campaign, folded, said) * (1.0 if calls else UNINVITED),
     }
     return Score(fill_unknown(components, WEIGHTS))
 
@@ -174,12 +178,11 @@ def _offers(line: set[str], campaign: Campaign) -> bool:
     return any(word[0] == PART for word in uniform([*line])) or not line.isdisjoint(campaign.offer_words)
 
 
-def _style(lines: Sequence[str], folded: str, text_words: Sequence[str], present: set[str]) -> float:
+def _style(lines: Sequence[str], folded: str, text_words: Sequence[str], present: set[str], calls: bool) -> float:
     if FORMAL.are_in(folded, present):
         return 0.0
-    calls = not _CALLS.isdisjoint(present)
     one_message = sum(map(bool, lines)) <= TITLE_AND_BODY and not lines[0].startswith(_MARKUP) and "**" not in folded
-    breaks_off = lines[-1].endswith(_UNFINISHED) or text_words[-1] in _JOINING
+    breaks_off = lines[-1].endswith(_UNFINISHED) or (lines[-1][-1].isalnum() and not _JOINING.isdisjoint(text_words[-1:]))
     faults = (not one_message) + breaks_off + CHATTER.are_in(folded, present)
     return (1.0 if calls else WITHOUT_CALL) * 0.5**faults
 

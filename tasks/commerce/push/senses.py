@@ -1,7 +1,7 @@
 """Senses of a campaign: words that fit its product or speak to its audience, and no other campaign's."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +9,7 @@ from typing import Any, Final
 from tasks.commerce.push.campaigns import things_of
 from tasks.commerce.text.categories import readable_category
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import fold, words
+from tasks.commerce.text.text_form import fold, stem, words
 from tasks.commerce.text.vocabulary import CLOSED_CLASS
 
 DATA_FILES: Final = (
@@ -21,9 +21,12 @@ DATA_FILES: Final = (
 )
 FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "campaigns"
 NO_SENSE: Final = "para você"
-# Words used for any product: the shopper's phone and trolley, a set or a box of something.
+# Words used for any product, as the shopper's phone and trolley, a set or a box of something, or for no product at all.
 _ANY_PRODUCT: Final = frozenset(
-    ("jogos", "kits", "caixas", "potes", "carrinhos", "celulares", "agendas", "botas", "cestas", "telas", "sons", "discos")
+    (
+        "jogos kits caixas potes carrinhos celulares agendas botas cestas telas sons discos conjuntos aparelhos boxes barras "
+        "artes guarda quebra pisca alto pen micro cordas controles mesas maquinas racks placas"
+    ).split()
 )
 
 
@@ -38,9 +41,13 @@ def _by_product() -> Mapping[str, tuple[frozenset[str], str]]:
     for sense in _read("senses")["sense"]:
         of_category = frozenset(words(f"{sense['words']} {sense['line']}")) - CLOSED_CLASS, str(sense["line"])
         for category in sense["categories"]:
-            for product in (*things_of(category), readable_category(category), *_listed().get(category, ())):
+            for product in (readable_category(category), *_of(category)):
                 known.setdefault(fold(product), of_category)
     return known
+
+
+def _of(category: str) -> tuple[str, ...]:
+    return (*things_of(category), *_listed().get(category, ()))
 
 
 @cache
@@ -82,14 +89,8 @@ def _read_audiences() -> Mapping[str, frozenset[str]]:
     return named | {code: frozenset(words(people)) - CLOSED_CLASS for code, people in read["states"].items()}
 
 
-def _heads(products: Iterable[str]) -> Iterable[str]:
-    for product in products:
-        head = words(product)[0]
-        if head not in _ANY_PRODUCT:
-            yield from (head, head.removesuffix("s"))
-
-
 @cache
-def products() -> frozenset[str]:
-    """Return the words that name a product, in the singular and the plural."""
-    return frozenset(_heads([*_by_product()]))
+def product_stems() -> frozenset[str]:
+    """Return the stems of the words that name a thing that shops sell."""
+    things = (thing for sense in _read("senses")["sense"] for category in sense["categories"] for thing in _of(category))
+    return frozenset(stem(head) for head in (words(thing)[0] for thing in things) if head not in _ANY_PRODUCT)

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from tasks.commerce.push.notation import CLAIM, DENIAL, PART, uniform
 from tasks.commerce.push.offers import Amount, Offer, invented_amounts, read_offer
-from tasks.commerce.push.senses import address_of, products, sense_of
+from tasks.commerce.push.senses import address_of, product_stems, sense_of
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.portuguese_numbers import numbers_among
-from tasks.commerce.text.text_form import KEPT_PROMPTS, content_words, fold, words
+from tasks.commerce.text.text_form import KEPT_PROMPTS, content_words, fold, stem, words
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary, root, roots
 
 CLAIMED: Final = 0.45
@@ -26,11 +26,13 @@ UNKNOWN: Final = (1.0, 0.88, 0.55, 0.35, 0.2, 0.1)
 _VOCABULARY: Final = Vocabulary("push_words", "calls_to_action")
 _DENIALS: Final = frozenset(fold(word) for word in read_lexicon("push_denials") if " " not in word)
 _CLAIMS: Final = frozenset(fold(word) for word in read_lexicon("push_claims") if " " not in word) | _DENIALS
-_PRODUCTS: Final = frozenset(word for word in products() if word not in _VOCABULARY)
 _PLAIN: Final = (
     frozenset(fold(word) for lexicon in ("push_words", "calls_to_action") for word in read_lexicon(lexicon))
     | CLOSED_CLASS
 ) - _CLAIMS
+_PRODUCTS: Final = product_stems()
+_SHOPPER: Final = frozenset(("amei", "adorei", "gostei", "sonhei", "sei", "rei", "hei", "ei"))
+"""Words in `ei` that are no verb of who wrote the text, as `usei` is; a shop speaks as `nós`."""
 _SIGNS: Final = (PART, CLAIM, DENIAL)
 
 
@@ -133,13 +135,13 @@ def grade_statements(campaign: Campaign, said: AbstractSet[str], amounts: Abstra
         sign = word[0]
         if sign == DENIAL or word in _DENIALS:
             denials += 1
-        elif sign in _SIGNS or word in _CLAIMS:
+        elif sign in _SIGNS or word in _CLAIMS or (word[-2:] == "ei" and word not in _SHOPPER):
             claims += 1
         elif word.isalpha():
             own = root(word)
             if own in product.roots or own in offer.roots or own in audience.roots:
                 continue
-            if word in _PRODUCTS:
+            if stem(word) in _PRODUCTS:
                 claims += 1
             elif word not in _VOCABULARY:
                 unknown += 1
