@@ -75,7 +75,7 @@ BY_BUG: Final[tuple[tuple[TaskName, str, str], ...]] = (
     ("push", "same_push", "capitals matter"),
     ("push", "at_limit", "push: bytes counted"),
     ("push", "other_calls", "push: narrow calls to action"),
-    ("push", "english", "any language"),
+    ("push", "english", "push: any words"),
     ("push", "wrong_answer", "push: length only"),
     ("push", "no_call", "push: length only"),
     ("push", "formal", "push: no formal penalty"),
