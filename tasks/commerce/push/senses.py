@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tasks.commerce.push.campaigns import things_of
+from tasks.commerce.push.notation import uniform
 from tasks.commerce.text.categories import readable_category
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold, stem, words
@@ -41,8 +42,11 @@ def _by_product() -> Mapping[str, tuple[frozenset[str], str]]:
     for sense in _read("senses")["sense"]:
         of_category = frozenset(words(f"{sense['words']} {sense['line']}")) - CLOSED_CLASS, str(sense["line"])
         for category in sense["categories"]:
-            for product in (readable_category(category), *_of(category)):
-                known.setdefault(fold(product), of_category)
+            for thing in _of(category):
+                known.setdefault(fold(thing), of_category)
+            # Who sells a category names its things.
+            things = frozenset(word for thing in _of(category) for word in words(thing)) - CLOSED_CLASS
+            known.setdefault(fold(readable_category(category)), (of_category[0] | things, of_category[1]))
     return known
 
 
@@ -82,10 +86,14 @@ def address_of(segment: str) -> frozenset[str]:
     return frozenset().union(*theirs)
 
 
+def _with_phrases(text: str) -> set[str]:
+    return {*words(text), *uniform(words(text))}
+
+
 @cache
 def _read_audiences() -> Mapping[str, frozenset[str]]:
     read = _read("audiences")
-    named = {fold(each["segment"]): frozenset(words(each["words"])) for each in read["audience"]}
+    named = {fold(each["segment"]): frozenset(_with_phrases(each["words"])) for each in read["audience"]}
     return named | {code: frozenset(words(people)) - CLOSED_CLASS for code, people in read["states"].items()}
 
 
