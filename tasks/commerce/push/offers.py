@@ -40,7 +40,8 @@ _TAKES_AND_PAYS: Final = {
     }.items()
     for form in forms
 }
-_AT_THE_PRICE: Final = frozenset(("por", f"{PART}leve_pague"))
+_PAID: Final = frozenset((f"{PART}leve_pague", *(form for form, verb in _TAKES_AND_PAYS.items() if verb == "pague")))
+_AT_THE_PRICE: Final = ("por", f"{PART}leve_pague")
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,8 @@ def amounts_among(spelled: Sequence[str]) -> set[Amount]:
     found = list(_amounts(spelled))
     if len(found) > 1:
         found = _as_taken_and_paid(found)
+    if f"{PART}leve_pague" in spelled:
+        found = [(number, unit or "leve") for number, unit in found]
     if f"{PART}metade" in spelled:
         found.append(HALF)
     return set(found)
@@ -102,10 +105,8 @@ def _amounts(spelled: Sequence[str]) -> Iterator[Amount]:
             unit = _unit(spelled, place)
             for number in numbers_of(word):
                 yield number, unit
-        elif word == "um" and any(near in _TAKES_AND_PAYS for near in spelled[max(place - 2, 0) : place]):
-            unit = _unit(spelled, place)
-            if unit == "pague":
-                yield 1.0, unit
+        elif word == "um" and _PAID.intersection(spelled[max(place - 2, 0) : place]):
+            yield 1.0, "pague"
 
 
 def _unit(spelled: Sequence[str], place: int) -> str:
@@ -115,7 +116,7 @@ def _unit(spelled: Sequence[str], place: int) -> str:
     before = spelled[max(place - VERB_REACH, 0) : place]
     if before and before[-1] in ("r$", f"{PART}acima_de"):
         return "r$"
-    if before and before[-1] in _AT_THE_PRICE and spelled[place - 2][0].isdigit():
+    if before and (before[-1] in _AT_THE_PRICE[1:] or (before[-1] == "por" and spelled[place - 2][0].isdigit())):
         return "pague"
     if after in _AT_THE_PRICE and spelled[place + 2 : place + 3] and spelled[place + 2][0].isdigit():
         return "leve"

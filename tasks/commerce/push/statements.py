@@ -20,7 +20,7 @@ from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary, root, roots
 CLAIMED: Final = 0.45
 """Share of the reward that each claim leaves."""
 DENIED: Final = 0.3
-UNKNOWN: Final = (1.0, 0.88, 0.55, 0.35, 0.2, 0.1)
+UNKNOWN: Final = (1.0, 0.9, 0.55, 0.35, 0.2, 0.1)
 """Shares that so many unknown words leave; more leave the last."""
 
 _VOCABULARY: Final = Vocabulary("push_words", "calls_to_action")
