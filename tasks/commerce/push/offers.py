@@ -134,7 +134,9 @@ def _as_taken_and_paid(found: Sequence[Amount]) -> list[Amount]:
 def grade_offer(offer: Offer, spelled: AbstractSet[str], amounts: AbstractSet[Amount]) -> float:
     """Grade how truly words in uniform notation make an offer, in [0, 1]."""
     wanted = len(offer.parts) + len(offer.words)
-    missing = [part for part in offer.parts if part not in spelled and not _said_otherwise(offer, part, spelled, amounts)]
+    missing = [
+        part for part in offer.parts if part not in spelled and not _said_otherwise(offer, part, spelled, amounts)
+    ]
     lacking = offer.amounts - amounts if offer.amounts else ()
     count = len(offer.amounts)
     if f"{PART}metade" in offer.parts:

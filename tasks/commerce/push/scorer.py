@@ -151,7 +151,9 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "product": None if named is None else message * named,
         "offer": None if offered is None else message * offered,
         "style": message * ground * style,
-        "appeal": None if product is None else message * ground * speaks(campaign, folded, said) * (1.0 if calls else UNINVITED),
+        "appeal": None
+        if product is None
+        else message * ground * speaks(campaign, folded, said) * (1.0 if calls else UNINVITED),
     }
     return Score(fill_unknown(components, WEIGHTS))
 
@@ -182,7 +184,9 @@ def _style(lines: Sequence[str], folded: str, text_words: Sequence[str], present
     if FORMAL.are_in(folded, present):
         return 0.0
     one_message = sum(map(bool, lines)) <= TITLE_AND_BODY and not lines[0].startswith(_MARKUP) and "**" not in folded
-    breaks_off = lines[-1].endswith(_UNFINISHED) or (lines[-1][-1].isalnum() and not _JOINING.isdisjoint(text_words[-1:]))
+    breaks_off = lines[-1].endswith(_UNFINISHED) or (
+        lines[-1][-1].isalnum() and not _JOINING.isdisjoint(text_words[-1:])
+    )
     faults = (not one_message) + breaks_off + CHATTER.are_in(folded, present)
     return (1.0 if calls else WITHOUT_CALL) * 0.5**faults
 

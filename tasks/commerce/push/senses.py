@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from tasks.commerce.push.campaigns import things_of
 from tasks.commerce.push.notation import uniform
 from tasks.commerce.text.categories import readable_category
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import fold, stem, words
+from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, stem, words
 from tasks.commerce.text.vocabulary import CLOSED_CLASS
 
 DATA_FILES: Final = (
@@ -79,11 +79,13 @@ def line_of(product: str) -> str:
 
 def address_of(segment: str) -> frozenset[str]:
     """Return folded words that speak to a segment."""
-    read = _read_audiences()
     folded = fold(segment)
-    theirs = [of_segment for name, of_segment in read.items() if name.islower() and name in folded]
-    theirs += [read[code] for code in set(segment.split()) if code.isupper() and code in read]
-    return frozenset().union(*theirs)
+    return _union(tuple(name for name in _segments() if name in folded or name in segment.split()))
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _union(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset().union(*map(_segments().__getitem__, names))
 
 
 def _with_phrases(text: str) -> set[str]:
@@ -91,7 +93,7 @@ def _with_phrases(text: str) -> set[str]:
 
 
 @cache
-def _read_audiences() -> Mapping[str, frozenset[str]]:
+def _segments() -> Mapping[str, frozenset[str]]:
     read = _read("audiences")
     named = {fold(each["segment"]): frozenset(_with_phrases(each["words"])) for each in read["audience"]}
     return named | {code: frozenset(words(people)) - CLOSED_CLASS for code, people in read["states"].items()}
@@ -100,5 +102,7 @@ def _read_audiences() -> Mapping[str, frozenset[str]]:
 @cache
 def product_stems() -> frozenset[str]:
     """Return the stems of the words that name a thing that shops sell."""
-    things = (thing for sense in _read("senses")["sense"] for category in sense["categories"] for thing in _of(category))
+    things = (
+        thing for sense in _read("senses")["sense"] for category in sense["categories"] for thing in _of(category)
+    )
     return frozenset(stem(head) for head in (words(thing)[0] for thing in things) if head not in _ANY_PRODUCT)

@@ -82,8 +82,16 @@ def _offer(offer: str) -> Sayable:
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _audience(segment: str) -> Sayable:
-    said = _sayable(segment, frozenset(), address_of(segment))
-    return said._replace(apt=roots(address_of(segment)))
+    address = address_of(segment)
+    read = words(segment)
+    return Sayable(
+        address.union(read), _roots(address).union(map(root, read)), frozenset(numbers_among(read)), _roots(address)
+    )
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _roots(address: frozenset[str]) -> frozenset[str]:
+    return roots(address)
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -150,7 +158,7 @@ def grade_statements(campaign: Campaign, said: AbstractSet[str], amounts: Abstra
 
 def speaks(campaign: Campaign, folded: str, said: AbstractSet[str]) -> float:
     """Return 1 if words fit this product or speak to this audience; who quotes the audience's line addresses nobody."""
-    theirs = frozenset(map(root, said))
+    theirs = frozenset(map(root, said - CLOSED_CLASS))
     if not theirs.isdisjoint(campaign.of_product.apt):
         return 1.0
     return float(not theirs.isdisjoint(campaign.of_audience.apt) and campaign.segment not in folded)

@@ -253,7 +253,7 @@ def test_the_metric_takes_every_campaigns_answer_for_its_offer() -> None:
     "Produto brinquedos, oferta de 20% de desconto, público de clientes: aproveite!",
 ])  # fmt: skip
 def test_words_thrown_together_are_no_push(salad: str) -> None:
-    assert reward(salad) <= NEXT_TO_NOTHING
+    assert reward(salad) <= 0.25
 
 
 def test_an_invented_offer_costs_like_an_invented_number() -> None:
