@@ -23,13 +23,13 @@ FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "campaigns"
 PART, CLAIM, DENIAL = "=", "!", "~"
 """Signs before a part of an offer, a phrase that claims something, and one that takes an offer back."""
 _ONES: Final = (
-    "zero um dois tres quatro cinco seis sete oito nove dez onze doze treze quatorze quinze dezesseis dezessete dezoito "
-    "dezenove"
-).split()
-_TENS: Final = "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa".split()
+    "zero", "um", "dois", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez", "onze", "doze", "treze",
+    "quatorze", "quinze", "dezesseis", "dezessete", "dezoito", "dezenove",
+)  # fmt: skip
+_TENS: Final = ["vinte", "trinta", "quarenta", "cinquenta", "sessenta", "setenta", "oitenta", "noventa"]
 _HUNDREDS: Final = (
-    "cento duzentos trezentos quatrocentos quinhentos seiscentos setecentos oitocentos novecentos"
-).split()
+    "cento", "duzentos", "trezentos", "quatrocentos", "quinhentos", "seiscentos", "setecentos", "oitocentos", "novecentos"
+)  # fmt: skip
 _END: Final = ""
 """The key of a phrase's replacement among the words that may follow."""
 

@@ -6,17 +6,27 @@
   Gamed by any short text, so it counts in full only as far as product and offer are named, and a fifth at least.
   Source: V4.2 report, hotfix V4.2.1.
 - `product`: share of the product's words that are there, in any form. Gamed by a list of products.
-- `offer`: share of the offer's words that are there; 0.3 times if an amount, its unit, the deadline or a `sem` differs
-  from the given one; 0 if the offer is denied or joined to another product (`offers`). Gamed by repeating the prompt,
-  by a denial in other words, and by conditions that no list contains.
-- `style`: 0 for the style of an e-mail; otherwise 0.7, and 1 with a call to action, each halved by more lines than a
-  title and a body or markup, by chatter and by a truncated text: it must end with a mark or an emoji. Counts like
-  `length`. Source: V4.2 report, formal penalty.
+- `offer`: share of the offer's amounts and parts that are made, in any faithful notation (`offers`); 0.3 times if an
+  amount, its unit, a deadline or a condition is another or was dropped. Gamed by naming the parts without joining them.
+- `style`: 0 for the style of an e-mail, which also leaves 0.6 of all; otherwise 0.9, and 1 with a call to action, each
+  halved by more lines than a title and a body or markup, by chatter and by a truncated text: one that ends with a comma
+  or a preposition. Counts like `length`. Source: V4.2 report, formal penalty.
+- `appeal`: 1 if a word fits this product and few others (`para a criançada`) or speaks to this audience (`saudade`), 0
+  otherwise; 0.6 times without a call to action. So a form filled with product and offer earns 0.86 and no more on every
+  campaign. Gamed by one listed word a category or segment: the reference answer looks it up, and earns 1. Counts like
+  `length`. Source: V4.2 report, creativity.
 
-All are multiplied by the requirements of one message to a shopper: it is Portuguese and no heap of keywords, it is not
-copied from the prompt, it is no refusal and no talk about a push; it is not far too long (1 up to 160 graphemes, 0 from
-300 on); it is one push and not several (0.2); and each invented number and benefit (`frete grátis`) halves it, since a
-false offer is worse than none. An invented deadline costs nothing: `corra, só hoje` is the usual style of pushes.
+All are multiplied by the requirements of one message to a shopper: it is Portuguese in a sentence's order and no heap
+of keywords, it is not copied from the prompt, it is no refusal and no talk about a push; its manner is a shop's
+(`text.manner`: no insult, threat, link, placeholder, shouting, other language); it is not far too long (1 up to 160
+graphemes, 0 from 300 on); it is one push and not several (0.2).
+
+And by `statements`, as a false offer binds a Brazilian shop (Código de Defesa do Consumidor, art. 30 and 35): a push says
+its product, offer and audience in words that promise nothing, about a thousand that are data. Each claim beyond them
+that a customer could rely on (an amount, a benefit, a deadline as `só hoje`, a condition, stock, delivery, an effect,
+another product) leaves 0.45, each denial (`acabou`, `só que não`) 0.3; unknown words leave 0.9, 0.55, 0.35, 0.2, then
+0.1. Urgency without a date (`corra`, `não perca`) is free. Gamed by a false or harmful sense of harmless words (`beba
+antes de dirigir`); a good push in two rare words loses what a bad one does.
 
 `v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
 
@@ -28,6 +38,7 @@ false offer is worse than none. An invented deadline costs nothing: `corra, só 
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
 from tasks.commerce.push.notation import PART, uniform
@@ -91,8 +102,8 @@ _ACCENTS: Final = frozenset("áàâãéêíóôõúç")
 _LABELS: Final = frozenset(("produto", "oferta", "publico"))
 """The labels of a prompt's lines; two of them make no push."""
 _MAY_END: Final = frozenset(
-    "hoje agora aqui ja voce tambem sim nao ainda muito mais sua seu suas seus isso ela ele elas eles".split()
-)
+    ("hoje", "agora", "aqui", "ja", "voce", "tambem", "sim", "nao", "ainda", "muito", "mais", "sua", "seu", "suas", "seus")
+)  # fmt: skip
 _JOINING: Final = FUNCTION_WORDS - _MAY_END
 """Words with which no push ends, unless it was cut."""
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
@@ -115,7 +126,7 @@ def graphemes(text: str) -> int:
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
-    """Score length, given facts, and style."""
+    """Score length, given facts, style and appeal, as far as nothing else is said."""
     text = completion.strip()
     shown = graphemes(text)
     size = ramp(shown, 300, 160)
@@ -151,11 +162,13 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "product": None if named is None else message * named,
         "offer": None if offered is None else message * offered,
         "style": message * ground * style,
-        "appeal": None
-        if product is None
-        else message * ground * speaks(campaign, folded, said) * (1.0 if calls else UNINVITED),
+        "appeal": None if product is None else message * ground * _appeal(campaign, folded, said, calls),
     }
     return Score(fill_unknown(components, WEIGHTS))
+
+
+def _appeal(campaign: Campaign, folded: str, said: AbstractSet[str], calls: bool) -> float:
+    return speaks(campaign, folded, said) * (1.0 if calls else UNINVITED)
 
 
 def _short(shown: int) -> float:

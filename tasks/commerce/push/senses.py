@@ -19,16 +19,11 @@ DATA_FILES: Final = (
     "data/campaigns/things.toml",
     "data/lexicons/categories.txt",
     "data/lexicons/products.txt",
+    "data/lexicons/unspecific_products.txt",
 )
 FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "campaigns"
 NO_SENSE: Final = "para você"
-# Words used for any product, as the shopper's phone and trolley, a set or a box of something, or for no product at all.
-_ANY_PRODUCT: Final = frozenset(
-    (
-        "jogos kits caixas potes carrinhos celulares agendas botas cestas telas sons discos conjuntos aparelhos boxes barras "
-        "artes guarda quebra pisca alto pen micro cordas controles mesas maquinas racks placas"
-    ).split()
-)
+_ANY_PRODUCT: Final = frozenset(fold(word) for word in read_lexicon("unspecific_products"))
 
 
 def _read(name: str) -> Mapping[str, Any]:

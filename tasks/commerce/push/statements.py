@@ -17,6 +17,12 @@ from tasks.commerce.text.portuguese_numbers import numbers_among
 from tasks.commerce.text.text_form import KEPT_PROMPTS, content_words, fold, stem, words
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary, root, roots
 
+DATA_FILES: Final = (
+    "data/lexicons/calls_to_action.txt",
+    "data/lexicons/push_claims.txt",
+    "data/lexicons/push_denials.txt",
+    "data/lexicons/push_words.txt",
+)
 CLAIMED: Final = 0.45
 """Share of the reward that each claim leaves."""
 DENIED: Final = 0.3

@@ -109,7 +109,8 @@ def test_a_number_of_the_segment_is_no_invention() -> None:
 
 @pytest.mark.parametrize("same", [
     f"\n {GOOD} \n\n", GOOD.replace("20%", "20 %"), GOOD.replace("20%", "20,0%"),
-    GOOD.lower(), GOOD.replace("ç", "c\u0327").replace("ã", "a\u0303"), GOOD.replace(" hoje", " hoje mesmo").replace("!", " 🧸!"),
+    GOOD.lower(), GOOD.replace("ç", "c\u0327").replace("ã", "a\u0303"),
+    GOOD.replace(" hoje", " hoje mesmo").replace("!", " 🧸!"),
 ])  # fmt: skip
 def test_what_shoppers_would_not_mind_changes_nothing(same: str) -> None:
     assert reward(same) == pytest.approx(reward(GOOD))

@@ -24,8 +24,9 @@ def test_urgency_praise_and_address_are_free(text: str) -> None:
 
 
 @pytest.mark.parametrize("claim", [
-    "só hoje", "até domingo", "com frete grátis", "e um brinde", "entrega rápida", "na primeira compra", "para 3 pessoas",
-    "com garantia", "importada", "e livros também", "no PIX", "e 5% de cashback", "vimos você", "fiz como combinado",
+    "só hoje", "até domingo", "com frete grátis", "e um brinde", "entrega rápida", "na primeira compra",
+    "para 3 pessoas", "com garantia", "importada", "e livros também", "no PIX",
+    "e 5% de cashback", "vimos você", "fiz como combinado",
 ])  # fmt: skip
 def test_what_a_customer_could_rely_on_costs_half_or_more(claim: str) -> None:
     assert grade(f"Bonecas com 20% de desconto {claim}.") <= CLAIMED < 0.5
