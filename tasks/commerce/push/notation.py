@@ -28,7 +28,8 @@ _ONES: Final = (
 )  # fmt: skip
 _TENS: Final = ["vinte", "trinta", "quarenta", "cinquenta", "sessenta", "setenta", "oitenta", "noventa"]
 _HUNDREDS: Final = (
-    "cento", "duzentos", "trezentos", "quatrocentos", "quinhentos", "seiscentos", "setecentos", "oitocentos", "novecentos"
+    "cento", "duzentos", "trezentos", "quatrocentos", "quinhentos", "seiscentos", "setecentos", "oitocentos",
+    "novecentos",
 )  # fmt: skip
 _END: Final = ""
 """The key of a phrase's replacement among the words that may follow."""

@@ -67,8 +67,9 @@ def read_offer(offer: str) -> Offer:
     named = {word.removeprefix(PART) for word in spelled if word.startswith(PART)}
     takes = any(unit == "pague" for _, unit in amounts)
     known = named | {"leve_pague"} if takes else named
-    beside = {word for part in known for use in parts()[part].values() for word in use}
-    others = (word for word in spelled if word.isalpha() and word not in FUNCTION_WORDS | beside | {"x"})
+    beside = {word for part in known for use in ("also", "beside") for word in parts()[part][use]}
+    listed = {word for part in known for word in parts()[part]["said"]}
+    others = (word for word in spelled if word.isalpha() and word not in FUNCTION_WORDS | beside | listed | {"x"})
     free = {word for word in spelled if not word[0].isdigit()}
     if takes or "cupom" in named or "metade" in named:
         # A voucher is a discount, and so is paying for fewer items than taken.

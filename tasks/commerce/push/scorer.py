@@ -21,12 +21,12 @@ of keywords, it is not copied from the prompt, it is no refusal and no talk abou
 (`text.manner`: no insult, threat, link, placeholder, shouting, other language); it is not far too long (1 up to 160
 graphemes, 0 from 300 on); it is one push and not several (0.2).
 
-And by `statements`, as a false offer binds a Brazilian shop (Código de Defesa do Consumidor, art. 30 and 35): a push says
-its product, offer and audience in words that promise nothing, about a thousand that are data. Each claim beyond them
-that a customer could rely on (an amount, a benefit, a deadline as `só hoje`, a condition, stock, delivery, an effect,
+And by `statements`, as a false offer binds a Brazilian shop (Código de Defesa do Consumidor, art. 30 and 35): a push
+says its product, offer and audience in words that promise nothing, about a thousand that are data. Each claim beyond
+them that a customer could rely on (an amount, a benefit, a deadline as `só hoje`, a condition, stock, an effect,
 another product) leaves 0.45, each denial (`acabou`, `só que não`) 0.3; unknown words leave 0.9, 0.55, 0.35, 0.2, then
 0.1. Urgency without a date (`corra`, `não perca`) is free. Gamed by a false or harmful sense of harmless words (`beba
-antes de dirigir`); a good push in two rare words loses what a bad one does.
+antes de dirigir`); and a good push in two rare words loses what a bad one does.
 
 `v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
 
@@ -102,7 +102,7 @@ _ACCENTS: Final = frozenset("áàâãéêíóôõúç")
 _LABELS: Final = frozenset(("produto", "oferta", "publico"))
 """The labels of a prompt's lines; two of them make no push."""
 _MAY_END: Final = frozenset(
-    ("hoje", "agora", "aqui", "ja", "voce", "tambem", "sim", "nao", "ainda", "muito", "mais", "sua", "seu", "suas", "seus")
+    ("hoje", "agora", "aqui", "ja", "voce", "tambem", "sim", "nao", "ainda", "muito", "mais", "sua", "seu")
 )  # fmt: skip
 _JOINING: Final = FUNCTION_WORDS - _MAY_END
 """Words with which no push ends, unless it was cut."""

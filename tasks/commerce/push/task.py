@@ -23,7 +23,7 @@ from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.text.text_form import MAX_CHARACTERS, fold, folded_words, share_present
 
-CALLS: Final = ("Aproveite no app!", "Confira no app!", "Vem ver no app!", "Garanta no app!")
+CALLS: Final = ("Aproveite no app!", "Aproveite já!", "Aproveite agora!", "Aproveite e garanta!")
 GREETINGS: Final = ("Prezado cliente, ", "Prezada cliente, informamos que ")
 TAILS: Final = (
     " Esta é uma oportunidade única preparada para você, aproveite agora mesmo e confira todas as condições.",
