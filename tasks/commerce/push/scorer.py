@@ -37,6 +37,7 @@ antes de dirigir`); and a good push in two rare words loses what a bad one does.
 - `formal`, -.20: 1 for the style of an e-mail (`Prezado`, `Atenciosamente`). Gamed by a formality that is not listed.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
@@ -106,6 +107,9 @@ _MAY_END: Final = frozenset(
 )  # fmt: skip
 _JOINING: Final = FUNCTION_WORDS - _MAY_END
 """Words with which no push ends, unless it was cut."""
+_INSTRUCTIONS: Final = (WORDING.system, *WORDING.instructions)
+"""What a push may not copy; the campaign's lines, which `_LABELS` tell, are what it is to say."""
+_GREETING: Final = re.compile(r"[^.!?\n]{3,24}[.!?\n]")
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
 _MARKUP: Final = ("#", "*", "{", "[", "`", "-")
 
@@ -135,7 +139,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     folded = fold(text)
     text_words = folded_words(folded)
     present = set(text_words)
-    message = size * fluency(text_words) * min(originality(text_words, prompt), originality(text_words, WORDING.system))
+    message = size * _fluent(folded, text_words) * originality(text_words, *_INSTRUCTIONS)
     message *= manner(text, folded, text_words)
     if not message or _talks(folded, present):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
@@ -165,6 +169,13 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "appeal": None if product is None else message * ground * _appeal(campaign, folded, said, calls),
     }
     return Score(fill_unknown(components, WEIGHTS))
+
+
+def _fluent(folded: str, text_words: Sequence[str]) -> float:
+    """Grade the fluency of a push; a greeting before it (`Feliz aniversário!`) is no part of a sentence."""
+    whole = fluency(text_words)
+    greeting = _GREETING.match(folded) if whole < 1.0 else None
+    return whole if greeting is None else max(whole, fluency(folded_words(folded[greeting.end() :])))
 
 
 def _appeal(campaign: Campaign, folded: str, said: AbstractSet[str], calls: bool) -> float:

@@ -17,8 +17,6 @@ GOOD_ENOUGH: Final = 0.85
 """Share of the reference answer's reward that a good push earns."""
 MISSED: Final = ("Beba todas antes de dirigir",)
 """Bad pushes that cost less than they should: made of harmless words, and harmful by what they mean together."""
-MISREAD: Final = ("Qual cor combina com você",)
-"""Good pushes whose short sentences the model of word order takes for a heap of words."""
 
 
 def reward(push: dict[str, Any], completion: str) -> float:
@@ -34,8 +32,6 @@ def perfect(push: dict[str, Any]) -> float:
 
 @pytest.mark.parametrize("push", PUSHES["good"], ids=lambda push: push["push"])
 def test_a_push_that_a_shop_would_send_earns_nearly_all(push: dict[str, Any]) -> None:
-    if any(text in push["push"] for text in MISREAD):
-        pytest.xfail("word order across sentences")
     assert reward(push, push["push"]) >= GOOD_ENOUGH * perfect(push)
 
 
