@@ -17,7 +17,7 @@ def _guessed_task(whole: Scorer) -> Scorer:
         if "campanha" not in completion:
             return whole(completion, prompt, reference, databases)
         scored = push.score(completion, prompt, reference, databases)
-        return Score(dict(zip(insights.WEIGHTS, scored.components.values(), strict=True)))
+        return Score(dict(zip(insights.WEIGHTS, scored.components.values(), strict=False)))
 
     return score
 

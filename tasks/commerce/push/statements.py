@@ -164,7 +164,7 @@ def grade_statements(campaign: Campaign, said: AbstractSet[str], amounts: Abstra
 
 def speaks(campaign: Campaign, folded: str, said: AbstractSet[str]) -> float:
     """Return 1 if words fit this product or speak to this audience; who quotes the audience's line addresses nobody."""
-    theirs = frozenset(map(root, said - CLOSED_CLASS))
-    if not theirs.isdisjoint(campaign.of_product.apt):
+    theirs = [*map(root, said - CLOSED_CLASS)]
+    if not campaign.of_product.apt.isdisjoint(theirs):
         return 1.0
-    return float(not theirs.isdisjoint(campaign.of_audience.apt) and campaign.segment not in folded)
+    return float(not campaign.of_audience.apt.isdisjoint(theirs) and campaign.segment not in folded)
