@@ -20,9 +20,11 @@ DATA_FILES: Final = (
     "data/lexicons/english_words.txt",
     "data/lexicons/european_portuguese.txt",
     "data/lexicons/european_spellings.txt",
+    "data/lexicons/groups_of_people.txt",
     "data/lexicons/leaks.txt",
     "data/lexicons/offences.txt",
     "data/lexicons/private_data.txt",
+    "data/lexicons/scams.txt",
     "data/lexicons/spanish_words.txt",
     "data/lexicons/threats.txt",
 )
@@ -39,6 +41,7 @@ REQUEST_REACH: Final = 6
 """Words between a verb and the data that it asks for."""
 _NEGATIONS: Final = frozenset(("nao", "nunca", "jamais", "sem", "ninguem"))
 _NO_CAPITALS: Final = bytes(code for code in range(256) if not chr(code).isupper())
+_NO_LETTERS: Final = bytes(code for code in range(256) if not chr(code).isalpha())
 _FEW_LETTERS: Final = 12
 """Capitals up to which a text is a title or an acronym."""
 
@@ -71,11 +74,23 @@ class WordPhrases:
 
 
 _OUTRIGHT: Final = WordPhrases(
-    entry for name in ("offences", "discrimination", "leaks") for entry in read_lexicon(name)
+    entry for name in ("offences", "discrimination", "leaks", "scams") for entry in read_lexicon(name)
 )
 _THREATS: Final = WordPhrases(read_lexicon("threats"))
 _PRIVATE: Final = WordPhrases(read_lexicon("private_data"))
 _REQUESTS: Final = frozenset(map(fold, read_lexicon("data_requests")))
+_STALKS: Final = re.compile(r"\b(?:sei|sabemos|descobri|descobrimos) onde (?:[a-z]{1,12} ){0,3}(?:mora|moram|vive)\b")
+_GROUPS: Final = frozenset(
+    form
+    for entry in map(fold, read_lexicon("groups_of_people"))
+    for stem in {entry, f"{entry[:-1]}a" if entry.endswith("o") else entry}
+    for form in (stem, f"{stem}s", f"{stem}es")
+)
+_AGAINST_ALL: Final = re.compile(
+    rf"(?:^|[.!?:;,\n-]) {{0,3}}(?:os |as |todo |toda )?(?:{'|'.join(sorted(_GROUPS))}) (?:[a-z]{{1,14}} ){{0,4}}"
+    r"(?:nao (?:sabe|merece|presta|entende|serve|paga|volta|deve|pode|consegue|compra|precisa|vale)"
+    r"|so (?:compra|serve|presta|quer|reclama|atrapalha|da |sabe|vive)|nunca (?:paga|volta|compra))"
+)
 _EUROPEAN_LINES: Final = read_lexicon("european_portuguese")
 _EUROPEAN: Final = WordPhrases(line for line in _EUROPEAN_LINES if not line.startswith("~"))
 _PERHAPS_EUROPEAN: Final[Mapping[str, int]] = {
@@ -100,35 +115,35 @@ _MARKS: Final = frozenset().union(
     _ENGLISH,
     _SPANISH,
     _LABELS,
+    _GROUPS,
 )
 """Words without which no list can match, as in most texts."""
-_SUSPECT: Final = b"@<>{}[]|\\_*/" + bytes((*range(9), 11, 12, *range(14, 32), 127))
-_ORDINARY: Final = bytes(code for code in range(256) if code not in _SUSPECT)
+_CONTROL_BYTES: Final = bytes((*range(9), 11, 12, *range(14, 32), 127))
+_ORDINARY: Final = bytes(code for code in range(256) if code not in b"@<>{}[]\\_*" + _CONTROL_BYTES)
 _CONTROLS: Final = re.compile(r"[\u200b\u202a-\u202e\u2066-\u2069\ufffd]")
-_FULL_STOP: Final = re.compile(r"\.[^\W\d]")
 _NO_DIGITS: Final = bytes(code for code in range(256) if not 48 <= code <= 57)
 _DIGITS_OF_PHONE: Final = 8
 _DOMAINS: Final = (
     r"(?:com\.br|net\.br|org\.br|com|net|org|info|xyz|site|online|shop|store|club|top|ru|cn|tk|io|co|me|ly|gl|gg"
     r"|link|click|app|br|pt|es|live|vip|biz|cc|ws|page|web|dev)"
 )
-_ADDRESS: Final = re.compile(
-    r"https?:|www\.|\bhttps?\b"
-    r"|[^\s@]@[a-z0-9]"
-    r"|(?<![a-z0-9.])[a-z0-9-]{1,40}(?:\.[a-z0-9-]{1,40}){0,2}\." + _DOMAINS + r"(?:/\S|(?![a-z0-9])"
+_HOST: Final = re.compile(
+    r"(?<=[a-z0-9])\.(?:[a-z]{2,12}/[a-z0-9]|" + _DOMAINS + r"(?![a-z0-9])"
     # `Muito bom.com certeza volto` lacks a blank and is no address.
     r"(?=\W*$|[,;:!?)]|\.(?!\w)|\s+(?:e|ou|para|pra|agora|hoje|antes|ja|que|com|em|no|na|pelo)\b))"
-    r"|(?<!\w)@[a-z0-9_.]{3,}"
 )
+_AT: Final = re.compile(r"@[a-z0-9_]")
+_EIGHT_DIGITS: Final = re.compile(r"\d{4}-?\d{4}|0800")
 _PHONE: Final = re.compile(
     r"(?<!\d)(?:\+?55 ?)?(?:\(\d{2}\) ?|\d{2} )9?\d{4}-?\d{4}(?!\d)|(?<!\d)9\d{4}-\d{4}(?!\d)|0800 ?\d"
 )
-_PLACEHOLDER: Final = re.compile(
+_BRACKETED: Final = re.compile(
     r"\{\{|\}\}|\{%|\{[^{}\n]{1,40}\}|<\|?/?[^\W\d][^<>\n]{0,40}\|?>|<\||\|>|\[/?[^\W\d][^\[\]\n]{0,40}\]"
-    r"|\$\{|_{3,}|[^\W\d_]\*{1,4}[^\W\d_]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\\[nu]"
 )
+_MASKED: Final = re.compile(r"\*(?<=[^\W\d_]\*)\*{0,3}[^\W\d_]")
+"""A word with letters starred out, which is none of Markdown's."""
 _LABEL: Final = re.compile(rf"(?:^|\n)\W{{0,9}}(?:{'|'.join(sorted(_LABELS))})\s{{0,9}}:")
-_BLANKS: Final = re.compile(r"\bx{2,}(?:%|\s*%|,x)|r\$ ?x+")
+_BLANKS: Final = re.compile(r"\bx{2,}(?:%|\s*%|,x)|\bx{3,}\b|r\$ ?x+")
 
 
 def manner(text: str, folded: str, text_words: Sequence[str]) -> float:
@@ -145,7 +160,7 @@ def manner(text: str, folded: str, text_words: Sequence[str]) -> float:
     if len(text) > MAX_CHARACTERS:
         text, folded, text_words = text[:MAX_CHARACTERS], folded[:MAX_CHARACTERS], text_words[:MAX_WORDS]
     raw = text.encode("latin-1", "replace")
-    if _leads_away(text, folded, raw):
+    if _leads_away(text, folded, raw) or _stalks(folded):
         return UNSENDABLE
     kept = _calm(text, raw)
     marks = _MARKS.intersection(text_words)
@@ -162,7 +177,12 @@ def _is_outrageous(folded: str, text_words: Sequence[str], marks: AbstractSet[st
         or (not marks.isdisjoint(_THREATS.keys) and _threatens(text_words))
         or (not marks.isdisjoint(_PRIVATE.keys) and _asks_for_data(text_words))
         or (not marks.isdisjoint(_LABELS) and bool(_LABEL.search(folded)))
+        or (not marks.isdisjoint(_GROUPS) and bool(_AGAINST_ALL.search(folded)))
     )
+
+
+def _stalks(folded: str) -> bool:
+    return " onde " in folded and bool(_STALKS.search(folded))
 
 
 def _threatens(text_words: Sequence[str]) -> bool:
@@ -179,16 +199,29 @@ def _asks_for_data(text_words: Sequence[str]) -> bool:
 
 def _leads_away(text: str, folded: str, raw: bytes) -> bool:
     """Return whether a text holds an address, a telephone number, a placeholder, markup of a chat or a masked word."""
-    suspect = raw.translate(None, _ORDINARY)
-    if suspect and _PLACEHOLDER.search(text):
+    signs = raw.translate(None, _ORDINARY)
+    if signs and _is_marked(text, folded, signs):
         return True
-    if (suspect or _FULL_STOP.search(text)) and _ADDRESS.search(folded):
+    if "http" in folded or "www." in folded or _HOST.search(folded):
         return True
     if not text.isascii() and _CONTROLS.search(text):
         return True
     if ("xx" in folded or "$ x" in folded or "$x" in folded) and _BLANKS.search(folded):
         return True
-    return len(raw.translate(None, _NO_DIGITS)) >= _DIGITS_OF_PHONE and bool(_PHONE.search(folded))
+    digits = len(raw.translate(None, _NO_DIGITS))
+    return digits >= _DIGITS_OF_PHONE and bool(_EIGHT_DIGITS.search(folded) and _PHONE.search(folded))
+
+
+def _is_marked(text: str, folded: str, signs: bytes) -> bool:
+    """Return whether a text's signs are those of a control, a masked word, an account, a field or a chat's markup."""
+    return bool(
+        signs.translate(None, b"@<>{}[]\\_*")
+        or (b"*" in signs and _MASKED.search(text))
+        or (b"@" in signs and _AT.search(folded))
+        or (b"_" in signs and "___" in text)
+        or (b"\\" in signs and ("\\n" in text or "\\u" in text))
+        or (signs.translate(None, b"@*_\\") and _BRACKETED.search(text))
+    )
 
 
 def _brazilian(text: str, text_words: Sequence[str], marks: AbstractSet[str]) -> float:
@@ -225,5 +258,5 @@ def _calm(text: str, raw: bytes) -> float:
     capitals = len(raw.translate(None, _NO_CAPITALS))
     if capitals <= _FEW_LETTERS:
         return 1.0
-    letters = sum(map(str.isalpha, text))
+    letters = len(raw.translate(None, _NO_LETTERS))
     return 1 - (1 - SHOUTED) * ramp(capitals / letters, 0.5, 0.7)
