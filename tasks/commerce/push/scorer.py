@@ -12,8 +12,9 @@
   halved by more lines than a title and a body or markup, by chatter and by a truncated text: one that ends with a comma
   or a preposition. Counts like `length`. Source: V4.2 report, formal penalty.
 - `appeal`: 1 if a word fits this product and few others (`para a criançada`) or speaks to this audience (`saudade`), 0
-  otherwise; 0.6 times without a call to action. So a form filled with product and offer earns 0.86 and no more on every
-  campaign. Gamed by one listed word a category or segment: the reference answer looks it up, and earns 1. Counts like
+  otherwise, and down to 0 the more words fit other products alone; 0.6 times without a call to action. So a form filled
+  with product and offer earns 0.86 on every campaign, and those that name many occasions earned 0.86 to 0.89 in the
+  mean. Gamed by one listed word a category or segment: the reference answer looks it up, and earns 1. Counts like
   `length`. Source: V4.2 report, creativity.
 
 All are multiplied by the requirements of one message to a shopper: it is Portuguese in a sentence's order and no heap

@@ -56,14 +56,15 @@ def _listed() -> Mapping[str, tuple[str, ...]]:
 
 
 @cache
-def _any_sense() -> frozenset[str]:
+def any_sense() -> frozenset[str]:
+    """Return folded words that fit some product."""
     return frozenset().union(*(of_product for of_product, _ in _by_product().values()))
 
 
 def sense_of(product: str) -> frozenset[str]:
     """Return folded words that fit a product; those of all products where it is in no list."""
     known = _by_product().get(fold(product))
-    return known[0] if known else _any_sense()
+    return known[0] if known else any_sense()
 
 
 def line_of(product: str) -> str:

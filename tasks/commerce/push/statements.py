@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from tasks.commerce.push.notation import CLAIM, DENIAL, PART, uniform
 from tasks.commerce.push.offers import Amount, Offer, invented_amounts, read_offer
-from tasks.commerce.push.senses import address_of, product_stems, sense_of
+from tasks.commerce.push.senses import address_of, any_sense, product_stems, sense_of
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.portuguese_numbers import numbers_among
-from tasks.commerce.text.text_form import KEPT_PROMPTS, content_words, fold, stem, words
+from tasks.commerce.text.text_form import KEPT_PROMPTS, content_words, fold, ramp, stem, words
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary, root, roots
 
 DATA_FILES: Final = (
@@ -26,6 +26,8 @@ DATA_FILES: Final = (
 CLAIMED: Final = 0.45
 """Share of the reward that each claim leaves."""
 DENIED: Final = 0.3
+ASTRAY: Final = 3
+"""Words of other products, beyond those of its own, with which a push speaks of none."""
 UNKNOWN: Final = (1.0, 0.9, 0.55, 0.35, 0.2, 0.1)
 """Shares that so many unknown words leave; more leave the last."""
 
@@ -39,6 +41,7 @@ _PLAIN: Final = (
 _PRODUCTS: Final = product_stems()
 _SHOPPER: Final = frozenset(("amei", "adorei", "gostei", "sonhei", "sei", "rei", "hei", "ei"))
 """Words in `ei` that are no verb of who wrote the text, as `usei` is; a shop speaks as `nós`."""
+_ANY_SENSE: Final = roots(any_sense() - CLOSED_CLASS)
 _SIGNS: Final = (PART, CLAIM, DENIAL)
 
 
@@ -163,8 +166,15 @@ def grade_statements(campaign: Campaign, said: AbstractSet[str], amounts: Abstra
 
 
 def speaks(campaign: Campaign, folded: str, said: AbstractSet[str]) -> float:
-    """Return 1 if words fit this product or speak to this audience; who quotes the audience's line addresses nobody."""
-    theirs = [*map(root, said - CLOSED_CLASS)]
-    if not campaign.of_product.apt.isdisjoint(theirs):
-        return 1.0
-    return float(not campaign.of_audience.apt.isdisjoint(theirs) and campaign.segment not in folded)
+    """Grade whether words fit this product or speak to this audience, in [0, 1].
+
+    Words that fit other products alone count against it: a form that names an occasion for each fits none. Who quotes
+    the audience's line addresses nobody.
+    """
+    theirs = frozenset(map(root, said - CLOSED_CLASS))
+    apt = len(theirs & campaign.of_product.apt)
+    if not apt and (theirs.isdisjoint(campaign.of_audience.apt) or campaign.segment in folded):
+        return 0.0
+    astray = len((theirs & _ANY_SENSE) - campaign.of_product.roots - campaign.of_audience.roots)
+    apt = max(apt, 1)
+    return ramp(astray, apt + ASTRAY, apt)

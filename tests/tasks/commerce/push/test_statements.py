@@ -55,6 +55,7 @@ def test_each_campaign_allows_its_own_words() -> None:
     ("Que saudade! Bonecas com desconto.", 1.0),
     ("Baianos, bonecas com desconto!", 1.0),
     ("Bonecas com desconto para a sua casa! Aproveite.", 0.0),
+    ("Festa, viagem, treino, jantar ou brincadeira: bonecas com desconto!", 0.0),
     ("Clientes da BA sem compra há 90 dias: bonecas!", 0.0),
 ])  # fmt: skip
 def test_a_push_speaks_of_its_product_or_to_its_audience(text: str, spoken: float) -> None:
