@@ -103,7 +103,7 @@ def amounts_among(spelled: Sequence[str]) -> set[Amount]:
 def _amounts(spelled: Sequence[str]) -> Iterator[Amount]:
     for place, word in enumerate(spelled):
         # Digits sort before letters: one comparison skips most words.
-        if word < ":" and "0" <= word[0]:
+        if word < ":" and word[0] >= "0":
             unit = _unit(spelled, place)
             for number in numbers_of(word):
                 yield number, unit

@@ -58,7 +58,7 @@ def _listed() -> Mapping[str, tuple[str, ...]]:
 @cache
 def any_sense() -> frozenset[str]:
     """Return folded words that fit some product."""
-    return frozenset().union(*(of_product for of_product, _ in _by_product().values()))
+    return frozenset(word for sense in _read("senses")["sense"] for word in words(sense["words"])) - CLOSED_CLASS
 
 
 def sense_of(product: str) -> frozenset[str]:

@@ -41,7 +41,7 @@ _PLAIN: Final = (
 _PRODUCTS: Final = product_stems()
 _SHOPPER: Final = frozenset(("amei", "adorei", "gostei", "sonhei", "sei", "rei", "hei", "ei"))
 """Words in `ei` that are no verb of who wrote the text, as `usei` is; a shop speaks as `nós`."""
-_ANY_SENSE: Final = roots(any_sense() - CLOSED_CLASS)
+_ANY_SENSE: Final = any_sense()
 _SIGNS: Final = (PART, CLAIM, DENIAL)
 
 
@@ -175,6 +175,6 @@ def speaks(campaign: Campaign, folded: str, said: AbstractSet[str]) -> float:
     apt = len(theirs & campaign.of_product.apt)
     if not apt and (theirs.isdisjoint(campaign.of_audience.apt) or campaign.segment in folded):
         return 0.0
-    astray = len((theirs & _ANY_SENSE) - campaign.of_product.roots - campaign.of_audience.roots)
+    astray = len(roots(said & _ANY_SENSE) - campaign.of_product.roots - campaign.of_audience.roots)
     apt = max(apt, 1)
     return ramp(astray, apt + ASTRAY, apt)

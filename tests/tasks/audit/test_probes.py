@@ -26,7 +26,7 @@ PROMPTS: Final = 16
 BY_BUG: Final[tuple[tuple[TaskName, str, str], ...]] = (
     ("sentiment", "reference_answer", "clipped at a half"),
     ("insights", "nothing_said", "insights: length only"),
-    ("push", "refusal", "refusals are paid"),
+    ("push", "refusal", "push: length only"),
     ("insights", "prompt_echo", "quoting the prompt is free"),
     ("extraction", "format_echo", "extraction: format echo paid"),
     ("push", "keyword_stuffing", "heaps of keywords are sentences"),
