@@ -75,8 +75,8 @@ def line_of(product: str) -> str:
 
 def address_of(segment: str) -> frozenset[str]:
     """Return folded words that speak to a segment."""
-    folded = fold(segment)
-    return _union(tuple(name for name in _segments() if name in folded or name in segment.split()))
+    folded, codes = fold(segment), set(segment.split())
+    return _union(tuple(name for name in _segments() if name in folded or name in codes))
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)

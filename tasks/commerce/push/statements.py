@@ -171,7 +171,7 @@ def speaks(campaign: Campaign, folded: str, said: AbstractSet[str]) -> float:
     Words that fit other products alone count against it: a form that names an occasion for each fits none. Who quotes
     the audience's line addresses nobody.
     """
-    theirs = frozenset(map(root, said - CLOSED_CLASS))
+    theirs = set(map(root, said - CLOSED_CLASS))
     apt = len(theirs & campaign.of_product.apt)
     if not apt and (theirs.isdisjoint(campaign.of_audience.apt) or campaign.segment in folded):
         return 0.0
