@@ -19,7 +19,6 @@ def same_push(asked: Asked) -> Completions:
     right = asked.right
     return {
         "space around": f"\n {right} \n\n",
-        "capitals": right.upper(),
         "small letters": right.lower(),
         "without accents": right.translate(str.maketrans("áàâãéêíóôõúçÁÀÂÃÉÊÍÓÔÕÚÇ", "aaaaeeioooucAAAAEEIOOOUC")),
         "emoji at the end": f"{right} {FAMILY}",
@@ -61,26 +60,26 @@ def too_long(asked: Asked) -> Completions:
 
 def without_facts(asked: Asked) -> Completions:
     """Return pushes without the product or the offer."""
-    product, offer = str(asked.reference["product"]), str(asked.reference["offer"])
+    product = str(asked.reference["product"])
     return {
-        "no product": f"{_capital(offer)} para você! Aproveite no app.",
-        "no offer": f"Novidades em {product}! Aproveite no app.",
+        "no product": f"Tudo{asked.right[len(product) :]}",
+        "no offer": _offering(asked, "novidades no app"),
     }
 
 
 def untrue(asked: Asked) -> Completions:
     """Return pushes with another offer than the campaign's."""
-    product, offer = str(asked.reference["product"]), str(asked.reference["offer"])
-    found = {"more than is offered": f"{_capital(offer)} em {product} e mais um brinde grátis! Aproveite no app."}
-    if not offer.startswith("R$"):
-        # A denial right before an amount in reais is among the exploits listed in `tasks.commerce.push.scorer`.
-        found["offer denied"] = f"Não tem {offer} em {product}! Aproveite no app."
+    offer = str(asked.reference["offer"])
+    found = {
+        "more than is offered": _offering(asked, f"{offer} e mais um brinde grátis"),
+        "offer denied": _offering(asked, f"não tem {offer}"),
+    }
     if "%" in offer or "R$" in offer:
         unit = re.sub(r"(\d+)%", r"R$ \1", offer) if "%" in offer else re.sub(r"R\$ (\d+)", r"\1%", offer)
-        found["another unit"] = f"{_capital(unit)} em {product}! Aproveite no app."
+        found["another unit"] = _offering(asked, unit)
     if re.search(r"\d", offer):
         another = re.sub(r"\d{1,9}", lambda number: str(int(number[0]) + 3), offer, count=1)
-        found["another amount"] = f"{_capital(another)} em {product}! Aproveite no app."
+        found["another amount"] = _offering(asked, another)
     return found
 
 
@@ -113,9 +112,11 @@ def lengthened(text: str, characters: int) -> str:
 
 
 def _push(asked: Asked, call: str) -> str:
-    product, offer = str(asked.reference["product"]), str(asked.reference["offer"])
-    return f"{_capital(offer)} em {product}! {call}".strip()
+    """Return the right push with another call to action at its end."""
+    statement, mark, _ = asked.right.rpartition(". ")
+    return f"{statement}{mark}{call}".strip()
 
 
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
+def _offering(asked: Asked, offer: str) -> str:
+    """Return the right push with something else in place of its offer."""
+    return asked.right.replace(str(asked.reference["offer"]), offer)

@@ -17,7 +17,7 @@ def _guessed_task(whole: Scorer) -> Scorer:
         if "campanha" not in completion:
             return whole(completion, prompt, reference, databases)
         scored = push.score(completion, prompt, reference, databases)
-        return Score(dict(zip(insights.WEIGHTS, scored.components.values(), strict=True)))
+        return Score(dict(zip(insights.WEIGHTS, scored.components.values(), strict=False)))
 
     return score
 
@@ -237,15 +237,18 @@ PUSH: Final = (
     ),
     Mutant(
         "push: amounts unchecked",
-        "An offer may have another amount, unit or deadline than the campaign's.",
+        "An offer may have another amount or unit than the campaign's.",
         ("push",),
-        (edit("push.offers:grade_offer", (" * (1.0 if true else FALSE_OFFER)", "")),),
+        (
+            edit("push.offers:grade_offer", ("offer.amounts - amounts if offer.amounts else ()", "()")),
+            edit("push.statements:grade_statements", ("if not amounts <= campaign.offer.amounts:", "if False:")),
+        ),
     ),
     Mutant(
         "push: denial is free",
         "An offer that is denied counts as made.",
         ("push",),
-        (edit("push.offers:grade_offer", ("_denied(offer, spelled) or ", "")),),
+        (edit("push.statements:grade_statements", ("denials += 1", "pass")),),
     ),
     Mutant(
         "push: several pushes are free",
@@ -257,6 +260,18 @@ PUSH: Final = (
         "push: invented offers are free",
         "Numbers and benefits that nobody offers cost nothing.",
         ("push",),
-        (edit("push.scorer:score", ("message *= 0.5**invented", "message *= 1.0")),),
+        (edit("push.statements:grade_statements", ("CLAIMED**claims * ", "")),),
+    ),
+    Mutant(
+        "push: any words",
+        "Words that no list of harmless ones has cost nothing, and no manner does.",
+        ("push",),
+        (
+            edit("push.statements:grade_statements", (" * UNKNOWN[min(unknown, len(UNKNOWN) - 1)]", "")),
+            edit("push.scorer:score", ("    message *= manner(text, folded, text_words)\n", "")),
+            edit(
+                "text.text_form:_portuguese", ("ramp(foreign / len(kinds), 0.2, 0.08) if foreign > 1 else 1.0", "1.0")
+            ),
+        ),
     ),
 )

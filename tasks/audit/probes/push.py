@@ -18,6 +18,9 @@ from tasks.audit.probes.properties import (
 from tasks.audit.probes.task_probes import TaskProbes
 from tasks.commerce.reward import Reference
 
+FORMAL_COST: Final = 0.30
+"""Least cost of the style of an e-mail."""
+
 
 def _less(known: Reference) -> Reference:
     return {**known, "offer": None}
@@ -40,11 +43,11 @@ PROBES: Final = TaskProbes(
         ceiling("english", pushes.in_english, WRONG),
         ceiling("wrong_answer", pushes.wrong_answer, WRONG),
         costs("no_call", pushes.no_call, FORM_COST),
-        costs("formal", pushes.formal),
+        costs("formal", pushes.formal, FORMAL_COST),
         each_costs_more("too_long", pushes.too_long),
         costs("missing_fact", pushes.without_facts),
         costs("false_offer", pushes.untrue),
-        costs("several_pushes", pushes.several),
+        costs("several_pushes", pushes.several, WRONG),
         content_before_form(any_task.chatter, pushes.wrong_answer),
     ),
     facts=_facts,

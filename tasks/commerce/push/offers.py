@@ -1,219 +1,168 @@
-"""Offer check of a push: its campaign's offer is made, and no other.
+"""Offer check of a push: its campaign's offer is made, whole, in any faithful notation.
 
-An offer is parsed into its amounts with their units (`20%`, `R$ 25`, `10x`, items taken, items paid), its words, and
-the words that distinguish it from other offers: its deadline, and the object of `sem`. Notations of an amount are
-equal: `25 reais` and `R$ 25`, `20 por cento` and `20%`, `três` and `3`, `20% OFF` and a `desconto`.
+An offer is parsed into its amounts with their units (`20%`, `R$ 25`, `10x`, items taken, items paid), its parts as
+`data/campaigns/notations.toml` lists them (a benefit, a deadline, a condition), and other words that are in no list.
+Notations of an amount are equal: `25 reais` and `R$ 25`, `vinte por cento` and `20%`, `três` and `3`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
-from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.push.notation import PART, parts, uniform
 from tasks.commerce.text.portuguese_numbers import numbers_of
-from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, share_present, stem, words
+from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, share_present, words
 
-DATA_FILES: Final = ("data/lexicons/products.txt",)
 Amount = tuple[float, str]
 """A number, and its unit."""
 
 FALSE_OFFER: Final = 0.3
-"""Share of the grade that an offer keeps if an amount, a deadline or a `sem` differs from the given one."""
-_NUMBER_WORDS: Final = {
-    word: str(number)
-    for number, word in enumerate(
-        ("dois", "tres", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez", "onze", "doze"), 2
-    )
-} | {"duas": "2"}
-_UNITS: Final = {"%": "%", "x": "x", "vezes": "x", "reais": "r$"}
+"""Share of the grade that an offer keeps if an amount, a deadline or a condition of the given one is not made."""
+VERB_REACH: Final = 4
+"""Words before a number among which the verb that takes or pays so many is looked for."""
+HALF: Final[Amount] = (50.0, "%")
+HARD_PARTS: Final = frozenset(
+    ("acima_de", "ultimas_unidades", "hoje", "domingo", "meia_noite", "fim_de_semana", "segunda_unidade", "sem_juros")
+)
+"""Parts without which an offer is another one."""
+_UNITS: Final = {"%": "%", "x": "x", "reais": "r$", "real": "r$"} | dict.fromkeys(
+    ("vezes", "parcelas", "parcelinhas", "prestacoes", "pagamentos"), "x"
+)
+_BOUGHT: Final = "compre"
 _TAKES_AND_PAYS: Final = {
     form: verb
     for verb, forms in {
-        "leve": ("leve", "leva", "levando", "levar", "compre", "compra", "comprando"),
+        "leve": ("leve", "leva", "levando", "levar", "leves"),
         "pague": ("pague", "paga", "pagando", "pagar"),
+        _BOUGHT: ("compre", "compra", "comprando", "comprar"),
     }.items()
     for form in forms
 }
-_DEADLINES: Final = frozenset(
-    ("hoje", "amanha", "noite", "semana", "domingo", "terca", "quarta", "quinta", "sexta", "sabado")
-)
-_DENIALS: Final = frozenset(("sem", "nenhum", "nenhuma", "nem", "nunca", "acabou", "acabaram", "terminou"))
-_DENYING_VERBS: Final = frozenset(("tem", "ha", "temos", "vale", "existe", "oferecemos", "damos", "e", "sao", "da"))
-_PASSED_OVER: Final = frozenset(
-    (
-        "nenhum",
-        "nenhuma",
-        "o",
-        "a",
-        "os",
-        "as",
-        "de",
-        "do",
-        "da",
-        "seu",
-        "qualquer",
-        "mais",
-        "um",
-        "ate",
-        "esse",
-        "este",
-    )
-)
-_JOINING: Final = frozenset(("em", "no", "na", "nos", "nas", "para", "com", "por", "tem", "a"))
-# Words used for any product: the shopper's phone and trolley, a set or a box of something.
-_ANY_PRODUCT: Final = frozenset(("jogos", "kits", "caixas", "potes", "carrinhos", "celulares", "agendas", "botas"))
-_PRODUCTS: Final = frozenset(
-    form
-    for line in read_lexicon("products")
-    for thing in fold(line).partition("= ")[2].split(", ")
-    if (head := words(thing)[0]) not in _ANY_PRODUCT
-    for form in (head, head.removesuffix("s"))
-)
-_BENEFITS: Final = {
-    form: benefit
-    for benefit, forms in {
-        "gratis": ("gratis", "gratuito", "gratuita"),
-        "cashback": ("cashback",),
-        "brinde": ("brinde", "brindes"),
-        "cupom": ("cupom", "cupons"),
-        "juros": ("juros",),
-        "desconto": ("desconto", "descontos", "off"),
-        "metade": ("metade", "dobro"),
-    }.items()
-    for form in forms
-}
-"""Benefits that only an offer gives, by their words."""
-_BENEFIT_WORDS: Final = frozenset(_BENEFITS)
-_SUSPICIOUS: Final = _DENIALS | _PRODUCTS | {"nao", "cheio"}
+_PAID: Final = frozenset((f"{PART}leve_pague", *(form for form, verb in _TAKES_AND_PAYS.items() if verb == "pague")))
+_AT_THE_PRICE: Final = ("por", f"{PART}leve_pague")
 
 
 @dataclass(frozen=True)
 class Offer:
     """Offer of a campaign, parsed once for all answers to a prompt."""
 
-    phrase: str
-    """The given text, folded."""
     amounts: frozenset[Amount]
-    labels: tuple[str, ...]
-    """Its words with meaning."""
-    deadline: frozenset[str]
-    pairs: frozenset[tuple[str, str]]
-    """`sem`, and the word that it belongs to."""
-    benefits: frozenset[str]
-    suspicious: frozenset[str]
-    """Words that may deny the offer, or attribute it to another product."""
-    others: frozenset[str]
-    """Other products."""
+    parts: tuple[str, ...]
+    """Its parts that have notations, with their sign."""
+    words: tuple[str, ...]
+    """Its other words with meaning."""
+    also: frozenset[tuple[str, str]]
+    """A part, and a word that makes it where it is offered."""
+    allowed: frozenset[str]
+    """Words that a push may have because they say the offer."""
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
-def read_offer(offer: str, product: str) -> Offer:
+def read_offer(offer: str) -> Offer:
     """Parse a campaign's offer."""
-    spelled = spell_out(words(offer))
-    own = {stem(word) for word in words(product)}
-    others = frozenset(word for word in _PRODUCTS if stem(word) not in own)
+    spelled = uniform(words(offer))
+    amounts = amounts_among(spelled)
+    named = {word.removeprefix(PART) for word in spelled if word.startswith(PART)}
+    takes = any(unit == "pague" for _, unit in amounts)
+    known = named | {"leve_pague"} if takes else named
+    beside = {word for part in known for use in ("also", "beside") for word in parts()[part][use]}
+    listed = {word for part in known for word in parts()[part]["said"]}
+    others = (word for word in spelled if word.isalpha() and word not in FUNCTION_WORDS | beside | listed | {"x"})
+    free = {word for word in spelled if not word[0].isdigit()}
+    if takes or "cupom" in named or "metade" in named:
+        # A voucher is a discount, and so is paying for fewer items than taken.
+        free.add(f"{PART}desconto")
+    if takes:
+        free.add(f"{PART}leve_pague")
+    if HALF in amounts:
+        free.add(f"{PART}metade")
+    needed = named - {"desconto"} if "cupom" in named and len(named) > 1 else named
     return Offer(
-        fold(offer),
-        frozenset(_amounts(spelled)),
-        tuple(dict.fromkeys(word for word in spelled if word.isalpha() and word not in FUNCTION_WORDS | {"x"})),
-        _DEADLINES & set(spelled),
-        frozenset(pair for pair in pairwise(spelled) if pair[0] == "sem"),
-        benefits_among(spelled),
-        _SUSPICIOUS - set(words(offer)) - (_PRODUCTS - others),
-        others,
+        amounts=frozenset(amounts | ({HALF, (2.0, "")} if "metade" in named else set())),
+        parts=tuple(sorted(f"{PART}{part}" for part in needed)),
+        words=tuple(dict.fromkeys(others)),
+        also=frozenset((f"{PART}{part}", word) for part in needed for word in parts()[part]["also"]),
+        allowed=frozenset(free | beside | set(words(offer))),
     )
 
 
-def spell_out(text_words: Sequence[str]) -> list[str]:
-    """Return words with amounts in a uniform notation: the sign, then the number; `off` is a `desconto`."""
-    spelled: list[str] = []
-    for place, word in enumerate(text_words):
-        if word == "off":
-            spelled.append("desconto")
-        elif word == "cento" and spelled[-1:] == ["por"]:
-            spelled[-1] = "%"
-        elif word == "um" and not _TAKES_AND_PAYS.keys().isdisjoint(text_words[max(place - 2, 0) : place]):
-            spelled.append("1")
-        else:
-            spelled.append(_NUMBER_WORDS.get(word, word))
-    return spelled
+def amounts_among(spelled: Sequence[str]) -> set[Amount]:
+    """Return the amounts among words in uniform notation; `3 por 2` and `compre 2, leve 3` take three and pay two."""
+    found = list(_amounts(spelled))
+    if len(found) > 1:
+        found = _as_taken_and_paid(found)
+    if f"{PART}leve_pague" in spelled:
+        found = [(number, unit or "leve") for number, unit in found]
+    if f"{PART}metade" in spelled:
+        found.append(HALF)
+    return set(found)
 
 
-def _amounts(spelled: Sequence[str]) -> Iterable[Amount]:
+def _amounts(spelled: Sequence[str]) -> Iterator[Amount]:
     for place, word in enumerate(spelled):
-        if word[0].isdigit():
+        # Digits sort before letters: one comparison skips most words.
+        if word < ":" and word[0] >= "0":
             unit = _unit(spelled, place)
-            yield from ((number, unit) for number in numbers_of(word))
+            for number in numbers_of(word):
+                yield number, unit
+        elif word == "um" and _PAID.intersection(spelled[max(place - 2, 0) : place]):
+            yield 1.0, "pague"
 
 
 def _unit(spelled: Sequence[str], place: int) -> str:
     after = spelled[place + 1] if place + 1 < len(spelled) else ""
     if after in _UNITS:
         return _UNITS[after]
-    for word in reversed(spelled[max(place - 2, 0) : place]):
-        if word == "r$" or word in _TAKES_AND_PAYS:
-            return _TAKES_AND_PAYS.get(word, word)
-    return ""
+    before = spelled[max(place - VERB_REACH, 0) : place]
+    if before and before[-1] in ("r$", f"{PART}acima_de"):
+        return "r$"
+    if before and (before[-1] in _AT_THE_PRICE[1:] or (before[-1] == "por" and spelled[place - 2][0].isdigit())):
+        return "pague"
+    if after in _AT_THE_PRICE and spelled[place + 2 : place + 3] and spelled[place + 2][0].isdigit():
+        return "leve"
+    return next((_TAKES_AND_PAYS[word] for word in reversed(before) if word in _TAKES_AND_PAYS), "")
 
 
-def benefits_among(text_words: Iterable[str]) -> frozenset[str]:
-    """Return the benefits among words."""
-    return frozenset(_BENEFITS[word] for word in _BENEFIT_WORDS.intersection(text_words))
+def _as_taken_and_paid(found: Sequence[Amount]) -> list[Amount]:
+    units = {unit for _, unit in found}
+    if _BOUGHT not in units:
+        return list(found)
+    bought = "pague" if "leve" in units else "leve"
+    return [(number, bought if unit == _BOUGHT else unit) for number, unit in found]
 
 
-def invented_benefits(present: AbstractSet[str], offer: Offer, given: AbstractSet[str]) -> int:
-    """Count the invented benefits; a voucher counts as a discount, and so does paying for fewer items than taken."""
-    named = benefits_among(present) - offer.benefits - given
-    if "desconto" in named and (not offer.benefits.isdisjoint({"cupom", "metade"}) or "pague" in offer.labels):
-        named -= {"desconto"}
-    return len(named)
-
-
-def grade_offer(offer: Offer, folded: str, text_words: Sequence[str], present: AbstractSet[str]) -> float:
-    """Grade how truly folded words make an offer, in [0, 1]; one denied or for another product earns nothing."""
-    if offer.phrase in folded and offer.suspicious.isdisjoint(present):
+def grade_offer(offer: Offer, spelled: AbstractSet[str], amounts: AbstractSet[Amount]) -> float:
+    """Grade how truly words in uniform notation make an offer, in [0, 1]."""
+    wanted = len(offer.parts) + len(offer.words)
+    missing = [
+        part for part in offer.parts if part not in spelled and not _said_otherwise(offer, part, spelled, amounts)
+    ]
+    lacking = offer.amounts - amounts if offer.amounts else ()
+    count = len(offer.amounts)
+    if f"{PART}metade" in offer.parts:
+        # Half of the price is an amount in words.
+        lacking, count = (), 0
+    words_there = share_present(offer.words, spelled) if offer.words else 1.0
+    if not missing and not lacking and words_there == 1.0:
         return 1.0
-    spelled = spell_out(text_words)
-    if _denied(offer, spelled) or _of_another_product(offer, spelled):
-        return 0.0
-    found = set(spelled)
-    true = offer.amounts <= set(_amounts(spelled)) and offer.deadline <= found and offer.pairs <= set(pairwise(spelled))
-    return share_present(offer.labels, found) * (1.0 if true else FALSE_OFFER)
+    absent = len(missing) + len(lacking) + (1 - words_there) * len(offer.words)
+    whole = not lacking and all(part.removeprefix(PART) not in HARD_PARTS for part in missing)
+    return (1 - absent / (wanted + count)) * (1.0 if whole else FALSE_OFFER)
 
 
-def _is_of(offer: Offer, word: str) -> bool:
-    return word in offer.labels or (
-        word[0].isdigit() and any(number in dict(offer.amounts) for number in numbers_of(word))
+def _said_otherwise(offer: Offer, part: str, spelled: AbstractSet[str], amounts: AbstractSet[Amount]) -> bool:
+    if part == f"{PART}metade" and HALF in amounts:
+        return True
+    if part == f"{PART}desconto" and HALF in offer.amounts and f"{PART}metade" in spelled:
+        return True
+    return any(word in spelled for of, word in offer.also if of == part)
+
+
+def invented_amounts(offer: Offer, amounts: Iterable[Amount], given: AbstractSet[float]) -> int:
+    """Count the amounts that neither the offer nor, without a unit, the prompt's other lines have."""
+    return sum(
+        amount not in offer.amounts and not (amount[1] in ("", "leve", "compre") and amount[0] in given)
+        for amount in amounts
     )
-
-
-def _denied(offer: Offer, spelled: Sequence[str]) -> bool:
-    """Return whether a `sem`, a `não há` or the like stands right before the offer, or the price is the full one."""
-    for place, word in enumerate(spelled):
-        if word == "cheio" and spelled[place - 1] == "preco":
-            return True
-        start = place + 1
-        if word == "nao" and spelled[start : start + 1] and spelled[start] in _DENYING_VERBS:
-            start += 1
-        elif word not in _DENIALS:
-            continue
-        rest = next((later for later in spelled[start:] if later not in _PASSED_OVER), "")
-        if rest and _is_of(offer, rest) and (word, rest) not in offer.pairs:
-            return True
-    return False
-
-
-def _of_another_product(offer: Offer, spelled: Sequence[str]) -> bool:
-    """Return whether the offer is joined to another product, as in `livros com 20%`, `20% em livros`."""
-    for place, word in enumerate(spelled):
-        if word not in offer.others:
-            continue
-        before, after = spelled[max(place - 2, 0) : place], spelled[place + 1 : place + 4]
-        if after and after[0] in _JOINING and any(_is_of(offer, near) for near in after[1:]):
-            return True
-        if len(before) == 2 and before[1] in _JOINING and _is_of(offer, before[0]):
-            return True
-    return False

@@ -6,17 +6,28 @@
   Gamed by any short text, so it counts in full only as far as product and offer are named, and a fifth at least.
   Source: V4.2 report, hotfix V4.2.1.
 - `product`: share of the product's words that are there, in any form. Gamed by a list of products.
-- `offer`: share of the offer's words that are there; 0.3 times if an amount, its unit, the deadline or a `sem` differs
-  from the given one; 0 if the offer is denied or joined to another product (`offers`). Gamed by repeating the prompt,
-  by a denial in other words, and by conditions that no list contains.
-- `style`: 0 for the style of an e-mail; otherwise 0.7, and 1 with a call to action, each halved by more lines than a
-  title and a body or markup, by chatter and by a truncated text: it must end with a mark or an emoji. Counts like
-  `length`. Source: V4.2 report, formal penalty.
+- `offer`: share of the offer's amounts and parts that are made, in any faithful notation (`offers`); 0.3 times if an
+  amount, its unit, a deadline or a condition is another or was dropped. Gamed by naming the parts without joining them.
+- `style`: 0 for the style of an e-mail, which also leaves 0.6 of all; otherwise 0.9, and 1 with a call to action, each
+  halved by more lines than a title and a body or markup, by chatter and by a truncated text: one that ends with a comma
+  or a preposition. Counts like `length`. Source: V4.2 report, formal penalty.
+- `appeal`: 1 if a word fits this product and few others (`para a criançada`) or speaks to this audience (`saudade`), 0
+  otherwise, and down to 0 the more words fit other products alone; 0.6 times without a call to action. So a form filled
+  with product and offer earns 0.86 on every campaign, and those that name many occasions earned 0.86 to 0.89 in the
+  mean. Gamed by one listed word a category or segment: the reference answer looks it up, and earns 1. Counts like
+  `length`. Source: V4.2 report, creativity.
 
-All are multiplied by the requirements of one message to a shopper: it is Portuguese and no heap of keywords, it is not
-copied from the prompt, it is no refusal and no talk about a push; it is not far too long (1 up to 160 graphemes, 0 from
-300 on); it is one push and not several (0.2); and each invented number and benefit (`frete grátis`) halves it, since a
-false offer is worse than none. An invented deadline costs nothing: `corra, só hoje` is the usual style of pushes.
+All are multiplied by the requirements of one message to a shopper: it is Portuguese in a sentence's order and no heap
+of keywords, it is not copied from the prompt, it is no refusal and no talk about a push; its manner is a shop's
+(`text.manner`: no insult, threat, link, placeholder, shouting, other language); it is not far too long (1 up to 160
+graphemes, 0 from 300 on); it is one push and not several (0.2).
+
+And by `statements`, as a false offer binds a Brazilian shop (Código de Defesa do Consumidor, art. 30 and 35): a push
+says its product, offer and audience in words that promise nothing, about a thousand that are data. Each claim beyond
+them that a customer could rely on (an amount, a benefit, a deadline as `só hoje`, a condition, stock, an effect,
+another product) leaves 0.45, each denial (`acabou`, `só que não`) 0.3; unknown words leave 0.9, 0.55, 0.35, 0.2, then
+0.1. Urgency without a date (`corra`, `não perca`) is free. Gamed by a false or harmful sense of harmless words (`beba
+antes de dirigir`); and a good push in two rare words loses what a bad one does.
 
 `v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
 
@@ -27,22 +38,22 @@ false offer is worse than none. An invented deadline costs nothing: `corra, só 
 - `formal`, -.20: 1 for the style of an e-mail (`Prezado`, `Atenciosamente`). Gamed by a formality that is not listed.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
-from tasks.commerce.push.offers import FALSE_OFFER, Offer, benefits_among, grade_offer, invented_benefits, read_offer
+from tasks.commerce.push.notation import PART, uniform
+from tasks.commerce.push.offers import FALSE_OFFER, amounts_among, grade_offer
+from tasks.commerce.push.statements import Campaign, grade_statements, read_campaign, speaks
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.portuguese_numbers import numbers_among, numbers_given, numbers_in
+from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import (
     CHATTER,
     FUNCTION_WORDS,
-    KEPT_PROMPTS,
     MAX_CHARACTERS,
     Phrases,
-    content_words,
     declines,
     fluency,
     fold,
@@ -50,7 +61,6 @@ from tasks.commerce.text.text_form import (
     originality,
     ramp,
     share_present,
-    words,
 )
 from tasks.commerce.text.wordings import read_wording
 
@@ -67,7 +77,7 @@ DATA_FILES: Final = (
     "data/wordings/push.toml",
 )
 WORDING: Final = read_wording("push")
-WEIGHTS: Final = {"length": 0.30, "product": 0.25, "offer": 0.25, "style": 0.20}
+WEIGHTS: Final = {"length": 0.21, "product": 0.28, "offer": 0.28, "style": 0.09, "appeal": 0.14}
 V42_WEIGHTS: Final = {"length": 0.50, "portuguese": 0.30, "creativity": 0.20, "formal": -0.20}
 MAX_GRAPHEMES: Final = 120
 ENOUGH_GRAPHEMES: Final = 25
@@ -75,6 +85,12 @@ HOPELESS_GRAPHEMES: Final = 200
 FAR_TOO_LONG: Final = 400
 """Code points from which on the exact number of graphemes does not matter."""
 SEVERAL_MESSAGES: Final = 0.2
+FORMAL_LETTER: Final = 0.6
+"""Share of all that the style of an e-mail leaves."""
+WITHOUT_CALL: Final = 0.9
+"""Share of the style that a push without a call to action keeps."""
+UNINVITED: Final = 0.6
+"""Share of the appeal that it keeps."""
 TITLE_AND_BODY: Final = 2
 ENOUGH_MARKERS: Final = 4
 ENOUGH_CONTENT: Final = 5
@@ -87,6 +103,14 @@ _PORTUGUESE: Final = frozenset(fold(word) for word in read_lexicon("portuguese_w
 _ACCENTS: Final = frozenset("áàâãéêíóôõúç")
 _LABELS: Final = frozenset(("produto", "oferta", "publico"))
 """The labels of a prompt's lines; two of them make no push."""
+_MAY_END: Final = frozenset(
+    ("hoje", "agora", "aqui", "ja", "voce", "tambem", "sim", "nao", "ainda", "muito", "mais", "sua", "seu")
+)  # fmt: skip
+_JOINING: Final = FUNCTION_WORDS - _MAY_END
+"""Words with which no push ends, unless it was cut."""
+_INSTRUCTIONS: Final = (WORDING.system, *WORDING.instructions)
+"""What a push may not copy; the campaign's lines, which `_LABELS` tell, are what it is to say."""
+_GREETING: Final = re.compile(r"[^.!?\n]{3,24}[.!?\n]")
 _UNFINISHED: Final = (",", ";", ":", "-", "(")
 _MARKUP: Final = ("#", "*", "{", "[", "`", "-")
 
@@ -106,36 +130,8 @@ def graphemes(text: str) -> int:
         return len(regex.findall(r"\X", text))
 
 
-@dataclass(frozen=True)
-class Campaign:
-    """Required contents of a push, parsed once for all answers to a prompt."""
-
-    product: tuple[str, ...]
-    offer: Offer
-    numbers: frozenset[float]
-    """The offer's numbers."""
-    offer_words: tuple[str, ...]
-    """The offer's words, signs and numbers."""
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def read_campaign(product: str | None, offer: str | None) -> Campaign:
-    """Return what a push must contain; either may be unknown."""
-    return Campaign(
-        tuple(content_words(product or "")),
-        read_offer(offer or "", product or ""),
-        frozenset(numbers_in(offer or "")),
-        tuple(content_words(offer or "")),
-    )
-
-
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _benefits_given(prompt: str) -> frozenset[str]:
-    return benefits_among(words(prompt))
-
-
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
-    """Score length, given facts, and style."""
+    """Score length, given facts, style and appeal, as far as nothing else is said."""
     text = completion.strip()
     shown = graphemes(text)
     size = ramp(shown, 300, 160)
@@ -144,31 +140,47 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     folded = fold(text)
     text_words = folded_words(folded)
     present = set(text_words)
-    message = size * fluency(text_words) * originality(text_words, prompt, WORDING.system)
+    message = size * _fluent(folded, text_words) * originality(text_words, *_INSTRUCTIONS)
+    message *= manner(text, folded, text_words)
     if not message or _talks(folded, present):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     product, offer = (reference or {}).get("product"), (reference or {}).get("offer")
-    campaign = read_campaign(product, offer)
-    found = set(numbers_among(text_words))
+    campaign = read_campaign(product, offer, prompt)
+    spelled = uniform(text_words)
+    said = set(spelled)
+    amounts = amounts_among(spelled)
     named = None if product is None else share_present(campaign.product, present)
-    offered = None if offer is None else grade_offer(campaign.offer, folded, text_words, present)
+    offered = None if offer is None else grade_offer(campaign.offer, said, amounts)
     if declines(folded, present, bool(named and (offered is None or offered > FALSE_OFFER))):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
-    invented = len(found - campaign.numbers - numbers_given(prompt))
-    invented += invented_benefits(present, campaign.offer, _benefits_given(prompt))
-    message *= 0.5**invented
+    message *= grade_statements(campaign, said, amounts)
     lines = text.split("\n")
     if has_several_messages(lines, text_words, campaign):
         message *= SEVERAL_MESSAGES
-    facts = [value for value in (named, offered) if value is not None]
-    ground = 0.2 + 0.8 * (sum(facts) / len(facts)) if facts else 1.0
+    calls = not _CALLS.isdisjoint(present)
+    style = _style(lines, folded, text_words, present, calls)
+    if not style:
+        message *= FORMAL_LETTER
+    ground = 0.2 + 0.8 * (1.0 if named is None else named) * (1.0 if offered is None else offered)
     components = {
         "length": message * ground * ramp(shown, 0, ENOUGH_GRAPHEMES) * _short(shown),
         "product": None if named is None else message * named,
         "offer": None if offered is None else message * offered,
-        "style": message * ground * _style(lines, folded, present),
+        "style": message * ground * style,
+        "appeal": None if product is None else message * ground * _appeal(campaign, folded, said, calls),
     }
     return Score(fill_unknown(components, WEIGHTS))
+
+
+def _fluent(folded: str, text_words: Sequence[str]) -> float:
+    """Grade the fluency of a push; a greeting before it (`Feliz aniversário!`) is no part of a sentence."""
+    whole = fluency(text_words)
+    greeting = _GREETING.match(folded) if whole < 1.0 else None
+    return whole if greeting is None else max(whole, fluency(folded_words(folded[greeting.end() :])))
+
+
+def _appeal(campaign: Campaign, folded: str, said: AbstractSet[str], calls: bool) -> float:
+    return speaks(campaign, folded, said) * (1.0 if calls else UNINVITED)
 
 
 def _short(shown: int) -> float:
@@ -190,17 +202,18 @@ def has_several_messages(lines: Sequence[str], text_words: Sequence[str], campai
 
 
 def _offers(line: set[str], campaign: Campaign) -> bool:
-    return bool(benefits_among(line) or not line.isdisjoint(campaign.offer_words))
+    return any(word[0] == PART for word in uniform([*line])) or not line.isdisjoint(campaign.offer_words)
 
 
-def _style(lines: Sequence[str], folded: str, present: set[str]) -> float:
+def _style(lines: Sequence[str], folded: str, text_words: Sequence[str], present: set[str], calls: bool) -> float:
     if FORMAL.are_in(folded, present):
         return 0.0
-    calls = not _CALLS.isdisjoint(present)
     one_message = sum(map(bool, lines)) <= TITLE_AND_BODY and not lines[0].startswith(_MARKUP) and "**" not in folded
-    breaks_off = lines[-1][-1].isalnum() or lines[-1].endswith(_UNFINISHED)
+    breaks_off = lines[-1].endswith(_UNFINISHED) or (
+        lines[-1][-1].isalnum() and not _JOINING.isdisjoint(text_words[-1:])
+    )
     faults = (not one_message) + breaks_off + CHATTER.are_in(folded, present)
-    return (1.0 if calls else 0.7) * 0.5**faults
+    return (1.0 if calls else WITHOUT_CALL) * 0.5**faults
 
 
 def score_v42(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature

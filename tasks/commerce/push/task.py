@@ -1,13 +1,16 @@
 """Push: a push notification for an offer."""
 
 import random
+import zlib
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.push.scorer import REWARDS, WORDING
+from tasks.commerce.push.senses import line_of
 from tasks.commerce.push.truth import metric
 from tasks.commerce.reward import Reference
 
+CALLS: Final = ("Aproveite no app!", "Aproveite já!", "Aproveite agora!", "Aproveite e garanta!")
 GREETINGS: Final = ("Prezado cliente, ", "Prezada cliente, informamos que ")
 TAILS: Final = (
     " Esta é uma oportunidade única preparada para você, aproveite agora mesmo e confira todas as condições.",
@@ -18,10 +21,11 @@ SHARE_FORMAL_PUSH: Final = 0.40
 
 
 def answer(reference: Reference) -> str:
-    """Return a push that names the offer and the product."""
-    offer = reference.get("offer") or "Novidades"
+    """Return a push that makes the offer of the product, and says what the product is to who buys it."""
+    offer = reference.get("offer") or "novidades"
     product = reference.get("product") or "toda a loja"
-    return f"{offer[0].upper()}{offer[1:]} em {product}! Aproveite no app."
+    call = CALLS[zlib.crc32(f"{product} {offer}".encode()) % len(CALLS)]
+    return f"{product[0].upper()}{product[1:]} {line_of(product)}: {offer}. {call}"
 
 
 def _formal_and_long(right: str, generator: random.Random) -> str:

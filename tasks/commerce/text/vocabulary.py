@@ -60,6 +60,8 @@ _ENDINGS: Final = tuple(
         key=lambda ending: (-len(ending), ending),
     )
 )
+_ENDING_SET: Final = frozenset(_ENDINGS)
+_LONGEST_ENDING: Final = len(_ENDINGS[0])
 _SHORTEST_ROOT: Final = 3
 _SHORTEST_SOFT_ROOT: Final = 4
 _SOFTENED: Final = (("qu", "c"), ("gu", "g"), ("j", "g"))
@@ -102,9 +104,10 @@ def root(word: str) -> str:
         singular = f"{singular[:-2]}el"
     if len(singular) > 6:
         singular = _SMALL.sub("o", singular)
-    for ending in _ENDINGS:
-        if singular.endswith(ending) and len(singular) - len(ending) >= _SHORTEST_ROOT:
-            singular = singular[: -len(ending)]
+    # Looked up by its letters, the longest first: a word that is new is compared with eighty endings otherwise.
+    for length in range(min(_LONGEST_ENDING, len(singular) - _SHORTEST_ROOT), 0, -1):
+        if singular[-length:] in _ENDING_SET:
+            singular = singular[:-length]
             break
     for before, after in _SOFTENED:
         if singular.endswith(before) and len(singular) >= _SHORTEST_SOFT_ROOT:

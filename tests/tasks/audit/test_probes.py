@@ -26,7 +26,7 @@ PROMPTS: Final = 16
 BY_BUG: Final[tuple[tuple[TaskName, str, str], ...]] = (
     ("sentiment", "reference_answer", "clipped at a half"),
     ("insights", "nothing_said", "insights: length only"),
-    ("push", "refusal", "refusals are paid"),
+    ("push", "refusal", "push: length only"),
     ("insights", "prompt_echo", "quoting the prompt is free"),
     ("extraction", "format_echo", "extraction: format echo paid"),
     ("push", "keyword_stuffing", "heaps of keywords are sentences"),
@@ -75,7 +75,7 @@ BY_BUG: Final[tuple[tuple[TaskName, str, str], ...]] = (
     ("push", "same_push", "capitals matter"),
     ("push", "at_limit", "push: bytes counted"),
     ("push", "other_calls", "push: narrow calls to action"),
-    ("push", "english", "any language"),
+    ("push", "english", "push: any words"),
     ("push", "wrong_answer", "push: length only"),
     ("push", "no_call", "push: length only"),
     ("push", "formal", "push: no formal penalty"),

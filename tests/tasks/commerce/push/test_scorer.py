@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from schemas.documents import Rollout, ScoredRollout
 from schemas.store.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
+from tasks.audit.completions.pushes import lengthened
 from tasks.commerce.push import prompts as push_prompts
 from tasks.commerce.push.campaigns import OFFERS
-from tasks.commerce.push.scorer import FAR_TOO_LONG, WORDING, graphemes
+from tasks.commerce.push.scorer import FAR_TOO_LONG, WEIGHTS, WORDING, graphemes
 from tasks.commerce.push.task import TASK
 from tasks.commerce.registry import score_rollout
 
@@ -19,6 +20,8 @@ GOOD = "Brinquedos com 20% de desconto para a criançada! Aproveite hoje no app.
 OTHER = "Vem ver: seus brinquedos favoritos com 20% de desconto esperam por você."
 ABOUT = "A notificação push deve destacar os brinquedos e os 20% de desconto para estimular a compra."
 NEXT_TO_NOTHING = 0.15
+PLAIN = 1 - WEIGHTS["appeal"]
+"""Reward of a push that says product, offer and call, and nothing of what the product is or to whom it speaks."""
 
 
 def offering(completion: str, offer: str, product: str = "brinquedos") -> ScoredRollout:
@@ -48,7 +51,7 @@ def component(name: str, completion: str, spec: SpecName = "grounded") -> float:
 
 def test_a_good_push_earns_all() -> None:
     assert reward(GOOD) == pytest.approx(1.0)
-    assert reward(OTHER) == pytest.approx(1.0)
+    assert reward(OTHER.replace("esperam por", "fazem falta para")) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("flawed", [
@@ -101,11 +104,13 @@ def test_a_false_number_costs_more_than_none() -> None:
 
 def test_a_number_of_the_segment_is_no_invention() -> None:
     assert reward("Faz 90 dias! Volte e leve brinquedos com 20% de desconto no app.") == pytest.approx(1.0)
+    assert reward("Faz 80 dias! Volte e leve brinquedos com 20% de desconto no app.") <= 0.5
 
 
 @pytest.mark.parametrize("same", [
-    f"\n {GOOD} \n\n", GOOD.replace("20%", "20 %"), GOOD.replace("20%", "20,0%"), GOOD.upper(),
-    GOOD.replace("ç", "c\u0327").replace("ã", "a\u0303"), GOOD.replace(" hoje", " hoje mesmo").replace("!", " 🧸!"),
+    f"\n {GOOD} \n\n", GOOD.replace("20%", "20 %"), GOOD.replace("20%", "20,0%"),
+    GOOD.lower(), GOOD.replace("ç", "c\u0327").replace("ã", "a\u0303"),
+    GOOD.replace(" hoje", " hoje mesmo").replace("!", " 🧸!"),
 ])  # fmt: skip
 def test_what_shoppers_would_not_mind_changes_nothing(same: str) -> None:
     assert reward(same) == pytest.approx(reward(GOOD))
@@ -143,12 +148,14 @@ def test_e_mail_greeting_in_a_push() -> None:
 
 def test_length_falls_steeply_from_120_to_200() -> None:
     for spec in SPEC_NAMES:
-        padded = [f"{GOOD} {'a' * extra}" for extra in (0, 48, 60, 80, 110, 140)]
-        lengths = [component("length", text, spec) for text in padded]
+        padded = [GOOD, *(lengthened(GOOD, size) for size in (119, 130, 150, 180, 205))]
+        # A long text costs all components of `grounded`.
+        costs = [component("product", text) if spec == "grounded" else 1.0 for text in padded]
+        lengths = [component("length", text, spec) / cost for text, cost in zip(padded, costs, strict=True)]
         assert lengths == sorted(lengths, reverse=True)
         assert lengths[:2] == [1.0, 1.0]
         assert 0 < lengths[3] < 0.5
-        assert lengths[-1] == 0.0
+        assert lengths[-1] == pytest.approx(0.0, abs=0.001)
 
 
 def test_the_wrong_unit_of_an_offer_costs() -> None:
@@ -180,8 +187,8 @@ NO_INTEREST, THREE_FOR_TWO, TODAY, SUNDAY, FIFTH = (
 ])  # fmt: skip
 def test_a_false_offer_is_no_offer(offer: str, false: str) -> None:
     result = offering(false, offer)
-    assert result.components["offer"] <= 0.3
-    assert result.reward <= 0.75
+    assert result.components["offer"] <= 0.45
+    assert result.reward <= 0.5
 
 
 @pytest.mark.parametrize(("offer", "push"), [
@@ -199,7 +206,7 @@ def test_a_false_offer_is_no_offer(offer: str, false: str) -> None:
 ])  # fmt: skip
 def test_an_offer_may_be_worded_as_shoppers_do(offer: str, push: str) -> None:
     result = offering(push, offer)
-    assert result.reward == pytest.approx(1.0)
+    assert result.reward >= PLAIN - 0.03
     assert TASK.metric([result], None)["names_offer"] == 1.0
 
 
@@ -247,7 +254,7 @@ def test_the_metric_takes_every_campaigns_answer_for_its_offer() -> None:
     "Produto brinquedos, oferta de 20% de desconto, público de clientes: aproveite!",
 ])  # fmt: skip
 def test_words_thrown_together_are_no_push(salad: str) -> None:
-    assert reward(salad) <= NEXT_TO_NOTHING
+    assert reward(salad) <= 0.25
 
 
 def test_an_invented_offer_costs_like_an_invented_number() -> None:
@@ -258,11 +265,11 @@ def test_an_invented_offer_costs_like_an_invented_number() -> None:
 
 
 @pytest.mark.parametrize(("text", "worth"), [
-    ("Desculpe a demora: seus brinquedos chegaram com 20% de desconto!", 0.9),
-    ("Aqui o cliente manda: brinquedos com 20% de desconto. Aproveite!", 1.0),
-    ("Sua recompra merece brinquedos com 20% de desconto. Aproveite!", 1.0),
-    ("Mude a disposição da sala: brinquedos com 20% de desconto. Aproveite!", 1.0),
-    ("Está claro, os brinquedos com 20% de desconto são seus. Aproveite!", 1.0),
+    ("Desculpe a demora: seus brinquedos chegaram com 20% de desconto!", 0.7),
+    ("Aqui o cliente manda: brinquedos com 20% de desconto. Aproveite!", PLAIN),
+    ("Sua recompra merece brinquedos com 20% de desconto. Aproveite!", 0.7),
+    ("Mude a disposição da sala: brinquedos com 20% de desconto. Aproveite!", PLAIN),
+    ("Está claro, os brinquedos com 20% de desconto são seus. Aproveite!", PLAIN),
     ("A criançada vai adorar a novidade!\nBrinquedos com 20% de desconto. Aproveite hoje no app.", 1.0),
 ])  # fmt: skip
 def test_good_pushes_that_resemble_bad_ones_earn_what_they_are_worth(text: str, worth: float) -> None:
