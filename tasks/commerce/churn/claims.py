@@ -6,7 +6,7 @@ is what nobody can check.
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
@@ -30,7 +30,13 @@ LOYAL_ORDERS: Final = 3
 ROUNDED: Final = 0.05
 """Share by which money and long times may be rounded."""
 MAX_DIGITS: Final = 12
+LOOSE: Final = frozenset(
+    ("quase", "cerca de", "aproximadamente", "por volta de", "em torno de", "perto de", "praticamente", "uns", "umas",
+     "proximo de", "proxima de")
+)
+"""Words before a number after which it need not be exact."""
 
+_DENIES: Final = re.compile(r"(?<![a-z])(?:nao|nenhuma?|sem|nunca)(?![a-z])")
 _ABOUT: Final = (
     r"(?:(?P<about>(?:ja )?(?:bem |muito |pouco )?mais de|(?:pouco )?menos de|quase|cerca de|aproximadamente|por volta de|"
     r"em torno de|perto de|praticamente|uns|umas|ao menos|pelo menos|apenas|so|somente|ja|exatos|exatamente|os|as|seus|"
@@ -77,12 +83,14 @@ class Claim:
         """Return whether the profile bears it out."""
         if self.number:
             return _number_holds(self.number, read.match, shopper, negative=read.negative)
+        if self.concludes:
+            return True
         held = (shopper.within(name, least, most) for name, (least, most) in self.bounds.items())
         return all(held) if self.every else any(held)
 
     def speaks_for(self, shopper: Shopper) -> Sign:
         """Return the side that it speaks for."""
-        return self.sign if self.sign or not self.number else _sign_of(self.number, shopper)
+        return _sign_of(self.number, shopper) if self.number else self.sign
 
 
 @cache
@@ -112,3 +120,134 @@ def _patterns(says: Sequence[str], *, numeric: bool) -> tuple[re.Pattern[str], .
             text = text.replace(macro, pattern)
         written.append(re.compile(rf"(?<![a-z\d_])(?:{text})(?![a-z\d_])"))
     return tuple(written)
+
+
+def find_claims(said: str) -> tuple[list[Read], str]:
+    """Read a text's claims.
+
+    Args:
+        said: Folded words with one space between them, numbers in digits.
+
+    Returns:
+        The claims by their place, and what no claim has taken.
+    """
+    found: list[Read] = []
+    for claim in read_claims():
+        for pattern in claim.patterns:
+            match = pattern.search(said)
+            while match:
+                if match.end() == match.start():
+                    break
+                negative = bool(_DENIES.search(_clause_before(said, match.start())))
+                found.append(Read(claim, match.start(), match, negative))
+                said = f"{said[: match.start()]}{TAKEN * (match.end() - match.start())}{said[match.end() :]}"
+                match = pattern.search(said, match.end())
+    found.sort(key=lambda read: read.start)
+    return found, said
+
+
+def _clause_before(said: str, end: int) -> str:
+    return re.split(r"[.,]", said[max(end - 60, 0) : end])[-1]
+
+
+def _value(written: str | None) -> float | None:
+    return None if written is None or len(written) > MAX_DIGITS else value_of(written.strip(".,"))
+
+
+def _number_holds(name: str, match: re.Match[str], shopper: Shopper, *, negative: bool) -> bool:
+    groups = match.groupdict()
+    said = _value(groups.get("n") or groups.get("n2"))
+    if said is None:
+        return False
+    about = (groups.get("about") or "").strip()
+    if name == "time":
+        return _time_holds(said, groups, about, shopper, negative=negative)
+    if groups.get("thousand") or groups.get("thousand2"):
+        said *= 1_000
+    if name in ("spent", "per_order"):
+        spent, orders = shopper.values.get("spent"), shopper.values.get("orders") or 1.0
+        return spent is not None and _near(said, spent if name == "spent" else spent / orders, about, ROUNDED)
+    if name in ("rating", "mean", "last"):
+        names = {"rating": ("last", "mean"), "mean": ("mean",), "last": ("last",)}[name]
+        return any(_rated(said, shopper.values[each], about) for each in names if each in shopper.values)
+    actual = shopper.values.get(name)
+    return actual is not None and _counted(said, actual, about)
+
+
+def _counted(said: float, actual: float, about: str) -> bool:
+    if about.endswith("mais de") or about == "acima de":
+        return said < actual <= 2 * said + 1
+    if about.endswith("menos de") or about == "abaixo de":
+        return actual < said
+    if about in ("ao menos", "pelo menos"):
+        return said <= actual <= 2 * said + 1
+    return actual == (said - 1 if about == "quase" else said)
+
+
+def _rated(said: float, actual: float, about: str) -> bool:
+    if about.endswith("mais de") or about == "acima de":
+        return said < actual
+    if about.endswith("menos de") or about == "abaixo de":
+        return actual < said
+    loose = 0.51 if about in LOOSE else 0.051
+    return abs(said - actual) <= loose
+
+
+def _near(said: float, actual: float, about: str, rounded: float) -> bool:
+    """Return whether a number is another one as people say it: exact, rounded to tens, or beside a word that loosens."""
+    if about.endswith("mais de") or about == "acima de":
+        return said <= actual <= 1.5 * said
+    if about.endswith("menos de") or about == "abaixo de":
+        return 0.5 * said <= actual <= said
+    if about in LOOSE:
+        return abs(said - actual) <= 2 * rounded * actual
+    if abs(said - actual) < 1:
+        return True
+    return said % 10 == 0 and abs(said - actual) <= min(rounded * actual, 0.5 * 10 ** (len(str(int(said))) - 1))
+
+
+def _time_holds(
+    said: float, groups: Mapping[str, str | None], about: str, shopper: Shopper, *, negative: bool
+) -> bool:
+    actual = shopper.values.get("days")
+    if actual is None:
+        return False
+    unit = _days_of(groups["unit"] or "")
+    days = said * unit + 0.5 * unit * bool(groups.get("half"))
+    days += (_value(groups.get("rest")) or 0.0) * _days_of(groups.get("unit2") or "")
+    if about.endswith(("ultimos", "ultimas")):
+        return 0.95 * days <= actual if negative else actual <= 1.05 * days
+    if about.endswith("mais de") or about in ("acima de", "ao menos", "pelo menos"):
+        return 0.97 * days <= actual <= max(1.6 * days, days + unit)
+    if about.endswith("menos de") or about == "abaixo de":
+        return 0.4 * days <= actual <= 1.02 * days
+    if about in LOOSE:
+        return abs(days - actual) <= max(0.15 * actual, 0.6 * unit)
+    if unit == 1:
+        return _near(said, actual, "", 0.02 if said >= LONG_DAYS else 0.0)
+    return abs(days - actual) <= min(0.75 * unit, 61)
+
+
+def _days_of(unit: str) -> float:
+    return next((days for name, days in DAYS_A_UNIT.items() if unit.startswith(name)), 1.0)
+
+
+def _sign_of(name: str, shopper: Shopper) -> Sign:
+    """Return the side for which a value speaks."""
+    if name == "time":
+        return _by(shopper.values.get("days"), leaves=lambda days: days >= LONG_DAYS, stays=lambda days: days <= SHORT_DAYS)
+    if name in ("late", "undelivered"):
+        return _by(shopper.values.get(name), leaves=bool, stays=lambda count: not count)
+    if name == "orders":
+        orders = shopper.values.get("orders")
+        return _by(orders, leaves=lambda count: count == 1, stays=lambda count: count >= LOYAL_ORDERS)
+    if name in ("rating", "mean", "last"):
+        rating = shopper.values.get("mean" if name != "last" else "last")
+        return _by(rating, leaves=lambda stars: stars <= BAD_RATING, stays=lambda stars: stars >= GOOD_RATING)
+    return ""
+
+
+def _by(value: float | None, leaves: Callable[[float], bool], stays: Callable[[float], bool]) -> Sign:
+    if value is None:
+        return ""
+    return "leaves" if leaves(value) else "stays" if stays(value) else ""

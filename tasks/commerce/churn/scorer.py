@@ -28,11 +28,10 @@ which earns everything.
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from tasks.commerce.churn.reasons import NO_REASON, grade_reason
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, is_text, read_share, report_components
 from tasks.commerce.text.parser import parse_object
-from tasks.commerce.text.portuguese_numbers import numbers_given, numbers_in
-from tasks.commerce.text.text_form import MAX_CHARACTERS, fluency, originality, ramp, refuses, words
 from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
@@ -48,6 +47,10 @@ CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "reasoning": is_text,
 }
 CONTRADICTED: Final = 0.25
+USELESS: Final = 0.2
+"""Share of answer and risk that a reason keeps which is false, harmful or about something else."""
+SURE: Final = (0.2, 0.8)
+"""Risks beyond which no surer one earns more or less."""
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
@@ -61,26 +64,27 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     types = sum(value is not None for value in (churn, risk, reason)) / len(fields.keys() | CHECKS.keys())
     trust = parsed.trust_alone(CHECKS)
     contradicts = churn is not None and risk is not None and risk != 0.5 and (risk > 0.5) != churn
-    kept = trust * (CONTRADICTED if contradicts else 1.0)
+    grade = NO_REASON if reason is None else grade_reason(reason, prompt, churn)
+    usable = USELESS + (1 - USELESS) * grade.use
+    kept = trust * usable * (CONTRADICTED if contradicts else 1.0)
     churned = (reference or {}).get("churn")
     components = {
         "json": parsed.cleanliness * (0.25 + 0.75 * types),
         "types": trust * types,
         "churn": None if churned is None else kept * (churn is churned),
-        "risk": None if churned is None else kept * (0.0 if risk is None else 1 - (risk - churned) ** 2),
-        "reasoning": trust * (0.0 if reason is None else _reasoning(reason, prompt)),
+        "risk": None if churned is None else kept * _risk(risk, churned),
+        "reasoning": trust * grade.use * grade.support,
     }
     return Score(fill_unknown(components, WEIGHTS), parsed.value)
 
 
-def _reasoning(reason: str, prompt: str) -> float:
-    text = reason[:MAX_CHARACTERS]
-    length = ramp(len(text), 0, 20) * ramp(len(text), 440, 220)
-    if not length or refuses(text):
+def _risk(risk: float | None, churned: bool) -> float:
+    """Return the Brier score of a risk clipped to `SURE`, scaled so that the surest wrong one earns 0."""
+    if risk is None:
         return 0.0
-    invented = set(numbers_in(text)) - numbers_given(prompt)
-    own_words = words(text)
-    return length * fluency(own_words) * originality(own_words, prompt) * 0.5 ** len(invented)
+    least, most = SURE
+    error = abs(min(max(risk, least), most) - churned)
+    return 1 - (error**2 - least**2) / (most**2 - least**2)
 
 
 def v42_score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature

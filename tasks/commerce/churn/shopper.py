@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.portuguese_numbers import numbers_in
-from tasks.commerce.text.states import STATE_NAMES
 from tasks.commerce.text.text_form import KEPT_PROMPTS, MAX_CHARACTERS, fold, words
 
 NUMBERS: Final[Mapping[str, str]] = {
@@ -21,6 +21,8 @@ NUMBERS: Final[Mapping[str, str]] = {
     "Pedidos não entregues": "undelivered",
 }
 """The profile's lines with a number, and the names by which claims know them."""
+DATA_FILES: Final = ("data/lexicons/states.txt",)
+_STATE_NAMES: Final = dict(line.split(" = ", 1) for line in read_lexicon("states"))
 _LINE: Final = re.compile(r"^([^:\n]{1,40}): (.{1,80})$", re.MULTILINE)
 
 
@@ -56,5 +58,5 @@ def read_shopper(prompt: str) -> Shopper:
     if orders and "late" in values:
         values["late_share"] = values["late"] / orders
     code = lines.get("Estado", "").strip()
-    state = tuple(fold(name) for name in (code, STATE_NAMES.get(code, "")) if name)
+    state = tuple(fold(name) for name in (code, _STATE_NAMES.get(code, "")) if name)
     return Shopper(values, frozenset(words(lines.get("Categoria favorita", ""))), state)
