@@ -17,12 +17,13 @@ from tasks.commerce.text.portuguese_numbers import value_of
 
 DATA_FILES: Final = ("data/lexicons/churn_claims.toml",)
 Sign = Literal["leaves", "stays", ""]
+OPPOSITE: Final[Mapping[Sign, Sign]] = {"leaves": "stays", "stays": "leaves", "": ""}
 TAKEN: Final = "_"
 """Stands in the text for a claim that was read, so that no pattern reaches over it."""
 DAYS_A_UNIT: Final[Mapping[str, float]] = {"dia": 1, "seman": 7, "mes": 30.44, "ano": 365.25}
 LONG_DAYS: Final = 120
 """Days without an order from which the time since the last one speaks for leaving."""
-SHORT_DAYS: Final = 90
+SHORT_DAYS: Final = 75
 """Days up to which it speaks for staying."""
 GOOD_RATING: Final = 4.0
 BAD_RATING: Final = 2.9
@@ -37,6 +38,9 @@ LOOSE: Final = frozenset(
 """Words before a number after which it need not be exact."""
 
 _DENIES: Final = re.compile(r"(?<![a-z])(?:nao|nenhuma?|sem|nunca)(?![a-z])")
+_DENIES_END: Final = re.compile(r"(?<![a-z_])(?:nao|nem|nunca|sem)(?: [a-z]+){0,5} $")
+_DENIES_FACT: Final = re.compile(r"(?<![a-z_])(?:nao|nem|nunca)(?: [a-z]+)? $")
+_TAKE: Final = {ord(letter): TAKEN for letter in "naoemuc"}
 _ABOUT: Final = (
     r"(?:(?P<about>(?:ja )?(?:bem |muito |pouco )?mais de|(?:pouco )?menos de|quase|cerca de|aproximadamente|por volta de|"
     r"em torno de|perto de|praticamente|uns|umas|ao menos|pelo menos|apenas|so|somente|ja|exatos|exatamente|os|as|seus|"
@@ -59,6 +63,17 @@ class Read(NamedTuple):
     match: re.Match[str]
     negative: bool
     """Whether a word before it in its clause denies."""
+    denied: bool
+    """Whether it is the claim that is denied: `o histórico não sugere retorno`."""
+
+    def holds(self, shopper: Shopper) -> bool:
+        """Return whether the profile bears it out; a conclusion says nothing of the profile."""
+        return self.claim.concludes or self.claim.holds(shopper, self) != self.denied
+
+    def speaks_for(self, shopper: Shopper) -> Sign:
+        """Return the side that it speaks for."""
+        sign = self.claim.speaks_for(shopper)
+        return OPPOSITE[sign] if self.denied else sign
 
 
 @dataclass(frozen=True)
@@ -83,8 +98,6 @@ class Claim:
         """Return whether the profile bears it out."""
         if self.number:
             return _number_holds(self.number, read.match, shopper, negative=read.negative)
-        if self.concludes:
-            return True
         held = (shopper.within(name, least, most) for name, (least, most) in self.bounds.items())
         return all(held) if self.every else any(held)
 
@@ -135,12 +148,16 @@ def find_claims(said: str) -> tuple[list[Read], str]:
     for claim in read_claims():
         for pattern in claim.patterns:
             match = pattern.search(said)
-            while match:
-                if match.end() == match.start():
-                    break
-                negative = bool(_DENIES.search(_clause_before(said, match.start())))
-                found.append(Read(claim, match.start(), match, negative))
-                said = f"{said[: match.start()]}{TAKEN * (match.end() - match.start())}{said[match.end() :]}"
+            while match and match.end() > match.start():
+                start = match.start()
+                clause = _clause_before(said, start)
+                denial = None if claim.number else (_DENIES_END if claim.concludes else _DENIES_FACT).search(clause)
+                if denial:
+                    start -= len(clause) - denial.start()
+                found.append(Read(claim, start, match, bool(_DENIES.search(clause)), denial is not None))
+                taken = f"{said[start : start + 4].translate(_TAKE)}" if denial else ""
+                taken += said[start + len(taken) : match.start()]
+                said = f"{said[:start]}{taken}{TAKEN * (match.end() - match.start())}{said[match.end() :]}"
                 match = pattern.search(said, match.end())
     found.sort(key=lambda read: read.start)
     return found, said

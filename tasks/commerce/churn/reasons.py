@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from tasks.commerce.churn.claims import Read, Sign, find_claims
+from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims
 from tasks.commerce.churn.shopper import Shopper, read_shopper
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import MAX_CHARACTERS, fluency, fold, folded_words, originality, ramp, refuses
-from tasks.commerce.text.vocabulary import Vocabulary
+from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary
 
 DATA_FILES: Final = ("data/lexicons/churn_words.txt",)
 FALSE_KEEPS: Final = 0.25
@@ -23,8 +23,12 @@ AGAINST_KEEPS: Final = 0.1
 """Share for a reason that concludes against the answer beside it, or both ways."""
 OPPOSED_KEEPS: Final = 0.25
 """Share for a reason whose claims all speak against the answer."""
+IN_SPITE_KEEPS: Final = 0.8
+"""The same where it concludes for the answer nonetheless, and no `por isso` makes of the claims its cause."""
 EMPTY_KEEPS: Final = 0.3
 """Share for a reason that claims nothing, and for each sentence that does not."""
+CLAIMED: Final = (0.1, 0.25)
+"""Share of claims in a text, by letters without function words: a heap of the right words holds one by chance."""
 CONCEDED: Final = 0.5
 """Weight of a claim before `mas`."""
 BY_CONCLUSION: Final = 0.4
@@ -65,6 +69,10 @@ _CONCEDES: Final = re.compile(
     r"nao obstante|a despeito)(?![a-z])"
 )
 _TURNS: Final = re.compile(r"(?<![a-z])(?:mas|porem|contudo|entretanto|todavia|no entanto|so que)(?![a-z])")
+_BECAUSE: Final = re.compile(
+    r"(?<![a-z])(?:porque|por isso|por isto|entao|portanto|logo|pois|ja que|uma vez que|visto que|por causa|devido|assim)"
+    r"(?![a-z])"
+)
 _VOCABULARY: Final = Vocabulary("churn_words")
 
 
@@ -100,7 +108,7 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     shopper = read_shopper(prompt)
     said = _said(folded)
     claims, rest = find_claims(said)
-    truth = FALSE_KEEPS ** sum(not read.claim.holds(shopper, read) for read in claims)
+    truth = FALSE_KEEPS ** sum(not read.holds(shopper) for read in claims)
     unknown = _unknown(rest, shopper)
     known = UNKNOWN_KEEPS[unknown] if unknown < len(UNKNOWN_KEEPS) else 0.0
     direction = 1.0 if leaves is None else _direction(claims, said, shopper, "leaves" if leaves else "stays")
@@ -158,29 +166,34 @@ def _without_state(rest: str, shopper: Shopper) -> str:
 
 
 def _content(rest: str, claims: Sequence[Read]) -> float:
-    """Grade, in [0, 1], that each sentence claims something."""
+    """Grade, in [0, 1], that a text claims something: enough of it, and each sentence."""
     if not claims:
         return EMPTY_KEEPS
+    taken = rest.count(TAKEN)
+    left = sum(len(word) + 1 for word in _WORD.findall(rest) if word not in CLOSED_CLASS)
     sentences = rest.split(" . ")
-    empty = sum("_" not in sentence and len(sentence.split()) > 1 for sentence in sentences)
-    return EMPTY_KEEPS**empty
+    empty = sum(TAKEN not in sentence and len(sentence.split()) > 1 for sentence in sentences)
+    return EMPTY_KEEPS**empty * (EMPTY_KEEPS + (1 - EMPTY_KEEPS) * ramp(taken / (taken + left), *CLAIMED))
 
 
 def _direction(claims: Sequence[Read], said: str, shopper: Shopper, answer: Sign) -> float:
     """Grade, in [0, 1], that a reason speaks for the answer: its conclusions all, its claims at least as much as not."""
-    concluded = {read.claim.sign for read in claims if read.claim.concludes}
+    concluded = {read.speaks_for(shopper) for read in claims if read.claim.concludes}
     if concluded - {answer}:
         return AGAINST_KEEPS
     weights = {"leaves": 0.0, "stays": 0.0, "": 0.0}
     conceded = _conceded(said)
     for read in claims:
         if not read.claim.concludes:
-            weights[read.claim.speaks_for(shopper)] += conceded(read.start)
-    other: Sign = "stays" if answer == "leaves" else "leaves"
+            weights[read.speaks_for(shopper)] += conceded(read.start)
+    other = OPPOSITE[answer]
     if not weights[other]:
         return 1.0
+    least = IN_SPITE_KEEPS if concluded and not _BECAUSE.search(said) else OPPOSED_KEEPS
+    if concluded and _TURNS.search(said):
+        return 1.0
     share = weights[answer] / (weights[answer] + weights[other])
-    return OPPOSED_KEEPS + (1 - OPPOSED_KEEPS) * ramp(share, 0.0, 0.34)
+    return least + (1 - least) * ramp(share, 0.0, 0.34)
 
 
 def _conceded(said: str) -> "Conceded":
@@ -212,6 +225,6 @@ class Conceded(NamedTuple):
 def _support(claims: Sequence[Read], shopper: Shopper) -> float:
     if not claims:
         return 0.0
-    held = [read.claim for read in claims if not read.claim.concludes and read.claim.holds(shopper, read)]
+    held = [read.claim for read in claims if not read.claim.concludes and read.holds(shopper)]
     facts = sum(BY_NUMBER if claim.number else BY_WORD for claim in held)
     return BY_CONCLUSION + (1 - BY_CONCLUSION) * min(facts / BY_NUMBER, 1.0)
