@@ -6,11 +6,12 @@ is what nobody can check.
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
+from tasks.commerce.churn.pattern_keys import KEY, keys_of
 from tasks.commerce.churn.shopper import Shopper
 from tasks.commerce.text.lexicons import FOLDER
 from tasks.commerce.text.portuguese_numbers import value_of
@@ -51,7 +52,6 @@ _MACROS: Final = {
     "{n2}": r"(?P<n2>\d[\d.,]*)",
     "{n}": r"(?P<n>\d[\d.,]*)",
     "{unit}": r"(?P<unit>dias?|semanas?|mes|meses|anos?)",
-    "{w}": r"(?:\w+ )?",
 }
 
 
@@ -87,7 +87,7 @@ class Claim:
     every: bool
     """Whether all bounds must hold, or any."""
     sign: Sign
-    patterns: tuple[re.Pattern[str], ...]
+    """The side that it speaks for, where the value does not decide."""
 
     @property
     def concludes(self) -> bool:
@@ -106,33 +106,54 @@ class Claim:
         return _sign_of(self.number, shopper) if self.number else self.sign
 
 
+class _Pattern(NamedTuple):
+    """One wording of a claim."""
+
+    order: int
+    """Its place in the file: earlier ones are tried first."""
+    claim: Claim
+    pattern: re.Pattern[str]
+
+
 @cache
-def read_claims() -> tuple[Claim, ...]:
-    """Read the claims, in the order in which they are tried."""
+def _patterns() -> tuple[tuple[_Pattern, ...], Mapping[str, tuple[_Pattern, ...]]]:
+    """Read the wordings: those that are tried on every text, and the others by the beginnings of words they need."""
     document = tomllib.loads((FOLDER / "churn_claims.toml").read_text(encoding="utf-8"))
-    return tuple(_claim(entry) for entry in document["claim"])
+    always: list[_Pattern] = []
+    by_key: dict[str, list[_Pattern]] = {}
+    order = 0
+    for entry in document["claim"]:
+        bounds = entry.get("every", entry.get("any", {}))
+        claim = Claim(
+            number=entry.get("number", ""),
+            bounds={name: (float(least), float(most)) for name, (least, most) in bounds.items()},
+            every="every" in entry,
+            sign=entry.get("sign", ""),
+        )
+        for text in entry["says"]:
+            order += 1
+            said = text
+            for macro, pattern in _MACROS.items():
+                said = said.replace(macro, pattern)
+            wording = _Pattern(order, claim, re.compile(rf"(?<![a-z\d_])(?:{said})(?![a-z\d_])"))
+            keys = keys_of(said)
+            for key in keys or ():
+                by_key.setdefault(key, []).append(wording)
+            if keys is None:
+                always.append(wording)
+    return tuple(always), {key: tuple(wordings) for key, wordings in by_key.items()}
 
 
-def _claim(entry: Mapping[str, Any]) -> Claim:
-    bounds = entry.get("every", entry.get("any", {}))
-    return Claim(
-        number=entry.get("number", ""),
-        bounds={name: (float(least), float(most)) for name, (least, most) in bounds.items()},
-        every="every" in entry,
-        sign=entry.get("sign", ""),
-        patterns=_patterns(entry["says"], numeric="number" in entry),
-    )
-
-
-def _patterns(says: Sequence[str], *, numeric: bool) -> tuple[re.Pattern[str], ...]:
-    if not numeric:
-        return (re.compile(rf"(?<![a-z_])(?:{'|'.join(says)})(?![a-z_])"),)
-    written = []
-    for text in says:
-        for macro, pattern in _MACROS.items():
-            text = text.replace(macro, pattern)
-        written.append(re.compile(rf"(?<![a-z\d_])(?:{text})(?![a-z\d_])"))
-    return tuple(written)
+def _tried(said: str) -> list[_Pattern]:
+    always, by_key = _patterns()
+    found = {wording.order: wording for wording in always}
+    has_digits = False
+    for word in said.split(" "):
+        has_digits |= word[:1].isdigit()
+        for length in range(2, KEY + 1):
+            for wording in by_key.get(word[:length], ()):
+                found[wording.order] = wording
+    return [found[order] for order in sorted(found) if has_digits or not found[order].claim.number]
 
 
 def find_claims(said: str) -> tuple[list[Read], str]:
@@ -145,20 +166,19 @@ def find_claims(said: str) -> tuple[list[Read], str]:
         The claims by their place, and what no claim has taken.
     """
     found: list[Read] = []
-    for claim in read_claims():
-        for pattern in claim.patterns:
-            match = pattern.search(said)
-            while match and match.end() > match.start():
-                start = match.start()
-                clause = _clause_before(said, start)
-                denial = None if claim.number else (_DENIES_END if claim.concludes else _DENIES_FACT).search(clause)
-                if denial:
-                    start -= len(clause) - denial.start()
-                found.append(Read(claim, start, match, bool(_DENIES.search(clause)), denial is not None))
-                taken = f"{said[start : start + 4].translate(_TAKE)}" if denial else ""
-                taken += said[start + len(taken) : match.start()]
-                said = f"{said[:start]}{taken}{TAKEN * (match.end() - match.start())}{said[match.end() :]}"
-                match = pattern.search(said, match.end())
+    for _, claim, pattern in _tried(said):
+        match = pattern.search(said)
+        while match and match.end() > match.start():
+            start = match.start()
+            clause = _clause_before(said, start)
+            denial = None if claim.number else (_DENIES_END if claim.concludes else _DENIES_FACT).search(clause)
+            if denial:
+                start -= len(clause) - denial.start()
+            found.append(Read(claim, start, match, bool(_DENIES.search(clause)), denial is not None))
+            taken = said[start : start + 4].translate(_TAKE) if denial else ""
+            taken += said[start + len(taken) : match.start()]
+            said = f"{said[:start]}{taken}{TAKEN * (match.end() - match.start())}{said[match.end() :]}"
+            match = pattern.search(said, match.end())
     found.sort(key=lambda read: read.start)
     return found, said
 

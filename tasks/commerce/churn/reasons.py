@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims
 from tasks.commerce.churn.shopper import Shopper, read_shopper
 from tasks.commerce.text.manner import manner
-from tasks.commerce.text.text_form import MAX_CHARACTERS, fluency, fold, folded_words, originality, ramp, refuses
+from tasks.commerce.text.text_form import MAX_CHARACTERS, declines, fluency, fold, folded_words, originality, ramp
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary
 
 DATA_FILES: Final = ("data/lexicons/churn_words.txt",)
@@ -98,10 +98,10 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     """
     text = reason[:MAX_CHARACTERS]
     length = ramp(len(text.strip()), 0, SHORTEST) * ramp(len(text), TOO_LONG, LONGEST)
-    if not length or refuses(text):
-        return Grade(0.0, 0.0)
     folded = fold(text)
     own_words = folded_words(folded)
+    if not length or declines(folded, set(own_words), says_something=any(word[0].isdigit() for word in own_words)):
+        return Grade(0.0, 0.0)
     form = length * fluency(own_words) * originality(own_words, prompt) * manner(text, folded, own_words) ** 2
     if not form:
         return Grade(0.0, 0.0)
