@@ -66,14 +66,15 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     contradicts = churn is not None and risk is not None and risk != 0.5 and (risk > 0.5) != churn
     grade = NO_REASON if reason is None else grade_reason(reason, prompt, churn)
     usable = USELESS + (1 - USELESS) * grade.use
-    kept = trust * usable * (CONTRADICTED if contradicts else 1.0)
+    trust *= usable
+    kept = trust * (CONTRADICTED if contradicts else 1.0)
     churned = (reference or {}).get("churn")
     components = {
-        "json": parsed.cleanliness * (0.25 + 0.75 * types),
+        "json": usable * parsed.cleanliness * (0.25 + 0.75 * types),
         "types": trust * types,
         "churn": None if churned is None else kept * (churn is churned),
         "risk": None if churned is None else kept * _risk(risk, churned),
-        "reasoning": trust * grade.use * grade.support,
+        "reasoning": trust * grade.support,
     }
     return Score(fill_unknown(components, WEIGHTS), parsed.value)
 
