@@ -33,8 +33,19 @@ ROUNDED: Final = 0.05
 """Share by which money and long times may be rounded."""
 MAX_DIGITS: Final = 12
 LOOSE: Final = frozenset(
-    ("quase", "cerca de", "aproximadamente", "por volta de", "em torno de", "perto de", "praticamente", "uns", "umas",
-     "proximo de", "proxima de")
+    (
+        "quase",
+        "cerca de",
+        "aproximadamente",
+        "por volta de",
+        "em torno de",
+        "perto de",
+        "praticamente",
+        "uns",
+        "umas",
+        "proximo de",
+        "proxima de",
+    )
 )
 """Words before a number after which it need not be exact."""
 
@@ -243,9 +254,7 @@ def _near(said: float, actual: float, about: str, rounded: float) -> bool:
     return said % 10 == 0 and abs(said - actual) <= min(rounded * actual, 0.5 * 10 ** (len(str(int(said))) - 1))
 
 
-def _time_holds(
-    said: float, groups: Mapping[str, str | None], about: str, shopper: Shopper, *, negative: bool
-) -> bool:
+def _time_holds(said: float, groups: Mapping[str, str | None], about: str, shopper: Shopper, *, negative: bool) -> bool:
     actual = shopper.values.get("days")
     if actual is None:
         return False
@@ -255,7 +264,7 @@ def _time_holds(
     if about.endswith(("ultimos", "ultimas")):
         return 0.95 * days <= actual if negative else actual <= 1.05 * days
     if about.endswith("mais de") or about in ("acima de", "ao menos", "pelo menos"):
-        return 0.97 * days <= actual <= max(1.6 * days, days + unit)
+        return 0.985 * days <= actual <= max(1.6 * days, days + unit)
     if about.endswith("menos de") or about == "abaixo de":
         return 0.4 * days <= actual <= 1.02 * days
     if about in LOOSE:
@@ -272,7 +281,9 @@ def _days_of(unit: str) -> float:
 def _sign_of(name: str, shopper: Shopper) -> Sign:
     """Return the side for which a value speaks."""
     if name == "time":
-        return _by(shopper.values.get("days"), leaves=lambda days: days >= LONG_DAYS, stays=lambda days: days <= SHORT_DAYS)
+        return _by(
+            shopper.values.get("days"), leaves=lambda days: days >= LONG_DAYS, stays=lambda days: days <= SHORT_DAYS
+        )
     if name in ("late", "undelivered"):
         return _by(shopper.values.get(name), leaves=bool, stays=lambda count: not count)
     if name == "orders":

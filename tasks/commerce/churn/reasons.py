@@ -37,7 +37,9 @@ BY_NUMBER, BY_WORD = 0.6, 0.45
 """Further support by each claim that the profile bears out, with a number and without."""
 SHORTEST, LONGEST, TOO_LONG = 15, 220, 440
 """Characters of a reason: the fewest, the most, and too many."""
-ONE, TENS, HUNDREDS = 1, 20, 100
+TEN, HUNDRED = 10, 100
+MAX_NUMERAL: Final = 5
+"""Digits of a number to which a numeral adds."""
 
 _TOKEN: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+|[.;:!?\n]+|[,()\u2014\u2013]| - ")
 _NUMERALS: Final[Mapping[str, int]] = {
@@ -138,12 +140,11 @@ def _said(folded: str) -> str:
 def _count(tokens: list[str], number: int) -> None:
     """Add a numeral to the number before it (`trezentos e cinquenta e seis`), or begin another."""
     before = tokens[-2] if len(tokens) > 1 and tokens[-1] == "e" else ""
-    if before.isdigit() and len(before) < 5 and 0 < number < int(before):
-        tens = int(before) % HUNDREDS == 0 if number >= TENS or int(before) >= HUNDREDS else int(before) % 10 == 0
-        if int(before) >= TENS and tens:
-            del tokens[-1]
-            tokens[-1] = str(int(before) + number)
-            return
+    place = 10 if number < TEN else 100 if number < HUNDRED else 1_000
+    if before.isdigit() and len(before) < MAX_NUMERAL and number and int(before) >= 2 * TEN and int(before) % place == 0:
+        del tokens[-1]
+        tokens[-1] = str(int(before) + number)
+        return
     tokens.append(str(number))
 
 
@@ -160,8 +161,12 @@ def _without_state(rest: str, shopper: Shopper) -> str:
     """Take away the shopper's state where it only says where they are, and is no reason."""
     for name in shopper.state:
         if name in rest:
-            place = rf"(?<!por ser )(?<!porque e )(?<!como e )(?<![a-z])(?:cliente|estado|compra|pedido|entrega|entregas)s?"
-            rest = re.sub(rf"{place} (?:(?:d|n)[eoa]|em|para|para o|para a|do estado d[eoa]) {re.escape(name)}(?![a-z])", "", rest)
+            place = (
+                rf"(?<!por ser )(?<!porque e )(?<!como e )(?<![a-z])(?:cliente|estado|compra|pedido|entrega|entregas)s?"
+            )
+            rest = re.sub(
+                rf"{place} (?:(?:d|n)[eoa]|em|para|para o|para a|do estado d[eoa]) {re.escape(name)}(?![a-z])", "", rest
+            )
     return rest
 
 

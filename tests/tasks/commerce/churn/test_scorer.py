@@ -106,7 +106,9 @@ def test_what_the_form_costs(completion: str, least: float, most: float) -> None
 
 
 def test_an_unknown_fate_is_not_scored() -> None:
-    stays = reward(None, churn=False, risk_score=0.1, reasoning="Comprou 2 vezes, apesar de estar há 210 dias sem comprar.")
+    stays = reward(
+        None, churn=False, risk_score=0.1, reasoning="Comprou 2 vezes, apesar de estar há 210 dias sem comprar."
+    )
     assert reward(None) == pytest.approx(1.0)
     assert stays > 0.95
 
