@@ -188,7 +188,7 @@ CHURN: Final = (
         (
             edit(
                 "churn.reasons:grade_reason",
-                ("    text = reason[:MAX_CHARACTERS]", "    return Grade(1.0, 1.0)\n    text = reason[:MAX_CHARACTERS]"),
+                ("    folded = fold(text)", "    return Grade(1.0, 1.0)\n    folded = fold(text)"),
             ),
         ),
     ),

@@ -6,9 +6,10 @@ is what nobody can check.
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 from typing import Final, Literal, NamedTuple
 
 from tasks.commerce.churn.pattern_keys import KEY, keys_of
@@ -34,17 +35,8 @@ ROUNDED: Final = 0.05
 MAX_DIGITS: Final = 12
 LOOSE: Final = frozenset(
     (
-        "quase",
-        "cerca de",
-        "aproximadamente",
-        "por volta de",
-        "em torno de",
-        "perto de",
-        "praticamente",
-        "uns",
-        "umas",
-        "proximo de",
-        "proxima de",
+        *("quase", "cerca de", "aproximadamente", "por volta de", "em torno de", "perto de", "praticamente"),
+        *("uns", "umas", "proximo de", "proxima de"),
     )
 )
 """Words before a number after which it need not be exact."""
@@ -54,15 +46,36 @@ _DENIES_END: Final = re.compile(r"(?<![a-z_])(?:nao|nem|nunca|sem)(?: [a-z]+){0,
 _DENIES_FACT: Final = re.compile(r"(?<![a-z_])(?:nao|nem|nunca)(?: [a-z]+)? $")
 _TAKE: Final = {ord(letter): TAKEN for letter in "naoemuc"}
 _ABOUT: Final = (
-    r"(?:(?P<about>(?:ja )?(?:bem |muito |pouco )?mais de|(?:pouco )?menos de|quase|cerca de|aproximadamente|por volta de|"
-    r"em torno de|perto de|praticamente|uns|umas|ao menos|pelo menos|apenas|so|somente|ja|exatos|exatamente|os|as|seus|"
-    r"suas|ultimos|ultimas|nos ultimos|nas ultimas|de|ate|acima de|abaixo de|proximo de|proxima de|so em|entre) ){0,2}"
+    r"(?:(?P<about>(?:ja )?(?:bem |muito |pouco )?mais de|(?:pouco )?menos de|quase|cerca de|aproximadamente|"
+    r"por volta de|em torno de|perto de|praticamente|uns|umas|ao menos|pelo menos|apenas|so|somente|ja|exatos|"
+    r"exatamente|os|as|seus|suas|ultimos|ultimas|nos ultimos|nas ultimas|de|ate|acima de|abaixo de|proximo de|"
+    r"proxima de|so em|entre) ){0,2}"
 )
 _MACROS: Final = {
     "{about}": _ABOUT,
     "{n2}": r"(?P<n2>\d[\d.,]*)",
     "{n}": r"(?P<n>\d[\d.,]*)",
     "{unit}": r"(?P<unit>dias?|semanas?|mes|meses|anos?)",
+}
+
+
+class _Scale(NamedTuple):
+    """Bounds between which a value speaks for leaving, and for staying."""
+
+    value: str
+    leaves: tuple[float, float]
+    stays: tuple[float, float]
+
+
+_OF_RATINGS: Final = _Scale("mean", (0, BAD_RATING), (GOOD_RATING, 5))
+_SCALES: Final[Mapping[str, _Scale]] = {
+    "time": _Scale("days", (LONG_DAYS, inf), (0, SHORT_DAYS)),
+    "late": _Scale("late", (1, inf), (0, 0)),
+    "undelivered": _Scale("undelivered", (1, inf), (0, 0)),
+    "orders": _Scale("orders", (1, 1), (LOYAL_ORDERS, inf)),
+    "mean": _OF_RATINGS,
+    "rating": _OF_RATINGS,
+    "last": _OF_RATINGS._replace(value="last"),
 }
 
 
@@ -280,22 +293,10 @@ def _days_of(unit: str) -> float:
 
 def _sign_of(name: str, shopper: Shopper) -> Sign:
     """Return the side for which a value speaks."""
-    if name == "time":
-        return _by(
-            shopper.values.get("days"), leaves=lambda days: days >= LONG_DAYS, stays=lambda days: days <= SHORT_DAYS
-        )
-    if name in ("late", "undelivered"):
-        return _by(shopper.values.get(name), leaves=bool, stays=lambda count: not count)
-    if name == "orders":
-        orders = shopper.values.get("orders")
-        return _by(orders, leaves=lambda count: count == 1, stays=lambda count: count >= LOYAL_ORDERS)
-    if name in ("rating", "mean", "last"):
-        rating = shopper.values.get("mean" if name != "last" else "last")
-        return _by(rating, leaves=lambda stars: stars <= BAD_RATING, stays=lambda stars: stars >= GOOD_RATING)
-    return ""
-
-
-def _by(value: float | None, leaves: Callable[[float], bool], stays: Callable[[float], bool]) -> Sign:
-    if value is None:
+    scale = _SCALES.get(name)
+    value = None if scale is None else shopper.values.get(scale.value)
+    if scale is None or value is None:
         return ""
-    return "leaves" if leaves(value) else "stays" if stays(value) else ""
+    if scale.leaves[0] <= value <= scale.leaves[1]:
+        return "leaves"
+    return "stays" if scale.stays[0] <= value <= scale.stays[1] else ""

@@ -1,6 +1,6 @@
-"""Beginnings of words without which a pattern cannot match, so that few patterns are tried on a text.
+r"""Beginnings of words without which a pattern cannot match, so that few patterns are tried on a text.
 
-A pattern is one of `churn_claims.toml`: literals, groups with alternatives, `?`, `*`, `+`, classes, `\\w`, `\\d` and
+A pattern is one of `churn_claims.toml`: literals, groups with alternatives, `?`, `*`, `+`, classes, `\w`, `\d` and
 lookarounds. A reader of just these is simpler than the private one of `re`.
 """
 

@@ -5,11 +5,12 @@ profile's own, or a function word: anything else is said of the shopper without 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tasks.commerce.churn.claims import OPPOSITE, TAKEN, Read, Sign, find_claims
 from tasks.commerce.churn.shopper import Shopper, read_shopper
+from tasks.commerce.churn.spoken import spoken
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.text_form import MAX_CHARACTERS, declines, fluency, fold, folded_words, originality, ramp
 from tasks.commerce.text.vocabulary import CLOSED_CLASS, Vocabulary
@@ -37,33 +38,6 @@ BY_NUMBER, BY_WORD = 0.6, 0.45
 """Further support by each claim that the profile bears out, with a number and without."""
 SHORTEST, LONGEST, TOO_LONG = 15, 220, 440
 """Characters of a reason: the fewest, the most, and too many."""
-TEN, HUNDRED = 10, 100
-MAX_NUMERAL: Final = 5
-"""Digits of a number to which a numeral adds."""
-
-_TOKEN: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+|[.;:!?\n]+|[,()\u2014\u2013]| - ")
-_NUMERALS: Final[Mapping[str, int]] = {
-    word: number
-    for number, line in enumerate(
-        "zero,,dois duas,tres,quatro,cinco,seis,sete,oito,nove,dez,onze,doze,treze,catorze quatorze,quinze,dezesseis,"
-        "dezessete,dezoito,dezenove,vinte".split(",")
-    )
-    for word in line.split()
-} | {
-    word: number
-    for number, line in zip(
-        (*range(30, 100, 10), *range(100, 1_000, 100), 1_000),
-        (
-            "trinta,quarenta,cinquenta,sessenta,setenta,oitenta,noventa,cem cento,duzentos duzentas,trezentos trezentas,"
-            "quatrocentos quatrocentas,quinhentos quinhentas,seiscentos seiscentas,setecentos setecentas,"
-            "oitocentos oitocentas,novecentos novecentas,mil"
-        ).split(","),
-        strict=True,
-    )
-    for word in line.split()
-}
-_COUNTED: Final = frozenset(("dia", "semana", "mes", "ano", "parcela", "estrela", "real"))
-"""Nouns before which `um` and `uma` count."""
 _NEGATIONS: Final = frozenset(("nao", "nunca", "jamais", "nem"))
 _WORD: Final = re.compile(r"[^\W\d_]+|\d[\d.,]*|%")
 _CONCEDES: Final = re.compile(
@@ -75,6 +49,11 @@ _BECAUSE: Final = re.compile(
     r"(?<![a-z])(?:porque|por isso|por isto|entao|portanto|logo|pois|ja que|uma vez que|visto que|por causa|devido|assim)"
     r"(?![a-z])"
 )
+_OF_THE_STATE: Final = (
+    r"(?<!por ser )(?<!porque e )(?<!como e )(?<![a-z])(?:cliente|estado|compras?|pedidos?|entregas?) "
+    r"(?:(?:d|n)[eoa]|em|para|para o|para a|do estado d[eoa]) "
+)
+"""Words before a state that say where a shopper is; not the plural of people, nor a cause."""
 _VOCABULARY: Final = Vocabulary("churn_words")
 
 
@@ -108,44 +87,13 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
     if not form:
         return Grade(0.0, 0.0)
     shopper = read_shopper(prompt)
-    said = _said(folded)
+    said = spoken(folded)
     claims, rest = find_claims(said)
     truth = FALSE_KEEPS ** sum(not read.holds(shopper) for read in claims)
     unknown = _unknown(rest, shopper)
     known = UNKNOWN_KEEPS[unknown] if unknown < len(UNKNOWN_KEEPS) else 0.0
     direction = 1.0 if leaves is None else _direction(claims, said, shopper, "leaves" if leaves else "stays")
     return Grade(form * truth * known * direction * _content(rest, claims), _support(claims, shopper))
-
-
-def _said(folded: str) -> str:
-    """Return folded words with one space between them, numbers in digits, and marks as words of their own."""
-    tokens: list[str] = []
-    for token in _TOKEN.findall(folded):
-        number = _NUMERALS.get(token)
-        if token[0] in ".;:!?\n":
-            token = "."
-        elif token[0] in ",()\u2014\u2013 ":
-            token = ","
-        elif token.rstrip("s") in _COUNTED and tokens and tokens[-1] in ("um", "uma"):
-            tokens[-1] = "1"
-        elif token == "meio" and tokens and tokens[-1] == "ha":
-            token = "6"
-        elif number is not None:
-            _count(tokens, number)
-            continue
-        tokens.append(token)
-    return " ".join(tokens)
-
-
-def _count(tokens: list[str], number: int) -> None:
-    """Add a numeral to the number before it (`trezentos e cinquenta e seis`), or begin another."""
-    before = tokens[-2] if len(tokens) > 1 and tokens[-1] == "e" else ""
-    place = 10 if number < TEN else 100 if number < HUNDRED else 1_000
-    if before.isdigit() and len(before) < MAX_NUMERAL and number and int(before) >= 2 * TEN and int(before) % place == 0:
-        del tokens[-1]
-        tokens[-1] = str(int(before) + number)
-        return
-    tokens.append(str(number))
 
 
 def _unknown(rest: str, shopper: Shopper) -> int:
@@ -161,12 +109,7 @@ def _without_state(rest: str, shopper: Shopper) -> str:
     """Take away the shopper's state where it only says where they are, and is no reason."""
     for name in shopper.state:
         if name in rest:
-            place = (
-                rf"(?<!por ser )(?<!porque e )(?<!como e )(?<![a-z])(?:cliente|estado|compra|pedido|entrega|entregas)s?"
-            )
-            rest = re.sub(
-                rf"{place} (?:(?:d|n)[eoa]|em|para|para o|para a|do estado d[eoa]) {re.escape(name)}(?![a-z])", "", rest
-            )
+            rest = re.sub(rf"{_OF_THE_STATE}{re.escape(name)}(?![a-z])", "", rest)
     return rest
 
 
@@ -182,7 +125,7 @@ def _content(rest: str, claims: Sequence[Read]) -> float:
 
 
 def _direction(claims: Sequence[Read], said: str, shopper: Shopper, answer: Sign) -> float:
-    """Grade, in [0, 1], that a reason speaks for the answer: its conclusions all, its claims at least as much as not."""
+    """Grade, in [0, 1], that a reason speaks for the answer: all its conclusions, and enough of its claims."""
     concluded = {read.speaks_for(shopper) for read in claims if read.claim.concludes}
     if concluded - {answer}:
         return AGAINST_KEEPS

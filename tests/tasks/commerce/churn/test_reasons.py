@@ -142,15 +142,11 @@ def test_shuffled_words_are_no_reason() -> None:
     assert sorted(losses)[len(losses) // 2] > 0.3
 
 
-WORDS = st.lists(
-    st.sampled_from(
-        "não nunca sem mas apesar de muito bem comprou há mais de quase um dois mil e 3 9,9 r$ % dias meses nota média "
-        "pedido pedidos não entregues atraso deve voltar vai deixar de comprar risco alto . , ( - SP pet shop \x00 é 😀".split(
-            " "
-        )
-    ),
-    max_size=120,
+PIECES = (
+    "não nunca sem mas apesar de muito bem comprou há mais de quase um dois mil e 3 9,9 r$ % dias meses nota média",
+    "pedido pedidos não entregues atraso deve voltar vai deixar de comprar risco alto . , ( - SP pet shop \x00 é 😀",
 )
+WORDS = st.lists(st.sampled_from(" ".join(PIECES).split()), max_size=120)
 
 
 @settings(deadline=None, max_examples=150)
