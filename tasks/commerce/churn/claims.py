@@ -31,7 +31,11 @@ GOOD_RATING: Final = 4.0
 BAD_RATING: Final = 2.9
 LOYAL_ORDERS: Final = 3
 ROUNDED: Final = 0.05
-"""Share by which money and long times may be rounded."""
+"""Share by which money may be rounded."""
+ROUNDED_DAYS: Final = 0.02
+"""The same for days that are said without a word that loosens them."""
+MOST_MONTHS_OF_A_YEAR: Final = 61
+"""Days by which `um ano` may be missed."""
 MAX_DIGITS: Final = 12
 LOOSE: Final = frozenset(
     (
@@ -255,7 +259,7 @@ def _rated(said: float, actual: float, about: str) -> bool:
 
 
 def _near(said: float, actual: float, about: str, rounded: float) -> bool:
-    """Return whether a number is another one as people say it: exact, rounded to tens, or beside a word that loosens."""
+    """Return whether a number is another as people say it: exact, rounded to tens, or beside a word that loosens."""
     if about.endswith("mais de") or about == "acima de":
         return said <= actual <= 1.5 * said
     if about.endswith("menos de") or about == "abaixo de":
@@ -268,6 +272,7 @@ def _near(said: float, actual: float, about: str, rounded: float) -> bool:
 
 
 def _time_holds(said: float, groups: Mapping[str, str | None], about: str, shopper: Shopper, *, negative: bool) -> bool:
+    """Return whether a time is that since the last purchase, as people say it."""
     actual = shopper.values.get("days")
     if actual is None:
         return False
@@ -275,16 +280,20 @@ def _time_holds(said: float, groups: Mapping[str, str | None], about: str, shopp
     days = said * unit + 0.5 * unit * bool(groups.get("half"))
     days += (_value(groups.get("rest")) or 0.0) * _days_of(groups.get("unit2") or "")
     if about.endswith(("ultimos", "ultimas")):
-        return 0.95 * days <= actual if negative else actual <= 1.05 * days
-    if about.endswith("mais de") or about in ("acima de", "ao menos", "pelo menos"):
-        return 0.985 * days <= actual <= max(1.6 * days, days + unit)
-    if about.endswith("menos de") or about == "abaixo de":
-        return 0.4 * days <= actual <= 1.02 * days
-    if about in LOOSE:
-        return abs(days - actual) <= max(0.15 * actual, 0.6 * unit)
-    if unit == 1:
-        return _near(said, actual, "", 0.02 if said >= LONG_DAYS else 0.0)
-    return abs(days - actual) <= min(0.75 * unit, 61)
+        least, most = (0.95 * days, inf) if negative else (0.0, 1.05 * days)
+    elif about.endswith("mais de") or about in ("acima de", "ao menos", "pelo menos"):
+        least, most = 0.985 * days, max(1.6 * days, days + unit)
+    elif about.endswith("menos de") or about == "abaixo de":
+        least, most = 0.4 * days, 1.02 * days
+    elif about in LOOSE:
+        loose = max(0.15 * actual, 0.6 * unit)
+        least, most = days - loose, days + loose
+    elif unit == 1:
+        return _near(said, actual, "", ROUNDED_DAYS if said >= LONG_DAYS else 0.0)
+    else:
+        loose = min(0.75 * unit, MOST_MONTHS_OF_A_YEAR)
+        least, most = days - loose, days + loose
+    return least <= actual <= most
 
 
 def _days_of(unit: str) -> float:

@@ -46,8 +46,8 @@ _CONCEDES: Final = re.compile(
 )
 _TURNS: Final = re.compile(r"(?<![a-z])(?:mas|porem|contudo|entretanto|todavia|no entanto|so que)(?![a-z])")
 _BECAUSE: Final = re.compile(
-    r"(?<![a-z])(?:porque|por isso|por isto|entao|portanto|logo|pois|ja que|uma vez que|visto que|por causa|devido|assim)"
-    r"(?![a-z])"
+    r"(?<![a-z])(?:porque|por isso|por isto|entao|portanto|logo|pois|ja que|uma vez que|visto que|por causa|devido|"
+    r"assim)(?![a-z])"
 )
 _OF_THE_STATE: Final = (
     r"(?<!por ser )(?<!porque e )(?<!como e )(?<![a-z])(?:cliente|estado|compras?|pedidos?|entregas?) "
@@ -99,7 +99,7 @@ def grade_reason(reason: str, prompt: str, leaves: bool | None) -> Grade:
 def _unknown(rest: str, shopper: Shopper) -> int:
     """Count what is said beyond the closed world: other words, numbers without a claim, and denials of nothing read."""
     rest = _without_state(rest, shopper)
-    left = _WORD.findall(rest)
+    left: list[str] = _WORD.findall(rest)
     numbers = sum(word[0].isdigit() or word == "%" for word in left)
     denials = sum(word in _NEGATIONS for word in left)
     return numbers + denials + len(_VOCABULARY.unknown(left, shopper.category))

@@ -7,16 +7,32 @@
 - `types`: fields that pass their check (a number in [0, 1], a real boolean, a text), over the three requested ones and
   any extra ones. Gamed by one fixed object for every shopper.
 - `churn`: 1 for the right answer. Gamed by the likelier answer.
-- `risk`: 1 - (risk_score - churned)^2, one minus the Brier score (Brier 1950): only an honest risk earns most. Gamed by
-  0.5, worth 0.75.
-- `reasoning`: 1 for 20 to 220 characters of original Portuguese; each number that is not in the profile takes away a
-  half. Gamed by one fixed sentence: only its numbers are checked against the profile.
+- `risk`: the Brier score (Brier 1950) of the risk clipped to [.2, .8] (`SURE`), scaled to [0, 1]: 1 for a sure right
+  risk, 0 for a sure wrong one, so 0.5 earns .65 instead of .75. It stays proper, which 1 - (risk - churned)^2 divided
+  by its base rate and cut off at 0 is not: whoever is sure beyond .8 earns no more, and up to there an honest risk
+  earns most. The base rate itself earns .69 where 65 in 100 leave (.77 by the plain score); no proper score with these
+  ends gives less than .65, which is the share of the likelier answer. Gamed by the base rate.
+- `reasoning`: how far the profile supports the answer by the reason: 0.4 for a conclusion alone (`não deve voltar`), 1
+  for one claim with a number or two without that the profile bears out. Gamed by a template filled from the profile.
+
+A reason gates all others: an answer whose reason is false, harmful or about something else cannot be used, and keeps
+0.2 (`USELESS`). The world of a reason is closed (`reasons`, `claims`): it is read as claims of `churn_claims.toml`,
+each checked against the profile (numbers with their nouns, exact or as people round; words against thresholds stated
+there), and what no claim takes must be a word of `churn_words.txt`, of the favourite category, or a function word.
+Each false claim leaves a quarter of the use; one word, number or denial beyond that world a fifth, three nothing; a
+conclusion against `churn`, or both, a tenth; claims that all speak against it a quarter (0.8 if it concludes for it
+nonetheless; none lost behind `apesar de`, `mas`); a reason or a sentence that claims nothing 0.3, as does none at all;
+the manner of `text.manner` its square; and sentences that are none, copies and length as they are graded in
+`text_form`. Gamed by what is said in allowed words that no claim reads; a claim is read by its words, so an odd one
+(`nota de dias`) can pass.
 
 If risk and answer contradict each other (`churn` with a risk below 0.5), both keep a quarter of their value: giving
-both answers is giving neither. One fixed object earns 0.77 a shopper on 600 of a simulated store of 20,000
-orders, as seven in ten shoppers have left: the AUC separates it from an informed answer.
+both answers is giving neither. On 2,000 prompts of a simulated store of 8,000 orders the best fixed object earns 0.65
+a shopper, as six in ten have left, and a template with the profile's orders and days 0.73: the AUC separates both from
+an informed answer. The reference's answer (`task.answer`) knows no profile, so its reason is a conclusion alone and
+earns 0.91: the alterations of the audit's critic are measured against that, and a specific reason earns up to 1.
 
-All but `json` keep 0.43 if text stands beside the object or in fields that nobody asked for (`parser.NOT_ALONE`).
+All keep 0.43 if text stands beside the object or in fields that nobody asked for (`parser.NOT_ALONE`).
 
 Source: source portfolio, churn prediction.
 
