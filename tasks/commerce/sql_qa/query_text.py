@@ -8,6 +8,7 @@ from typing import Final
 from tasks.commerce.sql_qa.sandbox import FORMATS, FUNCTIONS, MAX_SQL_CHARACTERS
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import FUNCTION_WORDS, fold, words
+from tasks.commerce.text.vocabulary import CLOSED_CLASS
 
 DATA_FILES: Final = (
     "data/lexicons/query_names.txt",
@@ -137,7 +138,7 @@ def names_explain(sql: str, question: str, known: AbstractSet[str]) -> bool:
     given = {name for name in given if name.lower() not in _NO_NAMES and name.lower() not in known}
     if not given:
         return True
-    allowed = _name_beginnings(frozenset(known)) | FUNCTION_WORDS - DENIALS
+    allowed = _name_beginnings(frozenset(known)) | CLOSED_CLASS
     own: set[str] | None = None
     for word in (part for name in given for part in _NAME_WORD.findall(fold(name.replace("_", " ")))):
         forms = {word, word[:BEGINNING], word.removesuffix("s")}
