@@ -51,6 +51,8 @@ LIMIT_DAYS: Final = (5, 7, 8, 10, 12, 14, 15, 18, 20, 25, 30)
 """The delivery times that the question bank uses, in days."""
 REPEATED: Final = 0.5
 """Share of the items, payments and reviews with a second row in the same order, where a copy may have more rows."""
+OTHER_INSTALMENTS: Final = 0.2
+"""Share of the payments whose instalments do not go with their type, as a store may have them of one type alone."""
 UNCATEGORISED: Final = 0.05
 """Share of the products without a category: a store may have none, and a condition against them would change nothing."""
 RETURNING: Final = 0.4
@@ -108,19 +110,20 @@ def refill(store: Store, filling: Filling) -> Store:
     )
 
     def rows_of(frame: "DataFrame") -> "DataFrame":
-        if whole:
-            return _of_other_orders(frame, order_ids, generator)
-        return _repeated(_of_orders(frame, kept), generator)
+        return _of_other_orders(frame, order_ids, generator) if whole else _of_orders(frame, kept)
+
+    def repeated(frame: "DataFrame") -> "DataFrame":
+        return frame if whole else _repeated(frame, generator)
 
     items = rows_of(store.items)
     sellers = _sellers(store.sellers, 0 if whole else items.height // ITEMS_A_SELLER, generator)
     for key, table in (("product_id", store.products), ("seller_id", sellers)):
-        drawn = _drawn(table[key].to_list(), items.height, generator, each=whole) or items[key].to_list()
+        drawn = _drawn(table[key].to_list(), items, generator, each=whole) or items[key].to_list()
         items = items.with_columns(pl.Series(key, drawn, items.schema[key]))
-    items = _at_limits(items, "price", filling, generator)
+    items = _at_limits(repeated(items), "price", filling, generator)
     items = _at_limits(items, "freight_value", filling, generator)
     payments = _refilled(rows_of(store.payments), "payment_type", ("order_id",), generator)
-    payments = _at_limits(payments, "payment_value", filling, generator)
+    payments = _at_limits(_in_other_instalments(repeated(payments), generator), "payment_value", filling, generator)
     reviews = _refilled(rows_of(store.reviews), "review_score", ("order_id", "review_id"), generator)
     products = _some_uncategorised(
         _refilled(store.products, "product_category_name", ("product_id",), generator), generator
@@ -130,7 +133,7 @@ def refill(store: Store, filling: Filling) -> Store:
         orders=orders,
         items=_numbered(items, "order_item_id"),
         payments=_numbered(payments, "payment_sequential"),
-        reviews=_numbered(reviews, "review_id"),
+        reviews=_numbered(repeated(reviews), "review_id"),
         customers=customers,
         products=products.filter(pl.col("product_id").is_in(items["product_id"].to_list())),
         sellers=sellers.filter(pl.col("seller_id").is_in(items["seller_id"].to_list())),
@@ -148,14 +151,42 @@ def _of_other_orders(frame: "DataFrame", order_ids: list[str], generator: random
     )
 
 
-def _drawn(keys: list[str], count: int, generator: random.Random, *, each: bool) -> list[str]:
-    """Draw keys, each once at least where it must stay in use; none where there are none."""
+def _drawn(keys: list[str], items: "DataFrame", generator: random.Random, *, each: bool) -> list[str]:
+    """Draw a key for each item; none where there are none.
+
+    Args:
+        keys: The products or sellers.
+        items: The items, an order's one after another.
+        generator: Draws.
+        each: Whether each key must stay in use; then a share of an order's further items repeat the one before them.
+    """
     if not keys:
         return []
-    drawn = generator.sample(keys, min(count, len(keys))) if each else []
+    if not each:
+        return generator.choices(keys, k=items.height)
+    order_ids = items["order_id"].to_list()
+    repeats = [
+        bool(place) and order == order_ids[place - 1] and generator.random() < REPEATED
+        for place, order in enumerate(order_ids)
+    ]
+    count = len(repeats) - sum(repeats)
+    drawn = generator.sample(keys, min(count, len(keys)))
     drawn += generator.choices(keys, k=count - len(drawn))
     generator.shuffle(drawn)
-    return drawn
+    left, found = iter(drawn), list[str]()
+    for repeat in repeats:
+        found.append(found[-1] if repeat else next(left))
+    return found
+
+
+def _in_other_instalments(payments: "DataFrame", generator: random.Random) -> "DataFrame":
+    """Give a share of the payments the instalments of another, whatever its type."""
+    import polars as pl
+
+    name = "payment_installments"
+    values = payments[name].to_list()
+    values = [generator.choice(values) if generator.random() < OTHER_INSTALMENTS else value for value in values]
+    return payments.with_columns(pl.Series(name, values, payments.schema[name]))
 
 
 def _some_uncategorised(products: "DataFrame", generator: random.Random) -> "DataFrame":
