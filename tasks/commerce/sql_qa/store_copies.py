@@ -39,7 +39,7 @@ class Filling:
 
 OTHER: Final = Filling(20_180_901, orders=1.0, at_limits=0.6, step=1)
 """As many rows as the first copy in each table."""
-TIED: Final = Filling(20_180_902, orders=0.2, at_limits=1.0, step=4)
+TIED: Final = Filling(20_180_902, orders=0.35, at_limits=1.0, step=4)
 """Few rows of few values, and so many ties."""
 LIMITS: Final[dict[str, tuple[int, ...]]] = {
     "price": (20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 180, 200, 250, 300, 400, 500),
@@ -59,7 +59,7 @@ RETURNING: Final = 0.4
 """Share of the orders made by returning shoppers."""
 ON_LIMIT_DAY: Final = 0.3
 """Share of the deliveries on the estimated day, and of those with a delivery time of the question bank."""
-ITEMS_A_SELLER: Final = 4
+ITEMS_A_SELLER: Final = 2
 """Items per seller, at the fewest sellers, so that sellers tie."""
 
 
@@ -158,7 +158,7 @@ def _drawn(keys: list[str], items: "DataFrame", generator: random.Random, *, eac
         keys: The products or sellers.
         items: The items, an order's one after another.
         generator: Draws.
-        each: Whether each key must stay in use; then a share of an order's further items repeat the one before them.
+        each: Whether each key must stay in use; then an order's further items repeat its first.
     """
     if not keys:
         return []
@@ -166,7 +166,7 @@ def _drawn(keys: list[str], items: "DataFrame", generator: random.Random, *, eac
         return generator.choices(keys, k=items.height)
     order_ids = items["order_id"].to_list()
     repeats = [
-        bool(place) and order == order_ids[place - 1] and generator.random() < REPEATED
+        bool(place) and order == order_ids[place - 1]
         for place, order in enumerate(order_ids)
     ]
     count = len(repeats) - sum(repeats)
