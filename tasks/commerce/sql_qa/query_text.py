@@ -51,6 +51,7 @@ _PROSE_LINE: Final = re.compile(
     re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"[a-z_]+")
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NAME_WORD: Final = re.compile(r"[^\W\d_]+")
 _TEXT_VALUE: Final = re.compile(r"'([^']*)'")
 _FORMAT: Final = re.compile(r"(?:%[a-z][-/: ]?)+", re.IGNORECASE)
@@ -140,7 +141,7 @@ def names_explain(sql: str, question: str, known: AbstractSet[str]) -> bool:
         return True
     allowed = _name_beginnings(frozenset(known)) | CLOSED_CLASS
     own: set[str] | None = None
-    for word in (part for name in given for part in _NAME_WORD.findall(fold(name.replace("_", " ")))):
+    for word in (part for name in given for part in _NAME_WORD.findall(fold(_HUMP.sub(" ", name).replace("_", " ")))):
         forms = {word, word[:BEGINNING], word.removesuffix("s")}
         if len(word) > SHORT_NAME and forms.isdisjoint(allowed):
             own = _beginnings(question) if own is None else own

@@ -158,24 +158,24 @@ def _drawn(keys: list[str], items: "DataFrame", generator: random.Random, *, eac
         keys: The products or sellers.
         items: The items, an order's one after another.
         generator: Draws.
-        each: Whether each key must stay in use; then an order's further items repeat its first.
+        each: Whether each key must stay in use; then as many of an order's further items repeat the one before them as
+            leave room for all keys.
     """
     if not keys:
         return []
     if not each:
         return generator.choices(keys, k=items.height)
     order_ids = items["order_id"].to_list()
-    repeats = [
-        bool(place) and order == order_ids[place - 1]
-        for place, order in enumerate(order_ids)
-    ]
-    count = len(repeats) - sum(repeats)
+    further = [place for place in range(1, len(order_ids)) if order_ids[place] == order_ids[place - 1]]
+    most = max(len(order_ids) - len(keys), 0)
+    repeats = set(generator.sample(further, min(len(further), most)))
+    count = len(order_ids) - len(repeats)
     drawn = generator.sample(keys, min(count, len(keys)))
     drawn += generator.choices(keys, k=count - len(drawn))
     generator.shuffle(drawn)
     left, found = iter(drawn), list[str]()
-    for repeat in repeats:
-        found.append(found[-1] if repeat else next(left))
+    for place in range(len(order_ids)):
+        found.append(found[-1] if place in repeats else next(left))
     return found
 
 
