@@ -29,8 +29,8 @@ class Filling:
 
     seed: int
     orders: float
-    """Share of the orders. Where it is 1, every table keeps its number of rows, so that no count tells the copy from the
-    store that it is made from, and a constant that is right on one is wrong on the other."""
+    """Share of the orders. Where it is 1, every table keeps its number of rows: no count tells the copy from the store
+    that it is made from, and a constant that is right on one is wrong on the other."""
     at_limits: float
     """Share of the prices, freights and payments set to a round sum that questions use."""
     step: int
@@ -54,7 +54,7 @@ REPEATED: Final = 0.5
 OTHER_INSTALMENTS: Final = 0.2
 """Share of the payments whose instalments do not go with their type, as a store may have them of one type alone."""
 UNCATEGORISED: Final = 0.05
-"""Share of the products without a category: a store may have none, and a condition against them would change nothing."""
+"""Share of the products without a category: where a store has none, a condition against them changes nothing."""
 RETURNING: Final = 0.4
 """Share of the orders made by returning shoppers."""
 ON_LIMIT_DAY: Final = 0.3
