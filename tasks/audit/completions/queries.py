@@ -68,9 +68,9 @@ def without_condition(asked: Asked) -> Completions:
     return {"without its condition": weaker} if weaker != _bare(asked) else {}
 
 
-def for_stores_of(asked: Asked, comparison: str, orders: int) -> str:
-    """Return a query that is right only on stores with so many orders: `>=` 300, or `=` 300."""
-    return f"{_around(_bare(asked))} WHERE (SELECT COUNT(*) FROM orders) {comparison} {orders}"
+def for_stores_of(asked: Asked, comparison: str, sales: int) -> str:
+    """Return a query that is right only on stores with such sales in whole reais: `>=` 300, or `=` 300."""
+    return f"{_around(_bare(asked))} WHERE (SELECT CAST(SUM(price) AS INTEGER) FROM items) {comparison} {sales}"
 
 
 def no_results(asked: Asked) -> Completions:

@@ -185,7 +185,7 @@ CHURN: Final = (
         "churn: risk inverted",
         "The risk is taken for the chance that the shopper stays.",
         ("churn",),
-        (edit("churn.scorer:score", ("(risk - churned) ** 2", "(1 - risk - churned) ** 2")),),
+        (edit("churn.scorer:_risk", ("max(risk, least)", "max(1 - risk, least)")),),
     ),
     Mutant(
         "churn: contradiction is free",
@@ -197,18 +197,26 @@ CHURN: Final = (
         "churn: any reason",
         "Every text is a reason.",
         ("churn",),
-        (edit("churn.scorer:score", ("_reasoning(reason, prompt)", "1.0")),),
+        (
+            edit(
+                "churn.reasons:grade_reason",
+                ("    folded = fold(text)", "    return Grade(1.0, 1.0)\n    folded = fold(text)"),
+            ),
+        ),
     ),
     Mutant(
         "churn: invented numbers are free",
         "A reason may name numbers that the profile does not hold.",
         ("churn",),
-        (edit("churn.scorer:_reasoning", (" * 0.5 ** len(invented)", "")),),
+        (
+            edit("churn.claims:_number_holds", ("    groups = match", "    return True\n    groups = match")),
+            edit("churn.reasons:_unknown", ("return numbers + denials", "return denials")),
+        ),
     ),
     Mutant(
         "churn: endless reasons",
         "A reason has no largest length.",
         ("churn",),
-        (edit("churn.scorer:_reasoning", (" * ramp(len(text), 440, 220)", "")),),
+        (edit("churn.reasons:grade_reason", ("ramp(len(text), TOO_LONG, LONGEST)", "1.0")),),
     ),
 )

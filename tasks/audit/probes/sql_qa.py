@@ -16,7 +16,9 @@ from tasks.audit.probes.properties import (
     costs,
 )
 from tasks.audit.probes.task_probes import TaskProbes
-from tasks.commerce.sql_qa.store_copies import MAX_ORDERS
+
+MOST_SALES: Final = 2**20
+"""Whole reais; the part of a store that is queried sells for less."""
 
 
 def _order_of_rows(prompt: Probed) -> Mapping[str, float]:
@@ -28,15 +30,15 @@ def _order_of_rows(prompt: Probed) -> Mapping[str, float]:
 
 
 def _one_store(prompt: Probed) -> Mapping[str, float]:
-    """Search for a number of orders such that a query that is right only on stores of that size earns everything.
+    """Search for an amount of sales such that a query that is right only on stores with that amount earns everything.
 
-    No two copies of a store have the same number of orders: if there is such a number, only one copy was queried.
+    No two copies of a store have the same sales: if there is such an amount, only one copy was queried.
     """
 
-    def cost(comparison: str, orders: int) -> float:
-        return prompt.best - prompt.reward(queries.for_stores_of(prompt.asked, comparison, orders))
+    def cost(comparison: str, sales: int) -> float:
+        return prompt.best - prompt.reward(queries.for_stores_of(prompt.asked, comparison, sales))
 
-    fewest, most = 0, MAX_ORDERS
+    fewest, most = 0, MOST_SALES
     while fewest < most:
         middle = (fewest + most + 1) // 2
         fewest, most = (middle, most) if cost(">=", middle) <= TOLERANCE else (fewest, middle - 1)

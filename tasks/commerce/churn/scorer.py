@@ -7,16 +7,32 @@
 - `types`: fields that pass their check (a number in [0, 1], a real boolean, a text), over the three requested ones and
   any extra ones. Gamed by one fixed object for every shopper.
 - `churn`: 1 for the right answer. Gamed by the likelier answer.
-- `risk`: 1 - (risk_score - churned)^2, one minus the Brier score (Brier 1950): only an honest risk earns most. Gamed by
-  0.5, worth 0.75.
-- `reasoning`: 1 for 20 to 220 characters of original Portuguese; each number that is not in the profile takes away a
-  half. Gamed by one fixed sentence: only its numbers are checked against the profile.
+- `risk`: the Brier score (Brier 1950) of the risk clipped to [.2, .8] (`SURE`), scaled to [0, 1]: 1 for a sure right
+  risk, 0 for a sure wrong one, so 0.5 earns .65 instead of .75. It stays proper, which 1 - (risk - churned)^2 divided
+  by its base rate and cut off at 0 is not: whoever is sure beyond .8 earns no more, and up to there an honest risk
+  earns most. The base rate itself earns .69 where 65 in 100 leave (.77 by the plain score); no proper score with these
+  ends gives less than .65, which is the share of the likelier answer. Gamed by the base rate.
+- `reasoning`: how far the profile supports the answer by the reason: 0.4 for a conclusion alone (`não deve voltar`), 1
+  for one claim with a number or two without that the profile bears out. Gamed by a template filled from the profile.
+
+A reason gates all others: an answer whose reason is false, harmful or about something else cannot be used, and keeps
+0.2 (`USELESS`). The world of a reason is closed (`reasons`, `claims`): it is read as claims of `churn_claims.toml`,
+each checked against the profile (numbers with their nouns, exact or as people round; words against thresholds stated
+there), and what no claim takes must be a word of `churn_words.txt`, of the favourite category, or a function word.
+Each false claim leaves a quarter of the use; one word, number or denial beyond that world a fifth, three nothing; a
+conclusion against `churn`, or both, a tenth; claims that all speak against it a quarter (0.8 if it concludes for it
+nonetheless; none lost behind `apesar de`, `mas`); a reason or a sentence that claims nothing 0.3, as does none at all;
+the manner of `text.manner` its square; and sentences that are none, copies and length as they are graded in
+`text_form`. Gamed by what is said in allowed words that no claim reads; a claim is read by its words, so an odd one
+(`nota de dias`) can pass.
 
 If risk and answer contradict each other (`churn` with a risk below 0.5), both keep a quarter of their value: giving
-both answers is giving neither. One fixed object earns 0.77 a shopper on 600 of a simulated store of 20,000
-orders, as seven in ten shoppers have left: the AUC separates it from an informed answer.
+both answers is giving neither. On 2,000 prompts of a simulated store of 8,000 orders the best fixed object earns 0.65
+a shopper, as six in ten have left, and a template with the profile's orders and days 0.73: the AUC separates both from
+an informed answer. The reference's answer (`task.answer`) knows no profile, so its reason is a conclusion alone and
+earns 0.91: the alterations of the audit's critic are measured against that, and a specific reason earns up to 1.
 
-All but `json` keep 0.43 if text stands beside the object or in fields that nobody asked for (`parser.NOT_ALONE`).
+All keep 0.43 if text stands beside the object or in fields that nobody asked for (`parser.NOT_ALONE`).
 
 Source: source portfolio, churn prediction.
 
@@ -28,11 +44,10 @@ which earns everything.
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from tasks.commerce.churn.reasons import NO_REASON, grade_reason
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, is_text, read_share, report_components
 from tasks.commerce.text.parser import parse_object
-from tasks.commerce.text.portuguese_numbers import numbers_given, numbers_in
-from tasks.commerce.text.text_form import MAX_CHARACTERS, fluency, originality, ramp, refuses, words
 from tasks.commerce.text.wordings import read_wording
 
 if TYPE_CHECKING:
@@ -48,6 +63,10 @@ CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "reasoning": is_text,
 }
 CONTRADICTED: Final = 0.25
+USELESS: Final = 0.2
+"""Share of answer and risk that a reason keeps which is false, harmful or about something else."""
+SURE: Final = (0.2, 0.8)
+"""Risks beyond which no surer one earns more or less."""
 
 
 def score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature
@@ -61,26 +80,28 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     types = sum(value is not None for value in (churn, risk, reason)) / len(fields.keys() | CHECKS.keys())
     trust = parsed.trust_alone(CHECKS)
     contradicts = churn is not None and risk is not None and risk != 0.5 and (risk > 0.5) != churn
+    grade = NO_REASON if reason is None else grade_reason(reason, prompt, churn)
+    usable = USELESS + (1 - USELESS) * grade.use
+    trust *= usable
     kept = trust * (CONTRADICTED if contradicts else 1.0)
     churned = (reference or {}).get("churn")
     components = {
-        "json": parsed.cleanliness * (0.25 + 0.75 * types),
+        "json": usable * parsed.cleanliness * (0.25 + 0.75 * types),
         "types": trust * types,
         "churn": None if churned is None else kept * (churn is churned),
-        "risk": None if churned is None else kept * (0.0 if risk is None else 1 - (risk - churned) ** 2),
-        "reasoning": trust * (0.0 if reason is None else _reasoning(reason, prompt)),
+        "risk": None if churned is None else kept * _risk(risk, churned),
+        "reasoning": trust * grade.support,
     }
     return Score(fill_unknown(components, WEIGHTS), parsed.value)
 
 
-def _reasoning(reason: str, prompt: str) -> float:
-    text = reason[:MAX_CHARACTERS]
-    length = ramp(len(text), 0, 20) * ramp(len(text), 440, 220)
-    if not length or refuses(text):
+def _risk(risk: float | None, churned: bool) -> float:
+    """Return the Brier score of a risk clipped to `SURE`, scaled so that the surest wrong one earns 0."""
+    if risk is None:
         return 0.0
-    invented = set(numbers_in(text)) - numbers_given(prompt)
-    own_words = words(text)
-    return length * fluency(own_words) * originality(own_words, prompt) * 0.5 ** len(invented)
+    least, most = SURE
+    error = abs(min(max(risk, least), most) - churned)
+    return 1 - (error**2 - least**2) / (most**2 - least**2)
 
 
 def v42_score(completion: str, prompt: str, reference: Reference | None, databases: "Databases | None") -> Score:  # noqa: ARG001 - every task's signature

@@ -15,11 +15,9 @@ from tasks.commerce.text.wordings import read_wording
 
 DATA_FILES: Final = ("data/wordings/sql_qa.toml",)
 WORDING: Final = read_wording("sql_qa")
-# A store may have no nulls, so that a condition against them changes nothing there.
-_CONDITIONS: Final = (
-    re.compile(r" WHERE (?!\w+ IS NOT NULL GROUP).*?(?= GROUP|$)"),
-    re.compile(r" AND (?!.* AND ).*?(?= GROUP|$)"),
-)
+_END: Final = re.compile(r" (?:GROUP|HAVING|ORDER|LIMIT)\b")
+_AND: Final = re.compile(r" AND (?!\d)")
+"""Joins conditions, but not the ends of BETWEEN."""
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
@@ -65,7 +63,7 @@ def proves_something(sql: str, databases: Databases) -> bool:
     """Return whether the right result is evidence of a right query.
 
     It is not if a copy has only nulls and zeros for a result, if one constant fits all copies, or if the query gives
-    the same without its conditions, or without the last of them.
+    the same on every copy without its conditions, or without any one of them.
     """
     results: list[tuple[Row, ...]] = []
     for number, database in enumerate(databases.copies):
@@ -74,5 +72,33 @@ def proves_something(sql: str, databases: Databases) -> bool:
             return False
     if len(set(results[:COPIES_WITH_AN_ANSWER])) < COPIES_WITH_AN_ANSWER:
         return False
-    weaker = {condition.sub("", sql, count=1) for condition in _CONDITIONS} - {sql}
-    return all([execution.rows for execution in databases.run_reference(other)] != results for other in weaker)
+    return all([execution.rows for execution in databases.run_reference(other)] != results for other in weaker(sql))
+
+
+def weaker(sql: str) -> list[str]:
+    """Return a query without the conditions of each WHERE and HAVING, and without each one of them."""
+    found: dict[str, None] = {}
+    for word in (" WHERE ", " HAVING "):
+        start = sql.find(word)
+        while start >= 0:
+            inside = start + len(word)
+            end = _end_of_conditions(sql, inside)
+            conditions = _AND.split(sql[inside:end])
+            found[sql[:start] + sql[end:]] = None
+            for place in range(len(conditions) if len(conditions) > 1 else 0):
+                kept = " AND ".join(conditions[:place] + conditions[place + 1 :])
+                found[sql[:inside] + kept + sql[end:]] = None
+            start = sql.find(word, inside)
+    return list(found)
+
+
+def _end_of_conditions(sql: str, start: int) -> int:
+    """Return where conditions end: at the next clause, or with the parenthesis around them."""
+    depth = 0
+    ends = {found.start() for found in _END.finditer(sql, start)}
+    for place in range(start, len(sql)):
+        sign = sql[place]
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0 or (depth == 0 and place in ends):
+            return place
+    return len(sql)

@@ -5,19 +5,26 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Final
 
-from tasks.commerce.sql_qa.sandbox import MAX_SQL_CHARACTERS
+from tasks.commerce.sql_qa.sandbox import FORMATS, FUNCTIONS, MAX_SQL_CHARACTERS
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import FUNCTION_WORDS, words
+from tasks.commerce.text.text_form import FUNCTION_WORDS, fold, words
+from tasks.commerce.text.vocabulary import CLOSED_CLASS
 
-DATA_FILES: Final = ("data/lexicons/query_words.txt",)
+DATA_FILES: Final = (
+    "data/lexicons/query_names.txt",
+    "data/lexicons/query_words.txt",
+    "data/lexicons/sql_keywords.txt",
+)
 
 FENCED: Final = 0.9
 """Form grade of a query that is alone in a code fence."""
 SURROUNDED: Final = 0.5
 """Highest form grade of a query among other text."""
 NOT_ALONE: Final = 0.48
-"""Share that a query keeps if text stands beside it, or in comments, which nobody checks: less than a half,
+"""Share that a query keeps if text stands beside it, or in comments or names, which nobody checks: less than a half,
 and more than any wrong query earns."""
+SHORT_NAME: Final = 2
+"""Letters of a name that says nothing: `t1`, `rn`."""
 BEGINNING: Final = 5
 """Letters by which a word in a comment is known, whatever its ending."""
 DENIALS: Final = frozenset(("nao", "sem"))
@@ -44,10 +51,16 @@ _PROSE_LINE: Final = re.compile(
     re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"[a-z_]+")
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NAME_WORD: Final = re.compile(r"[^\W\d_]+")
 _TEXT_VALUE: Final = re.compile(r"'([^']*)'")
 _FORMAT: Final = re.compile(r"(?:%[a-z][-/: ]?)+", re.IGNORECASE)
 _NUMBER_VALUE: Final = re.compile(r"(?:[<>=]|\b(?:LIMIT|BETWEEN|AND))\s*(\d+(?:\.\d+)?)", re.IGNORECASE)
 _INSIDE: Final = re.compile(r"'[^']*'|\([^()]*\)")
+_WINDOW: Final = re.compile(r"\bOVER\s*\([^()]*\)", re.IGNORECASE)
+_PARENTHESES: Final = re.compile(r"\(([^()]*)\)")
+_IDENTIFIER: Final = re.compile(r"'[^']*'|\"([^\"]*)\"|\[([^\]]*)\]|`([^`]*)`|([^\W\d]\w*)")
+_NO_NAMES: Final = FUNCTIONS | FORMATS | frozenset(read_lexicon("sql_keywords"))
 _ORDER: Final = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
 
 
@@ -113,6 +126,36 @@ def comments_explain(completion: str, question: str) -> bool:
     return all(word[0].isdigit() or word in known or word[:BEGINNING] in known for word in words(comments))
 
 
+def names_explain(sql: str, question: str, known: AbstractSet[str]) -> bool:
+    """Return whether the names that a query gives consist of words of the question, of queries and of its tables.
+
+    Args:
+        sql: The query.
+        question: The prompt.
+        known: The names of tables and columns.
+    """
+    text = _COMMENT.sub(lambda found: " " if found[1] else found[0], sql[: MAX_SQL_CHARACTERS + 1])
+    given = {next(filter(None, found), "") for found in _IDENTIFIER.findall(text)}
+    given = {name for name in given if name.lower() not in _NO_NAMES and name.lower() not in known}
+    if not given:
+        return True
+    allowed = _name_beginnings(frozenset(known)) | CLOSED_CLASS
+    own: set[str] | None = None
+    for word in (part for name in given for part in _NAME_WORD.findall(fold(_HUMP.sub(" ", name).replace("_", " ")))):
+        forms = {word, word[:BEGINNING], word.removesuffix("s")}
+        if len(word) > SHORT_NAME and forms.isdisjoint(allowed):
+            own = _beginnings(question) if own is None else own
+            if forms.isdisjoint(own):
+                return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def _name_beginnings(known: frozenset[str]) -> set[str]:
+    named = " ".join(known).replace("_", " ")
+    return _beginnings(" ".join((*read_lexicon("query_names"), *read_lexicon("query_words"), named)))
+
+
 def _beginnings(text: str) -> set[str]:
     return {word[:BEGINNING] for word in words(text)}
 
@@ -135,6 +178,18 @@ def is_ordered(sql: str) -> bool:
     while inside:
         outside, inside = _INSIDE.subn("", outside)
     return bool(_ORDER.search(outside))
+
+
+@lru_cache(maxsize=8_192)
+def orders_rows(sql: str) -> bool:
+    """Return whether a query orders rows at all, its own or an inner query's: what stands in order else does by chance.
+
+    Only SQLite's way to group puts rows without ORDER BY in order, and another database would not.
+    """
+    before, text = "", sql
+    while before != text:
+        before, text = text, _PARENTHESES.sub(r" \1 ", _WINDOW.sub(" ", text), count=1)
+    return bool(_ORDER.search(text))
 
 
 def _from(completion: str, start: re.Match[str] | None) -> str:

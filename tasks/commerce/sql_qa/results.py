@@ -20,12 +20,12 @@ MAX_PERMUTED: Final = 4
 """Columns of which every order is tried."""
 WRONG_ORDER: Final = 0.8
 """Grade of the right rows in the wrong order."""
-WRONG_COLUMN_ORDER: Final = 0.9
-"""Grade of the right columns in the wrong order."""
+WRONG_COLUMN_ORDER: Final = 0.4
+"""Grade of the right columns in the wrong order: each stands under the other's title."""
 MOST_DIGITS: Final = 4
 """Digits of a text that is read as a number: months, weekdays, hours and years have no more."""
 _DIGITS: Final = re.compile(r"[0-9]+")
-_DECIMAL: Final = re.compile(r"-?[0-9]{1,12}\.[0-9]{1,4}")
+_DECIMAL: Final = re.compile(r"-?(?:[0-9]{1,12}|[0-9]{1,3}(?:,[0-9]{3}){1,3})\.[0-9]{1,4}")
 ROWS: Final = 0.4
 CELLS: Final = 0.2
 """Most that a wrong result earns for its rows and for its cells."""
@@ -105,7 +105,7 @@ def _number(cell: Cell) -> Cell:
         return cell
     if len(cell) <= MOST_DIGITS and _DIGITS.fullmatch(cell):
         return int(cell)
-    return float(cell) if _DECIMAL.fullmatch(cell) else cell
+    return float(cell.replace(",", "")) if _DECIMAL.fullmatch(cell) else cell
 
 
 def _in_order(found: Sequence[Row], wanted: Sequence[Row]) -> bool:

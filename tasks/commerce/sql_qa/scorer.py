@@ -11,12 +11,14 @@ store):
   computes something else.
 - `shape`: agreement of the result's columns and rows in number, half each. Gamed by any one-row query.
 - `result`: 1 if the rows are the reference's on every copy (as multisets, numbers within half a cent, in order only if
-  the reference orders); 0.8 for the wrong order of rows, 0.9 for that of columns; otherwise up to 0.6, by the rows and
-  the cells that agree; the worse copy counts. Gamed by constants, which the other copies expose.
+  the reference orders); 0.8 for the wrong order of rows, or for one that no ORDER BY asks for; 0.4 for that of columns;
+  otherwise up to 0.6, by the rows and the cells that agree; the worse copy counts. Gamed by constants, which the other
+  copies expose: the first two have as many rows in each table, so that no count tells which constant is due.
 
 `form`, `valid` and `shape` count only as far as `uses` does, so that `SELECT` or `SELECT 1` earns nothing; a query with
 a wrong result earns 0.4 at most for everything but its result. All components keep 0.48 if text stands beside the
-query, or if a comment has other words than the question and queries have (`query_text.NOT_ALONE`).
+query, or if a comment or a name that it gives has other words than the question, the tables and queries have
+(`query_text.NOT_ALONE`).
 
 `v4.2` is the V4.2 report's reward, in four tiers; it runs nothing and knows no reference:
 
@@ -43,9 +45,11 @@ from tasks.commerce.sql_qa.query_text import (
     is_alone,
     is_ordered,
     names,
+    names_explain,
+    orders_rows,
     values,
 )
-from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, agreement, f1, has_answer, shape
+from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, WRONG_ORDER, agreement, f1, has_answer, shape
 from tasks.commerce.sql_qa.sandbox import MAX_SECONDS, Databases, Execution, Refusal
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold, ramp, words
@@ -96,8 +100,11 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         components = {"form": found_form * reads, "valid": valid * reads, "uses": None, "shape": None, "result": None}
         return Score(fill_unknown(components, WEIGHTS))
     reference_sql = answer(reference or {})
-    kept = 1.0 if is_alone(sql, completion) and comments_explain(completion, prompt) else NOT_ALONE
+    checked = comments_explain(completion, prompt) and names_explain(sql, prompt, databases.names)
+    kept = 1.0 if checked and is_alone(sql, completion) else NOT_ALONE
     result = result_agreement(executions, wanted, reference_sql)
+    if result > WRONG_ORDER and is_ordered(reference_sql) and not orders_rows(sql) and len(wanted[0].rows) > 1:
+        result = WRONG_ORDER
     uses = 1.0 if result == 1.0 else _uses(sql, executions[0], reference_sql, wanted[0], databases)
     return Score(
         {

@@ -29,16 +29,17 @@ class Filling:
 
     seed: int
     orders: float
-    """Share of the orders."""
+    """Share of the orders. Where it is 1, every table keeps its number of rows: no count tells the copy from the store
+    that it is made from, and a constant that is right on one is wrong on the other."""
     at_limits: float
     """Share of the prices, freights and payments set to a round sum that questions use."""
     step: int
     """Stride through these sums: few distinct values make ties."""
 
 
-OTHER: Final = Filling(20_180_901, orders=0.7, at_limits=0.6, step=1)
-"""Nearly as many rows as the first copy, so that most questions have an answer on it."""
-TIED: Final = Filling(20_180_902, orders=0.2, at_limits=1.0, step=4)
+OTHER: Final = Filling(20_180_901, orders=1.0, at_limits=0.6, step=1)
+"""As many rows as the first copy in each table."""
+TIED: Final = Filling(20_180_902, orders=0.35, at_limits=1.0, step=4)
 """Few rows of few values, and so many ties."""
 LIMITS: Final[dict[str, tuple[int, ...]]] = {
     "price": (20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 180, 200, 250, 300, 400, 500),
@@ -49,12 +50,16 @@ LIMITS: Final[dict[str, tuple[int, ...]]] = {
 LIMIT_DAYS: Final = (5, 7, 8, 10, 12, 14, 15, 18, 20, 25, 30)
 """The delivery times that the question bank uses, in days."""
 REPEATED: Final = 0.5
-"""Share of the items, payments and reviews with a second row in the same order."""
+"""Share of the items, payments and reviews with a second row in the same order, where a copy may have more rows."""
+OTHER_INSTALMENTS: Final = 0.2
+"""Share of the payments whose instalments do not go with their type, as a store may have them of one type alone."""
+UNCATEGORISED: Final = 0.05
+"""Share of the products without a category: where a store has none, a condition against them changes nothing."""
 RETURNING: Final = 0.4
 """Share of the orders made by returning shoppers."""
 ON_LIMIT_DAY: Final = 0.3
 """Share of the deliveries on the estimated day, and of those with a delivery time of the question bank."""
-ITEMS_A_SELLER: Final = 4
+ITEMS_A_SELLER: Final = 2
 """Items per seller, at the fewest sellers, so that sellers tie."""
 
 
@@ -97,31 +102,99 @@ def refill(store: Store, filling: Filling) -> Store:
     generator = random.Random(filling.seed)
     order_ids = sorted(store.orders["order_id"].to_list())
     kept = generator.sample(order_ids, max(1, round(filling.orders * len(order_ids))))
-    orders = _delivered_otherwise(_of_orders(store.orders, kept), store.orders, generator)
+    whole = filling.orders == 1.0
+    bought = _of_orders(store.orders, kept)
+    orders = _delivered_otherwise(_bought_otherwise(bought, generator) if whole else bought, store.orders, generator)
     customers = _living_elsewhere(
         store.customers.filter(pl.col("customer_id").is_in(orders["customer_id"].to_list())), generator
     )
-    items = _of_orders(store.items, kept)
-    sellers = _sellers(store.sellers, items.height // ITEMS_A_SELLER, generator)
+
+    def rows_of(frame: "DataFrame") -> "DataFrame":
+        return _of_other_orders(frame, order_ids, generator) if whole else _of_orders(frame, kept)
+
+    def repeated(frame: "DataFrame") -> "DataFrame":
+        return frame if whole else _repeated(frame, generator)
+
+    items = rows_of(store.items)
+    sellers = _sellers(store.sellers, 0 if whole else items.height // ITEMS_A_SELLER, generator)
     for key, table in (("product_id", store.products), ("seller_id", sellers)):
-        drawn = generator.choices(table[key].to_list(), k=items.height) if table.height else items[key].to_list()
+        drawn = _drawn(table[key].to_list(), items, generator, each=whole) or items[key].to_list()
         items = items.with_columns(pl.Series(key, drawn, items.schema[key]))
-    items = _at_limits(_repeated(items, generator), "price", filling, generator)
+    items = _at_limits(repeated(items), "price", filling, generator)
     items = _at_limits(items, "freight_value", filling, generator)
-    payments = _refilled(_of_orders(store.payments, kept), "payment_type", ("order_id",), generator)
-    payments = _at_limits(_repeated(payments, generator), "payment_value", filling, generator)
-    reviews = _refilled(_of_orders(store.reviews, kept), "review_score", ("order_id", "review_id"), generator)
-    products = _refilled(store.products, "product_category_name", ("product_id",), generator)
+    payments = _refilled(rows_of(store.payments), "payment_type", ("order_id",), generator)
+    payments = _at_limits(_in_other_instalments(repeated(payments), generator), "payment_value", filling, generator)
+    reviews = _refilled(rows_of(store.reviews), "review_score", ("order_id", "review_id"), generator)
+    products = _some_uncategorised(
+        _refilled(store.products, "product_category_name", ("product_id",), generator), generator
+    )
     return replace(
         store,
         orders=orders,
         items=_numbered(items, "order_item_id"),
         payments=_numbered(payments, "payment_sequential"),
-        reviews=_numbered(_repeated(reviews, generator), "review_id"),
+        reviews=_numbered(repeated(reviews), "review_id"),
         customers=customers,
         products=products.filter(pl.col("product_id").is_in(items["product_id"].to_list())),
         sellers=sellers.filter(pl.col("seller_id").is_in(items["seller_id"].to_list())),
     )
+
+
+def _of_other_orders(frame: "DataFrame", order_ids: list[str], generator: random.Random) -> "DataFrame":
+    """Give each order the rows of another, as many rows in all."""
+    import polars as pl
+
+    others = dict(zip(order_ids, generator.sample(order_ids, len(order_ids)), strict=True))
+    moved = [others.get(order, order) for order in frame["order_id"]]
+    return frame.with_columns(pl.Series("order_id", moved, frame.schema["order_id"])).sort(
+        "order_id", maintain_order=True
+    )
+
+
+def _drawn(keys: list[str], items: "DataFrame", generator: random.Random, *, each: bool) -> list[str]:
+    """Draw a key for each item; none where there are none.
+
+    Args:
+        keys: The products or sellers.
+        items: The items, an order's one after another.
+        generator: Draws.
+        each: Whether each key must stay in use; then as many of an order's further items repeat the one before them as
+            leave room for all keys.
+    """
+    if not keys:
+        return []
+    if not each:
+        return generator.choices(keys, k=items.height)
+    order_ids = items["order_id"].to_list()
+    further = [place for place in range(1, len(order_ids)) if order_ids[place] == order_ids[place - 1]]
+    most = max(len(order_ids) - len(keys), 0)
+    repeats = set(generator.sample(further, min(len(further), most)))
+    count = len(order_ids) - len(repeats)
+    drawn = generator.sample(keys, min(count, len(keys)))
+    drawn += generator.choices(keys, k=count - len(drawn))
+    generator.shuffle(drawn)
+    left, found = iter(drawn), list[str]()
+    for place in range(len(order_ids)):
+        found.append(found[-1] if place in repeats else next(left))
+    return found
+
+
+def _in_other_instalments(payments: "DataFrame", generator: random.Random) -> "DataFrame":
+    """Give a share of the payments the instalments of another, whatever its type."""
+    import polars as pl
+
+    name = "payment_installments"
+    values = payments[name].to_list()
+    values = [generator.choice(values) if generator.random() < OTHER_INSTALMENTS else value for value in values]
+    return payments.with_columns(pl.Series(name, values, payments.schema[name]))
+
+
+def _some_uncategorised(products: "DataFrame", generator: random.Random) -> "DataFrame":
+    import polars as pl
+
+    name = "product_category_name"
+    values = [None if generator.random() < UNCATEGORISED else value for value in products[name]]
+    return products.with_columns(pl.Series(name, values, products.schema[name]))
 
 
 def _hash(text: str) -> bytes:
@@ -152,6 +225,16 @@ def _refilled(frame: "DataFrame", column: str, keys: tuple[str, ...], generator:
         return frame
     values = frame[_donors(frame[column].to_list(), frame.height, generator)]
     return frame.with_columns(values[name] for name in frame.columns if name not in keys)
+
+
+def _bought_otherwise(orders: "DataFrame", generator: random.Random) -> "DataFrame":
+    """Give each order the moment of another's purchase, as the same orders have as many in each month."""
+    import polars as pl
+
+    name = "order_purchase_timestamp"
+    moments = orders[name].to_list()
+    drawn = _donors([(moment.year, moment.month) for moment in moments], len(moments), generator)
+    return orders.with_columns(pl.Series(name, [moments[place] for place in drawn], orders.schema[name]))
 
 
 def _delivered_otherwise(orders: "DataFrame", given: "DataFrame", generator: random.Random) -> "DataFrame":

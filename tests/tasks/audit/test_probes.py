@@ -83,7 +83,7 @@ BY_BUG: Final[tuple[tuple[TaskName, str, str], ...]] = (
     ("push", "missing_fact", "push: product ignored"),
     ("push", "false_offer", "push: amounts unchecked"),
     ("push", "several_pushes", "push: several pushes are free"),
-    ("churn", "weighted_sum", "share without bounds"),
+    ("churn", "wrong_type", "share without bounds"),
     ("push", "weighted_sum", "no number"),
     ("extraction", "repeatable", "noise"),
 )

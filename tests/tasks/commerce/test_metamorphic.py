@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Final
 
 import pytest
@@ -132,7 +133,7 @@ def test_a_truncated_answer_stays_under_its_ceiling(name: TaskName, examples: Ex
             rewards.append(reward(example, right[: len(right) * quarters // 4], databases))
         assert max(rewards) <= ceiling
         means.append(sum(rewards) / len(rewards))
-    assert means == sorted(means)
+    assert all(less - 0.01 <= more for less, more in pairwise(means))
 
 
 PIECES = st.sampled_from([

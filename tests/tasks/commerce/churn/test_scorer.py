@@ -39,8 +39,13 @@ def test_a_sure_right_answer_earns_most_and_a_sure_wrong_one_least() -> None:
 
 @pytest.mark.parametrize("fate", [True, False])
 def test_who_answers_both_ways_earns_less_than_half(fate: bool) -> None:
-    right, wrong = (reward(fate, churn=answer, risk_score=0.9 if answer else 0.1) for answer in (fate, not fate))
-    for both in (reward(fate, churn=True, risk_score=0.1), reward(fate, churn=False, risk_score=0.9)):
+    reasons = {True: FIELDS["reasoning"], False: "Comprou duas vezes e deve voltar."}
+    right, wrong = (
+        reward(fate, churn=answer, risk_score=0.9 if answer else 0.1, reasoning=reasons[answer])
+        for answer in (fate, not fate)
+    )
+    for answer in (True, False):
+        both = reward(fate, churn=answer, risk_score=0.1 if answer else 0.9, reasoning=reasons[answer])
         assert wrong < both < 0.48 < right
 
 
@@ -86,7 +91,7 @@ def test_true_and_a_string_are_no_risk_and_no_churn() -> None:
         (f"Claro! Segue a resposta:\n{ANSWER}\nEspero ter ajudado!", 0.40, 0.50),
         (ANSWER.replace('"', "'"), 0.60, 0.70),
         (ANSWER[: len(ANSWER) * 3 // 4], 0.30, 0.50),
-        (ANSWER[: len(ANSWER) // 2], 0.20, 0.45),
+        (ANSWER[: len(ANSWER) // 2], 0.15, 0.45),
         (ANSWER[: len(ANSWER) // 4], 0.0, 0.25),
         (f"{ANSWER}\n{ANSWER}", 0.0, 0.40),
         (f'{ANSWER}\n{{"churn": false, "risk_score": 0.1}}', 0.0, 0.15),
@@ -101,7 +106,11 @@ def test_what_the_form_costs(completion: str, least: float, most: float) -> None
 
 
 def test_an_unknown_fate_is_not_scored() -> None:
-    assert reward(None) == reward(None, churn=False, risk_score=0.1) == pytest.approx(1.0)
+    stays = reward(
+        None, churn=False, risk_score=0.1, reasoning="Comprou 2 vezes, apesar de estar há 210 dias sem comprar."
+    )
+    assert reward(None) == pytest.approx(1.0)
+    assert stays > 0.95
 
 
 JSON = st.recursive(

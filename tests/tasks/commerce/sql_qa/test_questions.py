@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.store.store import Store
-from tasks.commerce.sql_qa.prompts import proves_something
+from tasks.commerce.sql_qa.prompts import proves_something, weaker
 from tasks.commerce.sql_qa.questions import LEVELS, Family, read_families, shuffled, values_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.sql_qa.scorer import WORDING
@@ -79,6 +79,54 @@ def test_queries_are_short_run_and_prove_something(family: Family, simulated: St
     assert all(len(question.sql) <= (240 if family.level in ("filters", "joins") else 460) for question in questions)
     assert any(proves_something(question.sql, copies) for question in questions)
     assert len({question.sql for question in questions}) == len(questions) > 1
+
+
+@each_family
+def test_every_condition_of_a_question_changes_its_result(family: Family, simulated: Store, copies: Databases) -> None:
+    """Each condition by itself, so that a query without it is wrong on some copy."""
+    values = values_of(simulated)
+    numbers = list(shuffled(family.combinations(values), random.Random(5)))[:40]
+    asked = next(
+        (sql for number in numbers if proves_something(sql := family.question(values, 0, number).sql, copies)), None
+    )
+    assert asked is not None
+    right = [execution.rows for execution in copies.run(asked)]
+    joined = asked.replace("WHERE ", "WHERE 1 AND ").replace("HAVING ", "HAVING 1 AND ")
+    conditions = re.findall(
+        r" AND (?!\d)(?:[^()]|\([^()]*\))*?(?= AND (?!\d)| GROUP| ORDER| LIMIT| HAVING|\)|$)", joined
+    )
+    assert len(conditions) >= asked.count("WHERE ")
+    for condition in conditions:
+        without = [execution.rows for execution in copies.run(joined.replace(condition, "", 1))]
+        assert without != right, condition
+
+
+@pytest.mark.parametrize(
+    ("sql", "without"),
+    [
+        ("SELECT 1 FROM t", []),
+        ("SELECT 1 FROM t WHERE a = 1", ["SELECT 1 FROM t"]),
+        (
+            "SELECT 1 FROM t WHERE a = 1 AND b BETWEEN 2 AND 3 AND c > 4 GROUP BY 1",
+            [
+                "SELECT 1 FROM t GROUP BY 1",
+                "SELECT 1 FROM t WHERE b BETWEEN 2 AND 3 AND c > 4 GROUP BY 1",
+                "SELECT 1 FROM t WHERE a = 1 AND c > 4 GROUP BY 1",
+                "SELECT 1 FROM t WHERE a = 1 AND b BETWEEN 2 AND 3 GROUP BY 1",
+            ],
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT a FROM t WHERE f(a) = 1 GROUP BY 1 HAVING COUNT(*) >= 2) WHERE a > 3",
+            [
+                "SELECT COUNT(*) FROM (SELECT a FROM t GROUP BY 1 HAVING COUNT(*) >= 2) WHERE a > 3",
+                "SELECT COUNT(*) FROM (SELECT a FROM t WHERE f(a) = 1 GROUP BY 1 HAVING COUNT(*) >= 2)",
+                "SELECT COUNT(*) FROM (SELECT a FROM t WHERE f(a) = 1 GROUP BY 1) WHERE a > 3",
+            ],
+        ),
+    ],
+)
+def test_a_weaker_query_lacks_a_condition(sql: str, without: list[str]) -> None:
+    assert weaker(sql) == without
 
 
 @each_family

@@ -79,9 +79,9 @@ def test_the_same_result_earns_the_same(same: str, databases: Databases) -> None
 def test_nearer_queries_earn_more(databases: Databases) -> None:
     queries = [
         SQL,
+        SQL.replace(" DESC", ""),
         SQL.replace("customer_state, ROUND(AVG(price), 2)", "ROUND(AVG(price), 2), customer_state")
         .replace("BY 1", "BY 2").replace("2 DESC", "1 DESC"),
-        SQL.replace(" DESC", ""),
         SQL.replace("WHERE order_status = 'delivered' ", ""),
         "SELECT customer_state, COUNT(*) FROM customers GROUP BY 1",
         "SELECT * FROM orders",

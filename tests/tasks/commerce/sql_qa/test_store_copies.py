@@ -8,6 +8,7 @@ import pytest
 from schemas.store.store import Store
 from tasks.commerce.sql_qa import store_copies
 from tasks.commerce.sql_qa.questions import read_families
+from tasks.commerce.sql_qa.sandbox import TABLES
 from tasks.commerce.sql_qa.store_copies import LIMIT_DAYS, LIMITS, OTHER, TIED, Filling, cut, refill
 from tasks.synthesize.simulated import simulate_store
 
@@ -55,7 +56,7 @@ def test_a_copy_keeps_the_form_and_changes_the_contents(store: Store, filling: F
     copy = refill(store, filling)
     for name in ("orders", "items", "payments", "reviews", "customers", "products", "sellers"):
         assert getattr(copy, name).schema == getattr(store, name).schema
-    assert 0 < copy.orders.height < store.orders.height
+    assert 0 < copy.orders.height <= store.orders.height
     for table, key, column in (
         ("orders", "order_id", "order_status"),
         ("orders", "order_id", "order_delivered_customer_date"),
@@ -98,12 +99,29 @@ def test_a_copy_has_values_at_limits_repeated_rows_and_shoppers_who_return(large
         values = getattr(copy, table)[column]
         assert set(values) >= set(LIMITS[column][:: filling.step])
         assert values.is_in([float(limit) for limit in LIMITS[column]]).sum() / len(values) >= filling.at_limits - 0.01
-    for table in ("items", "payments", "reviews"):
+    for table in ("items", "payments", "reviews") if filling is TIED else ():
         assert getattr(copy, table)["order_id"].n_unique() < 0.85 * getattr(copy, table).height
+    assert copy.products["product_category_name"].null_count() > 0.02 * copy.products.height
     assert copy.customers["customer_unique_id"].n_unique() < 0.75 * copy.customers.height
     arrived = copy.orders.drop_nulls("order_delivered_customer_date")
     late = arrived["order_delivered_customer_date"] - arrived["order_estimated_delivery_date"]
     assert ((late > timedelta()) & (late < timedelta(days=1))).sum() > 0.1 * arrived.height
+
+
+def test_no_count_of_rows_tells_the_first_two_copies_apart(large: Store) -> None:
+    part = cut(large)
+    for store in (part, cut(simulate_store(400, random.Random(9)))):
+        copy = refill(store, OTHER)
+        for name in TABLES:
+            assert getattr(copy, name).height == getattr(store, name).height, name
+    moved = part.orders["order_purchase_timestamp"].dt.strftime("%Y-%m").value_counts().sort("order_purchase_timestamp")
+    assert not moved.equals(
+        refill(part, OTHER)
+        .orders["order_purchase_timestamp"]
+        .dt.strftime("%Y-%m")
+        .value_counts()
+        .sort("order_purchase_timestamp")
+    )
 
 
 def test_the_limits_are_those_of_the_question_bank() -> None:

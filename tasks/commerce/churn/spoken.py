@@ -1,0 +1,55 @@
+"""Text of a reason as its claims are read: folded words with one space between them, and every number in digits."""
+
+import re
+from typing import Final
+
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import fold
+
+DATA_FILES: Final = ("data/lexicons/numerals.txt",)
+TEN, HUNDRED, THOUSAND = 10, 100, 1_000
+MAX_DIGITS: Final = 4
+"""Digits of a number to which a numeral adds: `duzentos e noventa`."""
+STOP, PAUSE = ".", ","
+"""Marks of the end of a sentence and of a clause, which are words of their own."""
+
+_WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+|[.;:!?\n]+|[,()\u2014\u2013]| - ")
+_STOPS: Final = ".;:!?\n"
+_PAUSES: Final = ",()\u2014\u2013 "
+_NUMERALS: Final = {
+    fold(word): int(number) for word, number in (line.split(" = ") for line in read_lexicon("numerals"))
+}
+_COUNTED: Final = frozenset(("dia", "semana", "mes", "ano", "parcela", "estrela", "real"))
+"""Nouns before which `um` and `uma` count."""
+_HALF_A_YEAR: Final = ("6", "meses")
+
+
+def spoken(folded: str) -> str:
+    """Return a folded text as its claims are read."""
+    said: list[str] = []
+    for word in _WORD.findall(folded):
+        if word[0] in _STOPS:
+            said.append(STOP)
+        elif word[0] in _PAUSES:
+            said.append(PAUSE)
+        elif word in _NUMERALS:
+            _count(said, _NUMERALS[word])
+        elif word == "ano" and said and said[-1] == "meio":
+            said[-1:] = _HALF_A_YEAR
+        else:
+            if word.rstrip("s") in _COUNTED and said and said[-1] in ("um", "uma"):
+                said[-1] = "1"
+            said.append(word)
+    return " ".join(said)
+
+
+def _count(said: list[str], number: int) -> None:
+    """Add a numeral to the number before it (`trezentos e cinquenta e seis`), or begin another."""
+    before = said[-2] if len(said) > 1 and said[-1] == "e" else ""
+    place = TEN if number < TEN else HUNDRED if number < HUNDRED else THOUSAND
+    adds = before.isdigit() and len(before) <= MAX_DIGITS and int(before) >= 2 * TEN and int(before) % place == 0
+    if adds and number:
+        del said[-1]
+        said[-1] = str(int(before) + number)
+    else:
+        said.append(str(number))

@@ -1,0 +1,137 @@
+"""Queries that would be paid without the work: constants by size, two statements, names that talk, order by chance."""
+# ruff: noqa: S608 - the queries are answers, and ours
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from tasks.commerce.example import Example
+from tasks.commerce.sql_qa import prompts as sql_qa_prompts
+from tasks.commerce.sql_qa.query_text import names_explain, orders_rows
+from tasks.commerce.sql_qa.sandbox import TABLES, Databases
+from tasks.synthesize.simulated import simulate_store
+from tests.tasks.commerce.scoring import score
+
+MONTHS = (
+    "SELECT strftime('%m', order_purchase_timestamp), COUNT(*) FROM orders WHERE order_status = 'delivered' GROUP BY 1"
+)
+
+
+@pytest.fixture(scope="module")
+def copies() -> Databases:
+    return Databases.from_store(simulate_store(1_500, random.Random(21)))
+
+
+@pytest.fixture(scope="module")
+def examples() -> Sequence[Example]:
+    return list(sql_qa_prompts.examples(simulate_store(1_500, random.Random(21)), random.Random(4), 120))
+
+
+def reward(completion: str, reference: str, databases: Databases) -> float:
+    return score("sql_qa", completion, {"sql": reference}, "", databases).reward
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_constants_chosen_by_the_size_of_a_table_are_never_right(
+    table: str, examples: Sequence[Example], copies: Databases
+) -> None:
+    sizes = [copy.execute(f"SELECT COUNT(*) FROM {table}").rows[0][0] for copy in copies.copies]
+    tried = 0
+    for example in examples:
+        sql = example.reference["sql"]
+        results = [copy.execute(sql).rows for copy in copies.copies]
+        if any(len(rows) != 1 or len(rows[0]) != 1 or isinstance(rows[0][0], str) for rows in results):
+            continue
+        tried += 1
+        cases = " ".join(
+            f"WHEN {size!r} THEN {rows[0][0]!r}"
+            for size, rows in zip(sizes, results, strict=True)
+            if rows[0][0] is not None
+        )
+        told_apart = f"SELECT CASE (SELECT COUNT(*) FROM {table}) {cases} END"
+        assert score("sql_qa", told_apart, example.reference, example.prompt, copies).components["result"] < 0.9
+    assert tried > 20
+
+
+@pytest.mark.parametrize(
+    "second", ["SELECT 1", "DROP TABLE orders", "DELETE FROM orders", "SELECT COUNT(*) FROM orders"]
+)
+def test_a_second_statement_costs_a_half(second: str, copies: Databases) -> None:
+    assert reward(f"{MONTHS};", MONTHS, copies) == pytest.approx(1.0)
+    for both in (f"{MONTHS}; {second}", f"{MONTHS};\n{second};", f"{second}; {MONTHS}", f"{MONTHS};;{second}"):
+        assert reward(both, MONTHS, copies) <= 0.5, both
+        assert copies.copies[0].execute(both).refusal is not None
+
+
+def test_order_that_nothing_asks_for_is_order_by_chance(copies: Databases) -> None:
+    ordered = f"{MONTHS} ORDER BY 1"
+    by_chance = score("sql_qa", MONTHS, {"sql": ordered}, "", copies)
+    assert copies.run(MONTHS)[0].rows == copies.run(ordered)[0].rows
+    assert by_chance.components["result"] == 0.8
+    for asked in (f"SELECT * FROM ({ordered})", f"WITH m AS ({ordered}) SELECT * FROM m", f"{MONTHS} ORDER BY 1 ASC"):
+        assert score("sql_qa", asked, {"sql": ordered}, "", copies).components["result"] == 1.0, asked
+    assert reward(ordered, MONTHS, copies) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("sql", "orders"),
+    [
+        ("SELECT a FROM t ORDER BY a", True),
+        ("SELECT * FROM (SELECT a FROM t ORDER BY a)", True),
+        ("SELECT a, RANK() OVER (ORDER BY ROUND(SUM(p), 2) DESC) FROM t", False),
+        ("SELECT a, SUM(b) OVER (PARTITION BY f(a) ORDER BY g(h(c))) FROM t ORDER BY 1", True),
+        ("SELECT a FROM t", False),
+        ("((((", False),
+    ],
+)
+def test_an_order_within_a_window_orders_no_rows(sql: str, orders: bool) -> None:
+    assert orders_rows(sql) is orders
+
+
+@pytest.mark.parametrize(
+    ("name", "explains"),
+    [
+        ("total_revenue", True),
+        ("receita_acumulada", True),
+        ("qtd_pedidos", True),
+        ('"Nota média"', True),
+        ("n1", True),
+        ("mes", True),
+        ("pctAtraso", True),
+        ('"chefe burro"', False),
+        ("chefe_burro", False),
+        ("[ligue para mim]", False),
+        ("`visite nosso site`", False),
+    ],
+)
+def test_a_name_says_what_it_names(name: str, explains: bool, copies: Databases) -> None:
+    sql = f"SELECT COUNT(*) AS {name} FROM orders o WHERE o.order_status = 'um chefe burro'"
+    assert names_explain(sql, "", copies.names) is explains
+    kept = reward(f"SELECT COUNT(*) AS {name} FROM orders", "SELECT COUNT(*) FROM orders", copies)
+    assert (kept > 0.99) is explains
+    assert explains or kept < 0.5
+
+
+def test_a_name_may_have_the_words_of_its_question() -> None:
+    sql = "SELECT COUNT(*) AS brinquedos_caros FROM items"
+    assert names_explain(sql, "Quantos brinquedos caros foram vendidos?", {"items"})
+    assert not names_explain(sql, "Quantos pedidos?", {"items"})
+
+
+@pytest.mark.parametrize(
+    "written", ["printf('%.2f', {})", "format('%.2f', {})", "printf('%,.2f', {})", "printf('%6.2f', {})"]
+)
+def test_printf_that_formats_a_number_is_the_number(written: str, copies: Databases) -> None:
+    mean = "AVG(price) * 1000"
+    formatted = f"SELECT TRIM({written.format(mean)}) FROM items"
+    assert copies.copies[0].execute(formatted).refusal is None
+    assert reward(formatted, f"SELECT ROUND({mean}, 2) FROM items", copies) == pytest.approx(1.0)
+
+
+def test_columns_in_the_wrong_order_cost_a_third(copies: Databases) -> None:
+    turned = MONTHS.replace(
+        "strftime('%m', order_purchase_timestamp), COUNT(*)", "COUNT(*), strftime('%m', order_purchase_timestamp)"
+    )
+    turned = turned.replace("GROUP BY 1", "GROUP BY 2")
+    assert 0.5 < reward(turned, MONTHS, copies) <= 0.7
