@@ -9,7 +9,7 @@ sum of its specification, the same on every call.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from schemas.documents import Rollout, ScoredRollout
 from tasks.audit.completions.asked import Asked, Maker
@@ -55,6 +55,7 @@ class Probed:
 
     def __init__(self, asked: Asked, rollout: Rollout, score: RewardFunction) -> None:
         self.asked = asked
+        self.prompt_id = rollout.prompt_id
         self.count = 0
         """Completions scored so far."""
         self.first: list[ScoredRollout] = []
@@ -81,6 +82,19 @@ class Probed:
         return self._score(
             self._rollout.model_copy(update={"completion": scored.completion, "reference": scored.reference})
         )
+
+
+class Requirement(Protocol):
+    """What a reward must do, tested on prompts with their right answers."""
+
+    @property
+    def name(self) -> str:
+        """Return the probe's name."""
+        ...
+
+    def probe(self, prompts: Sequence[Probed]) -> Probe | None:
+        """Test the reward; None if no prompt can be tested."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from tasks.audit.completions import any_task
 from tasks.audit.completions.asked import Maker
-from tasks.audit.probes.properties import FLOOR, FORM_COST, Property, ceiling, costs
+from tasks.audit.probes.criticism import CRITICISMS
+from tasks.audit.probes.properties import FLOOR, FORM_COST, Property, Requirement, ceiling, costs
 from tasks.commerce.reward import Reference
 
 
@@ -27,7 +28,7 @@ class TaskProbes:
     """Description of the answer format instead of an answer."""
     other_language: str
     """Answer in another language: English for Portuguese, Portuguese names for English ones."""
-    own: tuple[Property, ...]
+    own: tuple[Requirement, ...]
     """Properties beside those of every task."""
     facts: Callable[[Reference], Sequence[str]] = _nothing
     """Facts that an answer must name, where the reference has them in words."""
@@ -48,12 +49,13 @@ class TaskProbes:
         }
 
     @property
-    def properties(self) -> tuple[Property, ...]:
-        """Return all properties, those of every task first."""
+    def properties(self) -> tuple[Requirement, ...]:
+        """Return all properties, those of every task first, and the critic's last."""
         return (
             Property("reference_answer", lambda prompt: {"the right answer": prompt.best}, "earns", at_least=FLOOR),
             *(ceiling(name, make) for name, make in self.worthless.items()),
             costs("cut_off", any_task.first_half),
             costs("chatter", any_task.chatter, FORM_COST),
             *self.own,
+            *CRITICISMS,
         )
