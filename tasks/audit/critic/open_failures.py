@@ -3,24 +3,21 @@
 import tomllib
 from collections.abc import Mapping
 from functools import cache
+from typing import Final
 
 from schemas.tasks import TaskName
 from tasks.audit.critic.wordings import FOLDER
 
-OF_A_REAL_STORE = "_of_a_real_store"
-"""End of the title of what misses its limit only where references know less."""
+OF_A_REAL_STORE: Final = "_of_a_real_store"
+"""End of the title of what misses its limit where references know less."""
 
 
-def open_failures(task: TaskName, *, knows_less: bool) -> frozenset[str]:
-    """Return the names of a task's alterations that are known to miss their limit.
+def open_failures(task: TaskName) -> frozenset[str]:
+    """Return the names of a task's alterations that are known to miss their limit, in a simulated or a real store.
 
-    Args:
-        task: The task.
-        knows_less: Whether references leave something unknown, as those of a real store do.
+    A sheet holds prompts of either, and in another mixture than the fresh prompts of the list.
     """
-    known = _read()
-    titles = (task, f"{task}{OF_A_REAL_STORE}") if knows_less else (task,)
-    return frozenset(name for title in titles for name in known.get(title, ()))
+    return frozenset(name for title in (task, f"{task}{OF_A_REAL_STORE}") for name in _read().get(title, ()))
 
 
 @cache

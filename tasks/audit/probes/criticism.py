@@ -6,6 +6,7 @@ side by chance, so it must miss the limit by a margin as well. What the critic i
 (`data/audit/critic/open.toml`) is exempt, and named.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,8 +26,8 @@ FEWEST: Final = 5
 """Prompts to which an alteration must apply for a median."""
 MOST: Final = 16
 """Prompts that are altered: an audit of a long sheet takes no longer."""
-MARGIN: Final = 0.05
-"""Distance from its limit within which a median of few prompts may be on the wrong side by chance."""
+CHANCE: Final = 0.05
+"""Chance of so many misses, if half of all prompts missed the limit, up to which they are more than chance."""
 SEED: Final = 0
 NAMED: Final = 4
 """Alterations that a detail names; of the others it says the number."""
@@ -50,8 +51,8 @@ class Criticism:
         judged = {name: median(found) for name, found in losses.items() if len(found) >= FEWEST}
         if not judged:
             return None
-        exempt = _exempt(prompts[:MOST])
-        missed = [name for name, loss in judged.items() if not _is_within(known[name], loss)]
+        exempt = open_failures(prompts[0].asked.task)
+        missed = [name for name in judged if _misses(known[name], losses[name])]
         failed = [name for name in missed if name not in exempt]
         detail = f"{len(judged)} {self.kind}s by their median loss"
         if failed:
@@ -87,20 +88,9 @@ def _altered(alteration: Alteration, case: Case) -> str | None:
         return None
 
 
-def _is_within(alteration: Alteration, loss: float) -> bool:
-    towards = -MARGIN if alteration.kind == "rewrite" else MARGIN
-    return within_limit(alteration.severity, loss + towards)
-
-
-def _exempt(prompts: Sequence[Probed]) -> frozenset[str]:
-    task = prompts[0].asked.task
-    return open_failures(task, knows_less=any(None in _values(prompt) for prompt in prompts))
-
-
-def _values(prompt: Probed) -> Sequence[object]:
-    reference = prompt.asked.reference
-    inner = reference.get("fields")
-    return list((inner if isinstance(inner, dict) else reference).values())
+def _misses(alteration: Alteration, losses: Sequence[float]) -> bool:
+    count, missing = len(losses), sum(not within_limit(alteration.severity, loss) for loss in losses)
+    return sum(math.comb(count, each) for each in range(missing, count + 1)) / 2**count <= CHANCE
 
 
 def _some(texts: Sequence[str]) -> str:

@@ -47,5 +47,6 @@ PROBES: Final = TaskProbes(
         costs("several_pushes", pushes.several),
         content_before_form(any_task.chatter, pushes.wrong_answer),
     ),
+    always_known=("product",),
     facts=_facts,
 )

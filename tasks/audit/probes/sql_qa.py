@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from typing import Final
 
-from tasks.audit.completions import any_task, queries
+from tasks.audit.completions import anchored, any_task, queries
+from tasks.audit.probes.anchor_grades import anchor_grades
 from tasks.audit.probes.properties import (
     ERROR_COST,
     TOLERANCE,
     WRONG,
     Probed,
     Property,
+    anchors,
     ceiling,
     changes_nothing,
     content_before_form,
@@ -56,6 +58,7 @@ PROBES: Final = TaskProbes(
         costs("without_condition", queries.without_condition),
         Property("order_of_rows", _order_of_rows, "costs", at_least=ERROR_COST),
         Property("several_stores", _one_store, "costs", at_least=ERROR_COST),
+        anchors(anchor_grades("sql_qa"), anchored.sql_forms),
         content_before_form(any_task.chatter, queries.wrong_answer),
     ),
 )

@@ -86,6 +86,12 @@ BY_BUG: Final[tuple[tuple[TaskName, str, str], ...]] = (
     ("churn", "weighted_sum", "share without bounds"),
     ("push", "weighted_sum", "no number"),
     ("extraction", "repeatable", "noise"),
+    ("churn", "full_marks", "churn: answer inverted"),
+    ("extraction", "unknown_fields", "extraction: unknown counts as wrong"),
+    ("sentiment", "anchors", "sentiment: neighbours are right"),
+    ("sql_qa", "anchors", "sql_qa: chatter is free"),
+    ("push", "corruptions_cost", "push: product ignored"),
+    ("insights", "rewrites_keep", "insights: narrow word list"),
 )
 """For each probe a bug that turns it red, by the task that it is looked for in."""
 
