@@ -18,6 +18,28 @@ LONGEST_COMPLETION: Final = 100_000
 BRACKETS: Final = 32
 STARTS: Final = 8
 LONGEST_NUMBER: Final = 24
+FUNCTION_CALLS: Final = (
+    ("abs(1)", "ceil(1)", "ceiling(1)", "coalesce(1, 2)", "floor(1)", "ifnull(1, 2)", "iif(1, 2, 3)", "round(1)"),
+    ("mod(3, 2)", "nullif(1, 2)", "sign(1)", "typeof(1)", "(SELECT total(1))", "(SELECT max(1))", "(SELECT min(1))"),
+    (
+        "glob('a', 'b')",
+        "instr('a', 'b')",
+        "length('a')",
+        "like('a', 'b')",
+        "lower('a')",
+        "ltrim('a')",
+        "replace('a', 'b', 'c')",
+    ),
+    ("rtrim('a')", "substr('abc', 1)", "substring('abc', 1)", "trim('a')", "upper('a')", "(SELECT group_concat('a'))"),
+    ("date('2018-01-01')", "time('2018-01-01')", "datetime('2018-01-01')", "julianday('2018-01-01')"),
+    ("strftime('%Y', '2018-01-01')", "unixepoch('2018-01-01')", "printf('%.2f', 1)", "format('%d', 1)"),
+    ("(SELECT sum(1))", "(SELECT avg(1))", "(SELECT count(1))", "(SELECT row_number() OVER ())"),
+    ("(SELECT rank() OVER (ORDER BY 1))", "(SELECT dense_rank() OVER (ORDER BY 1))", "(SELECT ntile(2) OVER ())"),
+    ("(SELECT lag(1) OVER ())", "(SELECT lead(1) OVER ())", "(SELECT first_value(1) OVER ())"),
+    ("(SELECT last_value(1) OVER ())", "(SELECT nth_value(1, 1) OVER ())", "(SELECT percent_rank() OVER ())"),
+    ("(SELECT cume_dist() OVER ())",),
+)
+"""Calls of every function that a query may use."""
 INVENTED_COMPLAINT: Final = "frete caro"
 
 
@@ -86,7 +108,9 @@ def extraction_steps(asked: Asked) -> Completions:
     if any(known.get(name) is None for name in fields):
         return {}
     changes = {kind: change(fields) for kind, change in _ERRORS.items()}
-    return {kind: _written({**fields, **change}) for kind, change in changes.items() if change}
+    found = {kind: _written({**fields, **change}) for kind, change in changes.items() if change}
+    lesser = {name: value for name, value in fields.items() if name != "repeat_intent"}
+    return found | {"one field missing, one of the wrong type": _written({**lesser, "would_recommend": "sim"})}
 
 
 def churn_steps(asked: Asked) -> Completions:
@@ -173,6 +197,18 @@ def _intention(name: str) -> Callable[[Fields], Fields]:
     return change
 
 
+def _lengthened_complaint(characters: int) -> Callable[[Fields], Fields]:
+    def change(fields: Fields) -> Fields:
+        text = fields["main_complaint"]
+        return {"main_complaint": (text + " segundo o relato" * 10)[:characters].rstrip().ljust(characters, "o")} if text else {}
+
+    return change
+
+
+def _no_risk(fields: Fields) -> Fields:
+    return {"churn_risk": 0.0} if fields["churn_risk"] == 0.1 and fields["sentiment"] == "positive" else {}
+
+
 _ERRORS: Final[Mapping[str, Callable[[Fields], Fields]]] = {
     "stars off by 1": _stars_off(1),
     "risk off by the tolerance": _risk_off(0.05),
@@ -180,6 +216,12 @@ _ERRORS: Final[Mapping[str, Callable[[Fields], Fields]]] = {
     "complaint left out": lambda fields: {"main_complaint": ""} if fields["main_complaint"] else {},
     "complaint invented": _complaint(INVENTED_COMPLAINT),
     "another complaint": _another_complaint,
+    "complaint denied": lambda fields: (
+        {"main_complaint": f"não houve {fields['main_complaint']}"} if fields["main_complaint"] else {}
+    ),
+    "complaint of 60 characters": _lengthened_complaint(60),
+    "complaint of 110 characters": _lengthened_complaint(110),
+    "no risk for a small one": _no_risk,
     "issue of the category denied": _issue_denied,
     "issue without a complaint": _issue_invented,
     "another category": _another_category,
@@ -193,7 +235,10 @@ _ERRORS: Final[Mapping[str, Callable[[Fields], Fields]]] = {
 def sql_forms(asked: Asked) -> Completions:
     """Return the right query in each form that costs."""
     query = asked.right.rstrip().removesuffix(";")
-    return {
+    question = asked.prompt.rpartition("\n")[2]
+    # A semicolon in a comment ends the statement for whoever looks for its end.
+    commented = {} if ";" in question else {"the question as a comment": f"{query} -- {question}"}
+    return commented | {
         "code fence": f"```sql\n{query}\n```",
         "fence with a semicolon": f"```\n{query};\n```",
         "as much text as query": f"{_filler(len(query) - 1)}\n{query}",
@@ -203,7 +248,19 @@ def sql_forms(asked: Asked) -> Completions:
         "two statements": f"{query}; SELECT 1",
         "longest query": query + " " + "/*" + " " * (1_000 - len(query) - 5) + "*/",
         "a comment before it": f"/* consulta */ {query}",
-    }
+    } | {f"functions {place}": _with_conditions(query, calls) for place, calls in enumerate(FUNCTION_CALLS, 1)}
+
+
+def with_columns(asked: Asked, columns: int, chosen: str) -> str:
+    """Return the right query inside another that chooses from its columns, which are named `c1`, `c2` and so on."""
+    query = asked.right.rstrip().removesuffix(";")
+    names = ", ".join(f"c{place}" for place in range(1, columns + 1))
+    return f"WITH found({names}) AS (\n{query}\n) SELECT {chosen} FROM found"  # noqa: S608 - only the sandbox runs it
+
+
+def _with_conditions(query: str, calls: tuple[str, ...]) -> str:
+    conditions = " OR ".join(f"{call} IS NULL" for call in calls)
+    return f"SELECT * FROM (\n{query}\n) WHERE 1 OR {conditions}"  # noqa: S608 - likewise
 
 
 def _filler(characters: int) -> str:
