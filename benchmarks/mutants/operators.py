@@ -68,6 +68,7 @@ class ScaledNumber(_Ours):
         """Return both."""
         if node.type != "number":
             return ()
+        value: int | float
         try:
             value = int(node.value, 0)
         except ValueError:
@@ -115,7 +116,7 @@ class UnknownField(_Ours):
 
     def texts(self, node: Node) -> Sequence[str]:
         """Return None."""
-        if node.type != "atom_expr" or node.parent.type == "expr_stmt" and node.parent.children[0] is node:
+        if node.type != "atom_expr" or (node.parent.type == "expr_stmt" and node.parent.children[0] is node):
             return ()
         code = _code(node)
         last = node.children[-1].get_code().strip()

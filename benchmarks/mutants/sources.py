@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -43,13 +42,12 @@ class Mutant(NamedTuple):
     @property
     def change(self) -> str:
         """Return the changed lines, before and after."""
-        before, after = source_of(self.module).split("\n"), self.source.split("\n")
-        steps = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-        one, other = next(
-            ((before[a:b], after[c:d]) for step, a, b, c, d in steps if step != "equal"),
-            ([""], [""]),
+        before, after = source_of(self.module), self.source
+        start = next(
+            (place for place, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), len(after)
         )
-        return f"{_shown(one)} -> {_shown(other)}"
+        begin = max(before.rfind("\n", 0, start) + 1, start - SHOWN // 2)
+        return f"{_shown(before, begin)} -> {_shown(after, begin)}"
 
 
 def closure(task: TaskName) -> list[str]:
@@ -96,6 +94,8 @@ def _mutants(module: str) -> Iterator[Mutant]:
             yield Mutant(module, name, occurrence, start[0])
 
 
-def _shown(lines: Sequence[str]) -> str:
-    text = " ".join(line.strip() for line in lines)
+def _shown(source: str, begin: int) -> str:
+    """Return a source's line from the place on, or as much of it as is shown."""
+    line = source[begin:].partition("\n")[0]
+    text = " ".join(line.split())
     return f"{text[:SHOWN]}…" if len(text) > SHOWN else text

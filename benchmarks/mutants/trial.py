@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import orjson
 
@@ -83,9 +83,9 @@ class Material:
     """What they earn."""
     sheet: ScoredSheet
     """The shipped sheet."""
-    asked: Any = None
+    asked: sandbox.Databases | None = None
     """Copies of the store that the completions are about; None where the trial makes its own."""
-    audited: Any = None
+    audited: sandbox.Databases | None = None
     """Copies of the shipped store."""
 
 
@@ -119,10 +119,11 @@ def read_material(path: Path, *, with_stores: bool) -> Material:
     found = Material(rollouts, rewards, sheet)
     if not with_stores:
         return found
-    asked, audited = (Remembered(databases) for databases in _stores())
+    # They answer as the copies do.
+    asked, audited = (cast("sandbox.Databases", Remembered(databases)) for databases in _stores())
     for each in rollouts["sql_qa"]:
-        score_rollout(each, asked)  # type: ignore[arg-type] - it answers as the copies do
-    audit_rewards(sheet, partial(score_rollout, databases=audited), CONFIG)  # type: ignore[arg-type] - likewise
+        score_rollout(each, asked)
+    audit_rewards(sheet, partial(score_rollout, databases=audited), CONFIG)
     return replace(found, asked=asked, audited=audited)
 
 
@@ -135,10 +136,10 @@ def try_mutant(mutant: Mutant, path: Path) -> Outcome:
     """
     alone = planting.needs_new_store(mutant)
     # A forked child cannot make copies of a store: the threads of polars stayed in its parent.
-    context = multiprocessing.get_context("spawn" if alone else "fork")
+    start = multiprocessing.get_context("spawn").Process if alone else multiprocessing.get_context("fork").Process
     material = None if alone else _material(path)
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(mutant, path, material, theirs))
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    process = start(target=_child, args=(mutant, path, material, theirs))
     process.start()
     theirs.close()
     outcome = Outcome("caught", "no end", 1.0)
@@ -171,7 +172,7 @@ def _stores() -> tuple[sandbox.Databases, ...]:
 def _child(mutant: Mutant, path: Path, material: Material | None, theirs: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    with open(os.devnull, "w") as nowhere:
+    with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
     theirs.send(tuple(_tried(mutant, material or read_material(path, with_stores=False))))
 

@@ -200,7 +200,8 @@ def _intention(name: str) -> Callable[[Fields], Fields]:
 def _lengthened_complaint(characters: int) -> Callable[[Fields], Fields]:
     def change(fields: Fields) -> Fields:
         text = fields["main_complaint"]
-        return {"main_complaint": (text + " segundo o relato" * 10)[:characters].rstrip().ljust(characters, "o")} if text else {}
+        longer = (text + " segundo o relato" * 10)[:characters].rstrip().ljust(characters, "o")
+        return {"main_complaint": longer} if text else {}
 
     return change
 
@@ -238,17 +239,21 @@ def sql_forms(asked: Asked) -> Completions:
     question = asked.prompt.rpartition("\n")[2]
     # A semicolon in a comment ends the statement for whoever looks for its end.
     commented = {} if ";" in question else {"the question as a comment": f"{query} -- {question}"}
-    return commented | {
-        "code fence": f"```sql\n{query}\n```",
-        "fence with a semicolon": f"```\n{query};\n```",
-        "as much text as query": f"{_filler(len(query) - 1)}\n{query}",
-        "a line of prose after it": f"{query}\n\nA consulta acima responde bem.",
-        "a comment of its own": f"{query} -- o gato dorme tranquilo",
-        "each row twice": f"SELECT * FROM (\n{query}\n) UNION ALL SELECT * FROM (\n{query}\n)",  # noqa: S608
-        "two statements": f"{query}; SELECT 1",
-        "longest query": query + " " + "/*" + " " * (1_000 - len(query) - 5) + "*/",
-        "a comment before it": f"/* consulta */ {query}",
-    } | {f"functions {place}": _with_conditions(query, calls) for place, calls in enumerate(FUNCTION_CALLS, 1)}
+    return (
+        commented
+        | {
+            "code fence": f"```sql\n{query}\n```",
+            "fence with a semicolon": f"```\n{query};\n```",
+            "as much text as query": f"{_filler(len(query) - 1)}\n{query}",
+            "a line of prose after it": f"{query}\n\nA consulta acima responde bem.",
+            "a comment of its own": f"{query} -- o gato dorme tranquilo",
+            "each row twice": f"SELECT * FROM (\n{query}\n) UNION ALL SELECT * FROM (\n{query}\n)",  # noqa: S608
+            "two statements": f"{query}; SELECT 1",
+            "longest query": query + " " + "/*" + " " * (1_000 - len(query) - 5) + "*/",
+            "a comment before it": f"/* consulta */ {query}",
+        }
+        | {f"functions {place}": _with_conditions(query, calls) for place, calls in enumerate(FUNCTION_CALLS, 1)}
+    )
 
 
 def with_columns(asked: Asked, columns: int, chosen: str) -> str:

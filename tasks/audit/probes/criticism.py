@@ -90,7 +90,7 @@ def _altered(alteration: Alteration, case: Case) -> str | None:
 
 def _misses(alteration: Alteration, losses: Sequence[float]) -> bool:
     count, missing = len(losses), sum(not within_limit(alteration.severity, loss) for loss in losses)
-    return sum(math.comb(count, each) for each in range(missing, count + 1)) / 2**count <= CHANCE
+    return sum(math.comb(count, each) for each in range(missing, count + 1)) <= CHANCE * 2.0**count
 
 
 def _some(texts: Sequence[str]) -> str:
