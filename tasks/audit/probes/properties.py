@@ -96,6 +96,11 @@ class Probed:
         self.spec = scored.spec
         return scored
 
+    def asking(self, prompt: str, reference: Reference) -> "Probed":
+        """Return another prompt of the task with its right answer; what it earns is no part of this prompt's count."""
+        rollout = self._rollout.model_copy(update={"prompt": prompt, "reference": dict(reference)})
+        return Probed(Asked.of(self.asked.task, prompt, reference), rollout, self._score)
+
     def score_again(self, scored: ScoredRollout) -> ScoredRollout:
         """Score an already scored completion again."""
         return self._score(
