@@ -84,6 +84,12 @@ def untrue(asked: Asked) -> Completions:
     return found | ({"numbers of other columns": _written(moved, PLAIN_ACTIONS)} if all(moved) else {})
 
 
+def more_and_more_untrue(asked: Asked) -> Completions:
+    """Return the right facts with one number, and then with two, that are in no row of the table."""
+    once = asked.right.replace("\n- ", "\n- 777,7%: ", 1)
+    return {"one invented number": once, "two invented numbers": once.replace("\n- ", "\n- 888,8%: ", 2)}
+
+
 def wrong_answer(asked: Asked) -> Completions:
     """Return well-formed analyses that attribute one row's facts to another, or state what no row contains."""
     facts = _facts(asked)

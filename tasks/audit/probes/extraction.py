@@ -2,10 +2,12 @@
 
 from typing import Final
 
-from tasks.audit.completions import json_objects
+from tasks.audit.completions import anchored, json_objects
+from tasks.audit.probes.anchor_grades import anchor_grades
 from tasks.audit.probes.json_properties import JSON, PORTUGUESE_NUMBER
 from tasks.audit.probes.properties import (
     FORM_COST,
+    anchors,
     ceiling,
     costs,
     each_costs_more,
@@ -38,6 +40,7 @@ PROBES: Final = TaskProbes(
     other_language='{"sentimento": "negativo", "nota": 1, "risco": 0.9, "problema_entrega": "sim"}',
     own=(
         *JSON,
+        anchors(anchor_grades("json", "extraction"), anchored.json_forms, anchored.extraction_steps),
         unknown_is_not_scored(_less),
         PORTUGUESE_NUMBER,
         known_part_counts(json_objects.wrong_answer, _less),

@@ -10,6 +10,7 @@ from tasks.audit.probes.properties import (
     changes_nothing,
     content_before_form,
     costs,
+    each_costs_more,
     earn_the_same,
     unknown_is_not_scored,
 )
@@ -53,6 +54,7 @@ PROBES: Final = TaskProbes(
         ceiling("pasted_table", analyses.pasted),
         ceiling("wrong_answer", analyses.wrong_answer, WRONG),
         costs("untrue_number", analyses.untrue),
+        each_costs_more("untrue_numbers", analyses.more_and_more_untrue),
         ceiling("english", analyses.in_english, WRONG),
         costs("shallow", analyses.shallow),
         costs("padding", analyses.padded),

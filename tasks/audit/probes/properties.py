@@ -9,9 +9,10 @@ sum of its specification, the same on every call.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from schemas.documents import Rollout, ScoredRollout
+from schemas.tasks import SpecName
 from tasks.audit.completions.asked import Asked, Maker
 from tasks.audit.reward import RewardFunction
 from tasks.commerce.registry import TASKS
@@ -29,10 +30,18 @@ FORM_COST: Final = 0.04
 """Lowest cost of a flaw in form, such as chatter around an answer: visible to GRPO, small beside any error."""
 AS_GOOD: Final = 0.10
 """Largest reward difference of answers that people would score equally: less than half a point of the five."""
+FULL: Final = 0.95
+"""Lowest value of each component of the right answer."""
+ANCHORED: Final = 0.03
+"""Largest difference of a component from its documented grade: none that a rounding in a document makes."""
 TOLERANCE: Final = 1e-6
 """Smaller differences are floating-point errors."""
 SCORED_AGAIN: Final = 4
 """Completions of each prompt that are scored twice."""
+
+
+Grades = Mapping[str, Mapping[str, float]]
+"""Documented grades: by kind of completion, by component."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,9 @@ class Probed:
 
     def __init__(self, asked: Asked, rollout: Rollout, score: RewardFunction) -> None:
         self.asked = asked
+        self.prompt_id = rollout.prompt_id
+        self.spec: SpecName = "grounded"
+        """Specification of the last reward."""
         self.count = 0
         """Completions scored so far."""
         self.first: list[ScoredRollout] = []
@@ -68,19 +80,45 @@ class Probed:
 
     def reward(self, completion: str, reference: Reference | None = None) -> float:
         """Return a completion's reward; another reference may replace the prompt's own."""
+        return self._scored(completion, reference).reward
+
+    def components(self, completion: str, reference: Reference | None = None) -> Mapping[str, float]:
+        """Return the components of a completion's reward."""
+        return self._scored(completion, reference).components
+
+    def _scored(self, completion: str, reference: Reference | None) -> ScoredRollout:
         changes = {"completion": completion} | ({} if reference is None else {"reference": dict(reference)})
         scored = self._score(self._rollout.model_copy(update=changes))
         self.count += 1
         if len(self.first) < SCORED_AGAIN:
             self.first.append(scored)
         self.fault = self.fault or _fault_of(scored)
-        return scored.reward
+        self.spec = scored.spec
+        return scored
+
+    def asking(self, prompt: str, reference: Reference) -> "Probed":
+        """Return another prompt of the task with its right answer; what it earns is no part of this prompt's count."""
+        rollout = self._rollout.model_copy(update={"prompt": prompt, "reference": dict(reference)})
+        return Probed(Asked.of(self.asked.task, prompt, reference), rollout, self._score)
 
     def score_again(self, scored: ScoredRollout) -> ScoredRollout:
         """Score an already scored completion again."""
         return self._score(
             self._rollout.model_copy(update={"completion": scored.completion, "reference": scored.reference})
         )
+
+
+class Requirement(Protocol):
+    """What a reward must do, tested on prompts with their right answers."""
+
+    @property
+    def name(self) -> str:
+        """Return the probe's name."""
+        ...
+
+    def probe(self, prompts: Sequence[Probed]) -> Probe | None:
+        """Test the reward; None if no prompt can be tested."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -115,6 +153,13 @@ class Property:
     def _excess(self, value: float) -> float:
         # NaN is the worst of all.
         return math.inf if math.isnan(value) else max(value - self.at_most, self.at_least - value)
+
+
+def full_marks(prompt: Probed) -> Mapping[str, float]:
+    """Measure each component of the right answer: none may be out of its reach; a penalty must not meet it."""
+    weights = TASKS[prompt.asked.task].rewards[prompt.spec].weights
+    found = prompt.components(prompt.asked.right)
+    return {name: value if weights.get(name, 1) > 0 else 1 - value for name, value in found.items()}
 
 
 def ceiling(name: str, make: Maker, most: float = CEILING) -> Property:
@@ -188,6 +233,52 @@ def unknown_is_not_scored(less: Callable[[Reference], Reference]) -> Property:
     return Property("unknown_is_not_scored", measure, "earns", at_least=FLOOR)
 
 
+def unknown_fields(always_known: Sequence[str]) -> Property:
+    """Require that the right answer stays right where one value is unknown, each in turn, and where none is known.
+
+    A reference of one value is the whole question, and is left as it is.
+
+    Args:
+        always_known: Names of values without which there is no question.
+    """
+
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        known = prompt.asked.reference
+        fields = known.get("fields")
+        inner: Mapping[str, object] = fields if isinstance(fields, Mapping) else known
+        names = [name for name, value in inner.items() if value is not None and name not in always_known]
+        if len(inner) < 2:
+            return {}
+        lesser = {f"without {name}": {**inner, name: None} for name in names}
+        lesser["without any"] = {**inner, **dict.fromkeys(names)}
+        return {
+            kind: prompt.reward(prompt.asked.right, {**known, "fields": less} if inner is fields else less)
+            for kind, less in lesser.items()
+        }
+
+    return Property("unknown_fields", measure, "earns", at_least=FLOOR)
+
+
+def anchors(grades: Grades, *makers: Maker) -> Property:
+    """Require the grades that are documented of single completions.
+
+    Args:
+        grades: By kind of completion, the grades of some components of the reward.
+        makers: Make the completions; kinds without a grade are left out.
+    """
+
+    def measure(prompt: Probed) -> Mapping[str, float]:
+        found: dict[str, float] = {}
+        for kind, text in (pair for make in makers for pair in make(prompt.asked).items()):
+            components = prompt.components(text) if kind in grades else {}
+            for name, grade in grades.get(kind, {}).items():
+                if name in components:
+                    found[f"{kind}, {name}"] = abs(components[name] - grade)
+        return found
+
+    return Property("anchors", measure, "differs from its documented grade by", at_most=ANCHORED)
+
+
 def known_part_counts(make: Maker, less: Callable[[Reference], Reference], at_most: float = WRONG) -> Property:
     """Require that wrong answers stay wrong by a reference that knows less.
 
@@ -208,6 +299,9 @@ def _fault_of(scored: ScoredRollout) -> str | None:
     weights = TASKS[scored.task].rewards[scored.spec].weights
     if scored.components.keys() != weights.keys():
         return f"the components are {', '.join(scored.components)}, and the specification's {', '.join(weights)}"
+    whole = math.fsum(weight for weight in weights.values() if weight > 0)
+    if not abs(whole - 1) <= TOLERANCE:
+        return f"the weights sum to {whole:.3f}, which is not 1"
     for name, value in scored.components.items():
         if not 0 <= value <= 1:
             return f"component {name} is {value:.3f}, which is not from 0 to 1"

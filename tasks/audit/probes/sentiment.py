@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from tasks.audit.completions import json_objects
+from tasks.audit.completions import anchored, json_objects
+from tasks.audit.probes.anchor_grades import anchor_grades
 from tasks.audit.probes.json_properties import CONTRADICTION, JSON
-from tasks.audit.probes.properties import known_part_counts, unknown_is_not_scored
+from tasks.audit.probes.properties import anchors, known_part_counts, unknown_is_not_scored
 from tasks.audit.probes.task_probes import TaskProbes
 from tasks.commerce.reward import Reference
 from tasks.commerce.text.json_fields import sentiment_contradicts
@@ -24,6 +25,7 @@ PROBES: Final = TaskProbes(
     other_language='{"polaridade": "positivo", "nota": "ótima"}',
     own=(
         *JSON,
+        anchors(anchor_grades("json", "sentiment"), anchored.json_forms, anchored.sentiment_steps),
         unknown_is_not_scored(_less),
         known_part_counts(json_objects.wrong_answer, _less, at_most=0.3),
         CONTRADICTION,

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from typing import Final
 
-from tasks.audit.completions import any_task, queries
+from tasks.audit.completions import anchored, any_task, queries
+from tasks.audit.probes.anchor_grades import anchor_grades
 from tasks.audit.probes.properties import (
+    ANCHORED,
     ERROR_COST,
     TOLERANCE,
     WRONG,
     Probed,
     Property,
+    anchors,
     ceiling,
     changes_nothing,
     content_before_form,
@@ -45,6 +48,47 @@ def _one_store(prompt: Probed) -> Mapping[str, float]:
     return {"right on one store only": cost("=", fewest)}
 
 
+def _columns(prompt: Probed) -> int:
+    """Return the number of columns of the right result; 0 where it is more than a few."""
+    chosen = ((count, ", ".join(f"c{place}" for place in range(1, count + 1))) for count in range(1, 5))
+    return next(
+        (
+            count
+            for count, names in chosen
+            if prompt.best - prompt.reward(anchored.with_columns(prompt.asked, count, names)) <= TOLERANCE
+        ),
+        0,
+    )
+
+
+def _order_of_columns(prompt: Probed) -> Mapping[str, float]:
+    count = _columns(prompt)
+    turned = ", ".join(f"c{place}" for place in range(count, 0, -1))
+    if count < 2:
+        return {}
+    result = prompt.components(anchored.with_columns(prompt.asked, count, turned))["result"]
+    return {"columns turned round": abs(result - anchor_grades("sql_qa")["columns turned round"]["result"])}
+
+
+def _half_a_cent(prompt: Probed) -> Mapping[str, float]:
+    """Measure the cost of another last column: by what rounding does, and by a little more."""
+    count = _columns(prompt)
+    before = [f"c{place}" for place in range(1, count)]
+
+    def cost(last: str) -> float:
+        return prompt.best - prompt.reward(anchored.with_columns(prompt.asked, count, ", ".join([*before, last])))
+
+    # A text plus 0 is no longer the text.
+    if not count or cost(f"c{count} + 0") > TOLERANCE:
+        return {}
+    return {
+        "half a cent more": cost(f"c{count} + 0.005"),
+        "half a cent less": cost(f"c{count} - 0.005"),
+        "most of a cent more, which must cost": ERROR_COST - cost(f"c{count} + 0.0072"),
+        "twice as much, which must cost": ERROR_COST - cost(f"2 * c{count} + 1"),
+    }
+
+
 PROBES: Final = TaskProbes(
     keywords="SELECT FROM WHERE GROUP BY ORDER BY COUNT SUM AVG orders items products customers reviews price",
     answer_format="SELECT coluna FROM tabela WHERE condição GROUP BY coluna ORDER BY coluna LIMIT n",
@@ -57,7 +101,10 @@ PROBES: Final = TaskProbes(
         costs("wrong_result", queries.wrong_results),
         costs("without_condition", queries.without_condition),
         Property("order_of_rows", _order_of_rows, "costs", at_least=ERROR_COST),
+        Property("order_of_columns", _order_of_columns, "differs from its documented grade by", at_most=ANCHORED),
+        Property("half_a_cent", _half_a_cent, "costs or lacks", at_most=0),
         Property("several_stores", _one_store, "costs", at_least=ERROR_COST),
+        anchors(anchor_grades("sql_qa"), anchored.sql_forms),
         content_before_form(any_task.chatter, queries.wrong_answer),
     ),
 )

@@ -5,7 +5,18 @@ from dataclasses import dataclass
 
 from tasks.audit.completions import any_task
 from tasks.audit.completions.asked import Maker
-from tasks.audit.probes.properties import FLOOR, FORM_COST, Property, ceiling, costs
+from tasks.audit.probes.criticism import CRITICISMS
+from tasks.audit.probes.properties import (
+    FLOOR,
+    FORM_COST,
+    FULL,
+    Property,
+    Requirement,
+    ceiling,
+    costs,
+    full_marks,
+    unknown_fields,
+)
 from tasks.commerce.reward import Reference
 
 
@@ -27,8 +38,10 @@ class TaskProbes:
     """Description of the answer format instead of an answer."""
     other_language: str
     """Answer in another language: English for Portuguese, Portuguese names for English ones."""
-    own: tuple[Property, ...]
+    own: tuple[Requirement, ...]
     """Properties beside those of every task."""
+    always_known: tuple[str, ...] = ()
+    """Values of a reference without which there is no question."""
     facts: Callable[[Reference], Sequence[str]] = _nothing
     """Facts that an answer must name, where the reference has them in words."""
     is_sufficient: Callable[[Reference], bool] = _always
@@ -48,12 +61,15 @@ class TaskProbes:
         }
 
     @property
-    def properties(self) -> tuple[Property, ...]:
-        """Return all properties, those of every task first."""
+    def properties(self) -> tuple[Requirement, ...]:
+        """Return all properties, those of every task first, and the critic's last."""
         return (
             Property("reference_answer", lambda prompt: {"the right answer": prompt.best}, "earns", at_least=FLOOR),
+            Property("full_marks", full_marks, "has a component of", at_least=FULL),
+            unknown_fields(self.always_known),
             *(ceiling(name, make) for name, make in self.worthless.items()),
             costs("cut_off", any_task.first_half),
             costs("chatter", any_task.chatter, FORM_COST),
             *self.own,
+            *CRITICISMS,
         )

@@ -86,6 +86,18 @@ BY_BUG: Final[tuple[tuple[TaskName, str, str], ...]] = (
     ("churn", "wrong_type", "share without bounds"),
     ("push", "weighted_sum", "no number"),
     ("extraction", "repeatable", "noise"),
+    ("churn", "full_marks", "churn: answer inverted"),
+    ("extraction", "unknown_fields", "extraction: unknown counts as wrong"),
+    ("sentiment", "anchors", "sentiment: neighbours are right"),
+    ("sql_qa", "anchors", "sql_qa: chatter is free"),
+    ("sql_qa", "half_a_cent", "sql_qa: reference ignored"),
+    ("sql_qa", "order_of_columns", "sql_qa: reference ignored"),
+    ("insights", "untrue_numbers", "insights: invented numbers are free"),
+    ("push", "corruptions_cost", "push: product ignored"),
+    ("push", "each_offer", "quoting the prompt is paid"),
+    ("push", "each_amount", "push: amounts unchecked"),
+    ("push", "each_writing", "quoting the prompt is paid"),
+    ("sql_qa", "rewrites_keep", "sql_qa: reference ignored"),
 )
 """For each probe a bug that turns it red, by the task that it is looked for in."""
 

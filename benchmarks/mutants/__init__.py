@@ -1,0 +1,1 @@
+"""Boundary mutants of the reward code, and the audit that must object to them."""
