@@ -21,6 +21,9 @@ PAID: Final = 0.8
 UNTRUE: Final = 0.5
 """Share of the good answer's truth up to which an answer is bad."""
 
+OF_DEGREE: Final = frozenset({"within_length"})
+"""Metrics that a reward grades more finely than the truth does."""
+
 
 class Measured(NamedTuple):
     """One completion of one prompt."""
@@ -70,7 +73,10 @@ class Target:
         return self.reward.total(score.components), score.components
 
     def truth(self, case: Case, text: str) -> float:
-        """Return the ground truth of one answer, in [0, 1]: the least of the metrics that one answer has."""
+        """Return the ground truth of one answer, in [0, 1]: the least of the metrics that one answer has but for length.
+
+        An answer that keeps four of five promises is no good answer; a character too many is a matter of degree.
+        """
         task = TASKS[self.task]
         rollout = Rollout(
             prompt_id=case.prompt_id or "-",
@@ -80,7 +86,7 @@ class Target:
             reference=dict(case.reference),
         )
         metrics = task.metric([rollout], self.databases)
-        return min((metrics[name] for name in task.answer_metrics if name in metrics), default=1.0)
+        return min((metrics[name] for name in task.answer_metrics if name in metrics and name not in OF_DEGREE), default=1.0)
 
     def good(self, case: Case) -> tuple[float, float]:
         """Return reward and truth of the good answer."""

@@ -183,17 +183,26 @@ class Search:
         return measured
 
     def _shortened(self, candidate: Candidate, hits: int) -> Candidate:
-        """Take away every operation without which it still works on as many training prompts, or nearly."""
+        """Take away every operation without which it still works on as many training prompts, or nearly.
+
+        A corruption that replaces all of a text does so with the good answer, too.
+        """
+        plain = Candidate("answer", "", candidate.operations)
+        if candidate.base == "text" and candidate.operations and self._works(plain, hits):
+            candidate = plain
         place = 0
         while place < len(candidate.operations):
             kept = (*candidate.operations[:place], *candidate.operations[place + 1 :])
             shorter = replace(candidate, operations=kept)
-            if _hits(self._on_training(shorter)) >= max(LEAST_HITS, hits - 1):
+            if self._works(shorter, hits):
                 candidate = shorter
             else:
                 place += 1
         self._tried[candidate.identity] = None
         return candidate
+
+    def _works(self, candidate: Candidate, hits: int) -> bool:
+        return _hits(self._on_training(candidate)) >= max(LEAST_HITS, hits - 1)
 
     def _find(self, candidate: Candidate) -> Find | None:
         """Judge a candidate on fresh prompts; None where it is no find, or no new one."""
