@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from flows.cli.audit_attack import accept, attack
 from flows.cli.options import UNDONE, Json, Overrides, Profile, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.audit import print_audit, print_disagreements, print_mutants, print_sample
@@ -26,6 +27,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+app.command()(attack)
+app.command()(accept)
 
 SHARE_TO_CATCH = 0.95
 KEPT = "interrupted; what was done is kept, and the same command resumes"

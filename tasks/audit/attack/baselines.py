@@ -70,8 +70,8 @@ def measure_baselines(setting: Setting, search: Search, bank: Bank, stop: Callab
     others = [*known[1::2], *setting.fresh]
     own = [candidate for candidate in search.best_texts if candidate.base == "text"][:ELITES]
     texts = [Candidate("text", text) for text in dict.fromkeys((*bank.answers, *bank.fragments, *bank.rollouts))]
-    constants = [each for each in (*texts, *own) if not has_slots(each.text)]
-    templates = [each for each in (*texts, *own) if has_slots(each.text)]
+    constants = [each for each in (*texts, *own) if not each.reads_the_prompt]
+    templates = [each for each in (*texts, *own) if each.reads_the_prompt]
     found: list[Baseline] = []
     for kind, candidates in (("constant", constants), ("template", templates)):
         best = chooser.best(candidates, evolved=kind == "constant")

@@ -52,13 +52,18 @@ class Candidate:
 
     @property
     def knows_the_answer(self) -> bool:
-        """Return whether a policy could not send it without the reference."""
-        return self.base == "answer" or any(name in SAYS_THE_GOOD_ANSWER for name, _ in self.operations)
+        """Return whether a policy could not send it without the reference, which alterations read, too."""
+        return self.base == "answer" or any(name in {ALTER, *SAYS_THE_GOOD_ANSWER} for name, _ in self.operations)
+
+    @property
+    def reads_the_prompt(self) -> bool:
+        """Return whether it says anything of the prompt, so that it is no constant."""
+        return self.knows_the_answer or any(map(has_slots, (self.text, *(text for _, text in self.operations))))
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Return its mechanism: the base and the operations, without texts."""
-        base = self.base if self.base == "answer" else "template" if has_slots(self.text) else "constant"
+        base = self.base if self.base == "answer" else "template" if self.reads_the_prompt else "constant"
         named = {ALTER, "wrap", "hide_rest", "numbers", "cut_at", "only", "without"}
         return (base, *(f"{name} {argument}" if name in named else name for name, argument in self.operations))
 
