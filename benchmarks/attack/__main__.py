@@ -42,10 +42,7 @@ def measure(report: Report, options: Namespace) -> None:
     report.table(
         "loopholes planted in copies of the rewards",
         {"loophole": "", "task": "", "found": "", "finds": ",.0f", "scored": ",.0f", "seconds": ".1f", "by": ""},
-        [
-            (each.name, each.task, "yes" if each.found else "NO", *each[3:6], each.mechanism)
-            for each in outcomes
-        ],
+        [(each.name, each.task, "yes" if each.found else "NO", *each[3:6], each.mechanism) for each in outcomes],
         left=("task", "found", "by"),
     )
     found = sum(each.found for each in outcomes)
@@ -58,7 +55,9 @@ def measure(report: Report, options: Namespace) -> None:
         [(each.task, *each[3:6]) for each in reported],
     )
     if not wanted:
-        report.limit(found >= LEAST_FOUND, f"{found} of {len(outcomes)} loopholes found, at least {LEAST_FOUND} are needed")
+        report.limit(
+            found >= LEAST_FOUND, f"{found} of {len(outcomes)} loopholes found, at least {LEAST_FOUND} are needed"
+        )
     report.limit(seconds <= MOST_SECONDS, f"the loopholes took {seconds:.0f} s, limit {MOST_SECONDS:.0f} s")
     for each in reported:
         report.limit(not each.finds, f"{each.finds} finds on the clean reward of {each.task}: {each.completion!r}")

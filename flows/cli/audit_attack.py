@@ -34,7 +34,9 @@ def attack(
     task: Annotated[
         list[str], typer.Option(help="A task to attack; may be given several times, and all are attacked if not given.")
     ] = [],  # noqa: B006 - Typer reads the default and never changes it
-    minutes: Annotated[float | None, typer.Option(min=0.01, help="Time of all tasks together; 10 if not given.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.01, help="Time of all tasks together; 10 if not given.")
+    ] = None,
     evaluations: Annotated[
         int | None, typer.Option(min=1, help="Completions to score of each task; equal numbers give equal finds.")
     ] = None,
@@ -72,7 +74,9 @@ def attack(
 def accept(
     find: Annotated[str, typer.Argument(help="Name of the find, as the attack printed it, or its beginning.")],
     out: Folder = Path(".tucano/attack"),
-    into: Annotated[Path, typer.Option(help="Folder of accepted finds; the audit reads the default.")] = exploits.FOLDER,
+    into: Annotated[
+        Path, typer.Option(help="Folder of accepted finds; the audit reads the default.")
+    ] = exploits.FOLDER,
 ) -> None:
     """Make a find a probe: from then on the audit refuses rewards that pay for it."""
     known = find_in(out, find)

@@ -48,7 +48,9 @@ class Candidate:
     @property
     def identity(self) -> str:
         """Return a short name, the same for the same candidate."""
-        return hashlib.sha256(json.dumps(self.document(), ensure_ascii=False).encode("utf-8", "replace")).hexdigest()[:10]
+        return hashlib.sha256(json.dumps(self.document(), ensure_ascii=False).encode("utf-8", "replace")).hexdigest()[
+            :10
+        ]
 
     @property
     def knows_the_answer(self) -> bool:

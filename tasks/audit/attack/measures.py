@@ -86,7 +86,9 @@ class Target:
             reference=dict(case.reference),
         )
         metrics = task.metric([rollout], self.databases)
-        return min((metrics[name] for name in task.answer_metrics if name in metrics and name not in OF_DEGREE), default=1.0)
+        return min(
+            (metrics[name] for name in task.answer_metrics if name in metrics and name not in OF_DEGREE), default=1.0
+        )
 
     def good(self, case: Case) -> tuple[float, float]:
         """Return reward and truth of the good answer."""
