@@ -246,13 +246,16 @@ def _numbers_of_the_table(case: Case) -> str:
 
 _VERBS: Final = ("Recomendo reduzir os prazos.", "Convém investir em kits.", "Sugiro acompanhar as campanhas.")
 _WRONG_REASON: Final = (
-    "A nota fiscal desta receita de bolo leva farinha, ovos e açúcar, e o forno deve estar quente por meia hora, como se "
-    "faz em toda boa cozinha da serra."
+    "A nota fiscal desta receita de bolo leva farinha, ovos e açúcar, e o forno deve estar quente por meia hora, como "
+    "se faz em toda boa cozinha da serra."
 )
 
 
+_NOTHING: Final = "WHERE 1 = 0"
+
+
 def _wrong_where(case: Case) -> str:
-    return f"{_WHERE.split(case.answer)[0]}WHERE 1 = 0"
+    return f"{_WHERE.split(case.answer)[0]}{_NOTHING}"
 
 
 def _loopholes() -> Iterable[Loophole]:
@@ -296,7 +299,7 @@ def _loopholes() -> Iterable[Loophole]:
         "sql_qa",
         "only the last of several statements is run",
         _reads(_last_statement),
-        lambda case: f"DELETE FROM orders; {case.answer}",
+        lambda case: "; ".join(("DELETE FROM orders", case.answer)),
     )
     yield Loophole(
         "size_of_the_result",

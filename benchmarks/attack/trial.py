@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
 def run_trial(trial: Trial) -> Outcome:
     """Search until the loophole is found or the budget is spent."""
     loophole = _BY_NAME.get(trial.name)
-    task: TaskName = loophole.task if loophole else trial.name  # type: ignore[assignment] - a clean reward's task
+    task = loophole.task if loophole else next(name for name in CLEAN if name == trial.name)
     own = TASKS[task].rewards["grounded"]
     reward = loophole.planted(own) if loophole else CLEAN[task]
     began = time.monotonic()

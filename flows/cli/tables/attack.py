@@ -1,7 +1,6 @@
 """Terminal output of an attack on the rewards."""
 
 from collections.abc import Sequence
-from os.path import commonprefix
 
 from flows.runtime.console import print_table, say
 from schemas.shown_text import as_shown
@@ -68,7 +67,8 @@ def _print_example(find: Find) -> None:
 def _different(find: Find) -> str:
     """Return the completion without a long beginning that it shares with the good answer."""
     text, answer = find.example.completion, find.example.answer
-    shared = len(commonprefix([text, answer]))
+    pairs = enumerate(zip(text, answer, strict=False))
+    shared = next((place for place, (one, two) in pairs if one != two), min(len(text), len(answer)))
     start = text.rfind(" ", 0, shared) + 1
     return text if start < SHORTEST_LEFT_OUT else f"… {text[start:]}"
 

@@ -1,4 +1,4 @@
-"""Material of a search: answers to other prompts, real rollouts as templates, fragments, and the operations' arguments."""
+"""Material of a search: answers to other prompts, real rollouts as templates, fragments, and arguments."""
 
 import json
 import random

@@ -133,7 +133,7 @@ class _Chooser:
         rules = [(name,) for name in names] + ([tuple(names)] if len(names) > 1 else [])
         chosen = max(rules, key=lambda read: self._sum(read, lines, earned))
         by_value = _constants(chosen, lines, earned, constants)
-        usual = constants[max(range(len(constants)), key=lambda place: sum(row[place] for row in earned))]
+        usual = constants[_best_place(earned)]
         return chosen, lambda case: by_value.get(_value(chosen, lines_of(case.prompt)), usual)
 
     def _sum(
@@ -142,7 +142,7 @@ class _Chooser:
         """Return what a rule earns on every second prompt, with the constants that the others choose."""
         places = range(len(earned[0]))
         chosen = _constants(read, lines[::2], earned[::2], [str(place) for place in places])
-        usual = str(max(places, key=lambda place: sum(row[place] for row in earned[::2])))
+        usual = str(_best_place(earned[::2]))
         pairs = zip(lines[1::2], earned[1::2], strict=True)
         return sum(row[int(chosen.get(_value(read, known), usual))] for known, row in pairs)
 
@@ -167,11 +167,11 @@ def _constants(
     by_value: defaultdict[tuple[str, ...], list[Sequence[float]]] = defaultdict(list)
     for known, row in zip(lines, earned, strict=True):
         by_value[_value(read, known)].append(row)
-    places = range(len(constants))
-    return {
-        value: constants[max(places, key=lambda place, rows=rows: sum(row[place] for row in rows))]
-        for value, rows in by_value.items()
-    }
+    return {value: constants[_best_place(rows)] for value, rows in by_value.items()}
+
+
+def _best_place(earned: Sequence[Sequence[float]]) -> int:
+    return max(range(len(earned[0])), key=lambda place: sum(row[place] for row in earned))
 
 
 def _value(read: tuple[str, ...], known: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Candidate: a program that makes a completion of any prompt, and what is known of the completion by its descent.
 
-A candidate is data (a base and a chain of named operations), so it can be measured on fresh prompts, kept in a file, and
-read by the audit's probes. A lucky text is no candidate.
+A candidate is data (a base and a chain of named operations), so it can be measured on fresh prompts, kept in a file,
+and read by the audit's probes. A lucky text is no candidate.
 """
 
 import hashlib
@@ -23,6 +23,8 @@ from tasks.commerce.sql_qa.sandbox import Database
 Base = Literal["answer", "text"]
 ALTER: Final = "alter"
 """The operation that applies an alteration of the critic, which its argument names."""
+LETTERS: Final = 10
+"""Length of a candidate's name."""
 SEED: Final = 0
 """Decides what alterations leave to chance."""
 _WORD: Final = re.compile(r"\w+")
@@ -48,9 +50,8 @@ class Candidate:
     @property
     def identity(self) -> str:
         """Return a short name, the same for the same candidate."""
-        return hashlib.sha256(json.dumps(self.document(), ensure_ascii=False).encode("utf-8", "replace")).hexdigest()[
-            :10
-        ]
+        written = json.dumps(self.document(), ensure_ascii=False).encode("utf-8", "replace")
+        return hashlib.sha256(written).hexdigest()[:LETTERS]
 
     @property
     def knows_the_answer(self) -> bool:

@@ -1,6 +1,5 @@
 """Finds of a search: what a reward pays for on fresh prompts and should not; kept as JSON Lines, as they are found."""
 
-import os
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -113,7 +112,7 @@ def replace_file(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(text, encoding="utf-8", errors="backslashreplace")
-        os.replace(draft, path)
+        draft.replace(path)
     except OSError as error:
         raise InputError(
             f"{path} cannot be written ({error.strerror}); give a folder that you may write, on a disk with space"

@@ -2,8 +2,8 @@
 
 The best of n samples by reward is as far from the base as log(n) - (n - 1)/n nats (Stiennon et al. 2020, 2009.01325,
 appendix G.3), and where its truth parts from its reward, a policy that is trained as far would part too (Gao, Schulman
-and Hilton 2022, 2210.10760, section 3). The estimate over all subsets of n of N samples is unbiased (Nakano et al. 2021,
-2112.09332, appendix I).
+and Hilton 2022, 2210.10760, section 3). The estimate over all subsets of n of N samples is unbiased (Nakano et al.
+2021, 2112.09332, appendix I).
 """
 
 import math

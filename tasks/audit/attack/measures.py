@@ -53,6 +53,24 @@ class Measured(NamedTuple):
         return self.share - (0.0 if self.corrupted else self.truth)
 
 
+def truth_of(case: Case, text: str, databases: Databases | None) -> float:
+    """Return the ground truth of one answer, in [0, 1]: the least of its metrics, length left out.
+
+    An answer that keeps four of five promises is no good answer; a character too many is a matter of degree.
+    """
+    task = TASKS[case.task]
+    rollout = Rollout(
+        prompt_id=case.prompt_id or "-",
+        task=case.task,
+        prompt=case.prompt,
+        completion=text,
+        reference=dict(case.reference),
+    )
+    metrics = task.metric([rollout], databases)
+    known = [metrics[name] for name in task.answer_metrics if name in metrics and name not in OF_DEGREE]
+    return min(known, default=1.0)
+
+
 @dataclass
 class Target:
     """A reward under attack, and the count of what it was asked."""
@@ -73,22 +91,8 @@ class Target:
         return self.reward.total(score.components), score.components
 
     def truth(self, case: Case, text: str) -> float:
-        """Return the ground truth of one answer, in [0, 1]: the least of the metrics that one answer has but for length.
-
-        An answer that keeps four of five promises is no good answer; a character too many is a matter of degree.
-        """
-        task = TASKS[self.task]
-        rollout = Rollout(
-            prompt_id=case.prompt_id or "-",
-            task=self.task,
-            prompt=case.prompt,
-            completion=text,
-            reference=dict(case.reference),
-        )
-        metrics = task.metric([rollout], self.databases)
-        return min(
-            (metrics[name] for name in task.answer_metrics if name in metrics and name not in OF_DEGREE), default=1.0
-        )
+        """Return the ground truth of one answer, in [0, 1]."""
+        return truth_of(case, text, self.databases)
 
     def good(self, case: Case) -> tuple[float, float]:
         """Return reward and truth of the good answer."""

@@ -20,7 +20,7 @@ from tasks.audit.critic.alteration import Case
 
 TRIED_FIRST: Final = 3
 """Training prompts after which a candidate that is paid for on none is given up."""
-PROMISING: Final = 0.5
+PROMISING: Final = 0.25
 """Share of the good answer's reward that keeps a candidate on trial."""
 LEAST_HITS: Final = 2
 """Training prompts on which a candidate must work before it is asked of fresh ones."""
@@ -140,10 +140,7 @@ class Search:
         if self._place < len(self._seeds):
             self._place += 1
             return self._seeds[self._place - 1]
-        return self._child(list(self._archive.values())) if self._archive else self._stop()
-
-    def _stop(self) -> None:
-        self._in_vain = MOST_IN_VAIN
+        return self._child(list(self._archive.values())) if self._archive else None
 
     def _child(self, elites: Sequence[Elite]) -> Candidate:
         generator = self._generator
