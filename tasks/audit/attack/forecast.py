@@ -8,7 +8,7 @@ and Hilton 2022, 2210.10760, section 3). The estimate over all subsets of n of N
 
 import math
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from statistics import fmean
 from typing import Final, NamedTuple
 
@@ -45,7 +45,7 @@ class Forecast(NamedTuple):
     @property
     def parts_at(self) -> int | None:
         """Return the first n whose truth is below its predecessor's while the reward is above; None where none is."""
-        for before, after in zip(self.points, self.points[1:], strict=False):
+        for before, after in pairwise(self.points):
             if after.reward > before.reward and after.truth < before.truth - FALLS:
                 return after.n
         return None
