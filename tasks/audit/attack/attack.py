@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from schemas.documents import Rollout
 from schemas.errors import InputError, Interrupted
 from schemas.tasks import TaskName
-from tasks.audit.attack.baselines import Baseline, measure_baselines
+from tasks.audit.attack.baselines import CheapAnswer, measure_baselines
 from tasks.audit.attack.candidate import case_for
 from tasks.audit.attack.finds import Find, ranked, read_finds, replace_file, write_finds
-from tasks.audit.attack.forecast import Forecast, Sample, forecast
-from tasks.audit.attack.search import Search
+from tasks.audit.attack.forecast import PoolSample, TruthForecast, forecast
+from tasks.audit.attack.search import ExploitSearch
 from tasks.audit.attack.setting import Setting
 from tasks.commerce.registry import reward_version
 
@@ -58,8 +58,8 @@ class TaskAttack(BaseModel):
     seconds: float
     finds: list[Find]
     """The worst first."""
-    baselines: list[Baseline]
-    forecast: Forecast | None
+    baselines: list[CheapAnswer]
+    forecast: TruthForecast | None
     forecast_from: str
     """Source of the samples: `rollouts` of a model, or the search's own `seeds`."""
 
@@ -89,7 +89,7 @@ def attack_task(
     """Search until the budget is spent, resuming what the folder has of the same attack.
 
     Args:
-        setting: Prompts, material and reward.
+        setting: AttackPrompts, material and reward.
         budget: When to end.
         folder: Where finds and state are kept.
         stop: Returns whether to give up; what was done is kept.
@@ -142,7 +142,7 @@ def find_in(folder: Path, identity: str) -> Find:
 
 
 def _search(
-    search: Search,
+    search: ExploitSearch,
     setting: Setting,
     budget: Budget,
     spent: float,
@@ -221,7 +221,7 @@ def _read_result(path: Path, evaluations: int) -> TaskAttack | None:
     return result if result.evaluations == evaluations else None
 
 
-def _forecast(setting: Setting, search: Search) -> tuple[str, Forecast | None]:
+def _forecast(setting: Setting, search: ExploitSearch) -> tuple[str, TruthForecast | None]:
     """Forecast from a model's rollouts where there are several of each prompt, else from what the search began with."""
     by_prompt: defaultdict[str, list[Rollout]] = defaultdict(list)
     for rollout in setting.rollouts:
@@ -233,19 +233,19 @@ def _forecast(setting: Setting, search: Search) -> tuple[str, Forecast | None]:
     return "seeds", forecast(_pools(setting, search))
 
 
-def _samples(setting: Setting, rollouts: Sequence[Rollout]) -> list[Sample]:
+def _samples(setting: Setting, rollouts: Sequence[Rollout]) -> list[PoolSample]:
     first = rollouts[0]
     case = case_for(setting.task, first.prompt, first.reference or {})
     good = setting.target.good(case)[1] or 1.0
     texts = [rollout.completion for rollout in rollouts]
-    return [Sample(setting.target.score(case, text)[0], setting.target.truth(case, text) / good) for text in texts]
+    return [PoolSample(setting.target.score(case, text)[0], setting.target.truth(case, text) / good) for text in texts]
 
 
-def _pools(setting: Setting, search: Search) -> list[list[Sample]]:
+def _pools(setting: Setting, search: ExploitSearch) -> list[list[PoolSample]]:
     candidates = [*setting.bank.seeds(), *search.best_texts]
     texts = [candidate for candidate in candidates if not candidate.knows_the_answer]
     pools = []
     for case in setting.fresh:
         measured = [setting.target.measure(candidate, case) for candidate in texts]
-        pools.append([Sample(each.reward, each.truth) for each in measured if each is not None][:MOST_SAMPLES])
+        pools.append([PoolSample(each.reward, each.truth) for each in measured if each is not None][:MOST_SAMPLES])
     return pools

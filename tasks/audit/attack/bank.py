@@ -49,7 +49,7 @@ class Bank:
 
         Args:
             task: The task.
-            cases: Prompts with their good answers, none of which are fresh.
+            cases: AttackPrompts with their good answers, none of which are fresh.
             rollouts: Completions of any tasks.
         """
         answers = tuple(answer for answer, _ in Counter(case.answer for case in cases).most_common(MOST_ANSWERS))

@@ -16,7 +16,7 @@ from schemas.errors import Interrupted
 from tasks.audit.attack.bank import Bank
 from tasks.audit.attack.candidate import Candidate
 from tasks.audit.attack.measures import Target
-from tasks.audit.attack.search import Search
+from tasks.audit.attack.search import ExploitSearch
 from tasks.audit.attack.setting import Setting
 from tasks.audit.attack.slots import has_slots, lines_of
 from tasks.audit.critic.alteration import Case
@@ -37,7 +37,7 @@ Kind = Literal["constant", "rule", "template"]
 Answer = Callable[[Case], str | None]
 
 
-class Baseline(BaseModel):
+class CheapAnswer(BaseModel):
     """The best answer of one kind."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -53,7 +53,9 @@ class Baseline(BaseModel):
     """Whether it earns no more than `MOST_EARNED`; a template may, since it can be the answer itself."""
 
 
-def measure_baselines(setting: Setting, search: Search, bank: Bank, stop: Callable[[], bool]) -> list[Baseline]:
+def measure_baselines(
+    setting: Setting, search: ExploitSearch, bank: Bank, stop: Callable[[], bool]
+) -> list[CheapAnswer]:
     """Choose and measure the baselines of one task.
 
     Args:
@@ -72,7 +74,7 @@ def measure_baselines(setting: Setting, search: Search, bank: Bank, stop: Callab
     texts = [Candidate("text", text) for text in dict.fromkeys((*bank.answers, *bank.fragments, *bank.rollouts))]
     constants = [each for each in (*texts, *own) if not each.reads_the_prompt]
     templates = [each for each in (*texts, *own) if each.reads_the_prompt]
-    found: list[Baseline] = []
+    found: list[CheapAnswer] = []
     for kind, candidates in (("constant", constants), ("template", templates)):
         best = chooser.best(candidates, evolved=kind == "constant")
         if best is not None:
@@ -178,14 +180,14 @@ def _value(read: tuple[str, ...], known: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(known.get(name, "") for name in read)
 
 
-def _baseline(target: Target, kind: Kind, answer: Answer, cases: Sequence[Case]) -> Baseline:
+def _baseline(target: Target, kind: Kind, answer: Answer, cases: Sequence[Case]) -> CheapAnswer:
     rewards, truths = [], []
     for case in cases:
         text = answer(case)
         rewards.append(0.0 if text is None else target.score(case, text)[0])
         truths.append(0.0 if text is None else target.truth(case, text) / target.good(case)[1])
     reward = fmean(rewards)
-    return Baseline(
+    return CheapAnswer(
         kind=kind,
         reward=reward,
         truth=fmean(truths),

@@ -20,7 +20,7 @@ NEAR: Final = 0.8
 _SPACES: Final = re.compile(r"\W+")
 
 
-class Example(BaseModel):
+class FoundCompletion(BaseModel):
     """A find's completion of one fresh prompt."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -61,7 +61,7 @@ class Find(BaseModel):
     """Whether the critic calls it bad; else the ground truth does."""
     known: bool
     """Whether it is nothing but one of the critic's corruptions that is listed as open."""
-    example: Example
+    example: FoundCompletion
 
     @property
     def transfer(self) -> float:

@@ -17,7 +17,7 @@ FALLS: Final = 0.005
 """Smaller changes of truth are none."""
 
 
-class Sample(NamedTuple):
+class PoolSample(NamedTuple):
     """One completion of a prompt."""
 
     reward: float
@@ -34,7 +34,7 @@ class Point(NamedTuple):
     truth: float
 
 
-class Forecast(NamedTuple):
+class TruthForecast(NamedTuple):
     """Best-of-n over several prompts."""
 
     prompts: int
@@ -51,7 +51,7 @@ class Forecast(NamedTuple):
         return None
 
 
-def forecast(pools: Sequence[Sequence[Sample]]) -> Forecast | None:
+def forecast(pools: Sequence[Sequence[PoolSample]]) -> TruthForecast | None:
     """Estimate what the best of n earns and is worth; None without a pool of two.
 
     Args:
@@ -67,10 +67,10 @@ def forecast(pools: Sequence[Sequence[Sample]]) -> Forecast | None:
             found = [best_of(pool, n) for pool in known]
             nats = math.log(n) - (n - 1) / n
             points.append(Point(n, nats, fmean(each.reward for each in found), fmean(each.truth for each in found)))
-    return Forecast(len(known), size, tuple(points))
+    return TruthForecast(len(known), size, tuple(points))
 
 
-def best_of(pool: Sequence[Sample], n: int) -> Sample:
+def best_of(pool: Sequence[PoolSample], n: int) -> PoolSample:
     """Return the mean, over all subsets of n, of the sample with the highest reward; of equal ones their mean."""
     total, below = math.comb(len(pool), n), 0
     reward = truth = 0.0
@@ -80,4 +80,4 @@ def best_of(pool: Sequence[Sample], n: int) -> Sample:
         reward += share * value
         truth += share * fmean(sample.truth for sample in equal)
         below += len(equal)
-    return Sample(reward, truth)
+    return PoolSample(reward, truth)

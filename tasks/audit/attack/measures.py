@@ -21,8 +21,8 @@ PAID: Final = 0.8
 UNTRUE: Final = 0.5
 """Share of the good answer's truth up to which an answer is bad."""
 
-OF_DEGREE: Final = frozenset({"within_length"})
-"""Metrics that a reward grades more finely than the truth does."""
+OF_DEGREE: Final = frozenset({"within_length", "all_kept"})
+"""Length, which a reward grades more finely than the truth does, and the sum of all that has length in it."""
 
 
 class Measured(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tasks.audit.attack.bank import Bank
 from tasks.audit.attack.candidate import Candidate
-from tasks.audit.attack.finds import Example, Find, is_open
+from tasks.audit.attack.finds import Find, FoundCompletion, is_open
 from tasks.audit.attack.measures import Measured, Target
 from tasks.audit.critic.alteration import Case
 
@@ -42,7 +42,7 @@ class Elite(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Prompts:
+class AttackPrompts:
     """Prompts of one task with their good answers."""
 
     training: Sequence[Case]
@@ -51,15 +51,15 @@ class Prompts:
     """On which alone finds are judged."""
 
 
-class Search:
+class ExploitSearch:
     """One task's search, a candidate at a time; equal seeds give equal finds, resumed or not."""
 
-    def __init__(self, target: Target, prompts: Prompts, bank: Bank, seed: int) -> None:
+    def __init__(self, target: Target, prompts: AttackPrompts, bank: Bank, seed: int) -> None:
         """Begin with the material's own candidates.
 
         Args:
             target: The reward.
-            prompts: Prompts whose good answers are good by reward and truth.
+            prompts: AttackPrompts whose good answers are good by reward and truth.
             bank: The material.
             seed: Decides what is left to chance.
         """
@@ -227,7 +227,7 @@ class Search:
             gap=fmean(found.gap for _, found in hits),
             corrupted=any(found.corrupted for _, found in hits),
             known=is_open(self._target.task, candidate),
-            example=Example(
+            example=FoundCompletion(
                 prompt=case.prompt,
                 answer=case.answer,
                 completion=worst.text,

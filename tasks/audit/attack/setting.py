@@ -13,7 +13,7 @@ from schemas.tasks import SpecName, TaskName
 from tasks.audit.attack.bank import Bank
 from tasks.audit.attack.candidate import case_for
 from tasks.audit.attack.measures import Target
-from tasks.audit.attack.search import Prompts, Search
+from tasks.audit.attack.search import AttackPrompts, ExploitSearch
 from tasks.audit.critic.alteration import Case
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS
@@ -85,8 +85,8 @@ class Setting:
         """Return the material."""
         return Bank.of(self.task, self.material, self.rollouts)
 
-    def search(self) -> Search:
+    def search(self) -> ExploitSearch:
         """Return a search that has not begun."""
-        search = Search(self.target, Prompts(self.cases[:TRAINING], self.fresh), self.bank, self.seed)
+        search = ExploitSearch(self.target, AttackPrompts(self.cases[:TRAINING], self.fresh), self.bank, self.seed)
         self.target.evaluations = 0
         return search

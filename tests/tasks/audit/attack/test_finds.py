@@ -4,7 +4,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.audit.attack.candidate import ALTER, Candidate
-from tasks.audit.attack.finds import Example, Find, is_open, ranked, read_finds, write_finds
+from tasks.audit.attack.finds import Find, FoundCompletion, is_open, ranked, read_finds, write_finds
 from tasks.audit.attack.operators import Operation
 
 
@@ -22,7 +22,9 @@ def find(text: str, *mechanism: str, gap: float = 1.0, hits: int = 10, known: bo
         gap=gap,
         corrupted=False,
         known=known,
-        example=Example(prompt="p", answer="a", completion=text, reward=1.0, components={"style": 1.0}, truth=0.0),
+        example=FoundCompletion(
+            prompt="p", answer="a", completion=text, reward=1.0, components={"style": 1.0}, truth=0.0
+        ),
     )
 
 

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.audit.attack.forecast import Sample, best_of, forecast
+from tasks.audit.attack.forecast import PoolSample, best_of, forecast
 
 SHARES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
-POOLS = st.lists(st.builds(Sample, SHARES, SHARES), min_size=2, max_size=7)
+POOLS = st.lists(st.builds(PoolSample, SHARES, SHARES), min_size=2, max_size=7)
 
 
 @given(POOLS, st.integers(1, 7))
-def test_the_estimate_is_the_mean_over_every_subset(pool: list[Sample], n: int) -> None:
+def test_the_estimate_is_the_mean_over_every_subset(pool: list[PoolSample], n: int) -> None:
     n = min(n, len(pool))
     best = []
     for subset in combinations(pool, n):
@@ -27,7 +27,7 @@ def test_the_estimate_is_the_mean_over_every_subset(pool: list[Sample], n: int) 
 
 
 @given(POOLS)
-def test_more_samples_never_earn_less(pool: list[Sample]) -> None:
+def test_more_samples_never_earn_less(pool: list[PoolSample]) -> None:
     found = forecast([pool])
 
     assert found is not None
@@ -36,13 +36,13 @@ def test_more_samples_never_earn_less(pool: list[Sample]) -> None:
 
 
 def test_a_reward_that_pays_for_the_rare_falsehood_parts_from_truth_where_it_is_drawn() -> None:
-    honest = [Sample(place / 20, place / 20) for place in range(16)]
+    honest = [PoolSample(place / 20, place / 20) for place in range(16)]
 
     assert forecast([honest]).parts_at is None  # type: ignore[union-attr]  # there are two samples
-    gamed = forecast([[*honest[:15], Sample(1.0, 0.0)]])
+    gamed = forecast([[*honest[:15], PoolSample(1.0, 0.0)]])
     assert gamed is not None
     assert gamed.parts_at == 8
 
 
 def test_one_sample_forecasts_nothing() -> None:
-    assert forecast([[Sample(1.0, 1.0)], []]) is None
+    assert forecast([[PoolSample(1.0, 1.0)], []]) is None

@@ -5,11 +5,11 @@ import pytest
 
 from benchmarks.attack.clean import CLEAN
 from tasks.audit.attack.finds import Find
-from tasks.audit.attack.search import Search
+from tasks.audit.attack.search import ExploitSearch
 from tests.tasks.audit.attack.settings import STARS_ALONE, setting
 
 
-def searched(search: Search, steps: int) -> list[Find]:
+def searched(search: ExploitSearch, steps: int) -> list[Find]:
     for _ in range(steps):
         search.step()
     return search.finds
