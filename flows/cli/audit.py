@@ -28,9 +28,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-app.command()(attack)
-app.command()(accept)
-
 SHARE_TO_CATCH = 0.95
 KEPT = "interrupted; what was done is kept, and the same command resumes"
 
@@ -136,6 +133,10 @@ def mutants(
     if report.share_caught < SHARE_TO_CATCH:
         say(f"{SHARE_TO_CATCH:.0%} is needed; add a probe for each bug that the table marks NOTHING")
         raise typer.Exit(3)
+
+
+app.command()(attack)
+app.command()(accept)
 
 
 def _store(rollouts: Path, given: Path | None) -> Path:
