@@ -12,6 +12,8 @@ from itertools import groupby, pairwise
 from statistics import fmean
 from typing import Final, NamedTuple
 
+from pydantic import BaseModel, ConfigDict
+
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64)
 FALLS: Final = 0.005
 """Smaller changes of truth are none."""
@@ -24,8 +26,10 @@ class PoolSample(NamedTuple):
     truth: float
 
 
-class Point(NamedTuple):
+class Point(BaseModel):
     """Expected outcome of the best of n by reward."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     n: int
     nats: float
@@ -34,8 +38,10 @@ class Point(NamedTuple):
     truth: float
 
 
-class TruthForecast(NamedTuple):
+class TruthForecast(BaseModel):
     """Best-of-n over several prompts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     prompts: int
     samples: int
@@ -66,8 +72,9 @@ def forecast(pools: Sequence[Sequence[PoolSample]]) -> TruthForecast | None:
         if n <= size:
             found = [best_of(pool, n) for pool in known]
             nats = math.log(n) - (n - 1) / n
-            points.append(Point(n, nats, fmean(each.reward for each in found), fmean(each.truth for each in found)))
-    return TruthForecast(len(known), size, tuple(points))
+            reward, truth = fmean(each.reward for each in found), fmean(each.truth for each in found)
+            points.append(Point(n=n, nats=nats, reward=reward, truth=truth))
+    return TruthForecast(prompts=len(known), samples=size, points=tuple(points))
 
 
 def best_of(pool: Sequence[PoolSample], n: int) -> PoolSample:

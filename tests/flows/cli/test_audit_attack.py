@@ -31,6 +31,7 @@ def test_finds_are_printed_with_reward_component_and_truth_and_one_becomes_a_pro
     document = json.loads(ended.stdout)["push"]
     assert document["evaluations"] >= 3_000
     assert {baseline["kind"] for baseline in document["baselines"]} >= {"constant", "template"}
+    assert document["forecast"]["points"][0]["n"] == 1
     assert "Reward and truth of the best of n by reward" in ended.stderr
     assert max(map(len, re.sub(r"(?m)^(?![┃┏┡│└]).*$", "", ended.stderr).splitlines())) <= 100
     if document["finds"]:
