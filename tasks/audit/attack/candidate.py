@@ -123,7 +123,8 @@ class Candidate:
                 corrupted = alteration.kind == "corruption"
                 good = not corrupted
             else:
-                kept = operation.name not in SAYS_THE_GOOD_ANSWER and keeps(before, text)
+                kept = keeps(before, text) and (keeps(case.answer, before) or not _supplies(operation, case))
+                kept = kept and operation.name not in SAYS_THE_GOOD_ANSWER
                 good, corrupted = False, corrupted and kept
         return Completed(text, corrupted)
 
@@ -148,6 +149,13 @@ def keeps(before: str, after: str) -> bool:
         return all(name in others and _same(others[name], value) for name, value in fields.items())
     words = " ".join(_WORD.findall(before.casefold()))
     return bool(words) and f" {words} " in f" {' '.join(_WORD.findall(after.casefold()))} "
+
+
+def _supplies(operation: Operation, case: Case) -> bool:
+    """Return whether an operation may say what a corruption left out: it knows the prompt or the answer."""
+    if operation.name == "set":
+        return bool(json.loads(operation.argument).keys() & (fields_of(case.answer) or {}).keys())
+    return operation.name == ALTER or has_slots(operation.argument)
 
 
 def _same(one: Any, two: Any) -> bool:

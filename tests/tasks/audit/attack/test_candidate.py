@@ -27,6 +27,18 @@ def test_nothing_is_known_by_descent_of_a_text_that_says_the_good_answer_as_well
     assert not corrupted(GOOD.then(Operation(ALTER, "unread_product"), Operation("good_after")))
 
 
+def test_what_a_corruption_left_out_may_be_supplied_by_what_knows_the_prompt_and_by_nothing_else() -> None:
+    left_out = GOOD.then(Operation(ALTER, "unread_offer"))
+
+    assert corrupted(left_out.then(Operation("append", "Aproveite!")))
+    assert not corrupted(left_out.then(Operation("append", "{Oferta_inicial} em {Produto}!")))
+    assert corrupted(GOOD.then(Operation(ALTER, "second_push"), Operation("append", "{Oferta_inicial}!")))
+    halved = GOOD.then(Operation(ALTER, "half_of_the_fields"))
+    review = case("extraction")
+    assert corrupted(halved.then(Operation("set", '{"observacao":1}')), review)
+    assert not corrupted(halved.then(Operation("set", '{"sentiment":"positive"}')), review)
+
+
 def test_two_corruptions_may_undo_each_other_and_so_do_not_count() -> None:
     profile = case("churn")
     turned = GOOD.then(Operation(ALTER, "opposite"))
