@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from flows.cli.audit_attack import accept, attack
 from flows.cli.options import UNDONE, Json, Overrides, Profile, emit
 from flows.cli.output_folder import new_folder
 from flows.cli.tables.audit import print_audit, print_disagreements, print_mutants, print_sample
@@ -132,6 +133,10 @@ def mutants(
     if report.share_caught < SHARE_TO_CATCH:
         say(f"{SHARE_TO_CATCH:.0%} is needed; add a probe for each bug that the table marks NOTHING")
         raise typer.Exit(3)
+
+
+app.command()(attack)
+app.command()(accept)
 
 
 def _store(rollouts: Path, given: Path | None) -> Path:

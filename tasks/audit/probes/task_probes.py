@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tasks.audit.completions import any_task
 from tasks.audit.completions.asked import Maker
 from tasks.audit.probes.criticism import CRITICISMS
+from tasks.audit.probes.exploits import EXPLOITS
 from tasks.audit.probes.properties import (
     FLOOR,
     FORM_COST,
@@ -70,6 +71,7 @@ class TaskProbes:
             *(ceiling(name, make) for name, make in self.worthless.items()),
             costs("cut_off", any_task.first_half),
             costs("chatter", any_task.chatter, FORM_COST),
+            EXPLOITS,
             *self.own,
             *CRITICISMS,
         )

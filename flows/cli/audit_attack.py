@@ -1,0 +1,109 @@
+"""Commands `tucano audit attack` and `accept`: search for exploits of the rewards, and make one a probe."""
+
+import random
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from flows.cli.options import Json, emit
+from flows.cli.tables.attack import print_attack
+from flows.runtime.console import say, stage_progress
+from flows.runtime.signals import interruptible
+from schemas.documents import Rollout
+from schemas.errors import InputError
+from schemas.json_lines import read_json_lines
+from schemas.store.files import read_store
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from tasks.audit.attack import exploits
+from tasks.audit.attack.attack import Budget, attack_file_names, find_in
+from tasks.audit.attack.processes import attack_tasks
+from tasks.audit.attack.setting import Setting
+from tasks.audit.stage import shipped_files
+from tasks.synthesize.simulated import simulate_store
+
+ORDERS: Final = 4_000
+"""Orders of the simulated store that prompts are about, where no store is given."""
+MINUTES: Final = 10.0
+KEPT: Final = "interrupted; finds are kept in {out}, and the same command goes on"
+
+Folder = Annotated[Path, typer.Option(help="Folder of the attack: its finds and its state.")]
+
+
+def attack(
+    task: Annotated[
+        list[str], typer.Option(help="A task to attack; may be given several times, and all are attacked if not given.")
+    ] = [],  # noqa: B006 - Typer reads the default and never changes it
+    minutes: Annotated[
+        float | None, typer.Option(min=0.01, help="Time of all tasks together; 10 if not given.")
+    ] = None,
+    evaluations: Annotated[
+        int | None, typer.Option(min=1, help="Completions to score of each task; equal numbers give equal finds.")
+    ] = None,
+    processes: Annotated[int, typer.Option(min=1, max=64, help="Tasks that are attacked at once.")] = 2,
+    rollouts: Annotated[
+        Path | None, typer.Option(help="JSON Lines of a model's rollouts to begin with; the shipped ones if not given.")
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Folder of the store that prompts are about; a simulated one if not given.")
+    ] = None,
+    spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
+    seed: Annotated[int, typer.Option(min=0, help="Decides prompts, and what is left to chance.")] = 0,
+    out: Folder = Path(".tucano/attack"),
+    top: Annotated[int, typer.Option(min=0, help="Finds of each task that are printed with their text.")] = 3,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin again, and remove what the folder has.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Search for completions that the rewards pay for and should not. Run again, it resumes."""
+    tasks = _tasks(task)
+    with interruptible(KEPT.format(out=out)), stage_progress("attack") as progress:
+        seeds = read_json_lines(rollouts or shipped_files().rollouts, Rollout, "rollouts")
+        about = read_store(store) if store is not None else simulate_store(ORDERS, random.Random(f"{seed}:attacked"))
+        witness = simulate_store(ORDERS // 2, random.Random(f"{seed}:witness"))
+        if fresh:
+            _remove(out, tasks)
+        settings = [Setting(name, about, witness, seeds, seed, spec) for name in tasks]
+        budget = _budget(minutes, evaluations, len(tasks), processes)
+        found = attack_tasks(settings, budget, out, processes, progress)
+    print_attack(found, top)
+    if any(each.new for each in found):
+        say(f"make a find a probe of the audit: tucano audit accept FIND --out {out}")
+    emit({each.task: each.model_dump(mode="json") for each in found}, as_json=as_json)
+
+
+def accept(
+    find: Annotated[str, typer.Argument(help="Name of the find, as the attack printed it, or its beginning.")],
+    out: Folder = Path(".tucano/attack"),
+    into: Annotated[
+        Path, typer.Option(help="Folder of accepted finds; the audit reads the default.")
+    ] = exploits.FOLDER,
+) -> None:
+    """Make a find a probe: from then on the audit refuses rewards that pay for it."""
+    known = find_in(out, find)
+    new = exploits.accept(known, into)
+    file = exploits.exploits_file(into, known.task)
+    say(f"{known.identity} ({', '.join(known.mechanism)}) {'is now' if new else 'was already'} a probe of {known.task}")
+    say(f"exploits: {file}")
+
+
+def _tasks(given: list[str]) -> list[TaskName]:
+    if unknown := [name for name in given if name not in TASK_NAMES]:
+        raise InputError(f"--task {unknown[0]} is no task; give one of {', '.join(TASK_NAMES)}")
+    return [name for name in TASK_NAMES if name in given or not given]
+
+
+def _budget(minutes: float | None, evaluations: int | None, tasks: int, processes: int) -> Budget:
+    """Divide the time among the tasks, so many of which run at once."""
+    if minutes is None and evaluations is not None:
+        return Budget(None, evaluations)
+    seconds = 60 * (MINUTES if minutes is None else minutes)
+    return Budget(seconds * min(processes, tasks) / tasks, evaluations)
+
+
+def _remove(folder: Path, tasks: list[TaskName]) -> None:
+    for name in tasks:
+        for file in attack_file_names(name):
+            try:
+                (folder / file).unlink(missing_ok=True)
+            except OSError as error:
+                raise InputError(f"{folder / file} cannot be removed ({error.strerror}); give another --out") from None

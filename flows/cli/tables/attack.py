@@ -1,0 +1,110 @@
+"""Terminal output of an attack on the rewards."""
+
+from collections.abc import Sequence
+
+from flows.runtime.console import print_table, say
+from schemas.shown_text import as_shown
+from tasks.audit.attack.attack import TaskAttack
+from tasks.audit.attack.baselines import MOST_EARNED
+from tasks.audit.attack.finds import Find
+
+LONGEST_SHOWN = 280
+FINDS_SHOWN = 12
+LONGEST_MECHANISM = 44
+SHORTEST_LEFT_OUT = 80
+
+
+def print_attack(found: Sequence[TaskAttack], top: int) -> None:
+    """Print what the rewards pay for: finds with texts, baselines, and where reward and truth part.
+
+    Args:
+        found: The tasks' results.
+        top: Finds of each task with their texts.
+    """
+    _print_summary(found)
+    for result in found:
+        if result.finds:
+            _print_finds(result)
+            for find in result.finds[:top]:
+                _print_example(find)
+    _print_baselines(found)
+    _print_forecasts(found)
+
+
+def _print_summary(found: Sequence[TaskAttack]) -> None:
+    rows = [
+        (each.task, f"{each.evaluations:,}", f"{each.seconds:.0f}", str(len(each.finds)), str(len(each.new)))
+        for each in found
+    ]
+    print_table("Attack on the rewards", ("task", "scored", "seconds", "finds", "not on the critic's list"), rows)
+
+
+def _print_finds(result: TaskAttack) -> None:
+    rows = [
+        (
+            find.identity,
+            f"{find.hits} of {find.prompts}",
+            f"{find.reward:.2f}",
+            f"{find.good:.2f}",
+            f"{find.truth:.2f}",
+            "critic" if find.corrupted else "truth",
+            _short(", ".join(find.mechanism), LONGEST_MECHANISM),
+        )
+        for find in result.finds[:FINDS_SHOWN]
+    ]
+    header = ("find", "prompts", "reward", "good", "truth", "bad by", "made by")
+    print_table(f"{result.task}: bad completions that it pays for", header, rows, texts=("bad by", "made by"))
+    if len(result.finds) > FINDS_SHOWN:
+        say(f"and {len(result.finds) - FINDS_SHOWN} more finds of {result.task}, which its file of finds has")
+
+
+def _print_example(find: Find) -> None:
+    components = "  ".join(f"{name} {value:.2f}" for name, value in find.example.components.items())
+    say(f"{find.identity}: reward {find.example.reward:.3f} ({components}), truth {find.example.truth:.2f}")
+    say(f"    {_short(as_shown(_different(find)), LONGEST_SHOWN)}")
+
+
+def _different(find: Find) -> str:
+    """Return the completion without a long beginning that it shares with the good answer."""
+    text, answer = find.example.completion, find.example.answer
+    pairs = enumerate(zip(text, answer, strict=False))
+    shared = next((place for place, (one, two) in pairs if one != two), min(len(text), len(answer)))
+    start = text.rfind(" ", 0, shared) + 1
+    return text if start < SHORTEST_LEFT_OUT else f"… {text[start:]}"
+
+
+def _print_baselines(found: Sequence[TaskAttack]) -> None:
+    rows = [
+        (
+            each.task,
+            baseline.kind,
+            f"{baseline.reward:.3f}",
+            f"{baseline.truth:.2f}",
+            "-" if baseline.kind == "template" else "yes" if baseline.within else f"NO, above {MOST_EARNED:.2f}",
+            _short(" ".join(as_shown(baseline.says).split()), LONGEST_MECHANISM),
+        )
+        for each in found
+        for baseline in each.baselines
+    ]
+    header = ("task", "best", "reward", "truth", "within its limit", "text")
+    print_table("Answers without the work", header, rows, texts=("best", "within its limit", "text"))
+
+
+def _print_forecasts(found: Sequence[TaskAttack]) -> None:
+    known = [(each, each.forecast) for each in found if each.forecast is not None]
+    sizes = sorted({point.n for _, forecast in known for point in forecast.points})
+    if not sizes:
+        return
+    rows = []
+    for each, forecast in known:
+        by_size = {point.n: point for point in forecast.points}
+        rewards = [f"{by_size[n].reward:.2f}" if n in by_size else "-" for n in sizes]
+        truths = [f"{by_size[n].truth:.2f}" if n in by_size else "-" for n in sizes]
+        rows.append((each.task, each.forecast_from, "reward", *rewards, ""))
+        rows.append(("", "", "truth", *truths, "-" if forecast.parts_at is None else str(forecast.parts_at)))
+    header = ("task", "from", "best of", *(str(n) for n in sizes), "parts at")
+    print_table("Reward and truth of the best of n by reward", header, rows, texts=("from", "best of"))
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
