@@ -34,6 +34,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
+from tasks.commerce.insights.reading import lower_case, read_analysis
 from tasks.commerce.insights.quotations import (
     PLACES,
     KnownFact,
@@ -43,6 +44,8 @@ from tasks.commerce.insights.quotations import (
     tokens_of,
     words_among,
 )
+from tasks.commerce.insights.speech import DATA_FILES as SPEECH_FILES
+from tasks.commerce.insights.table import table_of
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.portuguese_numbers import numbers_given, numbers_in
@@ -64,7 +67,9 @@ if TYPE_CHECKING:
     from tasks.commerce.sql_qa.sandbox import Databases
 
 DATA_FILES: Final = (
+    *SPEECH_FILES,
     "data/lexicons/action_verbs.txt",
+    "data/lexicons/categories.txt",
     "data/lexicons/domain_words.txt",
     "data/lexicons/report_action_words.txt",
     "data/lexicons/states.txt",
@@ -109,11 +114,13 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     """Score the facts quoted, the structure, the actions and the length."""
     stripped = completion.strip()
     text = stripped[:MAX_CHARACTERS]
-    known = know(tuple((reference or {}).get("facts") or ()))
+    facts = tuple((reference or {}).get("facts") or ())
+    known = know(facts)
+    table = table_of(facts) if facts else None
     if known.facts:
         text = with_codes(own_lines(text, prompt), known)
     items, headings, ordinals = _lines(text)
-    folded = fold(ORDINAL.sub("", text) if ordinals else text)
+    folded = lower_case(ORDINAL.sub("", text) if ordinals else text)
     tokens = tokens_of(folded)
     text_words = words_among(tokens)
     present = set(text_words)
@@ -121,29 +128,42 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     if not text_words or not own:
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     fluent = fluency(text_words)
-    quoted = _quoted(tokens, folded, known, prompt) if known.facts else None
+    enough = min(ENOUGH, len(known.facts))
+    sound, quoted = 1.0, None
+    advised = float(min(ACTION_VERBS.count(present), ENOUGH))
+    if table:
+        reading = read_analysis(text, folded, present, prompt, table, headings)
+        quoted = reading.coverage(enough)
+        sound = reading.sound()
+        advised = min(sum(reading.advice.verbs.values()), ENOUGH)
+    elif known.facts:
+        quoted = _quoted(tokens, folded, known, prompt)
     if declines(folded, present, bool(quoted)):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     ground = 1.0 if quoted is None else 0.2 + 0.8 * quoted
     comment = ramp(_own_words(present, known), 0, ENOUGH_COMMENT) if known.facts else 1.0
-    analysis = own * fluent * ground * (0.2 + 0.8 * comment) * (0.7 if CHATTER.are_in(folded, present) else 1.0)
+    analysis = own * fluent * ground * sound * (0.2 + 0.8 * comment) * (0.7 if CHATTER.are_in(folded, present) else 1.0)
     readable = (
         LIST_WORTH * (fluent if fluent == 1 else max(fluent, brevity(text_words))) + (1 - LIST_WORTH) * fluent * comment
     )
     components = {
-        "facts": None if quoted is None else own * readable * quoted,
-        "structure": analysis * (0.3 * bool(headings) + 0.7 * min(items, ENOUGH) / ENOUGH),
-        "actions": analysis * min(ACTION_VERBS.count(present), ENOUGH) / ENOUGH,
+        "facts": None if quoted is None else own * readable * sound * quoted,
+        "structure": analysis * (0.3 * any(headings) + 0.7 * min(items, ENOUGH) / ENOUGH),
+        "actions": analysis * advised / ENOUGH,
         "length": analysis * ramp(len(stripped), 40, LENGTHS[0]) * ramp(len(stripped), 1200, LENGTHS[1]),
     }
     return Score(fill_unknown(components, WEIGHTS))
 
 
-def _lines(text: str) -> tuple[int, int, bool]:
-    """Count a text's list items and headings, and return whether items are numbered."""
-    found = [match for match in map(_LINE.match, text.split("\n", MAX_LINES)) if match]
-    items = [match for match in found if match["item"]]
-    return len(items), len(found) - len(items), any(match["ordinal"] for match in items)
+def _lines(text: str) -> tuple[int, list[bool], bool]:
+    """Count a text's list items, and return of each line whether it is a heading, and whether items are numbered."""
+    found = [_LINE.match(line) for line in text.split("\n", MAX_LINES)]
+    items = [match for match in found if match and match["item"]]
+    return (
+        len(items),
+        [bool(match and not match["item"]) for match in found],
+        any(match["ordinal"] for match in items),
+    )
 
 
 def own_lines(text: str, prompt: str) -> str:

@@ -1,0 +1,175 @@
+"""Advice of a sentence: where it begins, its verbs and their objects, and whether it does good.
+
+A recommendation is a frame (`recomendo`, `vale`, `é preciso`) or an infinitive or imperative at the beginning of a
+clause. Its verbs are a closed list by what they do to their object: what raises or keeps harm, cuts gain, or is no
+verb of the list at all, is bad advice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tasks.commerce.insights.sentences import PARTS, Sentence
+from tasks.commerce.insights.speech import forms, verbs_of
+from tasks.commerce.insights.table import Table
+from tasks.commerce.text.text_form import fold
+
+OBJECT_REACH: Final = 6
+"""Words behind a verb among which its object is looked for."""
+
+_VERBS: Final = {fold(verb): kind for kind, verbs in verbs_of("advice_verbs") for verb in verbs}
+_OBJECTS: Final = {kind: frozenset(map(fold, entries)) for kind, entries in verbs_of("advice_objects")}
+_HARM: Final = _OBJECTS["harm"]
+_GAIN: Final = _OBJECTS["gain"]
+_THEMES: Final = {kind: entries for kind, entries in _OBJECTS.items() if kind not in ("harm", "gain")}
+
+
+def _imperatives() -> dict[str, str]:
+    """Return the imperatives of the verbs by their form, with the infinitive."""
+    found: dict[str, str] = {}
+    for kind, verbs in verbs_of("advice_verbs"):
+        for verb in verbs:
+            endings = ("e", "em", "emos") if verb.endswith("ar") else ("a", "am", "amos")
+            plain = fold(verb)
+            for form in forms(verb):
+                if form.endswith(endings) and form != plain and form not in found:
+                    found[form] = plain
+    return found
+
+
+_IMPERATIVES: Final = _imperatives()
+_FRAMES: Final = frozenset(
+    "recomendo recomendamos recomenda vale sugiro sugerimos sugere convem precisamos devemos proponho propomos recomendacao acao acoes sugestao passo passos ideal".split()
+)
+_NEEDS: Final = frozenset("preciso necessario importante hora fundamental urgente essencial recomendavel".split())
+_SHOULD: Final = frozenset("deve devem pode podem precisa precisam deveria deveriam poderia cabe resta basta".split())
+_NO_VERBS: Final = frozenset(
+    "maior menor melhor pior valor setor lugar mar par bar lar dar interior exterior anterior posterior superior inferior consumidor vendedor comprador celular popular regular familiar similar particular qualquer mulher poder "
+    "fornecedor servidor indicador operador entregador diretor gestor favor motor por ser ter haver estar ir ver sair vir ficar deixar saber querer fazer tornar tentar evitar voltar passar precisar trazer".split()
+)
+_BEFORE_VERBS: Final = frozenset("e ou para a de em que mais nao basta melhor tambem ainda primeiro".split())
+_SPARED: Final = frozenset("frete fretes custo custos risco riscos prazo".split())
+_UNDER_CONTROL: Final = frozenset("baixo baixos baixa baixas controle zero nivel minimo patamar abaixo dia".split())
+_STOPS: Final = frozenset("parar deixar desistir cessar".split())
+_MAY_BE_LEFT: Final = frozenset("deixar perder esquecer faltar descuidar".split())
+_PAID_BY_CUSTOMERS: Final = frozenset("cliente clientes frete fretes consumidor consumidores multa comprador compradores".split())
+
+
+@dataclass
+class Advice:
+    """Recommendations of a text."""
+
+    verbs: dict[str, float] = field(default_factory=dict)
+    """The credit of each verb that recommends something sensible."""
+    harmful: int = 0
+    """Recommendations that do harm, or stop what the shop lives by."""
+    unknown: list[str] = field(default_factory=list)
+    """Verbs that no analysis recommends."""
+    unfit: int = 0
+    """Recommendations to mend what the table shows to be best."""
+
+
+def advice_from(sentence: Sentence) -> int:
+    """Return the place from which a sentence recommends; its length if nowhere."""
+    tokens = sentence.tokens
+    for place, token in enumerate(tokens):
+        if token in _FRAMES or (token in _NEEDS and place and tokens[place - 1] in ("e", "sera", "seria")):
+            return place
+        following = tokens[place + 1 : place + 3]
+        if token in _SHOULD and any(word in _VERBS for word in following):
+            if following[0] in _VERBS and not _subject_is_figure(place, sentence):
+                return place
+        begins = not place or tokens[place - 1] in PARTS or (place == 1 and tokens[0] in ("e", "melhor"))
+        if begins and (token in _VERBS or token in _IMPERATIVES or _looks_infinitive(token)):
+            return place
+        if token == "nao" and begins and following and (following[0] in _VERBS or _looks_infinitive(following[0])):
+            return place
+        if token == "que" and following[:1] == ["tal"]:
+            return place
+    return len(tokens)
+
+
+def _subject_is_figure(place: int, sentence: Sentence) -> bool:
+    return any(there in (place - 1, place - 2, place - 3) for there, _ in sentence.columns)
+
+
+def _looks_infinitive(token: str) -> bool:
+    return len(token) > 4 and token.endswith(("ar", "er", "ir")) and token not in _NO_VERBS
+
+
+def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) -> None:
+    """Judge what a sentence recommends.
+
+    Args:
+        sentence: The sentence.
+        table: The table.
+        start: The place from which it recommends.
+        advice: Receives what is found.
+    """
+    tokens = sentence.tokens
+    imperative = True
+    for place in range(start, len(tokens)):
+        token = tokens[place]
+        before = tokens[place - 1] if place else ""
+        if token in _STOPS and place + 1 < len(tokens) and tokens[place + 1] == "de" and before != "nao":
+            advice.harmful += 1
+            continue
+        if token in _VERBS:
+            verb = token
+        elif token in _IMPERATIVES and (place == start or before in PARTS or before in ("e", "que")) and imperative:
+            verb = _IMPERATIVES[token]
+        elif _looks_infinitive(token) and (place == start or before in _BEFORE_VERBS or before in _FRAMES or before in PARTS or before in _VERBS or before in _NEEDS):
+            advice.unknown.append(token)
+            continue
+        else:
+            continue
+        _judge(verb, place, sentence, table, advice)
+
+
+def _objects(place: int, tokens: Sequence[str]) -> list[str]:
+    found = []
+    for token in tokens[place + 1 : place + 1 + OBJECT_REACH]:
+        if token in _VERBS or (token in PARTS and token != ",") or token in ("para", "sem", "com", "por"):
+            break
+        found.append(token)
+    return found
+
+
+def _judge(verb: str, place: int, sentence: Sentence, table: Table, advice: Advice) -> None:
+    tokens = sentence.tokens
+    kind = _VERBS[verb]
+    objects = _objects(place, tokens)
+    first = next((word for word in objects if word in _HARM or word in _GAIN), "")
+    negated = "nao" in tokens[max(0, place - 2) : place]
+    harmful = (
+        (kind == "raise" and first in _HARM)
+        or (kind == "cut" and first in _GAIN)
+        or (kind == "keep" and first in _HARM - _SPARED and _UNDER_CONTROL.isdisjoint(tokens[place:]))
+        or (verb == "cobrar" and next((word for word in objects if len(word) > 3), "") in _PAID_BY_CUSTOMERS)
+    )
+    if negated and verb not in _MAY_BE_LEFT:
+        harmful = not harmful
+    if harmful:
+        advice.harmful += 1
+        return
+    credit = 1.0
+    if kind in ("cut", "mend") and _is_best(objects, sentence, table):
+        advice.unfit += 1
+        credit = 0.4
+    advice.verbs[verb] = max(advice.verbs.get(verb, 0.0), credit)
+
+
+def _is_best(objects: Sequence[str], sentence: Sentence, table: Table) -> bool:
+    """Return whether a row is advised to mend a column in which it is the best."""
+    rows = {row for _, row in sentence.rows} or ({sentence.carried_row} if sentence.from_line else set())
+    if len(rows) != 1 or len(table.names) < 3:
+        return False
+    row = next(iter(rows))
+    for word in objects:
+        column = table.column_words.get(word)
+        if row is not None and column is not None and table.columns[column].good:
+            return (
+                table.rank(row, column, table.columns[column].good > 0) == 0
+                and table.columns[column].highest > table.columns[column].lowest
+            )
+    return False

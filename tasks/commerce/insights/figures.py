@@ -1,0 +1,345 @@
+"""Numbers of a sentence against the table: each must be a cell of its row and column, or follow from cells.
+
+A number belongs to the row that follows it after a preposition (`19,3% de atrasos em BA`) or in brackets, else to the
+row named last before it in its sentence, else to the first that the sentence names, else to the one carried from the
+line. As many numbers as rows before or after them may belong to them in order. A number is right if it is
+
+- a cell of that row, exact or rounded as people round (`R$ 57 mil`, `quase 20%`), of the column that is said beside it;
+- a difference, sum, share, ratio or mean of cells, where a word says so (`pontos`, `somam`, `do total`, `vezes`);
+- a goal, a term or a discount in advice, a year of the period, or a place in a ranking.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Final
+
+from tasks.commerce.insights.sentences import PARTS, Sentence
+from tasks.commerce.insights.table import KINDS, Table
+from tasks.commerce.text.portuguese_numbers import numbers_of
+
+REACH: Final = 5
+"""Words between a number and the row that follows it with a preposition."""
+ROUNDING: Final = 0.06
+"""Largest relative error of a number rounded without a word that says so."""
+LOOSE_ROUNDING: Final = 0.12
+"""The same after `cerca de`, `quase` and their kin."""
+ALONE: Final = 0.6
+"""Grade of a number that no row was named for."""
+UNNAMED: Final = 0.55
+"""Grade of a number of the right row whose column is not said."""
+
+_JOINING: Final = frozenset("em no na nos nas de do da dos das para".split())
+_PARTING: Final = frozenset("e mas ou enquanto contra ante".split())
+_ABOUT: Final = frozenset("cerca quase aproximadamente perto torno praticamente uns umas mais menos passa passou passam beira casa".split())
+_DIFFERENCE: Final = frozenset("ponto pontos acima abaixo diferenca distancia folga gap alem mais menos separam separa vantagem".split())
+_SUM: Final = frozenset("soma somam somados somadas somaram somando juntos juntas total totaliza totalizam totalizando ao".split())
+_SHARE: Final = frozenset("total responde respondem concentra concentram representa representam equivale fatia participacao parte da do dos das mais menos cresceu subiu avancou aumentou caiu recuou queda alta crescimento aumento diferenca superior inferior acima abaixo".split())
+_MEAN: Final = frozenset("media medio geral".split())
+_RANGE: Final = frozenset("entre varia variam vai vao de faixa intervalo oscila oscilam fica ficam ficou ficaram casa".split())
+_TERM: Final = frozenset("dia dias semana semanas mes meses hora horas minutos trimestre trimestres".split())
+_GOAL: Final = frozenset("para ate abaixo acima meta de em minimo maximo no partir".split())
+_COUNTED: Final = frozenset("formas estados categorias meses linhas topicos pontos acoes dias grupos vezes meios lugares itens produtos".split())
+_KIND_WORDS: Final = {word: kind.name for kind in KINDS for word in kind.words}
+_UNIT_NEUTRAL: Final = frozenset("de foi e ficou em a o media medio era esta tem com r$ por chega chegou atinge subiu caiu para cerca quase".split())
+
+
+@dataclass
+class Figures:
+    """Numbers of a text, compared with its table."""
+
+    grades: dict[int, float] = field(default_factory=dict)
+    """The best grade of each fact that was quoted."""
+    derived: set[float] = field(default_factory=set)
+    """Numbers that follow from several cells."""
+    false: set[float] = field(default_factory=set)
+    """Numbers that are wrong or invented."""
+    columns: dict[int, int] = field(default_factory=dict)
+    """The column of the number at each place of the sentence read last."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    place: int
+    value: float
+    step: float
+    """The worth of its last significant digit."""
+    unit: str
+    scaled: bool
+
+
+def read_figures(sentence: Sentence, table: Table, advice: int, years: frozenset[int], figures: Figures) -> None:
+    """Compare a sentence's numbers with the table.
+
+    Args:
+        sentence: The sentence.
+        table: The table.
+        advice: The place from which the sentence recommends.
+        years: Years of the period.
+        figures: Receives what is found.
+    """
+    figures.columns = {}
+    written = [each for place in sentence.numbers if (each := _written(place, sentence.tokens))]
+    for each in written:
+        if _is_year(each, sentence.tokens):
+            if years and int(each.value) not in years:
+                figures.false.add(each.value)
+            continue
+        if not (
+            _is_cell(each, sentence, table, written, figures)
+            or _follows(each, sentence, table, figures)
+            or _is_term(each, sentence.tokens, advice)
+        ):
+            figures.false.add(each.value)
+
+
+def _written(place: int, tokens: Sequence[str]) -> _Written | None:
+    token = tokens[place]
+    values = numbers_of(token)
+    if not values:
+        return None
+    value = values[0]
+    after = tokens[place + 1] if place + 1 < len(tokens) else ""
+    unit = "r$" if place and tokens[place - 1] == "r$" else "%" if after in ("%", "por") else ""
+    decimals = token.partition(",")[2] or (token.partition(".")[2] if value < 1_000 and "." in token else "")
+    step = 10.0 ** -len(decimals)
+    if not decimals:
+        digits = f"{value:.0f}"
+        step = 10.0 ** (len(digits) - len(digits.rstrip("0"))) if value else 1.0
+    scale = {"mil": 1_000.0, "milhao": 1e6, "milhoes": 1e6}.get(after, 1.0)
+    if after == "reais" or (scale > 1 and "reais" in tokens[place + 1 : place + 4]):
+        unit = "r$"
+    return _Written(place, value * scale, step * scale, unit, scale > 1)
+
+
+def _is_year(each: _Written, tokens: Sequence[str]) -> bool:
+    token = tokens[each.place]
+    return each.unit == "" and not each.scaled and len(token) == 4 and token.isdigit() and 1900 <= each.value < 2100
+
+
+def _is_term(each: _Written, tokens: Sequence[str], advice: int) -> bool:
+    """Return whether a number is a goal, a term or a discount in advice, or counts the table's rows or the findings."""
+    after = tokens[each.place + 1] if each.place + 1 < len(tokens) else ""
+    if each.unit == "" and each.value <= 12 and after in _COUNTED:
+        return True
+    if each.place < advice:
+        return "meta" in tokens[: each.place]
+    before = set(tokens[max(0, each.place - 4) : each.place])
+    return after in _TERM or not before.isdisjoint(_GOAL) or "desconto" in tokens
+
+
+def _owners(each: _Written, sentence: Sentence, written: Sequence[_Written]) -> list[int]:
+    """Return the rows that a number may belong to, by its sentence."""
+    place, tokens = each.place, sentence.tokens
+    before: int | None = None
+    first: int | None = None
+    for there, row in sentence.rows:
+        if there < place:
+            before = row
+            continue
+        if first is None:
+            first = row
+            between = tokens[place + 1 : there]
+            if there - place <= REACH + 1 and between and not any(token[0].isdigit() for token in between):
+                joins = between[-1] in _JOINING and _PARTING.isdisjoint(between) and "," not in between
+                if joins or (between[0] == "(" or (between[0] in "%" and len(between) > 1 and between[1] == "(")):
+                    return [row]
+                if len(between) > 1 and between[-1] in ("cartao", "mes", "estado") and between[-2] in _JOINING and "," not in between:
+                    return [row]
+    owners = [row for row in (before, first) if row is not None][:1]
+    series = _in_series(each, sentence, written)
+    return owners + ([series] if series is not None and series not in owners else [])
+
+
+def _in_series(each: _Written, sentence: Sentence, written: Sequence[_Written]) -> int | None:
+    """Return the row of a number in `SP, BA e RJ têm 1, 2 e 3`."""
+    rows = list(dict.fromkeys(row for _, row in sentence.rows))
+    same = [other for other in written if other.unit == each.unit]
+    if len(rows) < 2 or len(rows) != len(same):
+        return None
+    all_before = sentence.rows[-1][0] < same[0].place
+    return rows[same.index(each)] if all_before or sentence.rows[0][0] > same[-1].place else None
+
+
+def _is_cell(
+    each: _Written, sentence: Sentence, table: Table, written: Sequence[_Written], figures: Figures
+) -> bool:
+    said, strict = _column_said(each, sentence, table)
+    if strict and said is None:
+        return False
+    owners = _owners(each, sentence, written)
+    alone = not owners
+    if alone:
+        owners = [] if sentence.carried_row is None else [sentence.carried_row]
+    about = not _ABOUT.isdisjoint(sentence.tokens[max(0, each.place - 4) : each.place])
+    every = range(len(table.names))
+    # Only a number that no row of its own line claims may be any row's.
+    free = alone and (not sentence.from_line or not _RANGE.isdisjoint(sentence.tokens[: each.place]))
+    for row in [*owners, *(every if free else ())]:
+        for column, known in enumerate(table.columns):
+            if known.unit != each.unit and not (each.unit == "" and known.unit == "r$" and each.value > 99):
+                if not (each.unit == "" and said == column):
+                    continue
+            if strict and column != said:
+                continue
+            value = table.cells.get((row, column))
+            if value is None:
+                continue
+            exact = abs(value - each.value) < 1e-9
+            if not exact and not _rounds(each, value, about):
+                continue
+            if not strict and said is not None and column != said and not known.unit == "%" and _mentioned(said, column, sentence):
+                continue
+            certain = column in (each_column for _, each_column in sentence.columns) or said == column or known.unit == "%"
+            grade = 1.0 if certain else UNNAMED + 0.25 * (known.unit == "r$")
+            if row not in owners or (alone and not sentence.from_line and sentence.carried_row != row):
+                grade *= ALONE
+            place = table.places[row, column]
+            figures.grades[place] = max(figures.grades.get(place, 0.0), grade)
+            figures.columns[each.place] = column
+            return True
+    return False
+
+
+def _mentioned(said: int, column: int, sentence: Sentence) -> bool:
+    """Return whether a sentence names the column that is said of a number, and not the one that has it."""
+    named = {each for _, each in sentence.columns}
+    return said in named and column not in named
+
+
+def _column_said(each: _Written, sentence: Sentence, table: Table) -> tuple[int | None, bool]:
+    """Return the column said of a number, and whether it stands right beside it; None and True if no column has it."""
+    tokens, place = sentence.tokens, each.place
+    clause = sentence.clauses[place]
+    end = place + 1
+    while end < len(tokens) and tokens[end] in ("%", "mil", "reais", "de", "dos", "em", "por", "cento"):
+        end += 1
+    if end < len(tokens) and sentence.clauses[end] == clause and tokens[end] in _KIND_WORDS and (end - place < 4):
+        word = tokens[end]
+        column = table.column_words.get(word)
+        if column is not None or word not in ("compras", "vendas"):
+            return column, True
+    before = [(there, column) for there, column in sentence.columns if there < place]
+    start = place - 1
+    while start >= 0 and tokens[start] in _UNIT_NEUTRAL:
+        start -= 1
+    if start >= 0 and tokens[start] in _KIND_WORDS and tokens[start] not in table.column_words:
+        return None, True
+    if before:
+        there, column = before[-1]
+        return column, there == start
+    after = [column for there, column in sentence.columns if there > place and sentence.clauses[there] == clause]
+    if after:
+        return after[0], False
+    return sentence.carried_column, False
+
+
+def _rounds(each: _Written, value: float, about: bool) -> bool:
+    """Return whether a written number is a value rounded as people round."""
+    error = abs(value - each.value)
+    if error > value * (LOOSE_ROUNDING if about else ROUNDING):
+        return False
+    return error <= each.step * (1.0 if about else 0.5) + 1e-9
+
+
+def _follows(each: _Written, sentence: Sentence, table: Table, figures: Figures) -> bool:
+    """Return whether a number follows from several cells, as a word of the sentence says."""
+    tokens = set(sentence.tokens)
+    after = sentence.tokens[each.place + 1 : each.place + 4]
+    for name, found in (("vezes" in after[:1], _ratios), (bool(tokens & _SUM), _sums), (bool(tokens & _DIFFERENCE), _differences),
+                        (each.unit == "%" and bool(tokens & _SHARE), _shares), (bool(tokens & _MEAN), _means)):
+        if name:
+            for value, tolerance in found(each, sentence, table):
+                if abs(value - each.value) <= tolerance + 1e-9:
+                    figures.derived.add(each.value)
+                    return True
+    return _is_part(each, sentence, table, figures)
+
+
+def _is_part(each: _Written, sentence: Sentence, table: Table, figures: Figures) -> bool:
+    """Return whether a number is the N of `um em cada N`, of a row's percentage."""
+    tokens = sentence.tokens
+    if each.place < 1 or tokens[each.place - 1] != "cada" or not each.value:
+        return False
+    return any(
+        abs(each.value - 100 / value) <= 0.5
+        for (_, column), value in table.cells.items()
+        if table.columns[column].unit == "%" and value and not figures.derived.add(each.value)
+    )
+
+
+def _rows_of(sentence: Sentence, table: Table) -> list[int]:
+    rows = list(dict.fromkeys(row for _, row in sentence.rows))
+    if sentence.carried_row is not None and sentence.carried_row not in rows and (sentence.from_line or not rows):
+        rows.append(sentence.carried_row)
+    return rows or list(range(len(table.names)))
+
+
+def _alike(each: _Written, table: Table) -> Iterator[int]:
+    for column, known in enumerate(table.columns):
+        if each.unit == known.unit or each.unit == "":
+            yield column
+
+
+def _pairs(sentence: Sentence, table: Table) -> Iterator[tuple[int, int]]:
+    rows = _rows_of(sentence, table)
+    both = combinations(rows, 2) if len(rows) > 1 else ((rows[0], other) for other in range(len(table.names)))
+    yield from both
+
+
+def _differences(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float]]:
+    points = bool({"ponto", "pontos"} & set(sentence.tokens))
+    for column, known in enumerate(table.columns):
+        if each.unit != known.unit and not (points or each.unit == ""):
+            continue
+        for one, other in _pairs(sentence, table):
+            if (one, column) in table.cells and (other, column) in table.cells:
+                yield abs(table.cells[one, column] - table.cells[other, column]), max(each.step * 0.5, 10.0**-known.places * 0.5)
+
+
+def _sums(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float]]:
+    rows = _rows_of(sentence, table)
+    for column in _alike(each, table):
+        known = table.columns[column]
+        if known.adds_up:
+            yield known.total, each.step * 0.5
+            if len(rows) > 1:
+                yield sum(table.cells.get((row, column), 0.0) for row in rows), each.step * 0.5
+            for pair in combinations(range(len(table.names)), 2):
+                if not sentence.rows:
+                    yield sum(table.cells.get((row, column), 0.0) for row in pair), each.step * 0.5
+
+
+def _shares(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float]]:
+    rows = _rows_of(sentence, table)
+    tolerance = max(each.step * 0.5, 0.06)
+    if "%" == each.unit and each.value % 5 == 0:
+        tolerance = max(tolerance, 2.6)
+    for column, known in enumerate(table.columns):
+        if known.adds_up and known.total:
+            for row in rows:
+                yield 100 * table.cells.get((row, column), 0.0) / known.total, tolerance
+            yield 100 * sum(table.cells.get((row, column), 0.0) for row in rows) / known.total, tolerance
+        for one, other in _pairs(sentence, table):
+            for base, final in ((one, other), (other, one)):
+                start = table.cells.get((base, column), 0.0)
+                if start:
+                    yield 100 * abs(table.cells.get((final, column), 0.0) / start - 1), tolerance
+
+
+def _ratios(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float]]:
+    for column in range(len(table.columns)):
+        for one, other in _pairs(sentence, table):
+            low, high = sorted((table.cells.get((one, column), 0.0), table.cells.get((other, column), 0.0)))
+            if low:
+                yield high / low, max(each.step * 0.6, 0.06 * each.value)
+
+
+def _means(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float]]:
+    for column in _alike(each, table):
+        yield table.columns[column].mean, max(each.step * 0.5, 10.0 ** -table.columns[column].places)
+
+
+def ends_clause(token: str) -> bool:
+    """Return whether a token parts clauses."""
+    return token in PARTS

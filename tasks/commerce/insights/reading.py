@@ -1,0 +1,150 @@
+"""Reading of an analysis, sentence by sentence: what it quotes of the table, what it claims, and what it recommends."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from tasks.commerce.insights.advice import Advice, advice_from, read_advice
+from tasks.commerce.insights.claims import Claims, read_claims
+from tasks.commerce.insights.figures import Figures, read_figures
+from tasks.commerce.insights.sentences import Sentence, sentences_of
+from tasks.commerce.insights.speech import is_known, names_among, strange_words
+from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
+
+FALSE: Final = 0.62
+"""What a false number, a false claim, an invented cause, a forecast or a row of no table leaves of a reward."""
+UNSENDABLE: Final = 0.42
+"""What harmful advice, or a denial of the table, leaves of it."""
+NO_ADVICE: Final = 0.66
+"""What a recommended verb that is none of an analysis leaves."""
+UNFIT: Final = 0.88
+"""What advice to mend the best leaves."""
+STRANGE: Final = (1.0, 0.93, 0.83, 0.7, 0.58, 0.47, 0.38)
+"""What strange words leave, by their number; a name with a capital letter counts twice."""
+IDLE_STRANGE: Final = 0.7
+"""What each sentence of strange words leaves that names nothing of the table and recommends nothing."""
+IDLE: Final = 0.85
+"""What each further sentence leaves that names nothing of the table and recommends nothing."""
+
+_CODE: Final = re.compile(r"\b[A-Z]{2}\b")
+_STATES: Final = {code: name for code, name in (line.split(" = ") for line in read_lexicon("states"))}
+_STATE_NAMES: Final = re.compile(rf"\b(?:{'|'.join(sorted(_STATES.values(), key=len, reverse=True))})\b")
+_CATEGORIES: Final = frozenset(
+    word for line in read_lexicon("categories") for word in words(line.partition(" = ")[2] or line) if not is_known(word)
+)
+_GROUPS: Final = frozenset({"feira", "sabado", "domingo", "credito", "debito", "boleto"})
+"""Rows of tables by weekday or payment, which are named as such and not as a thing that a shop has."""
+_MONTHS: Final = frozenset(SHORT_MONTHS.values())
+
+
+@dataclass
+class Reading:
+    """One analysis, read by its table."""
+
+    figures: Figures = field(default_factory=Figures)
+    claims: Claims = field(default_factory=Claims)
+    advice: Advice = field(default_factory=Advice)
+    foreign: int = 0
+    """Rows and periods that are none of the table's."""
+    idle: int = 0
+    """Sentences that name nothing of the table and recommend nothing."""
+    idle_strange: int = 0
+    strange: int = 0
+    table: Table | None = None
+
+    def coverage(self, enough: int) -> float:
+        """Return how well the best `enough` findings are quoted, in [0, 1]."""
+        table = self.table
+        if table is None:
+            return 0.0
+        compared = {table.places[cell] for cell in self.claims.true if cell in table.places}
+        grades = [
+            grade * (1.0 if place in compared else table.worths[place]) for place, grade in self.figures.grades.items()
+        ]
+        grades += [1.0] * len(self.figures.derived)
+        return min(sum(sorted(grades)[-enough:]) / enough, 1.0)
+
+    def sound(self) -> float:
+        """Return what its faults leave of a reward, in [0, 1]."""
+        claims, advice = self.claims, self.advice
+        false = len(self.figures.false) + len(claims.false) + claims.causes + claims.forecasts + self.foreign
+        left = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
+        left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
+        left *= IDLE_STRANGE**self.idle_strange * IDLE ** max(self.idle - 1, 0)
+        return left * (STRANGE[self.strange] if self.strange < len(STRANGE) else STRANGE[-1] * 0.85 ** (self.strange - len(STRANGE) + 1))
+
+
+def read_analysis(text: str, folded: str, present: set[str], prompt: str, table: Table, headings: Sequence[bool]) -> Reading:
+    """Read an analysis by its table.
+
+    Args:
+        text: The analysis, with the table's states by their codes.
+        folded: The same, folded.
+        present: Its words.
+        prompt: The prompt.
+        table: The table of the reference.
+        headings: Of each line, whether it is a heading.
+    """
+    reading = Reading(table=table)
+    given = _words_given(prompt)
+    strange = strange_words(present, given)
+    strange_set = set(strange)
+    months, years = period_of(prompt)
+    reading.strange = len(strange) + names_among(text, strange)
+    for sentence in sentences_of(folded, table, headings):
+        start = advice_from(sentence)
+        false = len(reading.figures.false)
+        read_figures(sentence, table, start, years, reading.figures)
+        wrong = len(reading.figures.false) > false
+        read_claims(sentence, table, start, reading.figures.columns, wrong, reading.claims)
+        tokens = sentence.tokens
+        if start < len(tokens):
+            read_advice(sentence, table, start, reading.advice)
+        elif not (sentence.heading or sentence.rows or sentence.columns or sentence.numbers):
+            if strange_set.isdisjoint(tokens):
+                reading.idle += 1
+            else:
+                reading.idle_strange += 1
+        reading.foreign += _names_foreign(sentence, table, start, given, months)
+    reading.foreign += _foreign_states(text, table)
+    return reading
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _words_given(prompt: str) -> frozenset[str]:
+    return frozenset(words(prompt))
+
+
+def _names_foreign(
+    sentence: Sentence, table: Table, start: int, given: frozenset[str], months: frozenset[str]
+) -> bool:
+    """Return whether a sentence speaks of a group or a month that its table does not have."""
+    for place, token in enumerate(sentence.tokens[:start]):
+        if token in _MONTHS:
+            if months and token[:3] not in months and token not in table.row_words:
+                return True
+        elif (token in _GROUPS or token in _CATEGORIES) and token not in given and not sentence.rows:
+            return True
+        elif token in _PAST and not table.times and sentence.tokens[place - 1 : place] and sentence.tokens[place - 1] in _SPANS:
+            return True
+    return False
+
+
+_PAST: Final = frozenset({"anterior", "anteriores", "passado", "passada", "retrasado"})
+_SPANS: Final = frozenset({"mes", "ano", "trimestre", "semestre", "periodo", "semana", "meses", "anos"})
+
+
+def _foreign_states(text: str, table: Table) -> int:
+    names = set(table.names)
+    codes = {code for code in _CODE.findall(text) if code in _STATES and code not in names}
+    full = {name for name in _STATE_NAMES.findall(text) if name not in names}
+    return len(codes) + len(full)
+
+
+def lower_case(text: str) -> str:
+    """Return a text folded, with dashes as commas: folding makes spaces of them."""
+    return fold(text.replace(" – ", " , ").replace(" — ", " , "))

@@ -1,0 +1,159 @@
+"""Sentences of an analysis, with the table's rows, columns and numbers that they name.
+
+A text is folded and split once. Punctuation stays among a sentence's tokens, as it parts clauses; a list item begins a
+line, and what a heading or an earlier sentence of the line named is carried on.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tasks.commerce.insights.table import SHORT_MONTHS, Table
+
+MAX_SENTENCES: Final = 60
+MAX_TOKENS: Final = 120
+"""Tokens of a sentence that are read; an analyst's have thirty."""
+MAX_MARKS: Final = 24
+"""Numbers, rows and columns that are read in a sentence."""
+
+_TOKEN: Final = re.compile(r"r\$|\d{1,2}[oa]\b|\d+(?:[.,]\d+)*|[a-z]+|%|\n|[.!?;](?=\s|$)|[,:()/]|(?<=\s)-(?=\s)|[^\W\d_a-z]+")
+_ENDS: Final = frozenset("\n.!?;")
+PARTS: Final = frozenset(",:()-/")
+_CONJUNCTIONS: Final = frozenset({"mas", "porem", "enquanto", "contra", "embora"})
+RANKED: Final = frozenset({"maior", "menor", "melhor", "pior", "maiores", "menores", "melhores", "piores", "mais", "lugar"})
+
+
+@dataclass(slots=True)
+class Sentence:
+    """One sentence and what it names."""
+
+    tokens: list[str]
+    clauses: list[int]
+    """The clause of each token."""
+    rows: list[tuple[int, int]]
+    """Place and row of each name of a row."""
+    columns: list[tuple[int, int]]
+    """Place and column of each name of a column."""
+    numbers: list[int]
+    """Places of numbers."""
+    line: int
+    heading: bool
+    asks: bool
+    carried_row: int | None = None
+    """The row named last before it in its line, or by a heading."""
+    carried_column: int | None = None
+    from_line: bool = False
+    """Whether the carried row stands in its own line."""
+
+    def row_near(self, place: int) -> list[int]:
+        """Return the rows that are the subject at a place: a group joined by `e` counts as one."""
+        clause = self.clauses[place]
+        before = [each for each in self.rows if each[0] < place]
+        after = [each for each in self.rows if each[0] > place]
+        same_before = [each for each in before if self.clauses[each[0]] == clause]
+        same_after = [each for each in after if self.clauses[each[0]] == clause]
+        if same_before:
+            return self._group(same_before[-1][0])
+        if same_after:
+            return self._group(same_after[0][0])
+        if before:
+            return self._group(before[-1][0])
+        if after:
+            return self._group(after[0][0])
+        return [] if self.carried_row is None else [self.carried_row]
+
+    def _group(self, place: int) -> list[int]:
+        """Return the rows of the group of names at a place: `SP, BA e RJ`."""
+        places = [there for there, _ in self.rows]
+        index = places.index(place)
+        first = last = index
+        while first and self._joined(places[first - 1], places[first]):
+            first -= 1
+        while last + 1 < len(places) and self._joined(places[last], places[last + 1]):
+            last += 1
+        return list(dict.fromkeys(row for _, row in self.rows[first : last + 1]))
+
+    def _joined(self, one: int, other: int) -> bool:
+        between = self.tokens[one + 1 : other]
+        return len(between) <= 3 and all(token in _JOINS for token in between)
+
+    def column_near(self, place: int, reach: int = 4) -> int | None:
+        """Return the column said at a place: right after it, else before it in its clause or sentence, else after."""
+        for there, column in self.columns:
+            if place < there <= place + reach and not any(
+                token in PARTS or token[0].isdigit() for token in self.tokens[place + 1 : there]
+            ):
+                return column
+        before = [column for there, column in self.columns if there <= place]
+        if before:
+            return before[-1]
+        return self.columns[0][1] if self.columns else self.carried_column
+
+
+_JOINS: Final = frozenset({"e", ",", "a", "o", "em", "no", "na", "de", "do", "da", "cartao", "feira", "/", "-", "2016", "2017", "2018"})
+
+
+def sentences_of(folded: str, table: Table, headings: Sequence[bool]) -> Iterator[Sentence]:
+    """Yield the sentences of a folded text.
+
+    Args:
+        folded: The text.
+        table: Its table.
+        headings: Of each line, whether it is a heading.
+    """
+    line = count = 0
+    started: list[str] = []
+    carried: tuple[int | None, int | None] = (None, None)
+    of_heading: tuple[int | None, int | None] = (None, None)
+    in_line = False
+    for token in [*_TOKEN.findall(folded), "\n"]:
+        if token not in _ENDS:
+            if len(started) < MAX_TOKENS:
+                started.append(token)
+            continue
+        if started:
+            heading = line < len(headings) and headings[line]
+            sentence = _sentence(started, table, line, heading, token == "?")
+            sentence.carried_row, sentence.carried_column = carried
+            sentence.from_line = in_line
+            row = sentence.rows[-1][1] if sentence.rows else carried[0]
+            column = sentence.columns[-1][1] if sentence.columns else carried[1]
+            carried = row, column
+            in_line = in_line or bool(sentence.rows)
+            if heading:
+                of_heading = carried
+            yield sentence
+            count += 1
+            started = []
+            if count == MAX_SENTENCES:
+                return
+        if token == "\n":
+            line += 1
+            carried = of_heading if of_heading[0] is not None else (carried[0], None)
+            in_line = of_heading[0] is not None
+
+
+def _sentence(tokens: list[str], table: Table, line: int, heading: bool, asks: bool) -> Sentence:
+    sentence = Sentence(tokens, [], [], [], [], line, heading, asks)
+    clause = 0
+    row_words, column_words = table.row_words, table.column_words
+    last = len(tokens) - 1
+    for place, token in enumerate(tokens):
+        if token in PARTS or token in _CONJUNCTIONS:
+            clause += token != "/"
+        elif token[0].isdigit():
+            if len(sentence.numbers) < MAX_MARKS and token[-1].isdigit():
+                sentence.numbers.append(place)
+        elif token in row_words:
+            if place == last or tokens[place + 1] not in RANKED:
+                sentence.rows.append((place, row_words[token]))
+        elif token in column_words:
+            sentence.columns.append((place, column_words[token]))
+        elif token in SHORT_MONTHS and table.times and place < last and tokens[place + 1] == "/":
+            row = row_words.get(SHORT_MONTHS[token])
+            if row is not None:
+                sentence.rows.append((place, row))
+        sentence.clauses.append(clause)
+    del sentence.rows[MAX_MARKS:], sentence.columns[MAX_MARKS:]
+    return sentence
