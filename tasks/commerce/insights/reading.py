@@ -15,6 +15,7 @@ from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
 
+DATA_FILES: Final = ("data/lexicons/categories.txt", "data/lexicons/states.txt")
 FALSE: Final = 0.62
 """What a false number, a false claim, an invented cause, a forecast or a row of no table leaves of a reward."""
 UNSENDABLE: Final = 0.42

@@ -44,7 +44,6 @@ from tasks.commerce.insights.quotations import (
     tokens_of,
     words_among,
 )
-from tasks.commerce.insights.speech import DATA_FILES as SPEECH_FILES
 from tasks.commerce.insights.table import table_of
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
@@ -67,9 +66,7 @@ if TYPE_CHECKING:
     from tasks.commerce.sql_qa.sandbox import Databases
 
 DATA_FILES: Final = (
-    *SPEECH_FILES,
     "data/lexicons/action_verbs.txt",
-    "data/lexicons/categories.txt",
     "data/lexicons/domain_words.txt",
     "data/lexicons/report_action_words.txt",
     "data/lexicons/states.txt",

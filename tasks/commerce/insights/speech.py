@@ -18,7 +18,6 @@ DATA_FILES: Final = (
     "data/lexicons/advice_verbs.txt",
     "data/lexicons/analyst_verbs.txt",
     "data/lexicons/analyst_words.txt",
-    "data/lexicons/table_columns.txt",
 )
 
 _ENDINGS: Final = {

@@ -18,6 +18,7 @@ from tasks.commerce.text.months import MONTHS
 from tasks.commerce.text.portuguese_numbers import numbers_in
 from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, content_words, fold, labels, words
 
+DATA_FILES: Final = ("data/lexicons/table_columns.txt",)
 MIDDLING: Final = 0.3
 """Worth of a fact that is neither the first nor the last of its column, unless it is compared with others."""
 OTHER_END: Final = 0.6
