@@ -1,0 +1,199 @@
+"""Manner of a text to a shopper or a manager: nothing that a Brazilian shop would not send, whatever else it says.
+
+Lists are data, proof-read; this module says what a hit costs. Matching is by whole folded words, so that neither signs
+nor capitals between them hide a phrase, and `reputação` holds no insult. What words alone do not decide is left out of
+the lists: a padlock with a `senha`, CPF `na nota`, `saco de dormir`, `SP` and `PIX` in capitals cost nothing.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import MAX_CHARACTERS, fold, folded_words, ramp
+
+DATA_FILES: Final = (
+    "data/lexicons/data_requests.txt",
+    "data/lexicons/discrimination.txt",
+    "data/lexicons/english_text.txt",
+    "data/lexicons/english_words.txt",
+    "data/lexicons/european_portuguese.txt",
+    "data/lexicons/european_spellings.txt",
+    "data/lexicons/leaks.txt",
+    "data/lexicons/offences.txt",
+    "data/lexicons/private_data.txt",
+    "data/lexicons/spanish_words.txt",
+    "data/lexicons/threats.txt",
+)
+UNSENDABLE: Final = 0.2
+"""Share of the reward that an insult, a threat, a link, a request for data, a leak or another language leaves."""
+EUROPEAN: Final = 0.4
+"""Share that European Portuguese leaves: it is understood, and laughed at."""
+SHOUTED: Final = 0.4
+FEW_FOREIGN: Final = 0.1
+"""Share of words of another language up to which a text is Portuguese, as with names of products."""
+MANY_FOREIGN: Final = 0.25
+MAX_WORDS: Final = 800
+REQUEST_REACH: Final = 6
+"""Words between a verb and the data that it asks for."""
+_NEGATIONS: Final = frozenset(("nao", "nunca", "jamais", "sem", "ninguem"))
+_NO_CAPITALS: Final = bytes(code for code in range(256) if not chr(code).isupper())
+_FEW_LETTERS: Final = 12
+"""Capitals up to which a text is a title or an acronym."""
+
+
+class WordPhrases:
+    """Phrases as tuples of folded words, found by their first word."""
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        self._rest: dict[str, tuple[tuple[str, ...], ...]] = {}
+        for entry in entries:
+            first, *rest = folded_words(fold(entry))
+            self._rest[first] = (*self._rest.get(first, ()), tuple(rest))
+
+    def places(self, text_words: Sequence[str]) -> list[int]:
+        """Return where phrases begin, in order."""
+        found: list[int] = []
+        if self._rest.keys().isdisjoint(text_words):
+            return found
+        for place, word in enumerate(text_words):
+            for rest in self._rest.get(word, ()):
+                if not rest or tuple(text_words[place + 1 : place + 1 + len(rest)]) == rest:
+                    found.append(place)
+                    break
+        return found
+
+
+_OUTRIGHT: Final = WordPhrases(
+    entry for name in ("offences", "discrimination", "leaks") for entry in read_lexicon(name)
+)
+_THREATS: Final = WordPhrases(read_lexicon("threats"))
+_PRIVATE: Final = WordPhrases(read_lexicon("private_data"))
+_REQUESTS: Final = frozenset(map(fold, read_lexicon("data_requests")))
+_EUROPEAN_LINES: Final = read_lexicon("european_portuguese")
+_EUROPEAN: Final = WordPhrases(line for line in _EUROPEAN_LINES if not line.startswith("~"))
+_PERHAPS_EUROPEAN: Final[Mapping[str, int]] = {
+    fold(word): group
+    for group, line in enumerate(line for line in _EUROPEAN_LINES if line.startswith("~"))
+    for word in line[1:].split()
+}
+_SPELLINGS: Final = frozenset(read_lexicon("european_spellings"))
+_ACCENTED_WORD: Final = re.compile(r"[^\W\d_]+")
+_PROGRESSIVE: Final = frozenset(("esta", "estao", "estou", "estamos", "estava", "estavam"))
+_NO_VERBS: Final = frozenset(("partir", "par", "lugar", "mulher", "mar", "ar"))
+_ENGLISH: Final = frozenset((*read_lexicon("english_words"), *read_lexicon("english_text")))
+_SPANISH: Final = frozenset(map(fold, read_lexicon("spanish_words")))
+
+_SIGNS: Final = re.compile(
+    r"[@<>{}\[\]|\\_*\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\ufffd¡¿ñÑ€/]|\.\w"
+)
+"""What only texts with something to hide have; most texts have none, and are searched no further."""
+_DOMAINS: Final = (
+    r"(?:com\.br|net\.br|org\.br|com|net|org|info|xyz|site|online|shop|store|club|top|ru|cn|tk|io|co|me|ly|gl|gg"
+    r"|link|click|app|br|pt|es|live|vip|biz|cc|ws|page|web|dev)"
+)
+_ADDRESS: Final = re.compile(
+    r"https?:|www\.|\bhttps?\b"
+    r"|[^\s@]@[a-z0-9]"
+    r"|(?<![a-z0-9.])[a-z0-9-]{1,40}(?:\.[a-z0-9-]{1,40}){0,2}\." + _DOMAINS + r"(?:/\S|(?![a-z0-9])"
+    # `Muito bom.com certeza volto` lacks a blank and is no address.
+    r"(?=\W*$|[,;:!?)]|\.(?!\w)|\s+(?:e|ou|para|pra|agora|hoje|antes|ja|que|com|em|no|na|pelo)\b))"
+    r"|(?<!\w)@[a-z0-9_.]{3,}"
+)
+_PHONE: Final = re.compile(
+    r"(?<!\d)(?:\+?55 ?)?(?:\(\d{2}\) ?|\d{2} )9?\d{4}-?\d{4}(?!\d)|(?<!\d)9\d{4}-\d{4}(?!\d)|0800 ?\d"
+)
+_LONG_NUMBER: Final = re.compile(r"\d{4}|0800")
+_PLACEHOLDER: Final = re.compile(
+    r"\{\{|\}\}|\{%|\{[^{}\n]{1,40}\}|<\|?/?[^\W\d][^<>\n]{0,40}\|?>|<\||\|>|\[/?[^\W\d][^\[\]\n]{0,40}\]"
+    r"|\$\{|_{3,}|[^\W\d_]\*{1,4}[^\W\d_]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\ufffd]|\\[nu]"
+)
+_LABEL: Final = re.compile(r"(?:^|\n)\W*(?:system|user|assistant|usuario|assistente|sistema|instrucao|instruction)\s*:")
+_BLANKS: Final = re.compile(r"\bx{2,}(?:%|\s*%|,x)|r\$ ?x+")
+
+
+def manner(text: str, folded: str, text_words: Sequence[str]) -> float:
+    """Return the share of its reward, in [0, 1], that a text to a shopper or a manager keeps by its manner.
+
+    1 for ordinary Brazilian prose, informal too, with emoji, acronyms and a word in capitals; `EUROPEAN` or `SHOUTED`
+    for European Portuguese and for text mostly in capitals; `UNSENDABLE` for what no manager sends.
+
+    Args:
+        text: The text, of which `MAX_CHARACTERS` are read.
+        folded: The folded text.
+        text_words: The folded text's words, of which `MAX_WORDS` are read.
+    """
+    text, folded, text_words = text[:MAX_CHARACTERS], folded[:MAX_CHARACTERS], text_words[:MAX_WORDS]
+    if (
+        _OUTRIGHT.places(text_words)
+        or _threatens(text_words)
+        or _asks_for_data(text_words)
+        or _leads_away(text, folded)
+    ):
+        return UNSENDABLE
+    return min(_brazilian(text, text_words), _calm(text))
+
+
+def _threatens(text_words: Sequence[str]) -> bool:
+    """Return whether a threat is made; `você não vai se arrepender` is none."""
+    return any(not place or text_words[place - 1] not in _NEGATIONS for place in _THREATS.places(text_words))
+
+
+def _asks_for_data(text_words: Sequence[str]) -> bool:
+    return any(
+        not _REQUESTS.isdisjoint(text_words[max(place - REQUEST_REACH, 0) : place])
+        for place in _PRIVATE.places(text_words)
+    )
+
+
+def _leads_away(text: str, folded: str) -> bool:
+    """Return whether a text holds an address, a telephone number, a placeholder, markup of a chat or a masked word."""
+    if _SIGNS.search(text) and (_ADDRESS.search(folded) or _PLACEHOLDER.search(text)):
+        return True
+    if ":" in folded and _LABEL.search(folded):
+        return True
+    return bool(("xx" in folded or "$" in folded) and _BLANKS.search(folded)) or bool(
+        _LONG_NUMBER.search(folded) and _PHONE.search(folded)
+    )
+
+
+def _brazilian(text: str, text_words: Sequence[str]) -> float:
+    """Grade by words of other languages: of Portugal one sure or two possible ones, of others by their share."""
+    for foreign in (_ENGLISH, _SPANISH):
+        if not foreign.isdisjoint(text_words):
+            hits = sum(word in foreign for word in text_words)
+            if hits > 1 and hits / len(text_words) > FEW_FOREIGN:
+                return 1 - (1 - UNSENDABLE) * ramp(hits / len(text_words), FEW_FOREIGN, MANY_FOREIGN)
+    if "¡" in text or "¿" in text:
+        return UNSENDABLE
+    return EUROPEAN if "€" in text or _is_european(text, text_words) else 1.0
+
+
+def _is_european(text: str, text_words: Sequence[str]) -> bool:
+    if _EUROPEAN.places(text_words) or _progresses(text_words):
+        return True
+    if not _PERHAPS_EUROPEAN.keys().isdisjoint(text_words):
+        groups = {_PERHAPS_EUROPEAN[word] for word in text_words if word in _PERHAPS_EUROPEAN}
+        if len(groups) > 1:
+            return True
+    accented = "é" in text or "ó" in text or "á" in text
+    return accented and not _SPELLINGS.isdisjoint(_ACCENTED_WORD.findall(text.lower()))
+
+
+def _progresses(text_words: Sequence[str]) -> bool:
+    """Return whether a verb goes on as in Portugal: `está a chegar`, where Brazil has `está chegando`."""
+    if _PROGRESSIVE.isdisjoint(text_words):
+        return False
+    return any(
+        word in _PROGRESSIVE and second == "a" and third[-2:] in ("ar", "er", "ir") and third not in _NO_VERBS
+        for word, second, third in zip(text_words, text_words[1:], text_words[2:], strict=False)
+    )
+
+
+def _calm(text: str) -> float:
+    """Grade by capitals: 1 up to half of the letters, `SHOUTED` from seven tenths on."""
+    capitals = len(text.encode("latin-1", "ignore").translate(None, _NO_CAPITALS))
+    if capitals <= _FEW_LETTERS:
+        return 1.0
+    letters = sum(map(str.isalpha, text))
+    return 1 - (1 - SHOUTED) * ramp(capitals / letters, 0.5, 0.7)
