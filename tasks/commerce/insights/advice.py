@@ -12,6 +12,7 @@ from typing import Final
 from tasks.commerce.insights.sentences import PARTS, Sentence
 from tasks.commerce.insights.speech import forms, verbs_of
 from tasks.commerce.insights.table import Table
+from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
 
 OBJECT_REACH: Final = 6
@@ -47,12 +48,17 @@ _NO_VERBS: Final = frozenset(
     "maior menor melhor pior valor setor lugar mar par bar lar dar interior exterior anterior posterior superior inferior consumidor vendedor comprador celular popular regular familiar similar particular qualquer mulher poder "
     "fornecedor servidor indicador operador entregador diretor gestor favor motor por ser ter haver estar ir ver sair vir ficar deixar saber querer fazer tornar tentar evitar voltar passar precisar trazer".split()
 )
+_NOUNS: Final = frozenset(fold(word) for line in read_lexicon("analyst_words") for word in line.replace("-", " ").split())
 _BEFORE_VERBS: Final = frozenset("e ou para a de em que mais nao basta melhor tambem ainda primeiro".split())
 _SPARED: Final = frozenset("frete fretes custo custos risco riscos prazo".split())
 _UNDER_CONTROL: Final = frozenset("baixo baixos baixa baixas controle zero nivel minimo patamar abaixo dia".split())
 _STOPS: Final = frozenset("parar deixar desistir cessar".split())
 _MAY_BE_LEFT: Final = frozenset("deixar perder esquecer faltar descuidar".split())
 _PAID_BY_CUSTOMERS: Final = frozenset("cliente clientes frete fretes consumidor consumidores multa comprador compradores".split())
+
+
+_MENDED: Final = frozenset({"atrasos", "nota", "frete"})
+"""Columns that advice mends, and not only pushes."""
 
 
 @dataclass
@@ -80,7 +86,9 @@ def advice_from(sentence: Sentence) -> int:
             if following[0] in _VERBS and not _subject_is_figure(place, sentence):
                 return place
         begins = not place or tokens[place - 1] in PARTS or (place == 1 and tokens[0] in ("e", "melhor"))
-        if begins and (token in _VERBS or token in _IMPERATIVES or _looks_infinitive(token)):
+        if begins and (
+            token in _VERBS or token in _IMPERATIVES or (token in _STOPS and "de" in following) or _looks_infinitive(token)
+        ):
             return place
         if token == "nao" and begins and following and (following[0] in _VERBS or _looks_infinitive(following[0])):
             return place
@@ -94,7 +102,7 @@ def _subject_is_figure(place: int, sentence: Sentence) -> bool:
 
 
 def _looks_infinitive(token: str) -> bool:
-    return len(token) > 4 and token.endswith(("ar", "er", "ir")) and token not in _NO_VERBS
+    return len(token) > 4 and token.endswith(("ar", "er", "ir")) and token not in _NO_VERBS and token not in _NOUNS
 
 
 def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) -> None:
@@ -165,9 +173,9 @@ def _is_best(objects: Sequence[str], sentence: Sentence, table: Table) -> bool:
     if len(rows) != 1 or len(table.names) < 3:
         return False
     row = next(iter(rows))
-    for word in objects:
+    for word in objects[:3]:
         column = table.column_words.get(word)
-        if row is not None and column is not None and table.columns[column].good:
+        if row is not None and column is not None and table.columns[column].name in _MENDED:
             return (
                 table.rank(row, column, table.columns[column].good > 0) == 0
                 and table.columns[column].highest > table.columns[column].lowest

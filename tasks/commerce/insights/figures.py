@@ -54,6 +54,10 @@ class Figures:
     """Numbers that follow from several cells."""
     false: set[float] = field(default_factory=set)
     """Numbers that are wrong or invented."""
+    compared: set[tuple[int, int]] = field(default_factory=set)
+    """Cells that a sentence quotes beside another row's of the same column."""
+    cells: list[tuple[int, int]] = field(default_factory=list)
+    """The cells of the sentence read last."""
     columns: dict[int, int] = field(default_factory=dict)
     """The column of the number at each place of the sentence read last."""
 
@@ -79,6 +83,7 @@ def read_figures(sentence: Sentence, table: Table, advice: int, years: frozenset
         figures: Receives what is found.
     """
     figures.columns = {}
+    figures.cells = []
     written = [each for place in sentence.numbers if (each := _written(place, sentence.tokens))]
     for each in written:
         if _is_year(each, sentence.tokens):
@@ -91,6 +96,12 @@ def read_figures(sentence: Sentence, table: Table, advice: int, years: frozenset
             or _is_term(each, sentence.tokens, advice)
         ):
             figures.false.add(each.value)
+    for row, column in figures.cells:
+        if any(other != row and same == column for other, same in figures.cells):
+            figures.compared.add((row, column))
+            if not sentence.rows and not sentence.from_line:
+                # A range belongs to the column, not to a row.
+                figures.grades[table.places[row, column]] = 1.0
 
 
 def _written(place: int, tokens: Sequence[str]) -> _Written | None:
@@ -188,7 +199,7 @@ def _is_cell(
             exact = abs(value - each.value) < 1e-9
             if not exact and not _rounds(each, value, about):
                 continue
-            if not strict and said is not None and column != said and not known.unit == "%" and _mentioned(said, column, sentence):
+            if not strict and said is not None and column != said and known.unit == table.columns[said].unit and _mentioned(said, column, sentence):
                 continue
             certain = column in (each_column for _, each_column in sentence.columns) or said == column or known.unit == "%"
             grade = 1.0 if certain else UNNAMED + 0.25 * (known.unit == "r$")
@@ -197,6 +208,7 @@ def _is_cell(
             place = table.places[row, column]
             figures.grades[place] = max(figures.grades.get(place, 0.0), grade)
             figures.columns[each.place] = column
+            figures.cells.append((row, column))
             return True
     return False
 
@@ -227,7 +239,9 @@ def _column_said(each: _Written, sentence: Sentence, table: Table) -> tuple[int 
         return None, True
     if before:
         there, column = before[-1]
-        return column, there == start
+        # `pedidos e R$ 57`: what looks like `é` joins another column.
+        joined = "e" in tokens[start + 1 : place] and table.columns[column].unit != each.unit
+        return column, there == start and not joined
     after = [column for there, column in sentence.columns if there > place and sentence.clauses[there] == clause]
     if after:
         return after[0], False

@@ -20,7 +20,7 @@ FALSE: Final = 0.62
 """What a false number, a false claim, an invented cause, a forecast or a row of no table leaves of a reward."""
 UNSENDABLE: Final = 0.42
 """What harmful advice, or a denial of the table, leaves of it."""
-NO_ADVICE: Final = 0.66
+NO_ADVICE: Final = 0.52
 """What a recommended verb that is none of an analysis leaves."""
 UNFIT: Final = 0.88
 """What advice to mend the best leaves."""
@@ -62,7 +62,7 @@ class Reading:
         table = self.table
         if table is None:
             return 0.0
-        compared = {table.places[cell] for cell in self.claims.true if cell in table.places}
+        compared = {table.places[cell] for cell in self.claims.true | self.figures.compared if cell in table.places}
         grades = [
             grade * (1.0 if place in compared else table.worths[place]) for place, grade in self.figures.grades.items()
         ]

@@ -47,6 +47,7 @@ from tasks.commerce.insights.quotations import (
 from tasks.commerce.insights.table import table_of
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.manner import manner
 from tasks.commerce.text.portuguese_numbers import numbers_given, numbers_in
 from tasks.commerce.text.text_form import (
     CHATTER,
@@ -126,12 +127,12 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     fluent = fluency(text_words)
     enough = min(ENOUGH, len(known.facts))
-    sound, quoted = 1.0, None
+    sound, quoted = manner(text, folded, text_words), None
     advised = float(min(ACTION_VERBS.count(present), ENOUGH))
     if table:
         reading = read_analysis(text, folded, present, prompt, table, headings)
         quoted = reading.coverage(enough)
-        sound = reading.sound()
+        sound *= reading.sound()
         advised = min(sum(reading.advice.verbs.values()), ENOUGH)
     elif known.facts:
         quoted = _quoted(tokens, folded, known, prompt)

@@ -5,13 +5,14 @@ words and from some hundreds of an analyst's, which are data. Any other word is 
 capital letter counts twice.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import FUNCTION_WORDS, fold, stem
+from tasks.commerce.text.text_form import fold
+from tasks.commerce.text.vocabulary import Vocabulary
 
 DATA_FILES: Final = (
     "data/lexicons/advice_objects.txt",
@@ -99,11 +100,6 @@ def forms(infinitive: str) -> frozenset[str]:
     return frozenset(found | {plain} | set(_IRREGULAR.get(plain, "").split()))
 
 
-def conjugated(infinitives: Iterable[str]) -> frozenset[str]:
-    """Return all forms of verbs."""
-    return frozenset(form for infinitive in infinitives for form in forms(infinitive))
-
-
 def verbs_of(lexicon: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the lines `class = words` of a word list."""
     for line in read_lexicon(lexicon):
@@ -111,33 +107,17 @@ def verbs_of(lexicon: str) -> Iterator[tuple[str, list[str]]]:
         yield name, entries.split()
 
 
-def _listed(lexicon: str) -> list[str]:
-    return [entry for line in read_lexicon(lexicon) for entry in line.replace("-", " ").split()]
+_WORDS: Final = Vocabulary("advice_objects", "advice_verbs", "analyst_verbs", "analyst_words", "table_columns")
 
 
-_KNOWN_VERBS: Final = conjugated(
-    [*_listed("analyst_verbs"), *(verb for _, verbs in verbs_of("advice_verbs") for verb in verbs)]
-)
-_KNOWN: Final = (
-    FUNCTION_WORDS
-    | _KNOWN_VERBS
-    | {fold(word) for word in _listed("analyst_words")}
-    | {fold(word) for _, objects in verbs_of("advice_objects") for word in objects}
-)
-_STEMS: Final = frozenset(map(stem, _KNOWN))
-
-
-@lru_cache(maxsize=32_768)
 def is_known(word: str) -> bool:
     """Return whether a folded word is an analyst's, in any form."""
-    if word in _KNOWN or stem(word) in _STEMS or not word.isalpha():
-        return True
-    return word.endswith("mente") and (stem(word[:-5]) in _STEMS or f"{word[:-6]}" in _KNOWN)
+    return word in _WORDS
 
 
 def strange_words(text_words: AbstractSet[str], allowed: AbstractSet[str]) -> list[str]:
     """Return the words that are neither an analyst's nor allowed."""
-    return [word for word in text_words if not is_known(word) and word not in allowed]
+    return _WORDS.unknown(list(text_words), allowed)
 
 
 def names_among(text: str, strange: Sequence[str]) -> int:
