@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tasks.commerce.insights.sentences import PARTS, Sentence
-from tasks.commerce.insights.speech import forms, verbs_of
+from tasks.commerce.insights.speech import forms, is_known, verbs_of
 from tasks.commerce.insights.table import Table
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
@@ -43,7 +43,7 @@ _FRAMES: Final = frozenset(
     "recomendo recomendamos recomenda vale sugiro sugerimos sugere convem precisamos devemos proponho propomos recomendacao acao acoes sugestao passo passos ideal".split()
 )
 _NEEDS: Final = frozenset("preciso necessario importante hora fundamental urgente essencial recomendavel".split())
-_SHOULD: Final = frozenset("deve devem pode podem precisa precisam deveria deveriam poderia cabe resta basta".split())
+_WILL: Final = frozenset("vai vao deve devem ira irao devera deverao tende tendem".split())
 _NO_VERBS: Final = frozenset(
     "maior menor melhor pior valor setor lugar mar par bar lar dar interior exterior anterior posterior superior inferior consumidor vendedor comprador celular popular regular familiar similar particular qualquer mulher poder "
     "fornecedor servidor indicador operador entregador diretor gestor favor motor por ser ter haver estar ir ver sair vir ficar deixar saber querer fazer tornar tentar evitar voltar passar precisar trazer".split()
@@ -79,26 +79,48 @@ def advice_from(sentence: Sentence) -> int:
     """Return the place from which a sentence recommends; its length if nowhere."""
     tokens = sentence.tokens
     for place, token in enumerate(tokens):
-        if token in _FRAMES or (token in _NEEDS and place and tokens[place - 1] in ("e", "sera", "seria")):
+        before = tokens[place - 1] if place else ""
+        if token in _FRAMES or (token in _NEEDS and before in ("e", "sera", "seria")):
             return place
         following = tokens[place + 1 : place + 3]
-        if token in _SHOULD and any(word in _VERBS for word in following):
-            if following[0] in _VERBS and not _subject_is_figure(place, sentence):
-                return place
-        begins = not place or tokens[place - 1] in PARTS or (place == 1 and tokens[0] in ("e", "melhor"))
-        if begins and (
-            token in _VERBS or token in _IMPERATIVES or (token in _STOPS and "de" in following) or _looks_infinitive(token)
-        ):
-            return place
-        if token == "nao" and begins and following and (following[0] in _VERBS or _looks_infinitive(following[0])):
-            return place
         if token == "que" and following[:1] == ["tal"]:
             return place
+        begins = not place or before in PARTS
+        if begins and token == "nao" and following and (following[0] in _VERBS or _looks_infinitive(following[0])):
+            return place
+        if begins and (token in _IMPERATIVES or (token in _STOPS and "de" in following)):
+            return place
+        if token in _VERBS:
+            if not _foretells(place, sentence):
+                return _phrase_start(place, sentence)
+        elif _looks_infinitive(token) and (begins or before in _LEADING or not is_known(token)):
+            return _phrase_start(place, sentence)
     return len(tokens)
 
 
-def _subject_is_figure(place: int, sentence: Sentence) -> bool:
-    return any(there in (place - 1, place - 2, place - 3) for there, _ in sentence.columns)
+def _phrase_start(place: int, sentence: Sentence) -> int:
+    """Return where the words begin that lead to a recommended verb: `o melhor é testar`."""
+    named = {there for there, _ in (*sentence.rows, *sentence.columns)}
+    for _ in range(3):
+        if not place or sentence.tokens[place - 1] in PARTS or place - 1 in named or sentence.tokens[place - 1][0].isdigit():
+            break
+        place -= 1
+    return place
+
+
+def _foretells(place: int, sentence: Sentence) -> bool:
+    """Return whether a verb says what figures will do: `a receita vai crescer`."""
+    before = sentence.tokens[max(0, place - 2) : place]
+    if _WILL.isdisjoint(before):
+        return False
+    modal = max(there for there in range(max(0, place - 2), place) if sentence.tokens[there] in _WILL)
+    return any(there < modal for there, _ in (*sentence.columns, *sentence.rows)) and not any(
+        token in _ACTORS for token in sentence.tokens[max(0, modal - 3) : modal]
+    )
+
+
+_LEADING: Final = frozenset("e para bora que devemos vamos precisamos cabe cumpre convem vale basta ideal".split())
+_ACTORS: Final = frozenset("time equipe loja gente empresa operacao gerencia diretoria comercial marketing logistica".split())
 
 
 def _looks_infinitive(token: str) -> bool:

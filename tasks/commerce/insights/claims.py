@@ -11,13 +11,15 @@ from typing import Final
 
 from tasks.commerce.insights.sentences import PARTS, Sentence
 from tasks.commerce.insights.table import KINDS, Table, successive
+from tasks.commerce.insights.speech import forms
+from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.portuguese_numbers import numbers_of
 
 _HIGH: Final = frozenset(
-    "maior maiores lider lidera lideram liderou lideraram campea campeao recorde pico topo maximo maxima encabeca domina dominam dominou".split()
+    "maior maiores lider lidera lideram liderou lideraram campea campeao recorde pico topo maximo maxima encabeca domina dominam dominou teto".split()
 )
-_LEADS: Final = _HIGH - {"maior", "maiores", "maximo", "maxima", "pico", "recorde"}
-_LOW: Final = frozenset("menor menores lanterna minimo minima".split())
+_LEADS: Final = _HIGH - {"maior", "maiores", "maximo", "maxima", "pico", "recorde", "teto"}
+_LOW: Final = frozenset("menor menores lanterna minimo minima piso".split())
 _GOOD: Final = frozenset("melhor melhores".split())
 _BAD: Final = frozenset("pior piores".split())
 _SUPERLATIVE: Final = _HIGH | _LOW | _GOOD | _BAD
@@ -40,11 +42,10 @@ _NEARLY: Final = frozenset("quase praticamente parecido parecida parecidos parec
 _VALUES: Final = frozenset("valor patamar nivel taxa numero indice resultado percentual quantidade media volume".split())
 _CAUSES: Final = frozenset("porque pois devido gracas causado causada causados causadas causou provocado provocada provocados provocou provocaram motivado motivada decorrente decorre decorrem culpa".split())
 _CAUSE_PAIRS: Final = frozenset(
-    (("por", "causa"), ("por", "conta"), ("em", "razao"), ("em", "funcao"), ("em", "virtude"), ("fruto", "de"), ("resultado", "de"), ("resultado", "da"),
-     ("resultado", "do"), ("reflexo", "de"), ("reflexo", "da"), ("reflexo", "do"), ("consequencia", "de"), ("consequencia", "da"),
+    (("por", "causa"), ("por", "conta"), ("em", "razao"), ("em", "funcao"), ("em", "virtude"), ("fruto", "de"), ("reflexo", "de"), ("reflexo", "da"), ("reflexo", "do"), ("consequencia", "de"), ("consequencia", "da"),
      ("consequencia", "do"), ("se", "deve"), ("se", "devem"), ("deve", "se"), ("explica", "se"), ("ja", "que"), ("uma", "vez"), ("efeito", "de"), ("efeito", "da"), ("efeito", "do"))
 )
-_HEDGES: Final = frozenset("pode podem poderia poderiam talvez possivelmente provavelmente hipotese parece parecem possivel verificar investigar checar apurar confirmar entender avaliar indica sugere sugerem analisar saber".split())
+HEDGES: Final = frozenset("pode podem poderia poderiam talvez possivelmente provavelmente hipotese parece parecem possivel verificar investigar checar apurar confirmar entender avaliar indica sugere sugerem analisar saber".split())
 _REASONS: Final = frozenset(
     "cliente clientes satisfeito satisfeitos satisfeita satisfeitas insatisfeitos demanda procura volume resultado resultados numero numeros melhor pior maior menor alto alta baixo baixa espaco potencial margem bem mal desempenho ali la forte fraco base risco lider primeiro ultimo boa bom".split()
 )
@@ -67,6 +68,8 @@ class Claims:
     """Right claims."""
     false: list[str] = field(default_factory=list)
     """Wrong claims, by their kind."""
+    judged: int = 0
+    """Claims that were judged, true or false."""
     causes: int = 0
     """Causes that no table knows."""
     forecasts: int = 0
@@ -87,17 +90,18 @@ def read_claims(
         claims: Receives what is found.
     """
     tokens = sentence.tokens
-    hedged = sentence.asks or not _HEDGES.isdisjoint(tokens)
+    hedged = sentence.asks or not HEDGES.isdisjoint(tokens)
     for place, token in enumerate(tokens[:advice]):
         if token in _INTERESTING:
             _read_claim(place, token, sentence, table, number_columns, hedged, claims)
-    _read_causes(sentence, table, advice, hedged, claims)
+    if not sentence.heading:
+        _read_causes(sentence, table, advice, hedged, number_columns, claims)
     _read_denials(sentence, table, advice, number_columns, claims)
 
 
 _INTERESTING: Final = (
     _SUPERLATIVE | _ABOVE | _BELOW | _UP | _DOWN | _BETTER | _WORSE | _RISES | _FALLS | _TIED | _LIKE | _FUTURE | _WILL | _FORESEEN
-    | frozenset("mais menos ultimo ultima ultimos primeiro primeira dobro triplo metade vezes frente maioria sem nenhum nenhuma zero terco quarto quartos".split())
+    | frozenset("fecha fecham mais menos ultimo ultima ultimos primeiro primeira dobro triplo metade vezes frente maioria sem nenhum nenhuma zero terco quarto quartos".split())
 )
 
 
@@ -113,7 +117,7 @@ def _read_claim(
     tokens = sentence.tokens
     after = tokens[place + 1 : place + 5]
     following = after[0] if after else ""
-    if token in _SUPERLATIVE or token in ("mais", "menos", "ultimo", "ultima", "primeiro", "primeira"):
+    if token in _SUPERLATIVE or token in ("mais", "menos", "ultimo", "ultima", "primeiro", "primeira", "fecha", "fecham"):
         direction = _direction(place, sentence, table)
         if direction:
             _rank(place, direction, sentence, table, number_columns, claims)
@@ -136,7 +140,7 @@ def _read_claim(
     elif token in _WILL:
         moves = any(word in _MOVES for word in after[:2])
         subject = any(there < place for there, _ in [*sentence.rows, *sentence.columns])
-        claims.forecasts += moves and subject and _HEDGES.isdisjoint(tokens)
+        claims.forecasts += moves and subject and HEDGES.isdisjoint(tokens)
     elif token in _FORESEEN:
         claims.forecasts += not hedged
     elif token in ("sem", "nenhum", "nenhuma", "zero"):
@@ -158,6 +162,8 @@ def _direction(place: int, sentence: Sentence, table: Table) -> int:
         if after in _LOW_ADJECTIVES:
             return -sign
         return sign if after in _NAMES or before in table.column_words else 0
+    if token in ("fecha", "fecham"):
+        return -1 if {"lista", "fila", "ranking", "tabela"} & set(tokens[place + 1 : place + 4]) else 0
     if token in ("primeiro", "primeira"):
         return 1 if after == "lugar" or before == "em" else 0
     if token in ("ultimo", "ultima"):
@@ -271,6 +277,7 @@ def _sign(direction: int, column: int | None, table: Table) -> int:
 
 
 def _judge(good: bool, kind: str, rows: Sequence[int], column: int, claims: Claims) -> None:
+    claims.judged += 1
     if good:
         claims.compared += 1
         claims.true.update((row, column) for row in rows)
@@ -375,6 +382,7 @@ def _tie(place: int, sentence: Sentence, table: Table, number_columns: dict[int,
         rows = list(range(len(table.names)))
     for each in columns:
         if len({table.cells.get((row, each)) for row in rows}) == 1:
+            claims.judged += 1
             claims.compared += 1
             claims.true.update((row, each) for row in rows)
             return
@@ -430,7 +438,9 @@ def _none(place: int, sentence: Sentence, table: Table, claims: Claims) -> None:
             _judge(value == 0, "none", [row], column, claims)
 
 
-def _read_causes(sentence: Sentence, table: Table, advice: int, hedged: bool, claims: Claims) -> None:
+def _read_causes(
+    sentence: Sentence, table: Table, advice: int, hedged: bool, number_columns: dict[int, int], claims: Claims
+) -> None:
     tokens = sentence.tokens
     for place, token in enumerate(tokens):
         pair = (token, tokens[place + 1] if place + 1 < len(tokens) else "")
@@ -439,13 +449,19 @@ def _read_causes(sentence: Sentence, table: Table, advice: int, hedged: bool, cl
         if hedged and place < advice:
             return
         start = place + (1 if token in _CAUSES else 2)
-        reason = tokens[start : start + 14]
+        end = start
+        while end < min(len(tokens), start + 14) and tokens[end] not in PARTS:
+            end += 1
+        if any(start <= there < end for there in number_columns):
+            return
+        reason = tokens[start:end]
         known = table.words | table.column_words.keys() | table.row_words.keys() | _REASONS | _SUPERLATIVE
-        new = [word for word in reason if word.isalpha() and len(word) > 2 and word not in known and word not in _LIGHT]
+        new = [word for word in reason if word.isalpha() and len(word) > 2 and word not in known and word not in _LIGHT and word not in _VERB_FORMS]
         claims.causes += bool(new)
         return
 
 
+_VERB_FORMS: Final = frozenset(form for verb in read_lexicon("analyst_verbs") for each in verb.split() for form in forms(each))
 _LIGHT: Final = frozenset(
     "ser estar tem ter teve esta estao vem vende vendem vendeu com mais menos muito pouco bem mal nao ainda ja so todos outros outras demais tambem apenas percentual "
     "media alto maiores menores ficou fica sido foi eram concentra concentram responde lidera".split()

@@ -7,15 +7,19 @@ from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.insights.advice import Advice, advice_from, read_advice
-from tasks.commerce.insights.claims import Claims, read_claims
+from tasks.commerce.insights.claims import HEDGES, Claims, read_claims
 from tasks.commerce.insights.figures import Figures, read_figures
 from tasks.commerce.insights.sentences import Sentence, sentences_of
 from tasks.commerce.insights.speech import is_known, names_among, strange_words
 from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
+from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, words
 
-DATA_FILES: Final = ("data/lexicons/categories.txt", "data/lexicons/states.txt")
+DATA_FILES: Final = (
+    "data/lexicons/categories.txt",
+    "data/lexicons/column_phrases.txt",
+    "data/lexicons/states.txt",
+)
 FALSE: Final = 0.62
 """What a false number, a false claim, an invented cause, a forecast or a row of no table leaves of a reward."""
 UNSENDABLE: Final = 0.42
@@ -28,8 +32,11 @@ STRANGE: Final = (1.0, 0.93, 0.83, 0.7, 0.58, 0.47, 0.38)
 """What strange words leave, by their number; a name with a capital letter counts twice."""
 IDLE_STRANGE: Final = 0.7
 """What each sentence of strange words leaves that names nothing of the table and recommends nothing."""
-IDLE: Final = 0.85
-"""What each further sentence leaves that names nothing of the table and recommends nothing."""
+IDLE: Final = 0.88
+"""What each sentence leaves that names nothing of the table and recommends nothing."""
+UNPROVED: Final = 0.68
+"""What each sentence leaves that says something of a row or a column without a number or a claim that can be judged,
+and each list item that begins with an idle sentence."""
 
 _CODE: Final = re.compile(r"\b[A-Z]{2}\b")
 _STATES: Final = {code: name for code, name in (line.split(" = ") for line in read_lexicon("states"))}
@@ -54,6 +61,8 @@ class Reading:
     idle: int = 0
     """Sentences that name nothing of the table and recommend nothing."""
     idle_strange: int = 0
+    unproved: int = 0
+    """Sentences that say something of the table that nothing proves."""
     strange: int = 0
     table: Table | None = None
 
@@ -75,7 +84,7 @@ class Reading:
         false = len(self.figures.false) + len(claims.false) + claims.causes + claims.forecasts + self.foreign
         left = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
-        left *= IDLE_STRANGE**self.idle_strange * IDLE ** max(self.idle - 1, 0)
+        left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
         return left * (STRANGE[self.strange] if self.strange < len(STRANGE) else STRANGE[-1] * 0.85 ** (self.strange - len(STRANGE) + 1))
 
 
@@ -96,23 +105,50 @@ def read_analysis(text: str, folded: str, present: set[str], prompt: str, table:
     strange_set = set(strange)
     months, years = period_of(prompt)
     reading.strange = len(strange) + names_among(text, strange)
+    plain = {line for line, words_there in enumerate(folded.split("\n")) if not _ITEM.match(words_there)}
     for sentence in sentences_of(folded, table, headings):
         start = advice_from(sentence)
         false = len(reading.figures.false)
         read_figures(sentence, table, start, years, reading.figures)
         wrong = len(reading.figures.false) > false
+        judged = reading.claims.judged
         read_claims(sentence, table, start, reading.figures.columns, wrong, reading.claims)
         tokens = sentence.tokens
         if start < len(tokens):
             read_advice(sentence, table, start, reading.advice)
-        elif not (sentence.heading or sentence.rows or sentence.columns or sentence.numbers):
-            if strange_set.isdisjoint(tokens):
-                reading.idle += 1
-            else:
+        if sentence.heading or sentence.asks or reading.claims.judged > judged or sentence.numbers:
+            pass
+        elif sentence.rows or sentence.columns:
+            reading.unproved += _says_something(sentence, table, start)
+        elif start == len(tokens):
+            if not strange_set.isdisjoint(tokens):
                 reading.idle_strange += 1
+            elif sentence.first and sentence.line not in plain:
+                reading.unproved += 1
+            else:
+                reading.idle += 1
         reading.foreign += _names_foreign(sentence, table, start, given, months)
     reading.foreign += _foreign_states(text, table)
     return reading
+
+
+def _says_something(sentence: Sentence, table: Table, start: int) -> bool:
+    """Return whether a sentence states more of a row or a column than their names, before it recommends."""
+    stated = sentence.tokens[:start]
+    if not HEDGES.isdisjoint(stated) or not any(there < start for there, _ in [*sentence.rows, *sentence.columns]):
+        return False
+    own = [
+        token
+        for token in stated
+        if len(token) > 2 and token.isalpha() and token not in FUNCTION_WORDS and token not in table.words
+        and token not in table.row_words and token not in table.column_words
+    ]
+    return len(own) >= OWN_WORDS
+
+
+OWN_WORDS: Final = 2
+"""Words beside the names of rows and columns with which a sentence states something."""
+_ITEM: Final = re.compile(r"\s*(?:[-*]|\d{1,2}[.)])\s")
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -147,5 +183,19 @@ def _foreign_states(text: str, table: Table) -> int:
 
 
 def lower_case(text: str) -> str:
-    """Return a text folded, with dashes as commas: folding makes spaces of them."""
-    return fold(text.replace(" – ", " , ").replace(" — ", " , "))
+    """Return a text folded, with dashes and arrows as marks, and phrases that name a column as its word."""
+    if not text.isascii():
+        for sign, mark in _MARKS.items():
+            text = text.replace(sign, mark)
+    return _PHRASE.sub(_name_column, fold(text))
+
+
+def _name_column(match: re.Match[str]) -> str:
+    return _COLUMN_PHRASES[match[0]]
+
+
+_MARKS: Final = {" – ": " , ", " — ": " , ", "→": " : ", "⇒": " : "}
+_COLUMN_PHRASES: Final = {
+    fold(phrase): fold(name) for phrase, _, name in (line.partition(" = ") for line in read_lexicon("column_phrases"))
+}
+_PHRASE: Final = re.compile(rf"\b(?:{'|'.join(sorted(_COLUMN_PHRASES, key=len, reverse=True))})\b")

@@ -92,6 +92,7 @@ MAX_LINES: Final = 60
 _LINE: Final = re.compile(
     r"[ \t]*(?:(?P<item>[-*•–—]|(?P<ordinal>\d{1,2}[.)]))[ \t]+\**\w.{9}|(?P<heading>#{1,4}[ \t]*\w|\*\*\w))"
 )
+_LINE_ITEM: Final = re.compile(r"\s*(?:[-*]|\d{1,2}[.)])\s")
 _NO_CLAIM: Final = re.compile(
     r"\b\d{1,2}[oa]\b|\bmetas?\b[^.\n]{0,30}?\d[\d.,]*|\breduz\w{0,9}[^.\n]{0,40}? para \d[\d.,]*"
     r"|\bem \d{1,3} (?:dias|semanas|meses)\b"
@@ -140,7 +141,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     ground = 1.0 if quoted is None else 0.2 + 0.8 * quoted
     comment = ramp(_own_words(present, known), 0, ENOUGH_COMMENT) if known.facts else 1.0
-    analysis = own * fluent * ground * sound * (0.2 + 0.8 * comment) * (0.7 if CHATTER.are_in(folded, present) else 1.0)
+    analysis = own * fluent * ground * sound * (0.2 + 0.8 * comment) * (0.7 if _chatters(folded, present) else 1.0)
     readable = (
         LIST_WORTH * (fluent if fluent == 1 else max(fluent, brevity(text_words))) + (1 - LIST_WORTH) * fluent * comment
     )
@@ -151,6 +152,13 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "length": analysis * ramp(len(stripped), 40, LENGTHS[0]) * ramp(len(stripped), 1200, LENGTHS[1]),
     }
     return Score(fill_unknown(components, WEIGHTS))
+
+
+def _chatters(folded: str, present: set[str]) -> bool:
+    """Return whether a line that is no list item speaks to the requester: `Sugestão:` may stand inside an item."""
+    if not CHATTER.are_in(folded, present):
+        return False
+    return CHATTER.are_in("\n".join(line for line in folded.split("\n") if not _LINE_ITEM.match(line)), present)
 
 
 def _lines(text: str) -> tuple[int, list[bool], bool]:

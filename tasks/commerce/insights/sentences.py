@@ -43,6 +43,8 @@ class Sentence:
     carried_row: int | None = None
     """The row named last before it in its line, or by a heading."""
     carried_column: int | None = None
+    first: bool = True
+    """Whether it is the first of its line."""
     from_line: bool = False
     """Whether the carried row stands in its own line."""
 
@@ -106,7 +108,7 @@ def sentences_of(folded: str, table: Table, headings: Sequence[bool]) -> Iterato
     started: list[str] = []
     carried: tuple[int | None, int | None] = (None, None)
     of_heading: tuple[int | None, int | None] = (None, None)
-    in_line = False
+    in_line, first = False, True
     for token in [*_TOKEN.findall(folded), "\n"]:
         if token not in _ENDS:
             if len(started) < MAX_TOKENS:
@@ -117,6 +119,7 @@ def sentences_of(folded: str, table: Table, headings: Sequence[bool]) -> Iterato
             sentence = _sentence(started, table, line, heading, token == "?")
             sentence.carried_row, sentence.carried_column = carried
             sentence.from_line = in_line
+            sentence.first, first = first, False
             row = sentence.rows[-1][1] if sentence.rows else carried[0]
             column = sentence.columns[-1][1] if sentence.columns else carried[1]
             carried = row, column
@@ -130,6 +133,7 @@ def sentences_of(folded: str, table: Table, headings: Sequence[bool]) -> Iterato
                 return
         if token == "\n":
             line += 1
+            first = True
             carried = of_heading if of_heading[0] is not None else (carried[0], None)
             in_line = of_heading[0] is not None
 
