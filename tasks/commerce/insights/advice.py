@@ -148,7 +148,15 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
             verb = token
         elif token in _IMPERATIVES and (place == start or before in PARTS or before in ("e", "que")) and imperative:
             verb = _IMPERATIVES[token]
-        elif _looks_infinitive(token) and (place == start or before in _BEFORE_VERBS or before in _FRAMES or before in PARTS or before in _VERBS or before in _NEEDS):
+        elif _looks_infinitive(token) and (
+            place == start
+            or before in PARTS
+            or before in _BEFORE_VERBS
+            or before in _FRAMES
+            or before in _VERBS
+            or before in _NEEDS
+            or not is_known(token)
+        ):
             advice.unknown.append(token)
             continue
         else:

@@ -101,7 +101,7 @@ def read_claims(
 
 _INTERESTING: Final = (
     _SUPERLATIVE | _ABOVE | _BELOW | _UP | _DOWN | _BETTER | _WORSE | _RISES | _FALLS | _TIED | _LIKE | _FUTURE | _WILL | _FORESEEN
-    | frozenset("fecha fecham mais menos ultimo ultima ultimos primeiro primeira dobro triplo metade vezes frente maioria sem nenhum nenhuma zero terco quarto quartos".split())
+    | frozenset("fecha fecham mais menos ultimo ultima ultimos primeiro primeira dobro triplo metade vezes frente maioria sem nenhum nenhuma zero terco tercos quarto quartos".split())
 )
 
 
@@ -126,6 +126,8 @@ def _read_claim(
         _compare(place, 1 if high else -1, sentence, table, number_columns, claims)
     elif token in ("dobro", "triplo", "metade", "vezes"):
         _multiply(place, token, sentence, table, number_columns, claims)
+    elif token in ("terco", "tercos", "quarto", "quartos", "maioria"):
+        _share(place, token, sentence, table, number_columns, claims)
     elif token in _UP | _DOWN | _BETTER | _WORSE:
         if not hedged:
             _move(place, token, sentence, table, number_columns, claims)
@@ -362,6 +364,23 @@ def _multiply(
     if good is None and right is None and not half:
         return
     _judge(good is not None, "ratio", [left], ratios[0][1] if good is None else good, claims)
+
+
+def _share(
+    place: int, token: str, sentence: Sentence, table: Table, number_columns: dict[int, int], claims: Claims
+) -> None:
+    """Judge `três quartos da receita`, `a maioria dos pedidos`."""
+    column = _column_of(place, sentence, number_columns)
+    rows = sentence.row_near(place)
+    if column is None or not rows or not table.columns[column].adds_up or not table.columns[column].total:
+        return
+    part = sum(table.cells.get((row, column), 0.0) for row in rows) / table.columns[column].total
+    if token == "maioria":
+        _judge(part > 0.5, "share", rows, column, claims)
+        return
+    before = sentence.tokens[place - 1] if place else ""
+    count = {"um": 1.0, "dois": 2.0, "tres": 3.0}.get(before, 1.0)
+    _judge(abs(part - count / (3 if token.startswith("t") else 4)) <= 0.06, "share", rows, column, claims)
 
 
 _WORD_NUMBERS: Final = {"duas": 2.0, "tres": 3.0, "quatro": 4.0, "cinco": 5.0, "seis": 6.0, "sete": 7.0, "oito": 8.0, "nove": 9.0, "dez": 10.0}

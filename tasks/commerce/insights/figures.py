@@ -56,6 +56,8 @@ class Figures:
     """Numbers that are wrong or invented."""
     compared: set[tuple[int, int]] = field(default_factory=set)
     """Cells that a sentence quotes beside another row's of the same column."""
+    read: int = 0
+    """Numbers of the sentence read last that are no years."""
     cells: list[tuple[int, int]] = field(default_factory=list)
     """The cells of the sentence read last."""
     columns: dict[int, int] = field(default_factory=dict)
@@ -84,12 +86,14 @@ def read_figures(sentence: Sentence, table: Table, advice: int, years: frozenset
     """
     figures.columns = {}
     figures.cells = []
+    figures.read = 0
     written = [each for place in sentence.numbers if (each := _written(place, sentence.tokens))]
     for each in written:
         if _is_year(each, sentence.tokens):
             if years and int(each.value) not in years:
                 figures.false.add(each.value)
             continue
+        figures.read += 1
         if not (
             _is_cell(each, sentence, table, written, figures)
             or _follows(each, sentence, table, figures)

@@ -38,6 +38,11 @@ UNPROVED: Final = 0.68
 """What each sentence leaves that says something of a row or a column without a number or a claim that can be judged,
 and each list item that begins with an idle sentence."""
 
+STRANGER: Final = 0.78
+"""What each of those leaves that says it in strange words."""
+ODD_ADVICE: Final = 0.85
+"""What each recommendation in strange words leaves."""
+
 _CODE: Final = re.compile(r"\b[A-Z]{2}\b")
 _STATES: Final = {code: name for code, name in (line.split(" = ") for line in read_lexicon("states"))}
 _STATE_NAMES: Final = re.compile(rf"\b(?:{'|'.join(sorted(_STATES.values(), key=len, reverse=True))})\b")
@@ -58,11 +63,15 @@ class Reading:
     advice: Advice = field(default_factory=Advice)
     foreign: int = 0
     """Rows and periods that are none of the table's."""
-    idle: int = 0
-    """Sentences that name nothing of the table and recommend nothing."""
+    idle: float = 0.0
+    """Sentences that name nothing of the table and recommend nothing; less where they comment a row of their line."""
     idle_strange: int = 0
     unproved: int = 0
     """Sentences that say something of the table that nothing proves."""
+    unproved_strange: int = 0
+    """Those of them in strange words."""
+    odd_advice: int = 0
+    """Sentences that recommend something in strange words."""
     strange: int = 0
     table: Table | None = None
 
@@ -85,6 +94,7 @@ class Reading:
         left = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
         left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
+        left *= STRANGER**self.unproved_strange * ODD_ADVICE**self.odd_advice
         return left * (STRANGE[self.strange] if self.strange < len(STRANGE) else STRANGE[-1] * 0.85 ** (self.strange - len(STRANGE) + 1))
 
 
@@ -116,17 +126,20 @@ def read_analysis(text: str, folded: str, present: set[str], prompt: str, table:
         tokens = sentence.tokens
         if start < len(tokens):
             read_advice(sentence, table, start, reading.advice)
-        if sentence.heading or sentence.asks or reading.claims.judged > judged or sentence.numbers:
+            reading.odd_advice += not strange_set.isdisjoint(tokens[start:])
+        if sentence.heading or sentence.asks or reading.claims.judged > judged or reading.figures.read:
             pass
         elif sentence.rows or sentence.columns:
-            reading.unproved += _says_something(sentence, table, start)
+            if _says_something(sentence, table, start):
+                reading.unproved += 1
+                reading.unproved_strange += not strange_set.isdisjoint(tokens)
         elif start == len(tokens):
             if not strange_set.isdisjoint(tokens):
                 reading.idle_strange += 1
             elif sentence.first and sentence.line not in plain:
                 reading.unproved += 1
             else:
-                reading.idle += 1
+                reading.idle += 0.4 if sentence.from_line else 1.0
         reading.foreign += _names_foreign(sentence, table, start, given, months)
     reading.foreign += _foreign_states(text, table)
     return reading
