@@ -57,6 +57,11 @@ _MAY_BE_LEFT: Final = frozenset("deixar perder esquecer faltar descuidar".split(
 _PAID_BY_CUSTOMERS: Final = frozenset("cliente clientes frete fretes consumidor consumidores multa comprador compradores".split())
 
 
+_ACTIONS: Final = frozenset(
+    "campanha campanhas promocao promocoes treinamento capacitacao revisao renegociacao negociacao plano reengajamento ajuste ajustes melhoria melhorias acompanhamento monitoramento "
+    "investimento investimentos reforco pesquisa divulgacao ampliacao desconto descontos cupom cupons kit kits combo combos foco prioridade atencao conversa reuniao contato auditoria investigacao reposicao parceria acao acoes".split()
+)
+"""Nouns that a recommendation may have in place of a verb."""
 _MENDED: Final = frozenset({"atrasos", "nota", "frete"})
 """Columns that advice mends, and not only pushes."""
 
@@ -137,16 +142,17 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
         advice: Receives what is found.
     """
     tokens = sentence.tokens
-    imperative = True
+    found = False
     for place in range(start, len(tokens)):
         token = tokens[place]
         before = tokens[place - 1] if place else ""
         if token in _STOPS and place + 1 < len(tokens) and tokens[place + 1] == "de" and before != "nao":
             advice.harmful += 1
+            found = True
             continue
         if token in _VERBS:
             verb = token
-        elif token in _IMPERATIVES and (place == start or before in PARTS or before in ("e", "que")) and imperative:
+        elif token in _IMPERATIVES and (place == start or before in PARTS or before in ("e", "que")):
             verb = _IMPERATIVES[token]
         elif _looks_infinitive(token) and (
             place == start
@@ -158,10 +164,17 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
             or not is_known(token)
         ):
             advice.unknown.append(token)
+            found = True
             continue
         else:
             continue
         _judge(verb, place, sentence, table, advice)
+        found = True
+    if not found and tokens[start] in _FRAMES:
+        # `Recomendo uma campanha local`: what is recommended is a noun.
+        noun = next((word for word in tokens[start + 1 : start + 5] if word in _ACTIONS), "")
+        if noun:
+            advice.verbs.setdefault(noun, 1.0)
 
 
 def _objects(place: int, tokens: Sequence[str]) -> list[str]:
@@ -185,8 +198,10 @@ def _judge(verb: str, place: int, sentence: Sentence, table: Table, advice: Advi
         or (kind == "keep" and first in _HARM - _SPARED and _UNDER_CONTROL.isdisjoint(tokens[place:]))
         or (verb == "cobrar" and next((word for word in objects if len(word) > 3), "") in _PAID_BY_CUSTOMERS)
     )
-    if negated and verb not in _MAY_BE_LEFT:
-        harmful = not harmful
+    if negated and harmful:
+        harmful = False
+    elif place and tokens[place - 1] == "nao" and kind in ("keep", "mend", "push", "study") and verb not in _MAY_BE_LEFT:
+        harmful = True
     if harmful:
         advice.harmful += 1
         return

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
-from tasks.commerce.insights.sentences import PARTS, Sentence
+from tasks.commerce.insights.sentences import Sentence
 from tasks.commerce.insights.table import KINDS, Table
 from tasks.commerce.text.portuguese_numbers import numbers_of
 
@@ -263,27 +263,29 @@ def _rounds(each: _Written, value: float, about: bool) -> bool:
 def _follows(each: _Written, sentence: Sentence, table: Table, figures: Figures) -> bool:
     """Return whether a number follows from several cells, as a word of the sentence says."""
     tokens = set(sentence.tokens)
-    after = sentence.tokens[each.place + 1 : each.place + 4]
-    for name, found in (("vezes" in after[:1], _ratios), (bool(tokens & _SUM), _sums), (bool(tokens & _DIFFERENCE), _differences),
-                        (each.unit == "%" and bool(tokens & _SHARE), _shares), (bool(tokens & _MEAN), _means)):
-        if name:
-            for value, tolerance in found(each, sentence, table):
+    after = sentence.tokens[each.place + 1 : each.place + 2]
+    for said, found in (
+        (after == ["vezes"], _ratios),
+        (not tokens.isdisjoint(_SUM), _sums),
+        (not tokens.isdisjoint(_DIFFERENCE), _differences),
+        (each.unit == "%" and not tokens.isdisjoint(_SHARE), _shares),
+        (not tokens.isdisjoint(_MEAN), _means),
+        (sentence.tokens[each.place - 1 : each.place] == ["cada"], _parts),
+    ):
+        if said:
+            for value, tolerance, column in found(each, sentence, table):
                 if abs(value - each.value) <= tolerance + 1e-9:
                     figures.derived.add(each.value)
+                    figures.columns[each.place] = column
                     return True
-    return _is_part(each, sentence, table, figures)
+    return False
 
 
-def _is_part(each: _Written, sentence: Sentence, table: Table, figures: Figures) -> bool:
-    """Return whether a number is the N of `um em cada N`, of a row's percentage."""
-    tokens = sentence.tokens
-    if each.place < 1 or tokens[each.place - 1] != "cada" or not each.value:
-        return False
-    return any(
-        abs(each.value - 100 / value) <= 0.5
-        for (_, column), value in table.cells.items()
-        if table.columns[column].unit == "%" and value and not figures.derived.add(each.value)
-    )
+def _parts(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
+    """Yield the N of `um em cada N` by percentages."""
+    for (_, column), value in table.cells.items():
+        if table.columns[column].unit == "%" and value:
+            yield 100 / value, 0.5, column
 
 
 def _rows_of(sentence: Sentence, table: Table) -> list[int]:
@@ -305,30 +307,34 @@ def _pairs(sentence: Sentence, table: Table) -> Iterator[tuple[int, int]]:
     yield from both
 
 
-def _differences(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float]]:
+def _differences(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
     points = bool({"ponto", "pontos"} & set(sentence.tokens))
     for column, known in enumerate(table.columns):
         if each.unit != known.unit and not (points or each.unit == ""):
             continue
         for one, other in _pairs(sentence, table):
             if (one, column) in table.cells and (other, column) in table.cells:
-                yield abs(table.cells[one, column] - table.cells[other, column]), max(each.step * 0.5, 10.0**-known.places * 0.5)
+                yield (
+                    abs(table.cells[one, column] - table.cells[other, column]),
+                    max(each.step, 10.0**-known.places) * 0.5,
+                    column,
+                )
 
 
-def _sums(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float]]:
+def _sums(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
     rows = _rows_of(sentence, table)
     for column in _alike(each, table):
         known = table.columns[column]
         if known.adds_up:
-            yield known.total, each.step * 0.5
+            yield known.total, each.step * 0.5, column
             if len(rows) > 1:
-                yield sum(table.cells.get((row, column), 0.0) for row in rows), each.step * 0.5
+                yield sum(table.cells.get((row, column), 0.0) for row in rows), each.step * 0.5, column
             for pair in combinations(range(len(table.names)), 2):
                 if not sentence.rows:
-                    yield sum(table.cells.get((row, column), 0.0) for row in pair), each.step * 0.5
+                    yield sum(table.cells.get((row, column), 0.0) for row in pair), each.step * 0.5, column
 
 
-def _shares(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float]]:
+def _shares(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
     rows = _rows_of(sentence, table)
     tolerance = max(each.step * 0.5, 0.06)
     if "%" == each.unit and each.value % 5 == 0:
@@ -336,28 +342,23 @@ def _shares(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[
     for column, known in enumerate(table.columns):
         if known.adds_up and known.total:
             for row in rows:
-                yield 100 * table.cells.get((row, column), 0.0) / known.total, tolerance
-            yield 100 * sum(table.cells.get((row, column), 0.0) for row in rows) / known.total, tolerance
+                yield 100 * table.cells.get((row, column), 0.0) / known.total, tolerance, column
+            yield 100 * sum(table.cells.get((row, column), 0.0) for row in rows) / known.total, tolerance, column
         for one, other in _pairs(sentence, table):
             for base, final in ((one, other), (other, one)):
                 start = table.cells.get((base, column), 0.0)
                 if start:
-                    yield 100 * abs(table.cells.get((final, column), 0.0) / start - 1), tolerance
+                    yield 100 * abs(table.cells.get((final, column), 0.0) / start - 1), tolerance, column
 
 
-def _ratios(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float]]:
+def _ratios(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
     for column in range(len(table.columns)):
         for one, other in _pairs(sentence, table):
             low, high = sorted((table.cells.get((one, column), 0.0), table.cells.get((other, column), 0.0)))
             if low:
-                yield high / low, max(each.step * 0.6, 0.06 * each.value)
+                yield high / low, max(each.step * 0.6, 0.06 * each.value), column
 
 
-def _means(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float]]:
+def _means(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
     for column in _alike(each, table):
-        yield table.columns[column].mean, max(each.step * 0.5, 10.0 ** -table.columns[column].places)
-
-
-def ends_clause(token: str) -> bool:
-    """Return whether a token parts clauses."""
-    return token in PARTS
+        yield table.columns[column].mean, max(each.step * 0.5, 10.0 ** -table.columns[column].places), column

@@ -13,12 +13,13 @@ from tasks.commerce.insights.sentences import Sentence, sentences_of
 from tasks.commerce.insights.speech import is_known, names_among, strange_words
 from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, words
+from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
 
 DATA_FILES: Final = (
     "data/lexicons/categories.txt",
     "data/lexicons/column_phrases.txt",
     "data/lexicons/states.txt",
+    "data/lexicons/verdicts.txt",
 )
 FALSE: Final = 0.62
 """What a false number, a false claim, an invented cause, a forecast or a row of no table leaves of a reward."""
@@ -130,12 +131,17 @@ def read_analysis(text: str, folded: str, present: set[str], prompt: str, table:
         if sentence.heading or sentence.asks or reading.claims.judged > judged or reading.figures.read:
             pass
         elif sentence.rows or sentence.columns:
-            if _says_something(sentence, table, start):
+            own = _own_words(sentence, table, start)
+            if len(own) >= OWN_WORDS and _VERDICTS.issuperset(own):
+                reading.idle += 0.4
+            elif len(own) >= OWN_WORDS:
                 reading.unproved += 1
                 reading.unproved_strange += not strange_set.isdisjoint(tokens)
         elif start == len(tokens):
             if not strange_set.isdisjoint(tokens):
                 reading.idle_strange += 1
+            elif not _MONTHS.isdisjoint(tokens):
+                pass
             elif sentence.first and sentence.line not in plain:
                 reading.unproved += 1
             else:
@@ -145,20 +151,16 @@ def read_analysis(text: str, folded: str, present: set[str], prompt: str, table:
     return reading
 
 
-def _says_something(sentence: Sentence, table: Table, start: int) -> bool:
-    """Return whether a sentence states more of a row or a column than their names, before it recommends."""
+def _own_words(sentence: Sentence, table: Table, start: int) -> list[str]:
+    """Return the words with which a sentence states more of a row or a column than their names, before it recommends."""
     stated = sentence.tokens[:start]
     if not HEDGES.isdisjoint(stated) or not any(there < start for there, _ in [*sentence.rows, *sentence.columns]):
-        return False
-    own = [
-        token
-        for token in stated
-        if len(token) > 2 and token.isalpha() and token not in FUNCTION_WORDS and token not in table.words
-        and token not in table.row_words and token not in table.column_words
-    ]
-    return len(own) >= OWN_WORDS
+        return []
+    named = table.row_words.keys() | table.column_words.keys() | table.words
+    return [token for token in stated if len(token) > 2 and token.isalpha() and token not in named]
 
 
+_VERDICTS: Final = frozenset(fold(word) for line in read_lexicon("verdicts") for word in line.split())
 OWN_WORDS: Final = 2
 """Words beside the names of rows and columns with which a sentence states something."""
 _ITEM: Final = re.compile(r"\s*(?:[-*]|\d{1,2}[.)])\s")
