@@ -7,6 +7,7 @@ verb of the list at all, is bad advice.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.insights.sentences import PARTS, Sentence
@@ -84,6 +85,8 @@ def advice_from(sentence: Sentence) -> int:
     """Return the place from which a sentence recommends; its length if nowhere."""
     tokens = sentence.tokens
     for place, token in enumerate(tokens):
+        if not _may_begin(token):
+            continue
         before = tokens[place - 1] if place else ""
         if token in _FRAMES or (token in _NEEDS and before in ("e", "sera", "seria")):
             return place
@@ -101,6 +104,20 @@ def advice_from(sentence: Sentence) -> int:
         elif _looks_infinitive(token) and (begins or before in _LEADING or not is_known(token)):
             return _phrase_start(place, sentence)
     return len(tokens)
+
+
+@lru_cache(maxsize=32_768)
+def _may_begin(token: str) -> bool:
+    """Return whether advice may begin at a word."""
+    return (
+        token in _FRAMES
+        or token in _NEEDS
+        or token in ("que", "nao")
+        or token in _IMPERATIVES
+        or token in _STOPS
+        or token in _VERBS
+        or _looks_infinitive(token)
+    )
 
 
 def _phrase_start(place: int, sentence: Sentence) -> int:
@@ -145,6 +162,8 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
     found = False
     for place in range(start, len(tokens)):
         token = tokens[place]
+        if not _may_begin(token):
+            continue
         before = tokens[place - 1] if place else ""
         if token in _STOPS and place + 1 < len(tokens) and tokens[place + 1] == "de" and before != "nao":
             advice.harmful += 1

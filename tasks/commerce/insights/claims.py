@@ -45,6 +45,7 @@ _CAUSE_PAIRS: Final = frozenset(
     (("por", "causa"), ("por", "conta"), ("em", "razao"), ("em", "funcao"), ("em", "virtude"), ("fruto", "de"), ("reflexo", "de"), ("reflexo", "da"), ("reflexo", "do"), ("consequencia", "de"), ("consequencia", "da"),
      ("consequencia", "do"), ("se", "deve"), ("se", "devem"), ("deve", "se"), ("explica", "se"), ("ja", "que"), ("uma", "vez"), ("efeito", "de"), ("efeito", "da"), ("efeito", "do"))
 )
+_CAUSE_WORDS: Final = _CAUSES | {first for first, _ in _CAUSE_PAIRS}
 HEDGES: Final = frozenset("pode podem poderia poderiam talvez possivelmente provavelmente hipotese parece parecem possivel verificar investigar checar apurar confirmar entender avaliar indica sugere sugerem analisar saber".split())
 _REASONS: Final = frozenset(
     "cliente clientes satisfeito satisfeitos satisfeita satisfeitas insatisfeitos demanda procura volume resultado resultados numero numeros melhor pior maior menor alto alta baixo baixa espaco potencial margem bem mal desempenho ali la forte fraco base risco lider primeiro ultimo boa bom".split()
@@ -56,6 +57,9 @@ _FORESEEN: Final = frozenset("previsao projecao prognostico".split())
 _DENIALS: Final = frozenset("falso falsa falsos falsas errado errada errados errados mentira inventado inventados inventada inventadas incorreto incorretos incorreta desconsidere desconsiderem ignore ignorem contrario verdade confiavel confiaveis invalido invalidos engano equivoco".split())
 _STATES: Final = frozenset("tem teve e foi sao foram chega chegou registrou registra possui soma vendeu tinha faturou atinge atingiu recebeu".split())
 _NAMES: Final = frozenset(word for kind in KINDS for word in kind.words)
+
+
+_DENYING: Final = _DENIALS | {"nao", "nunca", "nem", "jamais"}
 
 
 @dataclass
@@ -91,12 +95,14 @@ def read_claims(
     """
     tokens = sentence.tokens
     hedged = sentence.asks or not HEDGES.isdisjoint(tokens)
-    for place, token in enumerate(tokens[:advice]):
+    for place in range(min(advice, len(tokens))):
+        token = tokens[place]
         if token in _INTERESTING:
             _read_claim(place, token, sentence, table, number_columns, hedged, claims)
-    if not sentence.heading:
+    if not sentence.heading and not _CAUSE_WORDS.isdisjoint(tokens):
         _read_causes(sentence, table, advice, hedged, number_columns, claims)
-    _read_denials(sentence, table, advice, number_columns, claims)
+    if not _DENYING.isdisjoint(tokens):
+        _read_denials(sentence, table, advice, number_columns, claims)
 
 
 _INTERESTING: Final = (

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -99,16 +100,19 @@ class Reading:
         return left * (STRANGE[self.strange] if self.strange < len(STRANGE) else STRANGE[-1] * 0.85 ** (self.strange - len(STRANGE) + 1))
 
 
-def read_analysis(text: str, folded: str, present: set[str], prompt: str, table: Table, headings: Sequence[bool]) -> Reading:
+def read_analysis(
+    text: str, tokens: Sequence[str], present: set[str], prompt: str, table: Table, headings: Sequence[bool], items: AbstractSet[int]
+) -> Reading:
     """Read an analysis by its table.
 
     Args:
         text: The analysis, with the table's states by their codes.
-        folded: The same, folded.
+        tokens: Its `tokens_of`.
         present: Its words.
         prompt: The prompt.
         table: The table of the reference.
         headings: Of each line, whether it is a heading.
+        items: Lines that are list items.
     """
     reading = Reading(table=table)
     given = _words_given(prompt)
@@ -116,18 +120,17 @@ def read_analysis(text: str, folded: str, present: set[str], prompt: str, table:
     strange_set = set(strange)
     months, years = period_of(prompt)
     reading.strange = len(strange) + names_among(text, strange)
-    plain = {line for line, words_there in enumerate(folded.split("\n")) if not _ITEM.match(words_there)}
-    for sentence in sentences_of(folded, table, headings):
+    for sentence in sentences_of(tokens, table, headings):
         start = advice_from(sentence)
         false = len(reading.figures.false)
         read_figures(sentence, table, start, years, reading.figures)
         wrong = len(reading.figures.false) > false
         judged = reading.claims.judged
         read_claims(sentence, table, start, reading.figures.columns, wrong, reading.claims)
-        tokens = sentence.tokens
-        if start < len(tokens):
+        said = sentence.tokens
+        if start < len(said):
             read_advice(sentence, table, start, reading.advice)
-            reading.odd_advice += not strange_set.isdisjoint(tokens[start:])
+            reading.odd_advice += not strange_set.isdisjoint(said[start:])
         if sentence.heading or sentence.asks or reading.claims.judged > judged or reading.figures.read:
             pass
         elif sentence.rows or sentence.columns:
@@ -136,18 +139,18 @@ def read_analysis(text: str, folded: str, present: set[str], prompt: str, table:
                 reading.idle += 0.4
             elif len(own) >= OWN_WORDS:
                 reading.unproved += 1
-                reading.unproved_strange += not strange_set.isdisjoint(tokens)
-        elif start == len(tokens):
-            if not strange_set.isdisjoint(tokens):
+                reading.unproved_strange += not strange_set.isdisjoint(said)
+        elif start == len(said):
+            if not strange_set.isdisjoint(said):
                 reading.idle_strange += 1
-            elif not _MONTHS.isdisjoint(tokens):
+            elif not _MONTHS.isdisjoint(said):
                 pass
-            elif sentence.first and sentence.line not in plain:
+            elif sentence.first and sentence.line in items:
                 reading.unproved += 1
             else:
                 reading.idle += 0.4 if sentence.from_line else 1.0
         reading.foreign += _names_foreign(sentence, table, start, given, months)
-    reading.foreign += _foreign_states(text, table)
+    reading.foreign += _foreign_states(text, table, present, bool(strange))
     return reading
 
 
@@ -163,7 +166,6 @@ def _own_words(sentence: Sentence, table: Table, start: int) -> list[str]:
 _VERDICTS: Final = frozenset(fold(word) for line in read_lexicon("verdicts") for word in line.split())
 OWN_WORDS: Final = 2
 """Words beside the names of rows and columns with which a sentence states something."""
-_ITEM: Final = re.compile(r"\s*(?:[-*]|\d{1,2}[.)])\s")
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -175,6 +177,8 @@ def _names_foreign(
     sentence: Sentence, table: Table, start: int, given: frozenset[str], months: frozenset[str]
 ) -> bool:
     """Return whether a sentence speaks of a group or a month that its table does not have."""
+    if _PERHAPS_FOREIGN.isdisjoint(sentence.tokens):
+        return False
     for place, token in enumerate(sentence.tokens[:start]):
         if token in _MONTHS:
             if months and token[:3] not in months and token not in table.row_words:
@@ -187,14 +191,21 @@ def _names_foreign(
 
 
 _PAST: Final = frozenset({"anterior", "anteriores", "passado", "passada", "retrasado"})
+_PERHAPS_FOREIGN: Final = _MONTHS | _GROUPS | _CATEGORIES | _PAST
 _SPANS: Final = frozenset({"mes", "ano", "trimestre", "semestre", "periodo", "semana", "meses", "anos"})
 
 
-def _foreign_states(text: str, table: Table) -> int:
-    names = set(table.names)
-    codes = {code for code in _CODE.findall(text) if code in _STATES and code not in names}
-    full = {name for name in _STATE_NAMES.findall(text) if name not in names}
-    return len(codes) + len(full)
+def _foreign_states(text: str, table: Table, present: set[str], strange: bool) -> int:
+    """Count the states that a text names and its table has not; their full names are strange words."""
+    found = set[str]()
+    if not _FOLDED_CODES.isdisjoint(present):
+        found.update(code for code in _CODE.findall(text) if code in _STATES)
+    if strange:
+        found.update(_STATE_NAMES.findall(text))
+    return len(found.difference(table.names))
+
+
+_FOLDED_CODES: Final = frozenset(map(str.lower, _STATES))
 
 
 def lower_case(text: str) -> str:
@@ -202,7 +213,8 @@ def lower_case(text: str) -> str:
     if not text.isascii():
         for sign, mark in _MARKS.items():
             text = text.replace(sign, mark)
-    return _PHRASE.sub(_name_column, fold(text))
+    folded = fold(text)
+    return _PHRASE.sub(_name_column, folded) if any(word in folded for word in _RARE_WORDS) else folded
 
 
 def _name_column(match: re.Match[str]) -> str:
@@ -214,3 +226,5 @@ _COLUMN_PHRASES: Final = {
     fold(phrase): fold(name) for phrase, _, name in (line.partition(" = ") for line in read_lexicon("column_phrases"))
 }
 _PHRASE: Final = re.compile(rf"\b(?:{'|'.join(sorted(_COLUMN_PHRASES, key=len, reverse=True))})\b")
+_RARE_WORDS: Final = tuple(sorted({" ".join(phrase.split()[:2]) for phrase in _COLUMN_PHRASES}))
+"""Beginnings of the phrases: few texts have any."""

@@ -41,9 +41,9 @@ from tasks.commerce.insights.quotations import (
     KnownFacts,
     know,
     read_quotations,
-    tokens_of,
-    words_among,
 )
+from tasks.commerce.insights.quotations import tokens_of as tokens_with_ends
+from tasks.commerce.insights.sentences import tokens_of, words_among
 from tasks.commerce.insights.table import table_of
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
@@ -131,12 +131,12 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     sound, quoted = manner(text, folded, text_words), None
     advised = float(min(ACTION_VERBS.count(present), ENOUGH))
     if table:
-        reading = read_analysis(text, folded, present, prompt, table, headings)
+        reading = read_analysis(text, tokens, present, prompt, table, headings, items)
         quoted = reading.coverage(enough)
         sound *= reading.sound()
         advised = min(sum(reading.advice.verbs.values()), ENOUGH)
     elif known.facts:
-        quoted = _quoted(tokens, folded, known, prompt)
+        quoted = _quoted(folded, known, prompt)
     if declines(folded, present, bool(quoted)):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     ground = 1.0 if quoted is None else 0.2 + 0.8 * quoted
@@ -147,7 +147,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     )
     components = {
         "facts": None if quoted is None else own * readable * sound * quoted,
-        "structure": analysis * (0.3 * any(headings) + 0.7 * min(items, ENOUGH) / ENOUGH),
+        "structure": analysis * (0.3 * any(headings) + 0.7 * min(len(items), ENOUGH) / ENOUGH),
         "actions": analysis * advised / ENOUGH,
         "length": analysis * ramp(len(stripped), 40, LENGTHS[0]) * ramp(len(stripped), 1200, LENGTHS[1]),
     }
@@ -161,15 +161,16 @@ def _chatters(folded: str, present: set[str]) -> bool:
     return CHATTER.are_in("\n".join(line for line in folded.split("\n") if not _LINE_ITEM.match(line)), present)
 
 
-def _lines(text: str) -> tuple[int, list[bool], bool]:
-    """Count a text's list items, and return of each line whether it is a heading, and whether items are numbered."""
-    found = [_LINE.match(line) for line in text.split("\n", MAX_LINES)]
-    items = [match for match in found if match and match["item"]]
-    return (
-        len(items),
-        [bool(match and not match["item"]) for match in found],
-        any(match["ordinal"] for match in items),
-    )
+def _lines(text: str) -> tuple[set[int], list[bool], bool]:
+    """Return which of a text's lines are list items, of each whether it is a heading, and whether items are numbered."""
+    items, headings, ordinals = set[int](), list[bool](), False
+    for number, line in enumerate(text.split("\n", MAX_LINES)):
+        match = _LINE.match(line)
+        headings.append(bool(match and not match["item"]))
+        if match and match["item"]:
+            items.add(number)
+            ordinals = ordinals or bool(match["ordinal"])
+    return items, headings, ordinals
 
 
 def own_lines(text: str, prompt: str) -> str:
@@ -225,8 +226,8 @@ def _differences(facts: tuple[KnownFact, ...]) -> frozenset[float]:
     )
 
 
-def _quoted(tokens: Sequence[str], folded: str, known: KnownFacts, prompt: str) -> float:
-    quotations = read_quotations(tokens, known)
+def _quoted(folded: str, known: KnownFacts, prompt: str) -> float:
+    quotations = read_quotations(tokens_with_ends(folded), known)
     enough = min(ENOUGH, len(known.facts))
     coverage = sum(sorted(quotations.grades)[-enough:]) / enough
     faults = len(quotations.wrong)

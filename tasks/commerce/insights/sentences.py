@@ -96,27 +96,39 @@ class Sentence:
 _JOINS: Final = frozenset({"e", ",", "a", "o", "em", "no", "na", "de", "do", "da", "cartao", "feira", "/", "-", "2016", "2017", "2018"})
 
 
-def sentences_of(folded: str, table: Table, headings: Sequence[bool]) -> Iterator[Sentence]:
-    """Yield the sentences of a folded text.
+def tokens_of(folded: str) -> list[str]:
+    """Return a folded text's words, numbers and punctuation."""
+    return _TOKEN.findall(folded)
+
+
+def words_among(tokens: Sequence[str]) -> list[str]:
+    """Return the words and numbers alone."""
+    return [token for token in tokens if token not in _PUNCTUATION]
+
+
+_PUNCTUATION: Final = _ENDS | PARTS
+_PARTS_AND_CONJUNCTIONS: Final = (PARTS | _CONJUNCTIONS) - {"/"}
+
+
+def sentences_of(tokens: Sequence[str], table: Table, headings: Sequence[bool]) -> Iterator[Sentence]:
+    """Yield the sentences of a text.
 
     Args:
-        folded: The text.
+        tokens: The text's `tokens_of`.
         table: Its table.
         headings: Of each line, whether it is a heading.
     """
-    line = count = 0
-    started: list[str] = []
+    line = count = start = 0
     carried: tuple[int | None, int | None] = (None, None)
     of_heading: tuple[int | None, int | None] = (None, None)
     in_line, first = False, True
-    for token in [*_TOKEN.findall(folded), "\n"]:
-        if token not in _ENDS:
-            if len(started) < MAX_TOKENS:
-                started.append(token)
-            continue
-        if started:
+    ends = [place for place, token in enumerate(tokens) if token in _ENDS]
+    ends.append(len(tokens))
+    for end in ends:
+        token = tokens[end] if end < len(tokens) else "\n"
+        if start < end:
             heading = line < len(headings) and headings[line]
-            sentence = _sentence(started, table, line, heading, token == "?")
+            sentence = _sentence(list(tokens[start : min(end, start + MAX_TOKENS)]), table, line, heading, token == "?")
             sentence.carried_row, sentence.carried_column = carried
             sentence.from_line = in_line
             sentence.first, first = first, False
@@ -128,9 +140,9 @@ def sentences_of(folded: str, table: Table, headings: Sequence[bool]) -> Iterato
                 of_heading = carried
             yield sentence
             count += 1
-            started = []
             if count == MAX_SENTENCES:
                 return
+        start = end + 1
         if token == "\n":
             line += 1
             first = True
@@ -139,25 +151,30 @@ def sentences_of(folded: str, table: Table, headings: Sequence[bool]) -> Iterato
 
 
 def _sentence(tokens: list[str], table: Table, line: int, heading: bool, asks: bool) -> Sentence:
-    sentence = Sentence(tokens, [], [], [], [], line, heading, asks)
+    rows: list[tuple[int, int]] = []
+    columns: list[tuple[int, int]] = []
+    numbers: list[int] = []
+    clauses: list[int] = []
     clause = 0
-    row_words, column_words = table.row_words, table.column_words
+    names = table.names_of_words
     last = len(tokens) - 1
     for place, token in enumerate(tokens):
-        if token in PARTS or token in _CONJUNCTIONS:
-            clause += token != "/"
-        elif token[0].isdigit():
-            if len(sentence.numbers) < MAX_MARKS and token[-1].isdigit():
-                sentence.numbers.append(place)
-        elif token in row_words:
-            if place == last or tokens[place + 1] not in RANKED:
-                sentence.rows.append((place, row_words[token]))
-        elif token in column_words:
-            sentence.columns.append((place, column_words[token]))
-        elif token in SHORT_MONTHS and table.times and place < last and tokens[place + 1] == "/":
-            row = row_words.get(SHORT_MONTHS[token])
-            if row is not None:
-                sentence.rows.append((place, row))
-        sentence.clauses.append(clause)
-    del sentence.rows[MAX_MARKS:], sentence.columns[MAX_MARKS:]
-    return sentence
+        named = names.get(token)
+        if named is not None:
+            of_row, index = named
+            if not of_row:
+                columns.append((place, index))
+            elif place == last or tokens[place + 1] not in RANKED:
+                if len(token) > 3 or token not in SHORT_MONTHS or (place < last and tokens[place + 1] == "/"):
+                    rows.append((place, index))
+        elif token < "a":
+            # Signs and digits sort before letters: one comparison skips most words.
+            if token[0].isdigit():
+                if token[-1].isdigit():
+                    numbers.append(place)
+            elif token in _PARTS_AND_CONJUNCTIONS:
+                clause += 1
+        elif token in _CONJUNCTIONS:
+            clause += 1
+        clauses.append(clause)
+    return Sentence(tokens, clauses, rows[:MAX_MARKS], columns[:MAX_MARKS], numbers[:MAX_MARKS], line, heading, asks)

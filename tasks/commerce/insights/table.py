@@ -8,7 +8,7 @@ whether its rows add up. Rows that are months are in order of time.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -65,6 +65,8 @@ class Table:
     """Months since year 0 of each row; empty where rows are no months."""
     words: frozenset[str]
     """All folded words of names and statements."""
+    names_of_words: Mapping[str, tuple[bool, int]]
+    """Whether a word names a row, and else a column, with its number; short names of months are rows too."""
 
     def rank(self, row: int, column: int, high: bool) -> int:
         """Count the rows that are beyond a row in a column: 0 for the leader, or the last."""
@@ -118,21 +120,25 @@ def table_of(facts: tuple[Fact, ...]) -> Table | None:
     columns = tuple(
         _column(labels_of, [cell for (_, column), cell in cells.items() if column == labels_of]) for labels_of in said
     )
+    row_words, column_words, times = _row_words(names), _column_words(columns, said), _times(names)
+    short = {form: row_words[month] for form, month in SHORT_MONTHS.items() if times and month in row_words}
     table = Table(
         names,
         columns,
         figures,
         places,
         (1.0,) * len(facts),
-        _row_words(names),
-        _column_words(columns, said),
-        _times(names),
+        row_words,
+        column_words,
+        times,
         frozenset(words(" ".join(map(str, facts)))) | FUNCTION_WORDS,
+        {word: (False, column) for word, column in column_words.items()}
+        | {word: (True, row) for word, row in (short | row_words).items()},
     )
     worths = [1.0] * len(facts)
     for (row, column), place in places.items():
         worths[place] = _worth(table, row, column)
-    return Table(**{**table.__dict__, "worths": tuple(worths)})
+    return replace(table, worths=tuple(worths))
 
 
 def _worth(table: Table, row: int, column: int) -> float:
