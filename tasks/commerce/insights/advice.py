@@ -41,8 +41,10 @@ def _imperatives() -> dict[str, str]:
 
 _IMPERATIVES: Final = _imperatives()
 _FRAMES: Final = frozenset(
-    "recomendo recomendamos recomenda vale sugiro sugerimos sugere convem precisamos devemos proponho propomos recomendacao acao acoes sugestao passo passos ideal".split()
+    "recomendo recomendamos recomenda vale sugiro sugerimos sugere convem precisamos devemos proponho propomos".split()
 )
+_NOUN_FRAMES: Final = frozenset("recomendacao recomendacoes acao acoes sugestao sugestoes passo passos proposta medida medidas ideal".split())
+"""Nouns that recommend what follows a colon or `é`."""
 _NEEDS: Final = frozenset("preciso necessario importante hora fundamental urgente essencial recomendavel".split())
 _WILL: Final = frozenset("vai vao deve devem ira irao devera deverao tende tendem".split())
 _NO_VERBS: Final = frozenset(
@@ -91,6 +93,8 @@ def advice_from(sentence: Sentence) -> int:
         if token in _FRAMES or (token in _NEEDS and before in ("e", "sera", "seria")):
             return place
         following = tokens[place + 1 : place + 3]
+        if token in _NOUN_FRAMES and following[:1] in ([":"], ["e"], ["sao"]):
+            return place
         if token == "que" and following[:1] == ["tal"]:
             return place
         begins = not place or before in PARTS
@@ -111,6 +115,7 @@ def _may_begin(token: str) -> bool:
     """Return whether advice may begin at a word."""
     return (
         token in _FRAMES
+        or token in _NOUN_FRAMES
         or token in _NEEDS
         or token in ("que", "nao")
         or token in _IMPERATIVES
@@ -189,9 +194,9 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
             continue
         _judge(verb, place, sentence, table, advice)
         found = True
-    if not found and tokens[start] in _FRAMES:
+    if not found and (tokens[start] in _FRAMES or tokens[start] in _NOUN_FRAMES):
         # `Recomendo uma campanha local`: what is recommended is a noun.
-        noun = next((word for word in tokens[start + 1 : start + 5] if word in _ACTIONS), "")
+        noun = next((word for word in tokens[start + 1 : start + 6] if word in _ACTIONS), "")
         if noun:
             advice.verbs.setdefault(noun, 1.0)
 

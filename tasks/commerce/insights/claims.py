@@ -107,7 +107,7 @@ def read_claims(
 
 _INTERESTING: Final = (
     _SUPERLATIVE | _ABOVE | _BELOW | _UP | _DOWN | _BETTER | _WORSE | _RISES | _FALLS | _TIED | _LIKE | _FUTURE | _WILL | _FORESEEN
-    | frozenset("fecha fecham mais menos ultimo ultima ultimos primeiro primeira dobro triplo metade vezes frente maioria sem nenhum nenhuma zero terco tercos quarto quartos".split())
+    | frozenset("diferenca fecha fecham mais menos ultimo ultima ultimos primeiro primeira dobro triplo metade vezes frente maioria sem nenhum nenhuma zero terco tercos quarto quartos".split())
 )
 
 
@@ -142,6 +142,9 @@ def _read_claim(
             _move(place, token, sentence, table, number_columns, claims)
     elif token in _TIED or (token in _LIKE and not _VALUES.isdisjoint(after[:1])) or (token in _LIKE and following in _NAMES):
         if _NEARLY.isdisjoint(tokens):
+            _tie(place, sentence, table, number_columns, claims)
+    elif token == "diferenca" and not {"nao", "sem", "nenhuma"}.isdisjoint(tokens[max(0, place - 3) : place]):
+        if _NEARLY.isdisjoint(tokens) and not {"grande", "grandes", "muita"} & set(tokens):
             _tie(place, sentence, table, number_columns, claims)
     elif token in _FUTURE and not hedged:
         claims.forecasts += 1

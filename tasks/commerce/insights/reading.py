@@ -130,14 +130,15 @@ def read_analysis(
         said = sentence.tokens
         if start < len(said):
             read_advice(sentence, table, start, reading.advice)
-            reading.odd_advice += not strange_set.isdisjoint(said[start:])
+            reading.odd_advice += not strange_set.isdisjoint(said[start + 2 :])
         if sentence.heading or sentence.asks or reading.claims.judged > judged or reading.figures.read:
             pass
         elif sentence.rows or sentence.columns:
             own = _own_words(sentence, table, start)
-            if len(own) >= OWN_WORDS and _VERDICTS.issuperset(own):
+            enough = OWN_WORDS if len({row for _, row in sentence.rows}) < 2 else 1
+            if len(own) >= enough and _VERDICTS.issuperset(own):
                 reading.idle += 0.4
-            elif len(own) >= OWN_WORDS:
+            elif len(own) >= enough:
                 reading.unproved += 1
                 reading.unproved_strange += not strange_set.isdisjoint(said)
         elif start == len(said):
