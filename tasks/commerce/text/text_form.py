@@ -13,12 +13,17 @@ from itertools import pairwise, repeat
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.word_classes import STEP
+from tasks.commerce.text.word_order import order
 
 DATA_FILES: Final = (
     "data/lexicons/chatter.txt",
+    "data/lexicons/closed_class_words.txt",
+    "data/lexicons/english_text.txt",
     "data/lexicons/english_words.txt",
     "data/lexicons/function_words.txt",
     "data/lexicons/refusals.txt",
+    "data/lexicons/spanish_words.txt",
 )
 MAX_CHARACTERS: Final = 4_000
 """Characters of prose that are read; the longest right answer has a tenth of it."""
@@ -26,6 +31,17 @@ RUN: Final = 5
 """Consecutive words that two texts share by copying rather than by chance."""
 KEPT_PROMPTS: Final = 4_096
 """Number of cached prompts and references, as each has many answers."""
+
+FEWEST_ORDERED: Final = 4
+"""Words up to which any order may be one of a title's."""
+PART: Final = 24
+"""Words of a part of a long text, whose order must be right by itself."""
+DOUBT: Final = 4.8
+DOUBT_A_WORD: Final = 0.22
+"""Evidence against the order of words, as logarithms, up to which a text is a sentence."""
+SALAD: Final = 0.4
+SALAD_A_WORD: Final = 0.05
+"""Further evidence from which on it is none."""
 
 _ANY_WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+")
 _ASCII_WORD: Final = re.compile(r"r\$|[a-z]+|\d+(?:[.,]\d+)*|%")
@@ -115,7 +131,9 @@ _PREPOSITIONS: Final = frozenset(
     ("em", "com", "sem", "para", "pra", "pelo", "pela", "do", "no", "nos", "nas", "ao", "de")
 )
 _KINDS: Final = (
-    dict.fromkeys(read_lexicon("english_words"), _FOREIGN)
+    dict.fromkeys(map(fold, read_lexicon("spanish_words")), _FOREIGN)
+    | dict.fromkeys((*read_lexicon("english_words"), *read_lexicon("english_text")), _FOREIGN)
+    | dict.fromkeys(map(fold, read_lexicon("closed_class_words")), _BINDS)
     | dict.fromkeys(FUNCTION_WORDS, _BINDS)
     | dict.fromkeys(_PREPOSITIONS, _PREPOSITION)
     | dict.fromkeys(("o", "os", "um"), _ARTICLE)
@@ -125,8 +143,9 @@ _CLASHES: Final = frozenset(
     pair
     for before in _PREPOSITIONS | {"o", "os"}
     for pair in ((before, after) for after in _PREPOSITIONS | {"por"})
-    # `Os de São Paulo`, `o com a maior nota`, `dê para`: these occur.
-    if pair[0] not in ("o", "os", "de") or pair[1] in ("para", "pra", "ao", "pelo", "pela", "por")
+    # `Os de São Paulo`, `o com a maior nota`, `o por que`, `dê para`, `para com`, `no Pará`: these occur.
+    if (pair[0] not in ("o", "os", "de") or pair[1] in ("para", "pra", "ao", "pelo", "pela"))
+    and pair not in (("para", "com"), ("no", "para"), ("do", "para"))
 )
 """Prepositions and articles that no sentence has side by side."""
 
@@ -213,8 +232,26 @@ def fluency(folded_words: Sequence[str]) -> float:
     longest = max(map(len, kinds.split(_BINDS)))
     novelty = len(set(letters)) / len(letters)
     binding = ramp(kinds.count(_BINDS) / len(letters), 0.05, 0.11)
-    sentences = binding * ramp(longest, 10, 6) * ramp(novelty, 0.33, 0.5) * _portuguese(kinds)
-    return sentences * max(1 - clashes / 2, 0.0) if clashes else sentences
+    sentences = binding * ramp(longest, 11, 7) * ramp(novelty, 0.33, 0.5) * _portuguese(kinds)
+    if clashes:
+        sentences *= max(1 - clashes / 2, 0.0)
+    return sentences * _in_order(folded_words) if sentences and len(letters) >= FEWEST_ORDERED else sentences
+
+
+def _in_order(folded_words: Sequence[str]) -> float:
+    """Grade the order of words by `word_order`: of the whole text, and of a long text's worst part."""
+    evidence = order(folded_words)
+    count = len(evidence)
+    grade = _ordered(sum(evidence), count)
+    if count > 2 * PART:
+        parts = range(0, count - PART, PART // 2)
+        grade = min(grade, _ordered(min(sum(evidence[start : start + PART]) for start in parts), PART))
+    return grade
+
+
+def _ordered(evidence: int, count: int) -> float:
+    doubtful = -STEP * (DOUBT + DOUBT_A_WORD * count)
+    return ramp(evidence, doubtful - STEP * (SALAD + SALAD_A_WORD * count), doubtful)
 
 
 def brevity(folded_words: Sequence[str]) -> float:
