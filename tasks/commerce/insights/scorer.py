@@ -50,10 +50,10 @@ from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.manner import manner
 from tasks.commerce.text.portuguese_numbers import numbers_given, numbers_in
 from tasks.commerce.text.text_form import (
-    CHATTER,
     KEPT_PROMPTS,
     MAX_CHARACTERS,
     brevity,
+    chatters,
     declines,
     fluency,
     fold,
@@ -88,6 +88,10 @@ LIST_WORTH: Final = 0.5
 ENOUGH_COMMENT: Final = 3
 """Different words beyond the facts' own that make a text more than a list of them."""
 MAX_LINES: Final = 60
+TALKATIVE: Final = 0.7
+"""What talk to the requester around an analysis leaves of all but its facts."""
+SHORT_LINE: Final = 60
+"""Characters up to which a line that speaks to the requester says nothing else."""
 
 _LINE: Final = re.compile(
     r"[ \t]*(?:(?P<item>[-*•–—]|(?P<ordinal>\d{1,2}[.)]))[ \t]+\**\w.{9}|(?P<heading>#{1,4}[ \t]*\w|\*\*\w))"
@@ -118,6 +122,9 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     table = table_of(facts) if facts else None
     if known.facts:
         text = with_codes(own_lines(text, prompt), known)
+    polite = 1.0
+    if chatters(text) and (alone := _without_chatter(text)) != text:
+        text, polite = alone, TALKATIVE
     items, headings, ordinals = _lines(text)
     folded = lower_case(ORDINAL.sub("", text) if ordinals else text)
     tokens = tokens_of(folded)
@@ -141,12 +148,12 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     ground = 1.0 if quoted is None else 0.2 + 0.8 * quoted
     comment = ramp(_own_words(present, known), 0, ENOUGH_COMMENT) if known.facts else 1.0
-    analysis = own * fluent * ground * sound * (0.2 + 0.8 * comment) * (0.7 if _chatters(folded, present) else 1.0)
+    analysis = own * fluent * ground * sound * (0.2 + 0.8 * comment) * polite
     readable = (
         LIST_WORTH * (fluent if fluent == 1 else max(fluent, brevity(text_words))) + (1 - LIST_WORTH) * fluent * comment
     )
     components = {
-        "facts": None if quoted is None else own * readable * sound * quoted,
+        "facts": None if quoted is None else own * readable * sound * quoted * (1 + polite) / 2,
         "structure": analysis * (0.3 * any(headings) + 0.7 * min(len(items), ENOUGH) / ENOUGH),
         "actions": analysis * advised / ENOUGH,
         "length": analysis * ramp(len(stripped), 40, LENGTHS[0]) * ramp(len(stripped), 1200, LENGTHS[1]),
@@ -154,11 +161,10 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     return Score(fill_unknown(components, WEIGHTS))
 
 
-def _chatters(folded: str, present: set[str]) -> bool:
-    """Return whether a line that is no list item speaks to the requester: `Sugestão:` may stand inside an item."""
-    if not CHATTER.are_in(folded, present):
-        return False
-    return CHATTER.are_in("\n".join(line for line in folded.split("\n") if not _LINE_ITEM.match(line)), present)
+def _without_chatter(text: str) -> str:
+    """Return a text without its short lines that speak to the requester; `Sugestão:` may stand inside a list item."""
+    lines = text.split("\n")
+    return "\n".join(line for line in lines if len(line) > SHORT_LINE or _LINE_ITEM.match(line) or not chatters(line))
 
 
 def _lines(text: str) -> tuple[set[int], list[bool], bool]:
