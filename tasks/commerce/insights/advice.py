@@ -43,7 +43,9 @@ _IMPERATIVES: Final = _imperatives()
 _FRAMES: Final = frozenset(
     "recomendo recomendamos recomenda vale sugiro sugerimos sugere convem precisamos devemos proponho propomos".split()
 )
-_NOUN_FRAMES: Final = frozenset("recomendacao recomendacoes acao acoes sugestao sugestoes passo passos proposta medida medidas ideal".split())
+_NOUN_FRAMES: Final = frozenset(
+    "recomendacao recomendacoes acao acoes sugestao sugestoes passo passos proposta medida medidas ideal".split()
+)
 """Nouns that recommend what follows a colon or `é`."""
 _NEEDS: Final = frozenset("preciso necessario importante hora fundamental urgente essencial recomendavel".split())
 _WILL: Final = frozenset("vai vao deve devem ira irao devera deverao tende tendem".split())
@@ -51,13 +53,17 @@ _NO_VERBS: Final = frozenset(
     "maior menor melhor pior valor setor lugar mar par bar lar dar interior exterior anterior posterior superior inferior consumidor vendedor comprador celular popular regular familiar similar particular qualquer mulher poder "
     "fornecedor servidor indicador operador entregador diretor gestor favor motor por ser ter haver estar ir ver sair vir ficar deixar saber querer fazer tornar tentar evitar voltar passar precisar trazer".split()
 )
-_NOUNS: Final = frozenset(fold(word) for line in read_lexicon("analyst_words") for word in line.replace("-", " ").split())
+_NOUNS: Final = frozenset(
+    fold(word) for line in read_lexicon("analyst_words") for word in line.replace("-", " ").split()
+)
 _BEFORE_VERBS: Final = frozenset("e ou para a de em que mais nao basta melhor tambem ainda primeiro".split())
 _SPARED: Final = frozenset("frete fretes custo custos risco riscos prazo".split())
 _UNDER_CONTROL: Final = frozenset("baixo baixos baixa baixas controle zero nivel minimo patamar abaixo dia".split())
 _STOPS: Final = frozenset("parar deixar desistir cessar".split())
 _MAY_BE_LEFT: Final = frozenset("deixar perder esquecer faltar descuidar".split())
-_PAID_BY_CUSTOMERS: Final = frozenset("cliente clientes frete fretes consumidor consumidores multa comprador compradores".split())
+_PAID_BY_CUSTOMERS: Final = frozenset(
+    "cliente clientes frete fretes consumidor consumidores multa comprador compradores".split()
+)
 
 
 _ACTIONS: Final = frozenset(
@@ -129,7 +135,12 @@ def _phrase_start(place: int, sentence: Sentence) -> int:
     """Return where the words begin that lead to a recommended verb: `o melhor é testar`."""
     named = {there for there, _ in (*sentence.rows, *sentence.columns)}
     for _ in range(3):
-        if not place or sentence.tokens[place - 1] in PARTS or place - 1 in named or sentence.tokens[place - 1][0].isdigit():
+        if (
+            not place
+            or sentence.tokens[place - 1] in PARTS
+            or place - 1 in named
+            or sentence.tokens[place - 1][0].isdigit()
+        ):
             break
         place -= 1
     return place
@@ -147,7 +158,9 @@ def _foretells(place: int, sentence: Sentence) -> bool:
 
 
 _LEADING: Final = frozenset("e para bora que devemos vamos precisamos cabe cumpre convem vale basta ideal".split())
-_ACTORS: Final = frozenset("time equipe loja gente empresa operacao gerencia diretoria comercial marketing logistica".split())
+_ACTORS: Final = frozenset(
+    "time equipe loja gente empresa operacao gerencia diretoria comercial marketing logistica".split()
+)
 
 
 def _looks_infinitive(token: str) -> bool:
@@ -224,7 +237,9 @@ def _judge(verb: str, place: int, sentence: Sentence, table: Table, advice: Advi
     )
     if negated and harmful:
         harmful = False
-    elif place and tokens[place - 1] == "nao" and kind in ("keep", "mend", "push", "study") and verb not in _MAY_BE_LEFT:
+    elif (
+        place and tokens[place - 1] == "nao" and kind in ("keep", "mend", "push", "study") and verb not in _MAY_BE_LEFT
+    ):
         harmful = True
     if harmful:
         advice.harmful += 1

@@ -23,39 +23,90 @@ _LOW: Final = frozenset("menor menores lanterna minimo minima piso".split())
 _GOOD: Final = frozenset("melhor melhores".split())
 _BAD: Final = frozenset("pior piores".split())
 _SUPERLATIVE: Final = _HIGH | _LOW | _GOOD | _BAD
-_HIGH_ADJECTIVES: Final = frozenset("alto alta altos altas elevado elevada caro cara forte expressivo vendido vendida vendidos vendidas pesado grande".split())
-_LOW_ADJECTIVES: Final = frozenset("baixo baixa baixos baixas barato barata fraco fraca pequeno pequena reduzido modesto".split())
+_HIGH_ADJECTIVES: Final = frozenset(
+    "alto alta altos altas elevado elevada caro cara forte expressivo vendido vendida vendidos vendidas pesado grande".split()
+)
+_LOW_ADJECTIVES: Final = frozenset(
+    "baixo baixa baixos baixas barato barata fraco fraca pequeno pequena reduzido modesto".split()
+)
 _SECOND: Final = frozenset("segundo segunda vice 2o 2a".split())
 _THIRD: Final = frozenset("terceiro terceira 3o 3a penultimo penultima".split())
-_NEUTRAL: Final = frozenset("parte atencao cuidado foco esforco impacto problema desafio oportunidade risco prioridade forma maneira caminho opcao cenario motivo causa combinacao equilibrio alerta".split())
-_ABOVE: Final = frozenset("acima supera superam superou superaram ultrapassa ultrapassam ultrapassou superior vence venceu vencem".split())
+_NEUTRAL: Final = frozenset(
+    "parte atencao cuidado foco esforco impacto problema desafio oportunidade risco prioridade forma maneira caminho opcao cenario motivo causa combinacao equilibrio alerta".split()
+)
+_ABOVE: Final = frozenset(
+    "acima supera superam superou superaram ultrapassa ultrapassam ultrapassou superior vence venceu vencem".split()
+)
 _BELOW: Final = frozenset("abaixo atras inferior perde perdem perdeu aquem".split())
-_UP: Final = frozenset("subiu subiram sobe sobem cresceu cresceram cresce crescem aumentou aumentaram aumenta aumentam avancou avancaram avanca avancam disparou dispararam saltou saltaram crescendo subindo aumentando crescente ascensao".split())
-_DOWN: Final = frozenset("caiu cairam cai caem recuou recuaram recua recuam diminuiu diminuiram diminui diminuem despencou despencaram encolheu encolheram caindo recuando diminuindo decrescente reduziu reduziram baixou baixaram".split())
+_UP: Final = frozenset(
+    "subiu subiram sobe sobem cresceu cresceram cresce crescem aumentou aumentaram aumenta aumentam avancou avancaram avanca avancam disparou dispararam saltou saltaram crescendo subindo aumentando crescente ascensao".split()
+)
+_DOWN: Final = frozenset(
+    "caiu cairam cai caem recuou recuaram recua recuam diminuiu diminuiram diminui diminuem despencou despencaram encolheu encolheram caindo recuando diminuindo decrescente reduziu reduziram baixou baixaram".split()
+)
 _BETTER: Final = frozenset("melhorou melhoraram melhora melhoram melhorando".split())
 _WORSE: Final = frozenset("piorou pioraram piora pioram piorando".split())
 _RISES: Final = frozenset("alta crescimento aumento avanco salto".split())
 _FALLS: Final = frozenset("queda recuo reducao baixa diminuicao".split())
-_TIED: Final = frozenset("empate empatam empatou empataram empatado empatada empatados empatadas igual iguais identico identica identicos identicas".split())
+_TIED: Final = frozenset(
+    "empate empatam empatou empataram empatado empatada empatados empatadas igual iguais identico identica identicos identicas".split()
+)
 _LIKE: Final = frozenset("mesmo mesma mesmos mesmas".split())
-_NEARLY: Final = frozenset("quase praticamente parecido parecida parecidos parecidas proximo proxima proximos proximas similar similares semelhante semelhantes".split())
-_VALUES: Final = frozenset("valor patamar nivel taxa numero indice resultado percentual quantidade media volume".split())
-_CAUSES: Final = frozenset("porque pois devido gracas causado causada causados causadas causou provocado provocada provocados provocou provocaram motivado motivada decorrente decorre decorrem culpa".split())
+_NEARLY: Final = frozenset(
+    "quase praticamente parecido parecida parecidos parecidas proximo proxima proximos proximas similar similares semelhante semelhantes".split()
+)
+_VALUES: Final = frozenset(
+    "valor patamar nivel taxa numero indice resultado percentual quantidade media volume".split()
+)
+_CAUSES: Final = frozenset(
+    "porque pois devido gracas causado causada causados causadas causou provocado provocada provocados provocou provocaram motivado motivada decorrente decorre decorrem culpa".split()
+)
 _CAUSE_PAIRS: Final = frozenset(
-    (("por", "causa"), ("por", "conta"), ("em", "razao"), ("em", "funcao"), ("em", "virtude"), ("fruto", "de"), ("reflexo", "de"), ("reflexo", "da"), ("reflexo", "do"), ("consequencia", "de"), ("consequencia", "da"),
-     ("consequencia", "do"), ("se", "deve"), ("se", "devem"), ("deve", "se"), ("explica", "se"), ("ja", "que"), ("uma", "vez"), ("efeito", "de"), ("efeito", "da"), ("efeito", "do"))
+    (
+        ("por", "causa"),
+        ("por", "conta"),
+        ("em", "razao"),
+        ("em", "funcao"),
+        ("em", "virtude"),
+        ("fruto", "de"),
+        ("reflexo", "de"),
+        ("reflexo", "da"),
+        ("reflexo", "do"),
+        ("consequencia", "de"),
+        ("consequencia", "da"),
+        ("consequencia", "do"),
+        ("se", "deve"),
+        ("se", "devem"),
+        ("deve", "se"),
+        ("explica", "se"),
+        ("ja", "que"),
+        ("uma", "vez"),
+        ("efeito", "de"),
+        ("efeito", "da"),
+        ("efeito", "do"),
+    )
 )
 _CAUSE_WORDS: Final = _CAUSES | {first for first, _ in _CAUSE_PAIRS}
-HEDGES: Final = frozenset("pode podem poderia poderiam talvez possivelmente provavelmente hipotese parece parecem possivel verificar investigar checar apurar confirmar entender avaliar indica sugere sugerem analisar saber".split())
+HEDGES: Final = frozenset(
+    "pode podem poderia poderiam talvez possivelmente provavelmente hipotese parece parecem possivel verificar investigar checar apurar confirmar entender avaliar indica sugere sugerem analisar saber".split()
+)
 _REASONS: Final = frozenset(
     "cliente clientes satisfeito satisfeitos satisfeita satisfeitas insatisfeitos demanda procura volume resultado resultados numero numeros melhor pior maior menor alto alta baixo baixa espaco potencial margem bem mal desempenho ali la forte fraco base risco lider primeiro ultimo boa bom".split()
 )
-_FUTURE: Final = frozenset("crescera crescerao caira cairao subira subirao aumentara aumentarao dobrara dobrarao diminuira melhorara piorara ultrapassara superara chegara atingira batera triplicara recuara sera serao tera terao vendera faturara".split())
+_FUTURE: Final = frozenset(
+    "crescera crescerao caira cairao subira subirao aumentara aumentarao dobrara dobrarao diminuira melhorara piorara ultrapassara superara chegara atingira batera triplicara recuara sera serao tera terao vendera faturara".split()
+)
 _WILL: Final = frozenset("vai vao ira irao deve devem devera deverao tende tendem".split())
-_MOVES: Final = frozenset("crescer subir cair dobrar triplicar disparar despencar recuar aumentar diminuir melhorar piorar superar ultrapassar chegar bater atingir continuar seguir ser ter ficar passar vender faturar render avancar".split())
+_MOVES: Final = frozenset(
+    "crescer subir cair dobrar triplicar disparar despencar recuar aumentar diminuir melhorar piorar superar ultrapassar chegar bater atingir continuar seguir ser ter ficar passar vender faturar render avancar".split()
+)
 _FORESEEN: Final = frozenset("previsao projecao prognostico".split())
-_DENIALS: Final = frozenset("falso falsa falsos falsas errado errada errados errados mentira inventado inventados inventada inventadas incorreto incorretos incorreta desconsidere desconsiderem ignore ignorem contrario verdade confiavel confiaveis invalido invalidos engano equivoco".split())
-_STATES: Final = frozenset("tem teve e foi sao foram chega chegou registrou registra possui soma vendeu tinha faturou atinge atingiu recebeu".split())
+_DENIALS: Final = frozenset(
+    "falso falsa falsos falsas errado errada errados errados mentira inventado inventados inventada inventadas incorreto incorretos incorreta desconsidere desconsiderem ignore ignorem contrario verdade confiavel confiaveis invalido invalidos engano equivoco".split()
+)
+_STATES: Final = frozenset(
+    "tem teve e foi sao foram chega chegou registrou registra possui soma vendeu tinha faturou atinge atingiu recebeu".split()
+)
 _NAMES: Final = frozenset(word for kind in KINDS for word in kind.words)
 
 
@@ -106,8 +157,23 @@ def read_claims(
 
 
 _INTERESTING: Final = (
-    _SUPERLATIVE | _ABOVE | _BELOW | _UP | _DOWN | _BETTER | _WORSE | _RISES | _FALLS | _TIED | _LIKE | _FUTURE | _WILL | _FORESEEN
-    | frozenset("diferenca fecha fecham mais menos ultimo ultima ultimos primeiro primeira dobro triplo metade vezes frente maioria sem nenhum nenhuma zero terco tercos quarto quartos".split())
+    _SUPERLATIVE
+    | _ABOVE
+    | _BELOW
+    | _UP
+    | _DOWN
+    | _BETTER
+    | _WORSE
+    | _RISES
+    | _FALLS
+    | _TIED
+    | _LIKE
+    | _FUTURE
+    | _WILL
+    | _FORESEEN
+    | frozenset(
+        "diferenca fecha fecham mais menos ultimo ultima ultimos primeiro primeira dobro triplo metade vezes frente maioria sem nenhum nenhuma zero terco tercos quarto quartos".split()
+    )
 )
 
 
@@ -123,7 +189,16 @@ def _read_claim(
     tokens = sentence.tokens
     after = tokens[place + 1 : place + 5]
     following = after[0] if after else ""
-    if token in _SUPERLATIVE or token in ("mais", "menos", "ultimo", "ultima", "primeiro", "primeira", "fecha", "fecham"):
+    if token in _SUPERLATIVE or token in (
+        "mais",
+        "menos",
+        "ultimo",
+        "ultima",
+        "primeiro",
+        "primeira",
+        "fecha",
+        "fecham",
+    ):
         direction = _direction(place, sentence, table)
         if direction:
             _rank(place, direction, sentence, table, number_columns, claims)
@@ -138,9 +213,15 @@ def _read_claim(
         if not hedged:
             _move(place, token, sentence, table, number_columns, claims)
     elif token in _RISES | _FALLS:
-        if (following in ("de", "da", "do", "dos", "das", "em", "no", "na") or tokens[place - 1 : place] == ["em"]) and not hedged:
+        if (
+            following in ("de", "da", "do", "dos", "das", "em", "no", "na") or tokens[place - 1 : place] == ["em"]
+        ) and not hedged:
             _move(place, token, sentence, table, number_columns, claims)
-    elif token in _TIED or (token in _LIKE and not _VALUES.isdisjoint(after[:1])) or (token in _LIKE and following in _NAMES):
+    elif (
+        token in _TIED
+        or (token in _LIKE and not _VALUES.isdisjoint(after[:1]))
+        or (token in _LIKE and following in _NAMES)
+    ):
         if _NEARLY.isdisjoint(tokens):
             _tie(place, sentence, table, number_columns, claims)
     elif token == "diferenca" and not {"nao", "sem", "nenhuma"}.isdisjoint(tokens[max(0, place - 3) : place]):
@@ -392,7 +473,17 @@ def _share(
     _judge(abs(part - count / (3 if token.startswith("t") else 4)) <= 0.06, "share", rows, column, claims)
 
 
-_WORD_NUMBERS: Final = {"duas": 2.0, "tres": 3.0, "quatro": 4.0, "cinco": 5.0, "seis": 6.0, "sete": 7.0, "oito": 8.0, "nove": 9.0, "dez": 10.0}
+_WORD_NUMBERS: Final = {
+    "duas": 2.0,
+    "tres": 3.0,
+    "quatro": 4.0,
+    "cinco": 5.0,
+    "seis": 6.0,
+    "sete": 7.0,
+    "oito": 8.0,
+    "nove": 9.0,
+    "dez": 10.0,
+}
 
 
 def _tie(place: int, sentence: Sentence, table: Table, number_columns: dict[int, int], claims: Claims) -> None:
@@ -484,12 +575,18 @@ def _read_causes(
             return
         reason = tokens[start:end]
         known = table.words | table.column_words.keys() | table.row_words.keys() | _REASONS | _SUPERLATIVE
-        new = [word for word in reason if word.isalpha() and len(word) > 2 and word not in known and word not in _LIGHT and word not in _VERB_FORMS]
+        new = [
+            word
+            for word in reason
+            if word.isalpha() and len(word) > 2 and word not in known and word not in _LIGHT and word not in _VERB_FORMS
+        ]
         claims.causes += bool(new)
         return
 
 
-_VERB_FORMS: Final = frozenset(form for verb in read_lexicon("analyst_verbs") for each in verb.split() for form in forms(each))
+_VERB_FORMS: Final = frozenset(
+    form for verb in read_lexicon("analyst_verbs") for each in verb.split() for form in forms(each)
+)
 _LIGHT: Final = frozenset(
     "ser estar tem ter teve esta estao vem vende vendem vendeu com mais menos muito pouco bem mal nao ainda ja so todos outros outras demais tambem apenas percentual "
     "media alto maiores menores ficou fica sido foi eram concentra concentram responde lidera".split()
@@ -512,6 +609,8 @@ def _read_denials(
         clause = sentence.clauses[place]
         if any(there > place and sentence.clauses[there] <= clause + 1 for there in number_columns):
             claims.denials += 1
-        elif tokens[verbs[0] + 1 : verbs[0] + 2] and (column := table.column_words.get(tokens[verbs[0] + 1])) is not None:
+        elif (
+            tokens[verbs[0] + 1 : verbs[0] + 2] and (column := table.column_words.get(tokens[verbs[0] + 1])) is not None
+        ):
             rows = sentence.row_near(place)
             claims.denials += bool(rows) and table.cells.get((rows[0], column), 0.0) != 0

@@ -24,6 +24,8 @@ ROUNDING: Final = 0.06
 """Largest relative error of a number rounded without a word that says so."""
 LOOSE_ROUNDING: Final = 0.12
 """The same after `cerca de`, `quase` and their kin."""
+LEAST_BARE: Final = 99
+"""Numbers without a unit up to which reais must be called so."""
 ALONE: Final = 0.6
 """Grade of a number that no row was named for."""
 UNNAMED: Final = 0.55
@@ -31,17 +33,32 @@ UNNAMED: Final = 0.55
 
 _JOINING: Final = frozenset("em no na nos nas de do da dos das para".split())
 _PARTING: Final = frozenset("e mas ou enquanto contra ante".split())
-_ABOUT: Final = frozenset("cerca quase aproximadamente perto torno praticamente uns umas mais menos passa passou passam beira casa".split())
-_DIFFERENCE: Final = frozenset("ponto pontos acima abaixo diferenca distancia folga gap alem mais menos separam separa vantagem".split())
-_SUM: Final = frozenset("soma somam somados somadas somaram somando juntos juntas total totaliza totalizam totalizando ao".split())
-_SHARE: Final = frozenset("total responde respondem concentra concentram representa representam equivale fatia participacao parte da do dos das mais menos cresceu subiu avancou aumentou caiu recuou queda alta crescimento aumento diferenca superior inferior acima abaixo".split())
+_ABOUT: Final = frozenset(
+    "cerca quase aproximadamente perto torno praticamente uns umas mais menos passa passou passam beira casa".split()
+)
+_DIFFERENCE: Final = frozenset(
+    "ponto pontos acima abaixo diferenca distancia folga gap alem mais menos separam separa vantagem".split()
+)
+_SUM: Final = frozenset(
+    "soma somam somados somadas somaram somando juntos juntas total totaliza totalizam totalizando ao".split()
+)
+_SHARE: Final = frozenset(
+    "total responde respondem concentra concentram representa representam equivale fatia participacao parte da do dos das mais menos cresceu subiu avancou aumentou caiu recuou queda alta crescimento aumento diferenca superior inferior acima abaixo".split()
+)
+_RATIO: Final = frozenset({"razao", "proporcao"})
 _MEAN: Final = frozenset("media medio geral".split())
-_RANGE: Final = frozenset("entre varia variam vai vao de faixa intervalo oscila oscilam fica ficam ficou ficaram casa".split())
+_RANGE: Final = frozenset(
+    "entre varia variam vai vao de faixa intervalo oscila oscilam fica ficam ficou ficaram casa".split()
+)
 _TERM: Final = frozenset("dia dias semana semanas mes meses hora horas minutos trimestre trimestres".split())
 _GOAL: Final = frozenset("para ate abaixo acima meta de em minimo maximo no partir".split())
-_COUNTED: Final = frozenset("formas estados categorias meses linhas topicos pontos acoes dias grupos vezes meios lugares itens produtos".split())
+_COUNTED: Final = frozenset(
+    "formas estados categorias meses linhas topicos pontos acoes dias grupos vezes meios lugares itens produtos".split()
+)
 _KIND_WORDS: Final = {word: kind.name for kind in KINDS for word in kind.words}
-_UNIT_NEUTRAL: Final = frozenset("de foi e ficou em a o media medio era esta tem com r$ por chega chegou atinge subiu caiu para cerca quase".split())
+_UNIT_NEUTRAL: Final = frozenset(
+    "de foi e ficou em a o media medio era esta tem com r$ por chega chegou atinge subiu caiu para cerca quase".split()
+)
 
 
 @dataclass
@@ -147,23 +164,42 @@ def _owners(each: _Written, sentence: Sentence, written: Sequence[_Written]) -> 
     """Return the rows that a number may belong to, by its sentence."""
     place, tokens = each.place, sentence.tokens
     before: int | None = None
-    first: int | None = None
+    owners: list[int] = []
     for there, row in sentence.rows:
         if there < place:
             before = row
             continue
-        if first is None:
-            first = row
-            between = tokens[place + 1 : there]
-            if there - place <= REACH + 1 and between and not any(token[0].isdigit() for token in between):
-                joins = between[-1] in _JOINING and _PARTING.isdisjoint(between) and "," not in between
-                if joins or (between[0] == "(" or (between[0] in "%" and len(between) > 1 and between[1] == "(")):
-                    return [row]
-                if len(between) > 1 and between[-1] in ("cartao", "mes", "estado") and between[-2] in _JOINING and "," not in between:
-                    return [row]
-    owners = [row for row in (before, first) if row is not None][:1]
+        how = _follows_directly(tokens[place + 1 : there])
+        if how == _SURELY:
+            return [row]
+        owners = [row if before is None else before]
+        if how == _PERHAPS and row not in owners:
+            owners.append(row)
+        break
+    else:
+        owners = [] if before is None else [before]
     series = _in_series(each, sentence, written)
-    return owners + ([series] if series is not None and series not in owners else [])
+    return owners if series is None or series in owners else [*owners, series]
+
+
+_SURELY, _PERHAPS, _NO = 2, 1, 0
+
+
+def _follows_directly(between: Sequence[str]) -> int:
+    """Return whether a row behind these words owns the number before them: `em BA`, `(BA`, and perhaps `, de BA`."""
+    if not between or len(between) > REACH or any(token[0].isdigit() for token in between):
+        return _NO
+    if "(" in between[:2]:
+        return _SURELY
+    words_between = [token for token in between if token not in _GROUP_NOUNS]
+    if not words_between or words_between[-1] not in _JOINING or not _PARTING.isdisjoint(between):
+        return _NO
+    if "," not in between:
+        return _SURELY
+    return _PERHAPS if between[0] == "," and len(words_between) == 2 else _NO
+
+
+_GROUP_NOUNS: Final = frozenset({"cartao", "mes", "estado", "categoria"})
 
 
 def _in_series(each: _Written, sentence: Sentence, written: Sequence[_Written]) -> int | None:
@@ -176,9 +212,7 @@ def _in_series(each: _Written, sentence: Sentence, written: Sequence[_Written]) 
     return rows[same.index(each)] if all_before or sentence.rows[0][0] > same[-1].place else None
 
 
-def _is_cell(
-    each: _Written, sentence: Sentence, table: Table, written: Sequence[_Written], figures: Figures
-) -> bool:
+def _is_cell(each: _Written, sentence: Sentence, table: Table, written: Sequence[_Written], figures: Figures) -> bool:
     said, strict = _column_said(each, sentence, table)
     if strict and said is None:
         return False
@@ -192,9 +226,9 @@ def _is_cell(
     free = alone and (not sentence.from_line or not _RANGE.isdisjoint(sentence.tokens[: each.place]))
     for row in [*owners, *(every if free else ())]:
         for column, known in enumerate(table.columns):
-            if known.unit != each.unit and not (each.unit == "" and known.unit == "r$" and each.value > 99):
-                if not (each.unit == "" and said == column):
-                    continue
+            bare_reais = each.unit == "" and known.unit == "r$" and each.value > LEAST_BARE
+            if known.unit != each.unit and not bare_reais and not (each.unit == "" and said == column):
+                continue
             if strict and column != said:
                 continue
             value = table.cells.get((row, column))
@@ -203,9 +237,17 @@ def _is_cell(
             exact = abs(value - each.value) < 1e-9
             if not exact and not _rounds(each, value, about):
                 continue
-            if not strict and said is not None and column != said and known.unit == table.columns[said].unit and _mentioned(said, column, sentence):
+            if (
+                not strict
+                and said is not None
+                and column != said
+                and known.unit == table.columns[said].unit
+                and _mentioned(said, column, sentence)
+            ):
                 continue
-            certain = column in (each_column for _, each_column in sentence.columns) or said == column or known.unit == "%"
+            certain = (
+                column in (each_column for _, each_column in sentence.columns) or said == column or known.unit == "%"
+            )
             grade = 1.0 if certain else UNNAMED + 0.25 * (known.unit == "r$")
             if row not in owners or (alone and not sentence.from_line and sentence.carried_row != row):
                 grade *= ALONE
@@ -265,7 +307,7 @@ def _follows(each: _Written, sentence: Sentence, table: Table, figures: Figures)
     tokens = set(sentence.tokens)
     after = sentence.tokens[each.place + 1 : each.place + 2]
     for said, found in (
-        (after == ["vezes"], _ratios),
+        (after == ["vezes"] or not tokens.isdisjoint(_RATIO), _ratios),
         (not tokens.isdisjoint(_SUM), _sums),
         (not tokens.isdisjoint(_DIFFERENCE), _differences),
         (each.unit == "%" and not tokens.isdisjoint(_SHARE), _shares),

@@ -49,7 +49,10 @@ _CODE: Final = re.compile(r"\b[A-Z]{2}\b")
 _STATES: Final = {code: name for code, name in (line.split(" = ") for line in read_lexicon("states"))}
 _STATE_NAMES: Final = re.compile(rf"\b(?:{'|'.join(sorted(_STATES.values(), key=len, reverse=True))})\b")
 _CATEGORIES: Final = frozenset(
-    word for line in read_lexicon("categories") for word in words(line.partition(" = ")[2] or line) if not is_known(word)
+    word
+    for line in read_lexicon("categories")
+    for word in words(line.partition(" = ")[2] or line)
+    if not is_known(word)
 )
 _GROUPS: Final = frozenset({"feira", "sabado", "domingo", "credito", "debito", "boleto"})
 """Rows of tables by weekday or payment, which are named as such and not as a thing that a shop has."""
@@ -97,11 +100,21 @@ class Reading:
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
         left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
         left *= STRANGER**self.unproved_strange * ODD_ADVICE**self.odd_advice
-        return left * (STRANGE[self.strange] if self.strange < len(STRANGE) else STRANGE[-1] * 0.85 ** (self.strange - len(STRANGE) + 1))
+        return left * (
+            STRANGE[self.strange]
+            if self.strange < len(STRANGE)
+            else STRANGE[-1] * 0.85 ** (self.strange - len(STRANGE) + 1)
+        )
 
 
 def read_analysis(
-    text: str, tokens: Sequence[str], present: set[str], prompt: str, table: Table, headings: Sequence[bool], items: AbstractSet[int]
+    text: str,
+    tokens: Sequence[str],
+    present: set[str],
+    prompt: str,
+    table: Table,
+    headings: Sequence[bool],
+    items: AbstractSet[int],
 ) -> Reading:
     """Read an analysis by its table.
 
@@ -174,9 +187,7 @@ def _words_given(prompt: str) -> frozenset[str]:
     return frozenset(words(prompt))
 
 
-def _names_foreign(
-    sentence: Sentence, table: Table, start: int, given: frozenset[str], months: frozenset[str]
-) -> bool:
+def _names_foreign(sentence: Sentence, table: Table, start: int, given: frozenset[str], months: frozenset[str]) -> bool:
     """Return whether a sentence speaks of a group or a month that its table does not have."""
     if _PERHAPS_FOREIGN.isdisjoint(sentence.tokens):
         return False
@@ -186,7 +197,12 @@ def _names_foreign(
                 return True
         elif (token in _GROUPS or token in _CATEGORIES) and token not in given and not sentence.rows:
             return True
-        elif token in _PAST and not table.times and sentence.tokens[place - 1 : place] and sentence.tokens[place - 1] in _SPANS:
+        elif (
+            token in _PAST
+            and not table.times
+            and sentence.tokens[place - 1 : place]
+            and sentence.tokens[place - 1] in _SPANS
+        ):
             return True
     return False
 

@@ -17,11 +17,15 @@ MAX_TOKENS: Final = 120
 MAX_MARKS: Final = 24
 """Numbers, rows and columns that are read in a sentence."""
 
-_TOKEN: Final = re.compile(r"r\$|\d{1,2}[oa]\b|\d+(?:[.,]\d+)*|[a-z]+|%|\n|[.!?;](?=\s|$)|[,:()/]|(?<=\s)-(?=\s)|[^\W\d_a-z]+")
+_TOKEN: Final = re.compile(
+    r"r\$|\d{1,2}[oa]\b|\d+(?:[.,]\d+)*|[a-z]+|%|\n|[.!?;](?=\s|$)|[,:()/]|(?<=\s)-(?=\s)|[^\W\d_a-z]+"
+)
 _ENDS: Final = frozenset("\n.!?;")
 PARTS: Final = frozenset(",:()-/")
 _CONJUNCTIONS: Final = frozenset({"mas", "porem", "enquanto", "contra", "embora"})
-RANKED: Final = frozenset({"maior", "menor", "melhor", "pior", "maiores", "menores", "melhores", "piores", "mais", "lugar"})
+RANKED: Final = frozenset(
+    {"maior", "menor", "melhor", "pior", "maiores", "menores", "melhores", "piores", "mais", "lugar"}
+)
 
 
 @dataclass(slots=True)
@@ -93,7 +97,9 @@ class Sentence:
         return self.columns[0][1] if self.columns else self.carried_column
 
 
-_JOINS: Final = frozenset({"e", ",", "a", "o", "em", "no", "na", "de", "do", "da", "cartao", "feira", "/", "-", "2016", "2017", "2018"})
+_JOINS: Final = frozenset(
+    {"e", ",", "a", "o", "em", "no", "na", "de", "do", "da", "cartao", "feira", "/", "-", "2016", "2017", "2018"}
+)
 
 
 def tokens_of(folded: str) -> list[str]:

@@ -113,9 +113,7 @@ def table_of(facts: tuple[Fact, ...]) -> Table | None:
     said = tuple(dict.fromkeys(column for _, column in cells))
     if not names or len(names) > MAX_ROWS:
         return None
-    figures = {
-        (names.index(name), said.index(column)): value for (name, column), (value, _, _) in cells.items()
-    }
+    figures = {(names.index(name), said.index(column)): value for (name, column), (value, _, _) in cells.items()}
     places = {(names.index(name), said.index(column)): place for (name, column), (_, place, _) in cells.items()}
     columns = tuple(
         _column(labels_of, [cell for (_, column), cell in cells.items() if column == labels_of]) for labels_of in said
