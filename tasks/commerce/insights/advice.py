@@ -11,10 +11,12 @@ from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.insights.sentences import PARTS, Sentence
-from tasks.commerce.insights.speech import forms, is_known, verbs_of
+from tasks.commerce.insights.speech import forms, is_known, verbs_of, word_classes
 from tasks.commerce.insights.table import Table
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
+
+DATA_FILES: Final = ("data/lexicons/advice_words.txt",)
 
 OBJECT_REACH: Final = 6
 """Words behind a verb among which its object is looked for."""
@@ -40,36 +42,25 @@ def _imperatives() -> dict[str, str]:
 
 
 _IMPERATIVES: Final = _imperatives()
-_FRAMES: Final = frozenset(
-    "recomendo recomendamos recomenda vale sugiro sugerimos sugere convem precisamos devemos proponho propomos".split()
-)
-_NOUN_FRAMES: Final = frozenset(
-    "recomendacao recomendacoes acao acoes sugestao sugestoes passo passos proposta medida medidas ideal".split()
-)
+_WORDS: Final = word_classes("advice_words")
+_FRAMES: Final = _WORDS["frames"]
+_NOUN_FRAMES: Final = _WORDS["noun_frames"]
 """Nouns that recommend what follows a colon or `é`."""
-_NEEDS: Final = frozenset("preciso necessario importante hora fundamental urgente essencial recomendavel".split())
-_WILL: Final = frozenset("vai vao deve devem ira irao devera deverao tende tendem".split())
-_NO_VERBS: Final = frozenset(
-    "maior menor melhor pior valor setor lugar mar par bar lar dar interior exterior anterior posterior superior inferior consumidor vendedor comprador celular popular regular familiar similar particular qualquer mulher poder "
-    "fornecedor servidor indicador operador entregador diretor gestor favor motor por ser ter haver estar ir ver sair vir ficar deixar saber querer fazer tornar tentar evitar voltar passar precisar trazer".split()
-)
+_NEEDS: Final = _WORDS["needs"]
+_WILL: Final = _WORDS["will"]
+_NO_VERBS: Final = _WORDS["no_verbs"]
 _NOUNS: Final = frozenset(
     fold(word) for line in read_lexicon("analyst_words") for word in line.replace("-", " ").split()
 )
-_BEFORE_VERBS: Final = frozenset("e ou para a de em que mais nao basta melhor tambem ainda primeiro".split())
-_SPARED: Final = frozenset("frete fretes custo custos risco riscos prazo".split())
-_UNDER_CONTROL: Final = frozenset("baixo baixos baixa baixas controle zero nivel minimo patamar abaixo dia".split())
-_STOPS: Final = frozenset("parar deixar desistir cessar".split())
-_MAY_BE_LEFT: Final = frozenset("deixar perder esquecer faltar descuidar".split())
-_PAID_BY_CUSTOMERS: Final = frozenset(
-    "cliente clientes frete fretes consumidor consumidores multa comprador compradores".split()
-)
+_BEFORE_VERBS: Final = _WORDS["before_verbs"]
+_SPARED: Final = _WORDS["spared"]
+_UNDER_CONTROL: Final = _WORDS["under_control"]
+_STOPS: Final = _WORDS["stops"]
+_MAY_BE_LEFT: Final = _WORDS["may_be_left"]
+_PAID_BY_CUSTOMERS: Final = _WORDS["paid_by_customers"]
 
 
-_ACTIONS: Final = frozenset(
-    "campanha campanhas promocao promocoes treinamento capacitacao revisao renegociacao negociacao plano reengajamento ajuste ajustes melhoria melhorias acompanhamento monitoramento "
-    "investimento investimentos reforco pesquisa divulgacao ampliacao desconto descontos cupom cupons kit kits combo combos foco prioridade atencao conversa reuniao contato auditoria investigacao reposicao parceria acao acoes".split()
-)
+_ACTIONS: Final = _WORDS["actions"]
 """Nouns that a recommendation may have in place of a verb."""
 _MENDED: Final = frozenset({"atrasos", "nota", "frete"})
 """Columns that advice mends, and not only pushes."""
@@ -157,10 +148,8 @@ def _foretells(place: int, sentence: Sentence) -> bool:
     )
 
 
-_LEADING: Final = frozenset("e para bora que devemos vamos precisamos cabe cumpre convem vale basta ideal".split())
-_ACTORS: Final = frozenset(
-    "time equipe loja gente empresa operacao gerencia diretoria comercial marketing logistica".split()
-)
+_LEADING: Final = _WORDS["leading"]
+_ACTORS: Final = _WORDS["actors"]
 
 
 def _looks_infinitive(token: str) -> bool:
@@ -253,7 +242,9 @@ def _judge(verb: str, place: int, sentence: Sentence, table: Table, advice: Advi
 
 def _is_best(objects: Sequence[str], sentence: Sentence, table: Table) -> bool:
     """Return whether a row is advised to mend a column in which it is the best."""
-    rows = {row for _, row in sentence.rows} or ({sentence.carried_row} if sentence.from_line else set())
+    rows: set[int | None] = {row for _, row in sentence.rows} or (
+        {sentence.carried_row} if sentence.from_line else set()
+    )
     if len(rows) != 1 or len(table.names) < 3:
         return False
     row = next(iter(rows))

@@ -10,57 +10,38 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tasks.commerce.insights.sentences import PARTS, Sentence
+from tasks.commerce.insights.speech import forms, word_classes
 from tasks.commerce.insights.table import KINDS, Table, successive
-from tasks.commerce.insights.speech import forms
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.portuguese_numbers import numbers_of
 
-_HIGH: Final = frozenset(
-    "maior maiores lider lidera lideram liderou lideraram campea campeao recorde pico topo maximo maxima encabeca domina dominam dominou teto".split()
-)
+DATA_FILES: Final = ("data/lexicons/claim_words.txt",)
+
+_WORDS: Final = word_classes("claim_words")
+_HIGH: Final = _WORDS["high"]
 _LEADS: Final = _HIGH - {"maior", "maiores", "maximo", "maxima", "pico", "recorde", "teto"}
-_LOW: Final = frozenset("menor menores lanterna minimo minima piso".split())
-_GOOD: Final = frozenset("melhor melhores".split())
-_BAD: Final = frozenset("pior piores".split())
+_LOW: Final = _WORDS["low"]
+_GOOD: Final = _WORDS["good"]
+_BAD: Final = _WORDS["bad"]
 _SUPERLATIVE: Final = _HIGH | _LOW | _GOOD | _BAD
-_HIGH_ADJECTIVES: Final = frozenset(
-    "alto alta altos altas elevado elevada caro cara forte expressivo vendido vendida vendidos vendidas pesado grande".split()
-)
-_LOW_ADJECTIVES: Final = frozenset(
-    "baixo baixa baixos baixas barato barata fraco fraca pequeno pequena reduzido modesto".split()
-)
-_SECOND: Final = frozenset("segundo segunda vice 2o 2a".split())
-_THIRD: Final = frozenset("terceiro terceira 3o 3a penultimo penultima".split())
-_NEUTRAL: Final = frozenset(
-    "parte atencao cuidado foco esforco impacto problema desafio oportunidade risco prioridade forma maneira caminho opcao cenario motivo causa combinacao equilibrio alerta".split()
-)
-_ABOVE: Final = frozenset(
-    "acima supera superam superou superaram ultrapassa ultrapassam ultrapassou superior vence venceu vencem".split()
-)
-_BELOW: Final = frozenset("abaixo atras inferior perde perdem perdeu aquem".split())
-_UP: Final = frozenset(
-    "subiu subiram sobe sobem cresceu cresceram cresce crescem aumentou aumentaram aumenta aumentam avancou avancaram avanca avancam disparou dispararam saltou saltaram crescendo subindo aumentando crescente ascensao".split()
-)
-_DOWN: Final = frozenset(
-    "caiu cairam cai caem recuou recuaram recua recuam diminuiu diminuiram diminui diminuem despencou despencaram encolheu encolheram caindo recuando diminuindo decrescente reduziu reduziram baixou baixaram".split()
-)
-_BETTER: Final = frozenset("melhorou melhoraram melhora melhoram melhorando".split())
-_WORSE: Final = frozenset("piorou pioraram piora pioram piorando".split())
-_RISES: Final = frozenset("alta crescimento aumento avanco salto".split())
-_FALLS: Final = frozenset("queda recuo reducao baixa diminuicao".split())
-_TIED: Final = frozenset(
-    "empate empatam empatou empataram empatado empatada empatados empatadas igual iguais identico identica identicos identicas".split()
-)
-_LIKE: Final = frozenset("mesmo mesma mesmos mesmas".split())
-_NEARLY: Final = frozenset(
-    "quase praticamente parecido parecida parecidos parecidas proximo proxima proximos proximas similar similares semelhante semelhantes".split()
-)
-_VALUES: Final = frozenset(
-    "valor patamar nivel taxa numero indice resultado percentual quantidade media volume".split()
-)
-_CAUSES: Final = frozenset(
-    "porque pois devido gracas causado causada causados causadas causou provocado provocada provocados provocou provocaram motivado motivada decorrente decorre decorrem culpa".split()
-)
+_HIGH_ADJECTIVES: Final = _WORDS["high_adjectives"]
+_LOW_ADJECTIVES: Final = _WORDS["low_adjectives"]
+_SECOND: Final = _WORDS["second"]
+_THIRD: Final = _WORDS["third"]
+_NEUTRAL: Final = _WORDS["neutral"]
+_ABOVE: Final = _WORDS["above"]
+_BELOW: Final = _WORDS["below"]
+_UP: Final = _WORDS["up"]
+_DOWN: Final = _WORDS["down"]
+_BETTER: Final = _WORDS["better"]
+_WORSE: Final = _WORDS["worse"]
+_RISES: Final = _WORDS["rises"]
+_FALLS: Final = _WORDS["falls"]
+_TIED: Final = _WORDS["tied"]
+_LIKE: Final = _WORDS["like"]
+_NEARLY: Final = _WORDS["nearly"]
+_VALUES: Final = _WORDS["values"]
+_CAUSES: Final = _WORDS["causes"]
 _CAUSE_PAIRS: Final = frozenset(
     (
         ("por", "causa"),
@@ -87,26 +68,14 @@ _CAUSE_PAIRS: Final = frozenset(
     )
 )
 _CAUSE_WORDS: Final = _CAUSES | {first for first, _ in _CAUSE_PAIRS}
-HEDGES: Final = frozenset(
-    "pode podem poderia poderiam talvez possivelmente provavelmente hipotese parece parecem possivel verificar investigar checar apurar confirmar entender avaliar indica sugere sugerem analisar saber".split()
-)
-_REASONS: Final = frozenset(
-    "cliente clientes satisfeito satisfeitos satisfeita satisfeitas insatisfeitos demanda procura volume resultado resultados numero numeros melhor pior maior menor alto alta baixo baixa espaco potencial margem bem mal desempenho ali la forte fraco base risco lider primeiro ultimo boa bom".split()
-)
-_FUTURE: Final = frozenset(
-    "crescera crescerao caira cairao subira subirao aumentara aumentarao dobrara dobrarao diminuira melhorara piorara ultrapassara superara chegara atingira batera triplicara recuara sera serao tera terao vendera faturara".split()
-)
-_WILL: Final = frozenset("vai vao ira irao deve devem devera deverao tende tendem".split())
-_MOVES: Final = frozenset(
-    "crescer subir cair dobrar triplicar disparar despencar recuar aumentar diminuir melhorar piorar superar ultrapassar chegar bater atingir continuar seguir ser ter ficar passar vender faturar render avancar".split()
-)
-_FORESEEN: Final = frozenset("previsao projecao prognostico".split())
-_DENIALS: Final = frozenset(
-    "falso falsa falsos falsas errado errada errados errados mentira inventado inventados inventada inventadas incorreto incorretos incorreta desconsidere desconsiderem ignore ignorem contrario verdade confiavel confiaveis invalido invalidos engano equivoco".split()
-)
-_STATES: Final = frozenset(
-    "tem teve e foi sao foram chega chegou registrou registra possui soma vendeu tinha faturou atinge atingiu recebeu".split()
-)
+HEDGES: Final = _WORDS["hedges"]
+_REASONS: Final = _WORDS["reasons"]
+_FUTURE: Final = _WORDS["future"]
+_WILL: Final = _WORDS["will"]
+_MOVES: Final = _WORDS["moves"]
+_FORESEEN: Final = _WORDS["foreseen"]
+_DENIALS: Final = _WORDS["denials"]
+_STATES: Final = _WORDS["states"]
 _NAMES: Final = frozenset(word for kind in KINDS for word in kind.words)
 
 
@@ -171,9 +140,7 @@ _INTERESTING: Final = (
     | _FUTURE
     | _WILL
     | _FORESEEN
-    | frozenset(
-        "diferenca fecha fecham mais menos ultimo ultima ultimos primeiro primeira dobro triplo metade vezes frente maioria sem nenhum nenhuma zero terco tercos quarto quartos".split()
-    )
+    | _WORDS["others"]
 )
 
 
@@ -587,10 +554,7 @@ def _read_causes(
 _VERB_FORMS: Final = frozenset(
     form for verb in read_lexicon("analyst_verbs") for each in verb.split() for form in forms(each)
 )
-_LIGHT: Final = frozenset(
-    "ser estar tem ter teve esta estao vem vende vendem vendeu com mais menos muito pouco bem mal nao ainda ja so todos outros outras demais tambem apenas percentual "
-    "media alto maiores menores ficou fica sido foi eram concentra concentram responde lidera".split()
-)
+_LIGHT: Final = _WORDS["light"]
 
 
 def _read_denials(

@@ -15,8 +15,11 @@ from itertools import combinations
 from typing import Final
 
 from tasks.commerce.insights.sentences import Sentence
+from tasks.commerce.insights.speech import word_classes
 from tasks.commerce.insights.table import KINDS, Table
 from tasks.commerce.text.portuguese_numbers import numbers_of
+
+DATA_FILES: Final = ("data/lexicons/figure_words.txt",)
 
 REACH: Final = 5
 """Words between a number and the row that follows it with a preposition."""
@@ -31,34 +34,21 @@ ALONE: Final = 0.6
 UNNAMED: Final = 0.55
 """Grade of a number of the right row whose column is not said."""
 
-_JOINING: Final = frozenset("em no na nos nas de do da dos das para".split())
-_PARTING: Final = frozenset("e mas ou enquanto contra ante".split())
-_ABOUT: Final = frozenset(
-    "cerca quase aproximadamente perto torno praticamente uns umas mais menos passa passou passam beira casa".split()
-)
-_DIFFERENCE: Final = frozenset(
-    "ponto pontos acima abaixo diferenca distancia folga gap alem mais menos separam separa vantagem".split()
-)
-_SUM: Final = frozenset(
-    "soma somam somados somadas somaram somando juntos juntas total totaliza totalizam totalizando ao".split()
-)
-_SHARE: Final = frozenset(
-    "total responde respondem concentra concentram representa representam equivale fatia participacao parte da do dos das mais menos cresceu subiu avancou aumentou caiu recuou queda alta crescimento aumento diferenca superior inferior acima abaixo".split()
-)
+_WORDS: Final = word_classes("figure_words")
+_JOINING: Final = _WORDS["joining"]
+_PARTING: Final = _WORDS["parting"]
+_ABOUT: Final = _WORDS["about"]
+_DIFFERENCE: Final = _WORDS["difference"]
+_SUM: Final = _WORDS["sum"]
+_SHARE: Final = _WORDS["share"]
 _RATIO: Final = frozenset({"razao", "proporcao"})
-_MEAN: Final = frozenset("media medio geral".split())
-_RANGE: Final = frozenset(
-    "entre varia variam vai vao de faixa intervalo oscila oscilam fica ficam ficou ficaram casa".split()
-)
-_TERM: Final = frozenset("dia dias semana semanas mes meses hora horas minutos trimestre trimestres".split())
-_GOAL: Final = frozenset("para ate abaixo acima meta de em minimo maximo no partir".split())
-_COUNTED: Final = frozenset(
-    "formas estados categorias meses linhas topicos pontos acoes dias grupos vezes meios lugares itens produtos".split()
-)
+_MEAN: Final = _WORDS["mean"]
+_RANGE: Final = _WORDS["range"]
+_TERM: Final = _WORDS["term"]
+_GOAL: Final = _WORDS["goal"]
+_COUNTED: Final = _WORDS["counted"]
 _KIND_WORDS: Final = {word: kind.name for kind in KINDS for word in kind.words}
-_UNIT_NEUTRAL: Final = frozenset(
-    "de foi e ficou em a o media medio era esta tem com r$ por chega chegou atinge subiu caiu para cerca quase".split()
-)
+_UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
 
 
 @dataclass
@@ -379,7 +369,7 @@ def _sums(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[fl
 def _shares(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
     rows = _rows_of(sentence, table)
     tolerance = max(each.step * 0.5, 0.06)
-    if "%" == each.unit and each.value % 5 == 0:
+    if each.unit == "%" and each.value % 5 == 0:
         tolerance = max(tolerance, 2.6)
     for column, known in enumerate(table.columns):
         if known.adds_up and known.total:

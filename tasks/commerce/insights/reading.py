@@ -96,7 +96,7 @@ class Reading:
         """Return what its faults leave of a reward, in [0, 1]."""
         claims, advice = self.claims, self.advice
         false = len(self.figures.false) + len(claims.false) + claims.causes + claims.forecasts + self.foreign
-        left = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
+        left: float = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
         left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
         left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
         left *= STRANGER**self.unproved_strange * ODD_ADVICE**self.odd_advice
@@ -195,9 +195,7 @@ def _names_foreign(sentence: Sentence, table: Table, start: int, given: frozense
         if token in _MONTHS:
             if months and token[:3] not in months and token not in table.row_words:
                 return True
-        elif (token in _GROUPS or token in _CATEGORIES) and token not in given and not sentence.rows:
-            return True
-        elif (
+        elif ((token in _GROUPS or token in _CATEGORIES) and token not in given and not sentence.rows) or (
             token in _PAST
             and not table.times
             and sentence.tokens[place - 1 : place]

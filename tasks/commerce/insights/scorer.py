@@ -28,13 +28,12 @@ analysis: it is Portuguese and no heap of keywords, it is not copied from the pr
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from tasks.commerce.insights.reading import lower_case, read_analysis
 from tasks.commerce.insights.quotations import (
     PLACES,
     KnownFact,
@@ -43,6 +42,7 @@ from tasks.commerce.insights.quotations import (
     read_quotations,
 )
 from tasks.commerce.insights.quotations import tokens_of as tokens_with_ends
+from tasks.commerce.insights.reading import lower_case, read_analysis
 from tasks.commerce.insights.sentences import tokens_of, words_among
 from tasks.commerce.insights.table import table_of
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown

@@ -107,6 +107,11 @@ def verbs_of(lexicon: str) -> Iterator[tuple[str, list[str]]]:
         yield name, entries.split()
 
 
+def word_classes(lexicon: str) -> dict[str, frozenset[str]]:
+    """Return the folded words of each line `class = words` of a word list."""
+    return {name: frozenset(map(fold, entries)) for name, entries in verbs_of(lexicon)}
+
+
 _WORDS: Final = Vocabulary("advice_objects", "advice_verbs", "analyst_verbs", "analyst_words", "table_columns")
 
 
