@@ -8,7 +8,9 @@ from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.insights.advice import Advice, advice_from, read_advice
-from tasks.commerce.insights.claims import HEDGES, Claims, read_claims
+from tasks.commerce.insights.assertions import HEDGES
+from tasks.commerce.insights.claim_reader import read_claims
+from tasks.commerce.insights.claims import Claims
 from tasks.commerce.insights.figures import Figures, read_figures
 from tasks.commerce.insights.sentences import Sentence, sentences_of
 from tasks.commerce.insights.speech import is_known, names_among, strange_words
@@ -135,11 +137,9 @@ def read_analysis(
     reading.strange = len(strange) + names_among(text, strange)
     for sentence in sentences_of(tokens, table, headings):
         start = advice_from(sentence)
-        false = len(reading.figures.false)
         read_figures(sentence, table, start, years, reading.figures)
-        wrong = len(reading.figures.false) > false
         judged = reading.claims.judged
-        read_claims(sentence, table, start, reading.figures.columns, wrong, reading.claims)
+        read_claims(sentence, table, start, reading.figures.columns, reading.claims)
         said = sentence.tokens
         if start < len(said):
             read_advice(sentence, table, start, reading.advice)
