@@ -31,7 +31,7 @@ _THEMES: Final = {kind: entries for kind, entries in _OBJECTS.items() if kind no
 def _imperatives() -> dict[str, str]:
     """Return the imperatives of the verbs by their form, with the infinitive."""
     found: dict[str, str] = {}
-    for kind, verbs in verbs_of("advice_verbs"):
+    for _, verbs in verbs_of("advice_verbs"):
         for verb in verbs:
             endings = ("e", "em", "emos") if verb.endswith("ar") else ("a", "am", "amos")
             plain = fold(verb)
@@ -83,42 +83,50 @@ class Advice:
 def advice_from(sentence: Sentence) -> int:
     """Return the place from which a sentence recommends; its length if nowhere."""
     tokens = sentence.tokens
-    for place, token in enumerate(tokens):
-        if not _may_begin(token):
+    for place, word in enumerate(tokens):
+        if not _may_begin(word):
             continue
         before = tokens[place - 1] if place else ""
-        if token in _FRAMES or (token in _NEEDS and before in ("e", "sera", "seria")):
-            return place
-        following = tokens[place + 1 : place + 3]
-        if token in _NOUN_FRAMES and following[:1] in ([":"], ["e"], ["sao"]):
-            return place
-        if token == "que" and following[:1] == ["tal"]:
-            return place
         begins = not place or before in PARTS
-        if begins and token == "nao" and following and (following[0] in _VERBS or _looks_infinitive(following[0])):
+        following = tokens[place + 1 : place + 3]
+        if _is_frame(word, before, following) or (begins and _commands(word, following)):
             return place
-        if begins and (token in _IMPERATIVES or (token in _STOPS and "de" in following)):
-            return place
-        if token in _VERBS:
+        if word in _VERBS:
             if not _foretells(place, sentence):
                 return _phrase_start(place, sentence)
-        elif _looks_infinitive(token) and (begins or before in _LEADING or not is_known(token)):
+        elif _looks_infinitive(word) and (begins or before in _LEADING or not is_known(word)):
             return _phrase_start(place, sentence)
     return len(tokens)
 
 
+def _is_frame(word: str, before: str, following: Sequence[str]) -> bool:
+    """Return whether a word recommends what follows: `recomendo`, `é preciso`, `a sugestão é`, `que tal`."""
+    if word in _FRAMES or (word in _NEEDS and before in ("e", "sera", "seria")):
+        return True
+    after = "".join(following[:1])
+    return (word in _NOUN_FRAMES and after in (":", "e", "sao")) or (word == "que" and after == "tal")
+
+
+def _commands(word: str, following: Sequence[str]) -> bool:
+    """Return whether a word at the beginning of a clause is an imperative, or forbids, or calls for an end."""
+    after = "".join(following[:1])
+    if word == "nao":
+        return after in _VERBS or _looks_infinitive(after)
+    return word in _IMPERATIVES or (word in _STOPS and "de" in following)
+
+
 @lru_cache(maxsize=32_768)
-def _may_begin(token: str) -> bool:
+def _may_begin(word: str) -> bool:
     """Return whether advice may begin at a word."""
     return (
-        token in _FRAMES
-        or token in _NOUN_FRAMES
-        or token in _NEEDS
-        or token in ("que", "nao")
-        or token in _IMPERATIVES
-        or token in _STOPS
-        or token in _VERBS
-        or _looks_infinitive(token)
+        word in _FRAMES
+        or word in _NOUN_FRAMES
+        or word in _NEEDS
+        or word in ("que", "nao")
+        or word in _IMPERATIVES
+        or word in _STOPS
+        or word in _VERBS
+        or _looks_infinitive(word)
     )
 
 
@@ -144,7 +152,7 @@ def _foretells(place: int, sentence: Sentence) -> bool:
         return False
     modal = max(there for there in range(max(0, place - 2), place) if sentence.tokens[there] in _WILL)
     return any(there < modal for there, _ in (*sentence.columns, *sentence.rows)) and not any(
-        token in _ACTORS for token in sentence.tokens[max(0, modal - 3) : modal]
+        word in _ACTORS for word in sentence.tokens[max(0, modal - 3) : modal]
     )
 
 
@@ -152,8 +160,8 @@ _LEADING: Final = _WORDS["leading"]
 _ACTORS: Final = _WORDS["actors"]
 
 
-def _looks_infinitive(token: str) -> bool:
-    return len(token) > 4 and token.endswith(("ar", "er", "ir")) and token not in _NO_VERBS and token not in _NOUNS
+def _looks_infinitive(word: str) -> bool:
+    return len(word) > 4 and word.endswith(("ar", "er", "ir")) and word not in _NO_VERBS and word not in _NOUNS
 
 
 def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) -> None:
@@ -168,28 +176,28 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
     tokens = sentence.tokens
     found = False
     for place in range(start, len(tokens)):
-        token = tokens[place]
-        if not _may_begin(token):
+        word = tokens[place]
+        if not _may_begin(word):
             continue
         before = tokens[place - 1] if place else ""
-        if token in _STOPS and place + 1 < len(tokens) and tokens[place + 1] == "de" and before != "nao":
+        if word in _STOPS and place + 1 < len(tokens) and tokens[place + 1] == "de" and before != "nao":
             advice.harmful += 1
             found = True
             continue
-        if token in _VERBS:
-            verb = token
-        elif token in _IMPERATIVES and (place == start or before in PARTS or before in ("e", "que")):
-            verb = _IMPERATIVES[token]
-        elif _looks_infinitive(token) and (
+        if word in _VERBS:
+            verb = word
+        elif word in _IMPERATIVES and (place == start or before in PARTS or before in ("e", "que")):
+            verb = _IMPERATIVES[word]
+        elif _looks_infinitive(word) and (
             place == start
             or before in PARTS
             or before in _BEFORE_VERBS
             or before in _FRAMES
             or before in _VERBS
             or before in _NEEDS
-            or not is_known(token)
+            or not is_known(word)
         ):
-            advice.unknown.append(token)
+            advice.unknown.append(word)
             found = True
             continue
         else:
@@ -205,10 +213,10 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
 
 def _objects(place: int, tokens: Sequence[str]) -> list[str]:
     found = []
-    for token in tokens[place + 1 : place + 1 + OBJECT_REACH]:
-        if token in _VERBS or (token in PARTS and token != ",") or token in ("para", "sem", "com", "por"):
+    for word in tokens[place + 1 : place + 1 + OBJECT_REACH]:
+        if word in _VERBS or (word in PARTS and word != ",") or word in ("para", "sem", "com", "por"):
             break
-        found.append(token)
+        found.append(word)
     return found
 
 

@@ -154,10 +154,9 @@ def read_denial(advice: int, site: Site) -> None:
     )
 
 
-_OTHER_CLAIMS: Final = (
-    TRENDS | WORDS["high"] | WORDS["low"] | WORDS["good"] | WORDS["bad"] | WORDS["above"] | WORDS["below"] | WORDS["tied"]
-    | WORDS["like"] | WORDS["will"] | WORDS["others"]
-)  # fmt: skip
+_OTHER_CLAIMS: Final = TRENDS.union(
+    *(WORDS[name] for name in ("high", "low", "good", "bad", "above", "below", "tied", "like", "will", "others"))
+)
 
 
 def _denies(place: int, site: Site) -> bool:

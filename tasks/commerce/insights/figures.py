@@ -9,11 +9,11 @@ line. As many numbers as rows before or after them may belong to them in order. 
 - a goal, a term or a discount in advice, a year of the period, or a place in a ranking.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Final
 
+from tasks.commerce.insights.derivations import Written, column_followed
 from tasks.commerce.insights.sentences import Sentence
 from tasks.commerce.insights.speech import word_classes
 from tasks.commerce.insights.table import KINDS, Table
@@ -33,16 +33,14 @@ ALONE: Final = 0.6
 """Grade of a number that no row was named for."""
 UNNAMED: Final = 0.55
 """Grade of a number of the right row whose column is not said."""
+UNNAMED_REAIS: Final = 0.8
+"""The same of an amount in reais."""
+TINY: Final = 1e-9
 
 _WORDS: Final = word_classes("figure_words")
 _JOINING: Final = _WORDS["joining"]
 _PARTING: Final = _WORDS["parting"]
 _ABOUT: Final = _WORDS["about"]
-_DIFFERENCE: Final = _WORDS["difference"]
-_SUM: Final = _WORDS["sum"]
-_SHARE: Final = _WORDS["share"]
-_RATIO: Final = frozenset({"razao", "proporcao"})
-_MEAN: Final = _WORDS["mean"]
 _RANGE: Final = _WORDS["range"]
 _TERM: Final = _WORDS["term"]
 _GOAL: Final = _WORDS["goal"]
@@ -69,16 +67,6 @@ class Figures:
     """The cells of the sentence read last."""
     columns: dict[int, int] = field(default_factory=dict)
     """The column of the number at each place of the sentence read last."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    place: int
-    value: float
-    step: float
-    """The worth of its last significant digit."""
-    unit: str
-    scaled: bool
 
 
 def read_figures(sentence: Sentence, table: Table, advice: int, years: frozenset[int], figures: Figures) -> None:
@@ -115,7 +103,7 @@ def read_figures(sentence: Sentence, table: Table, advice: int, years: frozenset
                 figures.grades[table.places[row, column]] = 1.0
 
 
-def _written(place: int, tokens: Sequence[str]) -> _Written | None:
+def _written(place: int, tokens: Sequence[str]) -> Written | None:
     token = tokens[place]
     values = numbers_of(token)
     if not values:
@@ -131,15 +119,15 @@ def _written(place: int, tokens: Sequence[str]) -> _Written | None:
     scale = {"mil": 1_000.0, "milhao": 1e6, "milhoes": 1e6}.get(after, 1.0)
     if after == "reais" or (scale > 1 and "reais" in tokens[place + 1 : place + 4]):
         unit = "r$"
-    return _Written(place, value * scale, step * scale, unit, scale > 1)
+    return Written(place, value * scale, step * scale, unit, scale > 1)
 
 
-def _is_year(each: _Written, tokens: Sequence[str]) -> bool:
+def _is_year(each: Written, tokens: Sequence[str]) -> bool:
     token = tokens[each.place]
     return each.unit == "" and not each.scaled and len(token) == 4 and token.isdigit() and 1900 <= each.value < 2100
 
 
-def _is_term(each: _Written, tokens: Sequence[str], advice: int) -> bool:
+def _is_term(each: Written, tokens: Sequence[str], advice: int) -> bool:
     """Return whether a number is a goal, a term or a discount in advice, or counts the table's rows or the findings."""
     after = tokens[each.place + 1] if each.place + 1 < len(tokens) else ""
     if each.unit == "" and each.value <= 12 and after in _COUNTED:
@@ -150,7 +138,7 @@ def _is_term(each: _Written, tokens: Sequence[str], advice: int) -> bool:
     return after in _TERM or not before.isdisjoint(_GOAL) or "desconto" in tokens
 
 
-def _owners(each: _Written, sentence: Sentence, written: Sequence[_Written]) -> list[int]:
+def _owners(each: Written, sentence: Sentence, written: Sequence[Written]) -> list[int]:
     """Return the rows that a number may belong to, by its sentence."""
     place, tokens = each.place, sentence.tokens
     before: int | None = None
@@ -192,7 +180,7 @@ def _follows_directly(between: Sequence[str]) -> int:
 _GROUP_NOUNS: Final = frozenset({"cartao", "mes", "estado", "categoria"})
 
 
-def _in_series(each: _Written, sentence: Sentence, written: Sequence[_Written]) -> int | None:
+def _in_series(each: Written, sentence: Sentence, written: Sequence[Written]) -> int | None:
     """Return the row of a number in `SP, BA e RJ têm 1, 2 e 3`."""
     rows = list(dict.fromkeys(row for _, row in sentence.rows))
     same = [other for other in written if other.unit == each.unit]
@@ -202,51 +190,53 @@ def _in_series(each: _Written, sentence: Sentence, written: Sequence[_Written]) 
     return rows[same.index(each)] if all_before or sentence.rows[0][0] > same[-1].place else None
 
 
-def _is_cell(each: _Written, sentence: Sentence, table: Table, written: Sequence[_Written], figures: Figures) -> bool:
+def _is_cell(each: Written, sentence: Sentence, table: Table, written: Sequence[Written], figures: Figures) -> bool:
     said, strict = _column_said(each, sentence, table)
     if strict and said is None:
         return False
     owners = _owners(each, sentence, written)
     alone = not owners
-    if alone:
-        owners = [] if sentence.carried_row is None else [sentence.carried_row]
+    if alone and sentence.carried_row is not None:
+        owners = [sentence.carried_row]
+    sure = len(owners) if not alone or sentence.from_line else 0
+    if alone and (not sentence.from_line or not _RANGE.isdisjoint(sentence.tokens[: each.place])):
+        # Only a number that no row of its own line claims may be any row's.
+        owners = [*owners, *range(len(table.names))]
     about = not _ABOUT.isdisjoint(sentence.tokens[max(0, each.place - 4) : each.place])
-    every = range(len(table.names))
-    # Only a number that no row of its own line claims may be any row's.
-    free = alone and (not sentence.from_line or not _RANGE.isdisjoint(sentence.tokens[: each.place]))
-    for row in [*owners, *(every if free else ())]:
-        for column, known in enumerate(table.columns):
-            bare_reais = each.unit == "" and known.unit == "r$" and each.value > LEAST_BARE
-            if known.unit != each.unit and not bare_reais and not (each.unit == "" and said == column):
-                continue
-            if strict and column != said:
-                continue
-            value = table.cells.get((row, column))
-            if value is None:
-                continue
-            exact = abs(value - each.value) < 1e-9
-            if not exact and not _rounds(each, value, about):
-                continue
-            if (
-                not strict
-                and said is not None
-                and column != said
-                and known.unit == table.columns[said].unit
-                and _mentioned(said, column, sentence)
-            ):
-                continue
-            certain = (
-                column in (each_column for _, each_column in sentence.columns) or said == column or known.unit == "%"
-            )
-            grade = 1.0 if certain else UNNAMED + 0.25 * (known.unit == "r$")
-            if row not in owners or (alone and not sentence.from_line and sentence.carried_row != row):
-                grade *= ALONE
-            place = table.places[row, column]
-            figures.grades[place] = max(figures.grades.get(place, 0.0), grade)
-            figures.columns[each.place] = column
-            figures.cells.append((row, column))
-            return True
+    for index, row in enumerate(owners):
+        column = _column_with(each, row, said, strict, about, sentence, table)
+        if column is None:
+            continue
+        unit = table.columns[column].unit
+        certain = said == column or unit == "%" or any(column == other for _, other in sentence.columns)
+        grade = (1.0 if certain else UNNAMED_REAIS if unit == "r$" else UNNAMED) * (1.0 if index < sure else ALONE)
+        place = table.places[row, column]
+        figures.grades[place] = max(figures.grades.get(place, 0.0), grade)
+        figures.columns[each.place] = column
+        figures.cells.append((row, column))
+        return True
     return False
+
+
+def _column_with(
+    each: Written, row: int, said: int | None, strict: bool, about: bool, sentence: Sentence, table: Table
+) -> int | None:
+    """Return the column in which a row has a number, exactly or rounded; None if it has it in none that is meant."""
+    for column, known in enumerate(table.columns):
+        value = table.cells.get((row, column))
+        if value is None or (strict and column != said) or not _has_unit(each, known.unit, column == said):
+            continue
+        if abs(value - each.value) >= TINY and not _rounds(each, value, about):
+            continue
+        if strict or said in (None, column) or known.unit == "%":
+            return column
+        if said is not None and (known.unit != table.columns[said].unit or not _mentioned(said, column, sentence)):
+            return column
+    return None
+
+
+def _has_unit(each: Written, unit: str, is_said: bool) -> bool:
+    return each.unit == unit or (each.unit == "" and (is_said or (unit == "r$" and each.value > LEAST_BARE)))
 
 
 def _mentioned(said: int, column: int, sentence: Sentence) -> bool:
@@ -255,7 +245,7 @@ def _mentioned(said: int, column: int, sentence: Sentence) -> bool:
     return said in named and column not in named
 
 
-def _column_said(each: _Written, sentence: Sentence, table: Table) -> tuple[int | None, bool]:
+def _column_said(each: Written, sentence: Sentence, table: Table) -> tuple[int | None, bool]:
     """Return the column said of a number, and whether it stands right beside it; None and True if no column has it."""
     tokens, place = sentence.tokens, each.place
     clause = sentence.clauses[place]
@@ -284,7 +274,7 @@ def _column_said(each: _Written, sentence: Sentence, table: Table) -> tuple[int 
     return sentence.carried_column, False
 
 
-def _rounds(each: _Written, value: float, about: bool) -> bool:
+def _rounds(each: Written, value: float, about: bool) -> bool:
     """Return whether a written number is a value rounded as people round."""
     error = abs(value - each.value)
     if error > value * (LOOSE_ROUNDING if about else ROUNDING):
@@ -292,105 +282,10 @@ def _rounds(each: _Written, value: float, about: bool) -> bool:
     return error <= each.step * (1.0 if about else 0.5) + 1e-9
 
 
-def _follows(each: _Written, sentence: Sentence, table: Table, figures: Figures) -> bool:
-    """Return whether a number follows from several cells, as a word of the sentence says."""
-    tokens = set(sentence.tokens)
-    after = sentence.tokens[each.place + 1 : each.place + 2]
-    for said, found in (
-        (after == ["vezes"] or not tokens.isdisjoint(_RATIO), _ratios),
-        (not tokens.isdisjoint(_SUM), _sums),
-        (not tokens.isdisjoint(_DIFFERENCE), _differences),
-        (each.unit == "%" and not tokens.isdisjoint(_SHARE), _shares),
-        (not tokens.isdisjoint(_MEAN), _means),
-        (sentence.tokens[each.place - 1 : each.place] == ["cada"], _parts),
-    ):
-        if said:
-            for value, tolerance, column in found(each, sentence, table):
-                if abs(value - each.value) <= tolerance + 1e-9:
-                    figures.derived.add(each.value)
-                    figures.columns[each.place] = column
-                    return True
-    return False
-
-
-def _parts(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
-    """Yield the N of `um em cada N` by percentages."""
-    for (_, column), value in table.cells.items():
-        if table.columns[column].unit == "%" and value:
-            yield 100 / value, 0.5, column
-
-
-def _rows_of(sentence: Sentence, table: Table) -> list[int]:
-    rows = list(dict.fromkeys(row for _, row in sentence.rows))
-    if sentence.carried_row is not None and sentence.carried_row not in rows and (sentence.from_line or not rows):
-        rows.append(sentence.carried_row)
-    return rows or list(range(len(table.names)))
-
-
-def _alike(each: _Written, table: Table) -> Iterator[int]:
-    for column, known in enumerate(table.columns):
-        if each.unit == known.unit or each.unit == "":
-            yield column
-
-
-def _pairs(sentence: Sentence, table: Table) -> Iterator[tuple[int, int]]:
-    rows = _rows_of(sentence, table)
-    both = combinations(rows, 2) if len(rows) > 1 else ((rows[0], other) for other in range(len(table.names)))
-    yield from both
-
-
-def _differences(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
-    points = bool({"ponto", "pontos"} & set(sentence.tokens))
-    for column, known in enumerate(table.columns):
-        if each.unit != known.unit and not (points or each.unit == ""):
-            continue
-        for one, other in _pairs(sentence, table):
-            if (one, column) in table.cells and (other, column) in table.cells:
-                yield (
-                    abs(table.cells[one, column] - table.cells[other, column]),
-                    max(each.step, 10.0**-known.places) * 0.5,
-                    column,
-                )
-
-
-def _sums(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
-    rows = _rows_of(sentence, table)
-    for column in _alike(each, table):
-        known = table.columns[column]
-        if known.adds_up:
-            yield known.total, each.step * 0.5, column
-            if len(rows) > 1:
-                yield sum(table.cells.get((row, column), 0.0) for row in rows), each.step * 0.5, column
-            for pair in combinations(range(len(table.names)), 2):
-                if not sentence.rows:
-                    yield sum(table.cells.get((row, column), 0.0) for row in pair), each.step * 0.5, column
-
-
-def _shares(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
-    rows = _rows_of(sentence, table)
-    tolerance = max(each.step * 0.5, 0.06)
-    if each.unit == "%" and each.value % 5 == 0:
-        tolerance = max(tolerance, 2.6)
-    for column, known in enumerate(table.columns):
-        if known.adds_up and known.total:
-            for row in rows:
-                yield 100 * table.cells.get((row, column), 0.0) / known.total, tolerance, column
-            yield 100 * sum(table.cells.get((row, column), 0.0) for row in rows) / known.total, tolerance, column
-        for one, other in _pairs(sentence, table):
-            for base, final in ((one, other), (other, one)):
-                start = table.cells.get((base, column), 0.0)
-                if start:
-                    yield 100 * abs(table.cells.get((final, column), 0.0) / start - 1), tolerance, column
-
-
-def _ratios(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
-    for column in range(len(table.columns)):
-        for one, other in _pairs(sentence, table):
-            low, high = sorted((table.cells.get((one, column), 0.0), table.cells.get((other, column), 0.0)))
-            if low:
-                yield high / low, max(each.step * 0.6, 0.06 * each.value), column
-
-
-def _means(each: _Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
-    for column in _alike(each, table):
-        yield table.columns[column].mean, max(each.step * 0.5, 10.0 ** -table.columns[column].places), column
+def _follows(each: Written, sentence: Sentence, table: Table, figures: Figures) -> bool:
+    column = column_followed(each, sentence, table)
+    if column is None:
+        return False
+    figures.derived.add(each.value)
+    figures.columns[each.place] = column
+    return True

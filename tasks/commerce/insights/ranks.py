@@ -26,7 +26,7 @@ def read_rank(place: int, word: str, site: Site) -> None:
     direction = _direction(place, word, site)
     if not direction:
         return
-    claims, sentence, table = site.claims, site.sentence, site.table
+    claims, sentence = site.claims, site.sentence
     if _names_no_column(place, site):
         claims.false.append("column")
         return

@@ -48,7 +48,7 @@ ODD_ADVICE: Final = 0.85
 """What each recommendation in strange words leaves."""
 
 _CODE: Final = re.compile(r"\b[A-Z]{2}\b")
-_STATES: Final = {code: name for code, name in (line.split(" = ") for line in read_lexicon("states"))}
+_STATES: Final = dict(line.split(" = ") for line in read_lexicon("states"))
 _STATE_NAMES: Final = re.compile(rf"\b(?:{'|'.join(sorted(_STATES.values(), key=len, reverse=True))})\b")
 _CATEGORIES: Final = frozenset(
     word
@@ -65,6 +65,7 @@ _MONTHS: Final = frozenset(SHORT_MONTHS.values())
 class Reading:
     """One analysis, read by its table."""
 
+    table: Table
     figures: Figures = field(default_factory=Figures)
     claims: Claims = field(default_factory=Claims)
     advice: Advice = field(default_factory=Advice)
@@ -80,13 +81,10 @@ class Reading:
     odd_advice: int = 0
     """Sentences that recommend something in strange words."""
     strange: int = 0
-    table: Table | None = None
 
     def coverage(self, enough: int) -> float:
         """Return how well the best `enough` findings are quoted, in [0, 1]."""
         table = self.table
-        if table is None:
-            return 0.0
         compared = {table.places[cell] for cell in self.claims.true | self.figures.compared if cell in table.places}
         grades = [
             grade * (1.0 if place in compared else table.worths[place]) for place, grade in self.figures.grades.items()
@@ -129,7 +127,7 @@ def read_analysis(
         headings: Of each line, whether it is a heading.
         items: Lines that are list items.
     """
-    reading = Reading(table=table)
+    reading = Reading(table)
     given = _words_given(prompt)
     strange = strange_words(present, given)
     strange_set = set(strange)
@@ -140,36 +138,45 @@ def read_analysis(
         read_figures(sentence, table, start, years, reading.figures)
         judged = reading.claims.judged
         read_claims(sentence, table, start, reading.figures.columns, reading.claims)
-        said = sentence.tokens
-        if start < len(said):
+        is_strange = bool(strange) and not strange_set.isdisjoint(sentence.tokens)
+        if start < len(sentence.tokens):
             read_advice(sentence, table, start, reading.advice)
-            reading.odd_advice += not strange_set.isdisjoint(said[start + 2 :])
-        if sentence.heading or sentence.asks or reading.claims.judged > judged or reading.figures.read:
-            pass
-        elif sentence.rows or sentence.columns:
-            own = _own_words(sentence, table, start)
-            enough = OWN_WORDS if len({row for _, row in sentence.rows}) < 2 else 1
-            if len(own) >= enough and _VERDICTS.issuperset(own):
-                reading.idle += 0.4
-            elif len(own) >= enough:
-                reading.unproved += 1
-                reading.unproved_strange += not strange_set.isdisjoint(said)
-        elif start == len(said):
-            if not strange_set.isdisjoint(said):
-                reading.idle_strange += 1
-            elif not _MONTHS.isdisjoint(said):
-                pass
-            elif sentence.first and sentence.line in items:
-                reading.unproved += 1
-            else:
-                reading.idle += 0.4 if sentence.from_line else 1.0
+            reading.odd_advice += is_strange and not strange_set.isdisjoint(sentence.tokens[start + 2 :])
+        proved = sentence.heading or sentence.asks or reading.claims.judged > judged or reading.figures.read > 0
+        if not proved and (sentence.rows or sentence.columns):
+            _read_unproved(sentence, start, is_strange, reading)
+        elif not proved and start == len(sentence.tokens):
+            _read_idle(sentence, is_strange, items, reading)
         reading.foreign += _names_foreign(sentence, table, start, given, months)
     reading.foreign += _foreign_states(text, table, present, bool(strange))
     return reading
 
 
+def _read_unproved(sentence: Sentence, start: int, is_strange: bool, reading: Reading) -> None:
+    """Count a sentence that says something of a row or a column, unless it only gives a verdict."""
+    own = _own_words(sentence, reading.table, start)
+    enough = OWN_WORDS if len({row for _, row in sentence.rows}) < 2 else 1
+    if len(own) >= enough:
+        if _VERDICTS.issuperset(own):
+            reading.idle += IDLE_IN_LINE
+        else:
+            reading.unproved += 1
+            reading.unproved_strange += is_strange
+
+
+def _read_idle(sentence: Sentence, is_strange: bool, items: AbstractSet[int], reading: Reading) -> None:
+    """Count a sentence that names nothing of the table; months of the period are something."""
+    if is_strange:
+        reading.idle_strange += 1
+    elif _MONTHS.isdisjoint(sentence.tokens):
+        if sentence.first and sentence.line in items:
+            reading.unproved += 1
+        else:
+            reading.idle += IDLE_IN_LINE if sentence.from_line else 1.0
+
+
 def _own_words(sentence: Sentence, table: Table, start: int) -> list[str]:
-    """Return the words with which a sentence states more of a row or a column than their names, before it recommends."""
+    """Return the words beside the names of rows and columns with which a sentence states something of them."""
     stated = sentence.tokens[:start]
     if not HEDGES.isdisjoint(stated) or not any(there < start for there, _ in [*sentence.rows, *sentence.columns]):
         return []
@@ -178,6 +185,8 @@ def _own_words(sentence: Sentence, table: Table, start: int) -> list[str]:
 
 
 _VERDICTS: Final = frozenset(fold(word) for line in read_lexicon("verdicts") for word in line.split())
+IDLE_IN_LINE: Final = 0.4
+"""How idle a sentence is that comments a row of its line."""
 OWN_WORDS: Final = 2
 """Words beside the names of rows and columns with which a sentence states something."""
 

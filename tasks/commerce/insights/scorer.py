@@ -168,7 +168,7 @@ def _without_chatter(text: str) -> str:
 
 
 def _lines(text: str) -> tuple[set[int], list[bool], bool]:
-    """Return which of a text's lines are list items, of each whether it is a heading, and whether items are numbered."""
+    """Return which lines are list items, of each whether it is a heading, and whether items are numbered."""
     items, headings, ordinals = set[int](), list[bool](), False
     for number, line in enumerate(text.split("\n", MAX_LINES)):
         match = _LINE.match(line)

@@ -34,7 +34,7 @@ class Sentence:
 
     tokens: list[str]
     clauses: list[int]
-    """The clause of each token."""
+    """The clause of each word."""
     rows: list[tuple[int, int]]
     """Place and row of each name of a row."""
     columns: list[tuple[int, int]]
@@ -82,13 +82,13 @@ class Sentence:
 
     def _joined(self, one: int, other: int) -> bool:
         between = self.tokens[one + 1 : other]
-        return len(between) <= 3 and all(token in _JOINS for token in between)
+        return len(between) <= 3 and all(word in _JOINS for word in between)
 
     def column_near(self, place: int, reach: int = 4) -> int | None:
         """Return the column said at a place: right after it, else before it in its clause or sentence, else after."""
         for there, column in self.columns:
             if place < there <= place + reach and not any(
-                token in PARTS or token[0].isdigit() for token in self.tokens[place + 1 : there]
+                word in PARTS or word[0].isdigit() for word in self.tokens[place + 1 : there]
             ):
                 return column
         before = [column for there, column in self.columns if there <= place]
@@ -109,7 +109,7 @@ def tokens_of(folded: str) -> list[str]:
 
 def words_among(tokens: Sequence[str]) -> list[str]:
     """Return the words and numbers alone."""
-    return [token for token in tokens if token not in _PUNCTUATION]
+    return [word for word in tokens if word not in _PUNCTUATION]
 
 
 _PUNCTUATION: Final = _ENDS | PARTS
@@ -128,13 +128,13 @@ def sentences_of(tokens: Sequence[str], table: Table, headings: Sequence[bool]) 
     carried: tuple[int | None, int | None] = (None, None)
     of_heading: tuple[int | None, int | None] = (None, None)
     in_line, first = False, True
-    ends = [place for place, token in enumerate(tokens) if token in _ENDS]
+    ends = [place for place, word in enumerate(tokens) if word in _ENDS]
     ends.append(len(tokens))
     for end in ends:
-        token = tokens[end] if end < len(tokens) else "\n"
+        word = tokens[end] if end < len(tokens) else "\n"
         if start < end:
             heading = line < len(headings) and headings[line]
-            sentence = _sentence(list(tokens[start : min(end, start + MAX_TOKENS)]), table, line, heading, token == "?")
+            sentence = _sentence(list(tokens[start : min(end, start + MAX_TOKENS)]), table, line, heading, word == "?")
             sentence.carried_row, sentence.carried_column = carried
             sentence.from_line = in_line
             sentence.first, first = first, False
@@ -149,7 +149,7 @@ def sentences_of(tokens: Sequence[str], table: Table, headings: Sequence[bool]) 
             if count == MAX_SENTENCES:
                 return
         start = end + 1
-        if token == "\n":
+        if word == "\n":
             line += 1
             first = True
             carried = of_heading if of_heading[0] is not None else (carried[0], None)
@@ -164,23 +164,26 @@ def _sentence(tokens: list[str], table: Table, line: int, heading: bool, asks: b
     clause = 0
     names = table.names_of_words
     last = len(tokens) - 1
-    for place, token in enumerate(tokens):
-        named = names.get(token)
+    for place, word in enumerate(tokens):
+        named = names.get(word)
         if named is not None:
             of_row, index = named
             if not of_row:
                 columns.append((place, index))
-            elif place == last or tokens[place + 1] not in RANKED:
-                if len(token) > 3 or token not in SHORT_MONTHS or (place < last and tokens[place + 1] == "/"):
-                    rows.append((place, index))
-        elif token < "a":
+            elif _is_row(word, tokens[place + 1] if place < last else ""):
+                rows.append((place, index))
+        elif word < "a":
             # Signs and digits sort before letters: one comparison skips most words.
-            if token[0].isdigit():
-                if token[-1].isdigit():
-                    numbers.append(place)
-            elif token in _PARTS_AND_CONJUNCTIONS:
+            if word[-1].isdigit():
+                numbers.append(place)
+            elif word in _PARTS_AND_CONJUNCTIONS:
                 clause += 1
-        elif token in _CONJUNCTIONS:
+        elif word in _CONJUNCTIONS:
             clause += 1
         clauses.append(clause)
     return Sentence(tokens, clauses, rows[:MAX_MARKS], columns[:MAX_MARKS], numbers[:MAX_MARKS], line, heading, asks)
+
+
+def _is_row(word: str, following: str) -> bool:
+    """Return whether a row's name is one here: `segunda maior` is a rank, and `set` a month in `set/2017` only."""
+    return following not in RANKED and (len(word) > 3 or word not in SHORT_MONTHS or following == "/")

@@ -95,7 +95,7 @@ def forms(infinitive: str) -> frozenset[str]:
     respelled = _SPELLED.get(infinitive[-3:])
     if respelled:
         found |= {f"{root[:-1]}{respelled}{ending}" for ending in ("e", "em", "ei", "emos", "a", "am", "amos", "o")}
-    if plain.endswith("iar") or plain.endswith("ear"):
+    if plain.endswith(("iar", "ear")):
         found |= {f"{root[:-1]}{ending}" for ending in ("eia", "eie", "eiam", "eiem")}
     return frozenset(found | {plain} | set(_IRREGULAR.get(plain, "").split()))
 
