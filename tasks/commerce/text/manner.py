@@ -7,6 +7,7 @@ the lists: a padlock with a `senha`, CPF `na nota`, `saco de dormir`, `SP` and `
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_lexicon
@@ -43,25 +44,30 @@ _FEW_LETTERS: Final = 12
 
 
 class WordPhrases:
-    """Phrases as tuples of folded words, found by their first word."""
+    """Phrases as tuples of folded words, found by their rarest word, which is taken to be the longest.
+
+    Args:
+        entries: The phrases as a list holds them.
+    """
 
     def __init__(self, entries: Iterable[str]) -> None:
-        self._rest: dict[str, tuple[tuple[str, ...], ...]] = {}
+        self._by_key: dict[str, tuple[tuple[int, tuple[str, ...]], ...]] = {}
         for entry in entries:
-            first, *rest = folded_words(fold(entry))
-            self._rest[first] = (*self._rest.get(first, ()), tuple(rest))
+            phrase = tuple(folded_words(fold(entry)))
+            key = max(phrase, key=len)
+            self._by_key[key] = (*self._by_key.get(key, ()), (phrase.index(key), phrase))
+        self.keys = frozenset(self._by_key)
+        """Words without which no phrase is there."""
 
     def places(self, text_words: Sequence[str]) -> list[int]:
-        """Return where phrases begin, in order."""
-        found: list[int] = []
-        if self._rest.keys().isdisjoint(text_words):
-            return found
-        for place, word in enumerate(text_words):
-            for rest in self._rest.get(word, ()):
-                if not rest or tuple(text_words[place + 1 : place + 1 + len(rest)]) == rest:
-                    found.append(place)
-                    break
-        return found
+        """Return where phrases begin."""
+        return [
+            place - before
+            for place, word in enumerate(text_words)
+            if word in self.keys
+            for before, phrase in self._by_key[word]
+            if tuple(text_words[max(place - before, 0) : place - before + len(phrase)]) == phrase
+        ]
 
 
 _OUTRIGHT: Final = WordPhrases(
@@ -77,17 +83,31 @@ _PERHAPS_EUROPEAN: Final[Mapping[str, int]] = {
     for group, line in enumerate(line for line in _EUROPEAN_LINES if line.startswith("~"))
     for word in line[1:].split()
 }
-_SPELLINGS: Final = frozenset(read_lexicon("european_spellings"))
-_ACCENTED_WORD: Final = re.compile(r"[^\W\d_]+")
+_SPELLINGS: Final = {fold(word): word for word in read_lexicon("european_spellings")}
 _PROGRESSIVE: Final = frozenset(("esta", "estao", "estou", "estamos", "estava", "estavam"))
+_CONTINUED: Final = ("sta a ", "stao a ", "stou a ", "stamos a ", "stava a ", "stavam a ")
 _NO_VERBS: Final = frozenset(("partir", "par", "lugar", "mulher", "mar", "ar"))
 _ENGLISH: Final = frozenset((*read_lexicon("english_words"), *read_lexicon("english_text")))
 _SPANISH: Final = frozenset(map(fold, read_lexicon("spanish_words")))
 
-_SIGNS: Final = re.compile(
-    r"[@<>{}\[\]|\\_*\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\ufffd¡¿ñÑ€/]|\.\w"
+_LABELS: Final = frozenset(
+    ("system", "user", "assistant", "usuario", "assistente", "sistema", "instrucao", "instruction")
 )
-"""What only texts with something to hide have; most texts have none, and are searched no further."""
+_MARKS: Final = frozenset().union(
+    *(phrases.keys for phrases in (_OUTRIGHT, _THREATS, _PRIVATE, _EUROPEAN)),
+    _PERHAPS_EUROPEAN,
+    _SPELLINGS,
+    _ENGLISH,
+    _SPANISH,
+    _LABELS,
+)
+"""Words without which no list can match, as in most texts."""
+_SUSPECT: Final = b"@<>{}[]|\\_*/" + bytes((*range(9), 11, 12, *range(14, 32), 127))
+_ORDINARY: Final = bytes(code for code in range(256) if code not in _SUSPECT)
+_CONTROLS: Final = re.compile(r"[\u200b\u202a-\u202e\u2066-\u2069\ufffd]")
+_FULL_STOP: Final = re.compile(r"\.[^\W\d]")
+_NO_DIGITS: Final = bytes(code for code in range(256) if not 48 <= code <= 57)
+_DIGITS_OF_PHONE: Final = 8
 _DOMAINS: Final = (
     r"(?:com\.br|net\.br|org\.br|com|net|org|info|xyz|site|online|shop|store|club|top|ru|cn|tk|io|co|me|ly|gl|gg"
     r"|link|click|app|br|pt|es|live|vip|biz|cc|ws|page|web|dev)"
@@ -103,12 +123,11 @@ _ADDRESS: Final = re.compile(
 _PHONE: Final = re.compile(
     r"(?<!\d)(?:\+?55 ?)?(?:\(\d{2}\) ?|\d{2} )9?\d{4}-?\d{4}(?!\d)|(?<!\d)9\d{4}-\d{4}(?!\d)|0800 ?\d"
 )
-_LONG_NUMBER: Final = re.compile(r"\d{4}|0800")
 _PLACEHOLDER: Final = re.compile(
     r"\{\{|\}\}|\{%|\{[^{}\n]{1,40}\}|<\|?/?[^\W\d][^<>\n]{0,40}\|?>|<\||\|>|\[/?[^\W\d][^\[\]\n]{0,40}\]"
-    r"|\$\{|_{3,}|[^\W\d_]\*{1,4}[^\W\d_]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\ufffd]|\\[nu]"
+    r"|\$\{|_{3,}|[^\W\d_]\*{1,4}[^\W\d_]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\\[nu]"
 )
-_LABEL: Final = re.compile(r"(?:^|\n)\W*(?:system|user|assistant|usuario|assistente|sistema|instrucao|instruction)\s*:")
+_LABEL: Final = re.compile(rf"(?:^|\n)\W{{0,9}}(?:{'|'.join(sorted(_LABELS))})\s{{0,9}}:")
 _BLANKS: Final = re.compile(r"\bx{2,}(?:%|\s*%|,x)|r\$ ?x+")
 
 
@@ -123,15 +142,27 @@ def manner(text: str, folded: str, text_words: Sequence[str]) -> float:
         folded: The folded text.
         text_words: The folded text's words, of which `MAX_WORDS` are read.
     """
-    text, folded, text_words = text[:MAX_CHARACTERS], folded[:MAX_CHARACTERS], text_words[:MAX_WORDS]
-    if (
-        _OUTRIGHT.places(text_words)
-        or _threatens(text_words)
-        or _asks_for_data(text_words)
-        or _leads_away(text, folded)
-    ):
+    if len(text) > MAX_CHARACTERS:
+        text, folded, text_words = text[:MAX_CHARACTERS], folded[:MAX_CHARACTERS], text_words[:MAX_WORDS]
+    raw = text.encode("latin-1", "replace")
+    if _leads_away(text, folded, raw):
         return UNSENDABLE
-    return min(_brazilian(text, text_words), _calm(text))
+    kept = _calm(text, raw)
+    marks = _MARKS.intersection(text_words)
+    if marks:
+        if _is_outrageous(folded, text_words, marks):
+            return UNSENDABLE
+        kept = min(kept, _brazilian(text, text_words, marks))
+    return min(kept, EUROPEAN) if _progresses(folded, text_words) else kept
+
+
+def _is_outrageous(folded: str, text_words: Sequence[str], marks: AbstractSet[str]) -> bool:
+    return (
+        (not marks.isdisjoint(_OUTRIGHT.keys) and bool(_OUTRIGHT.places(text_words)))
+        or (not marks.isdisjoint(_THREATS.keys) and _threatens(text_words))
+        or (not marks.isdisjoint(_PRIVATE.keys) and _asks_for_data(text_words))
+        or (not marks.isdisjoint(_LABELS) and bool(_LABEL.search(folded)))
+    )
 
 
 def _threatens(text_words: Sequence[str]) -> bool:
@@ -146,43 +177,38 @@ def _asks_for_data(text_words: Sequence[str]) -> bool:
     )
 
 
-def _leads_away(text: str, folded: str) -> bool:
+def _leads_away(text: str, folded: str, raw: bytes) -> bool:
     """Return whether a text holds an address, a telephone number, a placeholder, markup of a chat or a masked word."""
-    if _SIGNS.search(text) and (_ADDRESS.search(folded) or _PLACEHOLDER.search(text)):
+    suspect = raw.translate(None, _ORDINARY)
+    if suspect and _PLACEHOLDER.search(text):
         return True
-    if ":" in folded and _LABEL.search(folded):
+    if (suspect or _FULL_STOP.search(text)) and _ADDRESS.search(folded):
         return True
-    return bool(("xx" in folded or "$" in folded) and _BLANKS.search(folded)) or bool(
-        _LONG_NUMBER.search(folded) and _PHONE.search(folded)
-    )
+    if not text.isascii() and _CONTROLS.search(text):
+        return True
+    if ("xx" in folded or "$ x" in folded or "$x" in folded) and _BLANKS.search(folded):
+        return True
+    return len(raw.translate(None, _NO_DIGITS)) >= _DIGITS_OF_PHONE and bool(_PHONE.search(folded))
 
 
-def _brazilian(text: str, text_words: Sequence[str]) -> float:
+def _brazilian(text: str, text_words: Sequence[str], marks: AbstractSet[str]) -> float:
     """Grade by words of other languages: of Portugal one sure or two possible ones, of others by their share."""
     for foreign in (_ENGLISH, _SPANISH):
-        if not foreign.isdisjoint(text_words):
-            hits = sum(word in foreign for word in text_words)
-            if hits > 1 and hits / len(text_words) > FEW_FOREIGN:
-                return 1 - (1 - UNSENDABLE) * ramp(hits / len(text_words), FEW_FOREIGN, MANY_FOREIGN)
-    if "¡" in text or "¿" in text:
-        return UNSENDABLE
-    return EUROPEAN if "€" in text or _is_european(text, text_words) else 1.0
+        if not marks.isdisjoint(foreign):
+            share = sum(word in foreign for word in text_words) / len(text_words)
+            if share > FEW_FOREIGN and share * len(text_words) > 1:
+                return 1 - (1 - UNSENDABLE) * ramp(share, FEW_FOREIGN, MANY_FOREIGN)
+    if len({_PERHAPS_EUROPEAN[word] for word in marks if word in _PERHAPS_EUROPEAN}) > 1:
+        return EUROPEAN
+    if not marks.isdisjoint(_EUROPEAN.keys) and _EUROPEAN.places(text_words):
+        return EUROPEAN
+    spelled = text.lower()
+    return EUROPEAN if any(word in _SPELLINGS and _SPELLINGS[word] in spelled for word in marks) else 1.0
 
 
-def _is_european(text: str, text_words: Sequence[str]) -> bool:
-    if _EUROPEAN.places(text_words) or _progresses(text_words):
-        return True
-    if not _PERHAPS_EUROPEAN.keys().isdisjoint(text_words):
-        groups = {_PERHAPS_EUROPEAN[word] for word in text_words if word in _PERHAPS_EUROPEAN}
-        if len(groups) > 1:
-            return True
-    accented = "é" in text or "ó" in text or "á" in text
-    return accented and not _SPELLINGS.isdisjoint(_ACCENTED_WORD.findall(text.lower()))
-
-
-def _progresses(text_words: Sequence[str]) -> bool:
+def _progresses(folded: str, text_words: Sequence[str]) -> bool:
     """Return whether a verb goes on as in Portugal: `está a chegar`, where Brazil has `está chegando`."""
-    if _PROGRESSIVE.isdisjoint(text_words):
+    if " a " not in folded or not any(part in folded for part in _CONTINUED):
         return False
     return any(
         word in _PROGRESSIVE and second == "a" and third[-2:] in ("ar", "er", "ir") and third not in _NO_VERBS
@@ -190,9 +216,13 @@ def _progresses(text_words: Sequence[str]) -> bool:
     )
 
 
-def _calm(text: str) -> float:
-    """Grade by capitals: 1 up to half of the letters, `SHOUTED` from seven tenths on."""
-    capitals = len(text.encode("latin-1", "ignore").translate(None, _NO_CAPITALS))
+def _calm(text: str, raw: bytes) -> float:
+    """Grade by capitals (1 up to half, `SHOUTED` from seven tenths on) and by signs of other languages."""
+    if "¡" in text or "¿" in text:
+        return UNSENDABLE
+    if "€" in text:
+        return EUROPEAN
+    capitals = len(raw.translate(None, _NO_CAPITALS))
     if capitals <= _FEW_LETTERS:
         return 1.0
     letters = sum(map(str.isalpha, text))

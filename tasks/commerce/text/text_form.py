@@ -13,7 +13,7 @@ from itertools import pairwise, repeat
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.word_classes import STEP
+from tasks.commerce.text.word_classes import STEP, ZERO
 from tasks.commerce.text.word_order import order
 
 DATA_FILES: Final = (
@@ -32,15 +32,15 @@ RUN: Final = 5
 KEPT_PROMPTS: Final = 4_096
 """Number of cached prompts and references, as each has many answers."""
 
-FEWEST_ORDERED: Final = 4
+FEWEST_ORDERED: Final = 6
 """Words up to which any order may be one of a title's."""
 PART: Final = 24
 """Words of a part of a long text, whose order must be right by itself."""
-DOUBT: Final = 4.8
-DOUBT_A_WORD: Final = 0.22
+DOUBT: Final = 4.2
+DOUBT_A_WORD: Final = 0.2
 """Evidence against the order of words, as logarithms, up to which a text is a sentence."""
 SALAD: Final = 0.4
-SALAD_A_WORD: Final = 0.05
+SALAD_A_WORD: Final = 0.04
 """Further evidence from which on it is none."""
 
 _ANY_WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+")
@@ -143,9 +143,9 @@ _CLASHES: Final = frozenset(
     pair
     for before in _PREPOSITIONS | {"o", "os"}
     for pair in ((before, after) for after in _PREPOSITIONS | {"por"})
-    # `Os de São Paulo`, `o com a maior nota`, `o por que`, `dê para`, `para com`, `no Pará`: these occur.
+    # `Os de São Paulo`, `o com a maior nota`, `o por que`, `dê para`, `no Pará`: these occur.
     if (pair[0] not in ("o", "os", "de") or pair[1] in ("para", "pra", "ao", "pelo", "pela"))
-    and pair not in (("para", "com"), ("no", "para"), ("do", "para"))
+    and pair not in (("no", "para"), ("do", "para"))
 )
 """Prepositions and articles that no sentence has side by side."""
 
@@ -250,8 +250,8 @@ def _in_order(folded_words: Sequence[str]) -> float:
 
 
 def _ordered(evidence: int, count: int) -> float:
-    doubtful = -STEP * (DOUBT + DOUBT_A_WORD * count)
-    return ramp(evidence, doubtful - STEP * (SALAD + SALAD_A_WORD * count), doubtful)
+    against = count * (ZERO / STEP - DOUBT_A_WORD) - evidence / STEP - DOUBT
+    return 1.0 if against <= 0 else max(1 - against / (SALAD + SALAD_A_WORD * count), 0.0)
 
 
 def brevity(folded_words: Sequence[str]) -> float:

@@ -24,18 +24,18 @@ SEED: Final = 20
 SHUFFLES: Final = 12
 """Other orders of each sentence that are counted."""
 FEWEST_WORDS: Final = 4
-WORDS: Final = 660
+WORDS: Final = 880
 """Frequent words with a class of their own."""
-ENDINGS: Final = 380
+ENDINGS: Final = 440
 COARSE_WORDS: Final = 44
 COARSE_ENDINGS: Final = 42
+"""Coarser classes, whose pairs say what to expect of pairs that are rare."""
 LIKE_EXPECTED: Final = 12.0
 """Occurrences at which a count weighs as much as what coarser classes expect."""
-LIKE_PAIRS: Final = 24.0
 LARGEST: Final = 4.0
 """Largest logarithm of a weight."""
 
-Pair = tuple[int, ...]
+Pair = tuple[int, int]
 
 
 def read_sentences(folder: Path) -> list[list[str]]:
@@ -66,7 +66,9 @@ class Classes:
         self.words = _most(spelled, WORDS)
         rare = [word for word in spelled if word not in set(self.words)]
         # By different words: an ending is a part of speech, whatever its commonest word is.
-        endings = Counter(f"-{word[-size:]}" for word in rare for size in range(1, LONGEST_ENDING + 1) if len(word) > size)
+        endings = Counter(
+            f"-{word[-size:]}" for word in rare for size in range(1, LONGEST_ENDING + 1) if len(word) > size
+        )
         self.endings = _most(endings, ENDINGS)
         names = [*self.words, *self.endings]
         self.by_name = {name: OTHER + 1 + place for place, name in enumerate(names)}
@@ -89,26 +91,25 @@ class Classes:
 class Counts:
     """How often neighbours occur in sentences and in the same sentences shuffled."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(self) -> None:
         self._found: Counter[Pair] = Counter()
         self._by_chance: Counter[Pair] = Counter()
 
     def add(self, classes: Sequence[int], *, shuffled: bool) -> None:
         """Count the neighbours of one sentence."""
-        (self._by_chance if shuffled else self._found).update(zip(*(classes[start:] for start in range(self._size))))
+        (self._by_chance if shuffled else self._found).update(pairwise(classes))
 
-    def weight(self, key: Pair, expected: float, strength: float) -> float:
-        """Return the logarithm of how much more often neighbours are found than by chance, drawn to the expected."""
-        found = self._found[key] * SHUFFLES + strength * math.exp(expected)
-        return min(max(math.log(found / (self._by_chance[key] + strength)), -LARGEST), LARGEST)
+    def weight(self, key: Pair, expected: float) -> float:
+        """Return the logarithm of how much more often a pair is found than by chance, drawn to the expected."""
+        found = self._found[key] * SHUFFLES + LIKE_EXPECTED * math.exp(expected)
+        return min(max(math.log(found / (self._by_chance[key] + LIKE_EXPECTED)), -LARGEST), LARGEST)
 
 
 def train(sentences: Sequence[Sequence[str]]) -> bytes:
     """Return the model's bytes."""
     classes = Classes(sentences)
     coarse_of = classes.coarse
-    pairs, coarse_pairs, triples = Counts(2), Counts(2), Counts(3)
+    pairs, coarse_pairs = Counts(), Counts()
     generator = random.Random(SEED)
     for sentence in sentences:
         fine = classes.of(sentence)
@@ -116,27 +117,18 @@ def train(sentences: Sequence[Sequence[str]]) -> bytes:
             if time:
                 generator.shuffle(fine)
             bounded = [EDGE, *fine, EDGE]
-            coarse = [coarse_of[each] for each in bounded]
             pairs.add(bounded, shuffled=time > 0)
-            coarse_pairs.add(coarse, shuffled=time > 0)
-            triples.add(coarse, shuffled=time > 0)
+            coarse_pairs.add([coarse_of[each] for each in bounded], shuffled=time > 0)
     kinds = range(max(coarse_of) + 1)
-    expected = {(first, second): coarse_pairs.weight((first, second), 0.0, LIKE_EXPECTED) for first in kinds for second in kinds}
-    table = bytearray()
-    for first, coarse_first in enumerate(coarse_of):
-        for second, coarse_second in enumerate(coarse_of):
-            table.append(_byte(pairs.weight((first, second), expected[coarse_first, coarse_second], LIKE_EXPECTED)))
-    for first in kinds:
-        for second in kinds:
-            for third in kinds:
-                by_pairs = expected[first, second] + expected[second, third]
-                table.append(_byte(triples.weight((first, second, third), by_pairs, LIKE_PAIRS) - by_pairs))
-    header = {"words": classes.words, "endings": classes.endings, "coarse": coarse_of}
-    return json.dumps(header, separators=(",", ":")).encode() + b"\n" + bytes(table)
-
-
-def _byte(weight: float) -> int:
-    return ZERO + round(min(max(weight, -LARGEST), LARGEST) * STEP)
+    expected = {(first, second): coarse_pairs.weight((first, second), 0.0) for first in kinds for second in kinds}
+    every = range(len(coarse_of))
+    weights = (
+        pairs.weight((first, second), expected[coarse_of[first], coarse_of[second]])
+        for first in every
+        for second in every
+    )
+    header = json.dumps({"words": classes.words, "endings": classes.endings}, separators=(",", ":"))
+    return header.encode() + b"\n" + bytes(ZERO + round(weight * STEP) for weight in weights)
 
 
 def main() -> None:
