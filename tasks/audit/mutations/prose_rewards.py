@@ -70,7 +70,7 @@ PROSE: Final = (
         "References lose their accents, and answers keep theirs.",
         PROSE_TASKS,
         (
-            edit("insights.scorer:score", ('fold(ORDINAL.sub("", text) if ordinals else text)', "text.lower()")),
+            edit("insights.scorer:score", ('lower_case(ORDINAL.sub("", text) if ordinals else text)', "text.lower()")),
             edit("push.scorer:score", ("folded = fold(text)", "folded = text.lower()")),
         ),
     ),
@@ -99,7 +99,13 @@ INSIGHTS: Final = (
         "insights: reference ignored",
         "The facts are not looked at: structure, verbs and length alone are paid.",
         ("insights",),
-        (edit("insights.scorer:score", ("_quoted(tokens, folded, known, prompt) if known.facts else None", "None")),),
+        (
+            edit(
+                "insights.scorer:score",
+                ("table_of(facts) if facts else None", "None"),
+                ("elif known.facts:", "elif False:"),
+            ),
+        ),
     ),
     Mutant(
         "insights: rows unchecked",
@@ -107,11 +113,9 @@ INSIGHTS: Final = (
         ("insights",),
         (
             edit(
-                "insights.quotations:_read_numbers",
-                (
-                    "held = known.places.get((owner, number), ())",
-                    "held = sum((places for (_, given), places in known.places.items() if given == number), ())",
-                ),
+                "insights.figures:_is_cell",
+                ("for index, row in enumerate(owners):", "for row in range(len(table.names)):"),
+                ("index < sure", "True"),
             ),
         ),
     ),
@@ -119,30 +123,36 @@ INSIGHTS: Final = (
         "insights: columns unchecked",
         "A number of the right row is right whatever it is said to measure.",
         ("insights",),
-        (edit("insights.quotations:_grade", ("share * (0.4 + 0.6 * near)", "share")),),
+        (
+            edit(
+                "insights.figures:_is_cell",
+                ("said, strict = _column_said(each, sentence, table)", "said, strict = None, False"),
+            ),
+            edit("insights.figures:_has_unit", ("return each.unit == unit", "return True or each.unit == unit")),
+        ),
     ),
     Mutant(
         "insights: invented numbers are free",
         "Numbers that the table does not have cost nothing.",
         ("insights",),
-        (
-            edit(
-                "insights.scorer:_quoted",
-                ("len(invented_numbers(quotations.unknown - numbers_given(prompt), folded, known))", "0"),
-            ),
-        ),
+        (edit("insights.reading:Reading.sound", ("len(self.figures.false) + ", "")),),
     ),
     Mutant(
         "insights: one fact is enough",
         "A single quoted fact counts as all of them.",
         ("insights",),
-        (edit("insights.scorer:_quoted", ("enough = min(ENOUGH, len(known.facts))", "enough = 1")),),
+        (edit("insights.scorer:score", ("enough = min(ENOUGH, len(known.facts))", "enough = 1")),),
     ),
     Mutant(
         "insights: narrow word list",
         "Of the verbs of action only the report's two examples are known.",
         ("insights",),
-        (edit("insights.scorer:_Beginnings.count", ("- {None}", '& {"recomend", "melhora", "melhore"}')),),
+        (
+            edit(
+                "insights.scorer:score",
+                ("sum(reading.advice.verbs.values())", 'len(reading.advice.verbs.keys() & {"recomendar", "melhorar"})'),
+            ),
+        ),
     ),
     Mutant(
         "insights: structure is free",
@@ -151,7 +161,7 @@ INSIGHTS: Final = (
         (
             edit(
                 "insights.scorer:score",
-                ("analysis * (0.3 * bool(headings) + 0.7 * min(items, ENOUGH) / ENOUGH)", "analysis"),
+                ("analysis * (0.3 * any(headings) + 0.7 * min(len(items), ENOUGH) / ENOUGH)", "analysis"),
             ),
         ),
     ),
@@ -159,7 +169,7 @@ INSIGHTS: Final = (
         "insights: actions are free",
         "An analysis that recommends nothing is as good as one that does.",
         ("insights",),
-        (edit("insights.scorer:score", ("analysis * min(ACTION_VERBS.count(present), ENOUGH) / ENOUGH", "analysis")),),
+        (edit("insights.scorer:score", ("analysis * advised / ENOUGH", "analysis")),),
     ),
     Mutant(
         "insights: length only",
