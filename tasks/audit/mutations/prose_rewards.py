@@ -82,6 +82,11 @@ PROSE: Final = (
     ),
 )
 
+_IDLE_IS_FREE: Final = edit(
+    "insights.reading:Reading.sound",
+    ("IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved", "1.0"),
+)
+
 INSIGHTS: Final = (
     Mutant(
         "insights: scored as push",
@@ -103,7 +108,7 @@ INSIGHTS: Final = (
             edit(
                 "insights.scorer:score",
                 ("table_of(facts) if facts else None", "None"),
-                ("elif known.facts:", "elif False:"),
+                ("_quoted(folded, known, prompt) if known.facts else None", "None"),
             ),
         ),
     ),
@@ -127,6 +132,7 @@ INSIGHTS: Final = (
             edit(
                 "insights.figures:_is_cell",
                 ("said, strict = _column_said(each, sentence, table)", "said, strict = None, False"),
+                ('UNNAMED_REAIS if unit == "r$" else UNNAMED', "1.0"),
             ),
             edit("insights.figures:_has_unit", ("return each.unit == unit", "return True or each.unit == unit")),
         ),
@@ -169,7 +175,7 @@ INSIGHTS: Final = (
         "insights: actions are free",
         "An analysis that recommends nothing is as good as one that does.",
         ("insights",),
-        (edit("insights.scorer:score", ("analysis * advised / ENOUGH", "analysis")),),
+        (edit("insights.scorer:score", ("analysis * advised / ENOUGH", "analysis")), _IDLE_IS_FREE),
     ),
     Mutant(
         "insights: length only",
@@ -187,9 +193,12 @@ INSIGHTS: Final = (
     ),
     Mutant(
         "insights: padding is free",
-        "An analysis has no largest length.",
+        "An analysis has no largest length, and may say nothing in any sentence.",
         ("insights",),
-        (edit("insights.scorer:score", (" * ramp(len(stripped), 1200, LENGTHS[1])", "")),),
+        (
+            edit("insights.scorer:score", (" * ramp(len(stripped), 1200, LENGTHS[1])", "")),
+            _IDLE_IS_FREE,
+        ),
     ),
     Mutant(
         "insights: thousands as decimals",

@@ -11,6 +11,7 @@ line. As many numbers as rows before or after them may belong to them in order. 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.insights.derivations import Written, column_followed
@@ -104,22 +105,30 @@ def read_figures(sentence: Sentence, table: Table, advice: int, years: frozenset
 
 
 def _written(place: int, tokens: Sequence[str]) -> Written | None:
-    token = tokens[place]
-    values = numbers_of(token)
+    following = tokens[place + 1 : place + 4]
+    after = following[0] if following else ""
+    known = _measure(tokens[place], place > 0 and tokens[place - 1] == "r$", after, "reais" in following)
+    return Written(place, *known) if known else None
+
+
+@lru_cache(maxsize=16_384)
+def _measure(number: str, reais_before: bool, after: str, reais_after: bool) -> tuple[float, float, str, bool] | None:
+    """Return a number's value, the worth of its last significant digit, its unit, and whether it is in thousands."""
+    values = numbers_of(number)
     if not values:
         return None
     value = values[0]
-    after = tokens[place + 1] if place + 1 < len(tokens) else ""
-    unit = "r$" if place and tokens[place - 1] == "r$" else "%" if after in ("%", "por") else ""
-    decimals = token.partition(",")[2] or (token.partition(".")[2] if value < 1_000 and "." in token else "")
+    decimals = number.partition(",")[2] or (number.partition(".")[2] if value < 1_000 else "")
     step = 10.0 ** -len(decimals)
-    if not decimals:
+    if not decimals and value:
         digits = f"{value:.0f}"
-        step = 10.0 ** (len(digits) - len(digits.rstrip("0"))) if value else 1.0
-    scale = {"mil": 1_000.0, "milhao": 1e6, "milhoes": 1e6}.get(after, 1.0)
-    if after == "reais" or (scale > 1 and "reais" in tokens[place + 1 : place + 4]):
-        unit = "r$"
-    return Written(place, value * scale, step * scale, unit, scale > 1)
+        step = 10.0 ** (len(digits) - len(digits.rstrip("0")))
+    scale = _SCALES.get(after, 1.0)
+    is_amount = reais_before or after == "reais" or (scale > 1 and reais_after)
+    return value * scale, step * scale, "r$" if is_amount else "%" if after in ("%", "por") else "", scale > 1
+
+
+_SCALES: Final = {"mil": 1_000.0, "milhao": 1e6, "milhoes": 1e6}
 
 
 def _is_year(each: Written, tokens: Sequence[str]) -> bool:

@@ -238,7 +238,7 @@ def lower_case(text: str) -> str:
         for sign, mark in _MARKS.items():
             text = text.replace(sign, mark)
     folded = fold(text)
-    return _PHRASE.sub(_name_column, folded) if any(word in folded for word in _RARE_WORDS) else folded
+    return _PHRASE.sub(_name_column, folded) if any(map(folded.__contains__, _RARE_WORDS)) else folded
 
 
 def _name_column(match: re.Match[str]) -> str:

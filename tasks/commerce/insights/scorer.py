@@ -135,15 +135,17 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     fluent = fluency(text_words)
     enough = min(ENOUGH, len(known.facts))
-    sound, quoted = manner(text, folded, text_words), None
-    advised = float(min(ACTION_VERBS.count(present), ENOUGH))
+    sound = manner(text, folded, text_words)
+    quoted: float | None
+    advised: float
     if table:
         reading = read_analysis(text, tokens, present, prompt, table, headings, items)
         quoted = reading.coverage(enough)
         sound *= reading.sound()
         advised = min(sum(reading.advice.verbs.values()), ENOUGH)
-    elif known.facts:
-        quoted = _quoted(folded, known, prompt)
+    else:
+        quoted = _quoted(folded, known, prompt) if known.facts else None
+        advised = min(ACTION_VERBS.count(present), ENOUGH)
     if declines(folded, present, bool(quoted)):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     ground = 1.0 if quoted is None else 0.2 + 0.8 * quoted
