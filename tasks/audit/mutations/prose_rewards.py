@@ -126,13 +126,17 @@ INSIGHTS: Final = (
     ),
     Mutant(
         "insights: columns unchecked",
-        "A number of the right row is right whatever it is said to measure.",
+        "A number of the right row is right, and worth all, whatever it is said to measure.",
         ("insights",),
         (
             edit(
                 "insights.figures:_is_cell",
                 ("said, strict = _column_said(each, sentence, table)", "said, strict = None, False"),
                 ('UNNAMED_REAIS if unit == "r$" else UNNAMED', "1.0"),
+            ),
+            edit(
+                "insights.reading:Reading.coverage",
+                ("grade * (1.0 if place in compared else table.worths[place])", "grade"),
             ),
             edit("insights.figures:_has_unit", ("return each.unit == unit", "return True or each.unit == unit")),
         ),
@@ -193,11 +197,14 @@ INSIGHTS: Final = (
     ),
     Mutant(
         "insights: padding is free",
-        "An analysis has no largest length, and may say nothing in any sentence.",
+        "An analysis has no largest length, and nothing that it says beside its facts is checked.",
         ("insights",),
         (
-            edit("insights.scorer:score", (" * ramp(len(stripped), 1200, LENGTHS[1])", "")),
-            _IDLE_IS_FREE,
+            edit(
+                "insights.scorer:score",
+                (" * ramp(len(stripped), 1200, LENGTHS[1])", ""),
+                ("sound *= reading.sound()", "sound = 1.0"),
+            ),
         ),
     ),
     Mutant(
