@@ -14,7 +14,7 @@ from tasks.commerce.insights.sentences import PARTS, Sentence
 from tasks.commerce.insights.speech import forms, is_known, verbs_of, word_classes
 from tasks.commerce.insights.table import Table
 from tasks.commerce.text.lexicons import read_lexicon
-from tasks.commerce.text.text_form import fold
+from tasks.commerce.text.text_form import FUNCTION_WORDS, fold
 
 DATA_FILES: Final = ("data/lexicons/advice_words.txt",)
 
@@ -197,8 +197,11 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
             or before in _NEEDS
             or not is_known(word)
         ):
-            advice.unknown.append(word)
             found = True
+            if before == "deixar" and "nao" in tokens[max(0, place - 3) : place]:
+                advice.verbs["deixar"] = 1.0
+            else:
+                advice.unknown.append(word)
             continue
         else:
             continue
@@ -230,7 +233,7 @@ def _judge(verb: str, place: int, sentence: Sentence, table: Table, advice: Advi
         (kind == "raise" and first in _HARM)
         or (kind == "cut" and first in _GAIN)
         or (kind == "keep" and first in _HARM - _SPARED and _UNDER_CONTROL.isdisjoint(tokens[place:]))
-        or (verb == "cobrar" and next((word for word in objects if len(word) > 3), "") in _PAID_BY_CUSTOMERS)
+        or (verb == "cobrar" and next((word for word in objects if word not in FUNCTION_WORDS), "") in _PAID_BY_CUSTOMERS)
     )
     if negated and harmful:
         harmful = False

@@ -29,6 +29,8 @@ class Claims:
     """Wrong claims, by their kind."""
     compared: int = 0
     """Right claims."""
+    related: int = 0
+    """Those of them that relate rows to each other or to all, and name no mere rank."""
     causes: int = 0
     """Causes that no table knows."""
     forecasts: int = 0
@@ -43,6 +45,7 @@ class Claims:
         """Count a claim of rows and a column as right or wrong."""
         if good:
             self.compared += 1
+            self.related += kind not in ("rank", "none")
             self.true.update((row, column) for row in rows)
         else:
             self.false.append(kind)

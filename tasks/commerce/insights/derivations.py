@@ -129,4 +129,4 @@ def _ratios(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[f
 
 def _means(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
     for column in _alike(each, table):
-        yield table.columns[column].mean, max(each.step * 0.5, 10.0 ** -table.columns[column].places), column
+        yield table.columns[column].mean, max(each.step, 10.0 ** -table.columns[column].places) * 0.5, column

@@ -63,6 +63,8 @@ def _direction(place: int, word: str, site: Site) -> int:
 
 def _degree(before: str, after: str, table: Table) -> int:
     """Return 1 for `mais caro`, -1 for `mais barato`, 0 for `mais de`."""
+    if after == "que" and before in table.column_words:
+        return 1
     if after in _AFTER_NO_RANK or before in _BEFORE_NO_RANK:
         return int(after in table.column_words and before != "a")
     if after in WORDS["low_adjectives"]:

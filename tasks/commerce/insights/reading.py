@@ -38,6 +38,8 @@ IDLE_STRANGE: Final = 0.7
 """What each sentence of strange words leaves that names nothing of the table and recommends nothing."""
 IDLE: Final = 0.88
 """What each sentence leaves that names nothing of the table and recommends nothing."""
+RELATED: Final = 0.8
+"""Grade of one finding that relates rows without a number of its own: `quase o triplo de brinquedos`."""
 UNPROVED: Final = 0.68
 """What each sentence leaves that says something of a row or a column without a number or a claim that can be judged,
 and each list item that begins with an idle sentence."""
@@ -89,7 +91,7 @@ class Reading:
         grades = [
             grade * (1.0 if place in compared else table.worths[place]) for place, grade in self.figures.grades.items()
         ]
-        grades += [1.0] * len(self.figures.derived)
+        grades += [1.0] * len(self.figures.derived) + [RELATED] * (self.claims.related > 0)
         return min(sum(sorted(grades)[-enough:]) / enough, 1.0)
 
     def sound(self) -> float:
