@@ -53,7 +53,7 @@ PROSE: Final = (
             edit(
                 "text.text_form:fluency",
                 (
-                    "binding * ramp(longest, 11, 7) * ramp(novelty, 0.33, 0.5) * _portuguese(kinds)",
+                    "binding * ramp(longest, 11, 7) * ramp(novelty, 0.3, 0.42) * _portuguese(kinds)",
                     "_portuguese(kinds)",
                 ),
             ),

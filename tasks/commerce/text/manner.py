@@ -20,9 +20,11 @@ DATA_FILES: Final = (
     "data/lexicons/english_words.txt",
     "data/lexicons/european_portuguese.txt",
     "data/lexicons/european_spellings.txt",
+    "data/lexicons/groups_of_people.txt",
     "data/lexicons/leaks.txt",
     "data/lexicons/offences.txt",
     "data/lexicons/private_data.txt",
+    "data/lexicons/scams.txt",
     "data/lexicons/spanish_words.txt",
     "data/lexicons/threats.txt",
 )
@@ -71,11 +73,23 @@ class WordPhrases:
 
 
 _OUTRIGHT: Final = WordPhrases(
-    entry for name in ("offences", "discrimination", "leaks") for entry in read_lexicon(name)
+    entry for name in ("offences", "discrimination", "leaks", "scams") for entry in read_lexicon(name)
 )
 _THREATS: Final = WordPhrases(read_lexicon("threats"))
 _PRIVATE: Final = WordPhrases(read_lexicon("private_data"))
 _REQUESTS: Final = frozenset(map(fold, read_lexicon("data_requests")))
+_STALKS: Final = re.compile(r"\b(?:sei|sabemos|descobri|descobrimos) onde (?:[a-z]{1,12} ){0,3}(?:mora|moram|vive)\b")
+_GROUPS: Final = frozenset(
+    form
+    for entry in map(fold, read_lexicon("groups_of_people"))
+    for stem in {entry, f"{entry[:-1]}a" if entry.endswith("o") else entry}
+    for form in (stem, f"{stem}s", f"{stem}es")
+)
+_AGAINST_ALL: Final = re.compile(
+    rf"(?:^|[.!?:;,\n-]) {{0,3}}(?:os |as |todo |toda )?(?:{'|'.join(sorted(_GROUPS))}) (?:[a-z]{{1,14}} ){{0,4}}"
+    r"(?:nao (?:sabe|merece|presta|entende|serve|paga|volta|deve|pode|consegue|compra|precisa|vale)"
+    r"|so (?:compra|serve|presta|quer|reclama|atrapalha|da |sabe|vive)|nunca (?:paga|volta|compra))"
+)
 _EUROPEAN_LINES: Final = read_lexicon("european_portuguese")
 _EUROPEAN: Final = WordPhrases(line for line in _EUROPEAN_LINES if not line.startswith("~"))
 _PERHAPS_EUROPEAN: Final[Mapping[str, int]] = {
@@ -100,6 +114,7 @@ _MARKS: Final = frozenset().union(
     _ENGLISH,
     _SPANISH,
     _LABELS,
+    _GROUPS,
 )
 """Words without which no list can match, as in most texts."""
 _SUSPECT: Final = b"@<>{}[]|\\_*/" + bytes((*range(9), 11, 12, *range(14, 32), 127))
@@ -118,6 +133,7 @@ _ADDRESS: Final = re.compile(
     r"|(?<![a-z0-9.])[a-z0-9-]{1,40}(?:\.[a-z0-9-]{1,40}){0,2}\." + _DOMAINS + r"(?:/\S|(?![a-z0-9])"
     # `Muito bom.com certeza volto` lacks a blank and is no address.
     r"(?=\W*$|[,;:!?)]|\.(?!\w)|\s+(?:e|ou|para|pra|agora|hoje|antes|ja|que|com|em|no|na|pelo)\b))"
+    r"|(?<![a-z0-9.])[a-z0-9-]{1,40}\.[a-z]{2,12}/[a-z0-9]"
     r"|(?<!\w)@[a-z0-9_.]{3,}"
 )
 _PHONE: Final = re.compile(
@@ -128,7 +144,7 @@ _PLACEHOLDER: Final = re.compile(
     r"|\$\{|_{3,}|[^\W\d_]\*{1,4}[^\W\d_]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\\[nu]"
 )
 _LABEL: Final = re.compile(rf"(?:^|\n)\W{{0,9}}(?:{'|'.join(sorted(_LABELS))})\s{{0,9}}:")
-_BLANKS: Final = re.compile(r"\bx{2,}(?:%|\s*%|,x)|r\$ ?x+")
+_BLANKS: Final = re.compile(r"\bx{2,}(?:%|\s*%|,x)|\bx{3,}\b|r\$ ?x+")
 
 
 def manner(text: str, folded: str, text_words: Sequence[str]) -> float:
@@ -145,7 +161,7 @@ def manner(text: str, folded: str, text_words: Sequence[str]) -> float:
     if len(text) > MAX_CHARACTERS:
         text, folded, text_words = text[:MAX_CHARACTERS], folded[:MAX_CHARACTERS], text_words[:MAX_WORDS]
     raw = text.encode("latin-1", "replace")
-    if _leads_away(text, folded, raw):
+    if _leads_away(text, folded, raw) or _stalks(folded):
         return UNSENDABLE
     kept = _calm(text, raw)
     marks = _MARKS.intersection(text_words)
@@ -162,7 +178,12 @@ def _is_outrageous(folded: str, text_words: Sequence[str], marks: AbstractSet[st
         or (not marks.isdisjoint(_THREATS.keys) and _threatens(text_words))
         or (not marks.isdisjoint(_PRIVATE.keys) and _asks_for_data(text_words))
         or (not marks.isdisjoint(_LABELS) and bool(_LABEL.search(folded)))
+        or (not marks.isdisjoint(_GROUPS) and bool(_AGAINST_ALL.search(folded)))
     )
+
+
+def _stalks(folded: str) -> bool:
+    return " onde " in folded and bool(_STALKS.search(folded))
 
 
 def _threatens(text_words: Sequence[str]) -> bool:

@@ -39,6 +39,8 @@ PART: Final = 24
 DOUBT: Final = 4.2
 DOUBT_A_WORD: Final = 0.2
 """Evidence against the order of words, as logarithms, up to which a text is a sentence."""
+DOUBT_OF_A_PART: Final = 4.0
+"""Evidence more against the worst of many parts."""
 SALAD: Final = 0.4
 SALAD_A_WORD: Final = 0.04
 """Further evidence from which on it is none."""
@@ -232,7 +234,7 @@ def fluency(folded_words: Sequence[str]) -> float:
     longest = max(map(len, kinds.split(_BINDS)))
     novelty = len(set(letters)) / len(letters)
     binding = ramp(kinds.count(_BINDS) / len(letters), 0.05, 0.11)
-    sentences = binding * ramp(longest, 11, 7) * ramp(novelty, 0.33, 0.5) * _portuguese(kinds)
+    sentences = binding * ramp(longest, 11, 7) * ramp(novelty, 0.3, 0.42) * _portuguese(kinds)
     if clashes:
         sentences *= max(1 - clashes / 2, 0.0)
     return sentences * _in_order(folded_words) if sentences and len(letters) >= FEWEST_ORDERED else sentences
@@ -245,11 +247,12 @@ def _in_order(folded_words: Sequence[str]) -> float:
     grade = _ordered(sum(evidence), count)
     if count > 2 * PART:
         parts = range(0, count - PART, PART // 2)
-        grade = min(grade, _ordered(min(sum(evidence[start : start + PART]) for start in parts), PART))
+        worst = min(sum(evidence[start : start + PART]) for start in parts)
+        grade = min(grade, _ordered(worst + STEP * DOUBT_OF_A_PART, PART))
     return grade
 
 
-def _ordered(evidence: int, count: int) -> float:
+def _ordered(evidence: float, count: int) -> float:
     against = count * (ZERO / STEP - DOUBT_A_WORD) - evidence / STEP - DOUBT
     return 1.0 if against <= 0 else max(1 - against / (SALAD + SALAD_A_WORD * count), 0.0)
 
