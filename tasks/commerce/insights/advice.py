@@ -233,7 +233,10 @@ def _judge(verb: str, place: int, sentence: Sentence, table: Table, advice: Advi
         (kind == "raise" and first in _HARM)
         or (kind == "cut" and first in _GAIN)
         or (kind == "keep" and first in _HARM - _SPARED and _UNDER_CONTROL.isdisjoint(tokens[place:]))
-        or (verb == "cobrar" and next((word for word in objects if word not in FUNCTION_WORDS), "") in _PAID_BY_CUSTOMERS)
+        or (
+            verb == "cobrar"
+            and next((word for word in objects if word not in FUNCTION_WORDS), "") in _PAID_BY_CUSTOMERS
+        )
     )
     if negated and harmful:
         harmful = False

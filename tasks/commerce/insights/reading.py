@@ -46,7 +46,7 @@ and each list item that begins with an idle sentence."""
 
 STRANGER: Final = 0.78
 """What each of those leaves that says it in strange words."""
-ODD_ADVICE: Final = 0.85
+ODD_ADVICE: Final = 0.53
 """What each recommendation in strange words leaves."""
 
 _CODE: Final = re.compile(r"\b[A-Z]{2}\b")

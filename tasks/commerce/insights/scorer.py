@@ -2,22 +2,37 @@
 
 `grounded` (each component in [0, 1]; the V4.2 report's structure, action words and length, with the facts added):
 
-- `facts`: how well three of the given facts (fewer if fewer are given) are quoted: each number in any notation, of the
-  right row of the table, and in one sentence with its words and signs (`quotations`). Each invented number and each
-  attributed to a wrong row takes away a third. Only the three best count, states may be named in full, and pasted rows
-  of the table and lines of the prompt are ignored. Gamed by a list of facts without analysis, which earns half of it at
-  most and little of the rest, and by superlatives against the table (`a pior de todas` of the highest), which are not
-  checked.
+- `facts`: how well the best three findings are quoted (fewer if fewer facts are given). A number counts if it is the
+  cell of its row and of the column said beside it, in any notation or rounded as people round (`figures`), or follows
+  from cells as a difference, sum, share, ratio or mean (`derivations`). It is worth 1 if it is the most informative of
+  its column (the highest, the lowest rating), .6 at the other end, .3 between, and 1 wherever the text rightly compares
+  it: a finding is chosen. Pasted rows of the table and lines of the prompt are ignored. Gamed by a list of the highest
+  of each column without analysis, which earns a quarter of the reward.
 - `structure`: a heading (0.3) and up to three list items (0.7). Gamed by markup without content. Source: V4.2 report,
   structure marks.
-- `actions`: up to three different verbs of action, anywhere. Gamed by verbs that have nothing to do with the facts.
+- `actions`: up to three different verbs or nouns of the closed list of sensible advice, .4 of one that mends what the
+  table shows to be best. Gamed by advice that is sensible anywhere: that it fits its finding is checked no further.
   Source: V4.2 report, action words.
 - `length`: 1 from 150 to 600 characters, falling to 0 at 40 and at 1200. Gamed by padding. Source: V4.2 report,
   length.
 
 The last three count in full only as far as `facts` are quoted, and a fifth at least; likewise only as far as the text
-says more than the facts' own words (gamed by any three other words). All are multiplied by the requirements of an
-analysis: it is Portuguese and no heap of keywords, it is not copied from the prompt, and it is no refusal.
+says more than the facts' own words. All four are multiplied by the requirements of an analysis (Portuguese, no heap of
+keywords, not copied, no refusal, the manner of a shop) and by what its faults leave (`reading.Reading.sound`):
+
+| fault | leaves |
+|---|---|
+| a false number, rank, comparison, tie, trend or share; an invented cause; a forecast; a row or period of no table | .62 |
+| harmful advice (raising delays, cutting the rating, charging customers); a denial of the figures | .42 |
+| a verb that no analysis recommends | .52 |
+| advice in words beyond the analyst's and the prompt's | .53 |
+| a sentence on a row or column that neither a number nor a judged claim proves; .78 more in strange words | .68 |
+| a sentence on nothing of the table | .88, .70 in strange words |
+| strange words, by their number; an unknown name counts twice | .93, .83, .70, .58, .47 ... |
+
+Each applies again for each further fault. So a first-row template earns .68 on average, the best constant .05. What
+still pays: false things made of an analyst's own words in a form that is no claim here (irony, two sentences apart),
+and a verdict (`SP vai bem`) on the wrong row. `benchmarks.critic` measures the rest.
 
 `v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
 

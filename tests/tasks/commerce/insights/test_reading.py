@@ -131,7 +131,9 @@ def test_a_table_has_no_future(text: str, count: int) -> None:
     assert read(text, MONTHS).claims.forecasts == count
 
 
-@pytest.mark.parametrize("text", ["Nada disso é verdade.", "PE não tem 21,1% de atrasos.", "Esses números estão errados."])
+@pytest.mark.parametrize(
+    "text", ["Nada disso é verdade.", "PE não tem 21,1% de atrasos.", "Esses números estão errados."]
+)
 def test_denials_are_counted(text: str) -> None:
     assert read(text, ENTREGAS).claims.denials == 1
 
