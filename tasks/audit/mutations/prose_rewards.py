@@ -155,12 +155,15 @@ INSIGHTS: Final = (
     ),
     Mutant(
         "insights: narrow word list",
-        "Of the verbs of action only the report's two examples are known.",
+        "Of the verbs of action only five are known, which the reference answer has.",
         ("insights",),
         (
             edit(
                 "insights.scorer:score",
-                ("sum(reading.advice.verbs.values())", 'len(reading.advice.verbs.keys() & {"recomendar", "melhorar"})'),
+                (
+                    "sum(reading.advice.verbs.values())",
+                    'len(reading.advice.verbs.keys() & {"priorizar", "manter", "renegociar", "reduzir", "investir"})',
+                ),
             ),
         ),
     ),

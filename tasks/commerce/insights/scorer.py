@@ -22,7 +22,7 @@ keywords, not copied, no refusal, the manner of a shop) and by what its faults l
 
 | fault | leaves |
 |---|---|
-| a false number, rank, comparison, tie, trend or share; an invented cause; a forecast; a row or period of no table | .62 |
+| a false number, rank, comparison, tie, trend or share; a cause; a forecast; a row or period of no table | .62 |
 | harmful advice (raising delays, cutting the rating, charging customers); a denial of the figures | .42 |
 | a verb that no analysis recommends | .52 |
 | advice in words beyond the analyst's and the prompt's | .53 |

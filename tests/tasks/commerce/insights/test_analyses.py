@@ -1,4 +1,4 @@
-"""Analyses that one would send earn almost what a perfect one does, and those that one would not lose what they should."""
+"""Analyses that one would send earn almost what a perfect one does; those that one would not lose what they should."""
 
 import json
 import tomllib
