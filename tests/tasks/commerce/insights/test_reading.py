@@ -150,9 +150,10 @@ def test_sensible_advice_is_credited(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "Aumentar os atrasos.", "Recomendo reduzir a nota dos produtos.", "Manter os atrasos.", "Deixar de entregar em PE.",
-    "Cobrar mais dos clientes.", "Não responder aos clientes.", "Recomendo fechar a loja.", "É preciso demitir a equipe.",
-    "Vale esconder as notas baixas.",
+    "Aumentar os atrasos.", "Recomendo reduzir a nota dos produtos.", "Manter os atrasos.",
+    "Deixar de entregar em PE.",
+    "Cobrar mais dos clientes.", "Não responder aos clientes.", "Recomendo fechar a loja.",
+    "É preciso demitir a equipe.", "Vale esconder as notas baixas.",
 ])  # fmt: skip
 def test_harmful_and_unknown_advice_is_counted(text: str) -> None:
     advice = read(text, ENTREGAS).advice
