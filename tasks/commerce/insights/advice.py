@@ -62,6 +62,8 @@ _PAID_BY_CUSTOMERS: Final = _WORDS["paid_by_customers"]
 
 _ACTIONS: Final = _WORDS["actions"]
 """Nouns that a recommendation may have in place of a verb."""
+_AGREEMENTS: Final = frozenset(["parceria", "parcerias", "acordo", "acordos", "contrato", "contratos"])
+"""What a shop may close, and stay open."""
 _MENDED: Final = frozenset({"atrasos", "nota", "frete"})
 """Columns that advice mends, and not only pushes."""
 
@@ -198,10 +200,7 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
             or not is_known(word)
         ):
             found = True
-            if before == "deixar" and "nao" in tokens[max(0, place - 3) : place]:
-                advice.verbs["deixar"] = 1.0
-            else:
-                advice.unknown.append(word)
+            _judge_unknown(word, place, tokens, advice)
             continue
         else:
             continue
@@ -212,6 +211,16 @@ def read_advice(sentence: Sentence, table: Table, start: int, advice: Advice) ->
         noun = next((word for word in tokens[start + 1 : start + 6] if word in _ACTIONS), "")
         if noun:
             advice.verbs.setdefault(noun, 1.0)
+
+
+def _judge_unknown(verb: str, place: int, tokens: Sequence[str], advice: Advice) -> None:
+    """Count a verb of no list, but credit `fechar parcerias` and `não deixar faltar`."""
+    if verb == "fechar" and not _AGREEMENTS.isdisjoint(tokens[place + 1 : place + 5]):
+        advice.verbs[verb] = 1.0
+    elif tokens[place - 1 : place] == ["deixar"] and "nao" in tokens[max(0, place - 3) : place]:
+        advice.verbs["deixar"] = 1.0
+    else:
+        advice.unknown.append(verb)
 
 
 def _objects(place: int, tokens: Sequence[str]) -> list[str]:

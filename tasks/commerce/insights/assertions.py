@@ -27,7 +27,7 @@ _CAUSE_PAIRS: Final = frozenset(
 )
 CAUSING: Final = _CAUSES | {first for first, _ in _CAUSE_PAIRS}
 _NEGATIONS: Final = frozenset({"nao", "nunca", "nem", "jamais"})
-DENYING: Final = WORDS["denials"] | _NEGATIONS
+DENYING: Final = WORDS["denials"] | WORDS["doubts"] | _NEGATIONS
 _VERBS: Final = frozenset(
     form for line in read_lexicon("analyst_verbs") for verb in line.split() for form in forms(verb)
 )
@@ -146,7 +146,8 @@ def read_denial(advice: int, site: Site) -> None:
         site: The sentence.
     """
     tokens = site.sentence.tokens
-    if not WORDS["denials"].isdisjoint(tokens):
+    doubts = not WORDS["doubts"].isdisjoint(tokens) and not WORDS["doubted"].isdisjoint(tokens)
+    if doubts or not WORDS["denials"].isdisjoint(tokens):
         site.claims.denials += 1
         return
     site.claims.denials += any(

@@ -28,6 +28,7 @@ ROUNDING: Final = 0.06
 """Largest relative error of a number rounded without a word that says so."""
 LOOSE_ROUNDING: Final = 0.12
 """The same after `cerca de`, `quase` and their kin."""
+_OF_ALL: Final = frozenset({"compras", "vendas", "pedidos", "encomendas"})
 LEAST_BARE: Final = 99
 """Numbers without a unit up to which reais must be called so."""
 ALONE: Final = 0.6
@@ -264,7 +265,10 @@ def _column_said(each: Written, sentence: Sentence, table: Table) -> tuple[int |
     if end < len(tokens) and sentence.clauses[end] == clause and tokens[end] in _KIND_WORDS and (end - place < 4):
         word = tokens[end]
         column = table.column_words.get(word)
-        if column is not None or word not in ("compras", "vendas"):
+        if each.unit == "%" and column is not None and table.columns[column].adds_up:
+            # `11% dos pedidos atrasaram`: a share of what adds up is of another column.
+            return column, False
+        if column is not None or word not in _OF_ALL:
             return column, True
     before = [(there, column) for there, column in sentence.columns if there < place]
     start = place - 1

@@ -143,7 +143,9 @@ def read_analysis(
         is_strange = bool(strange) and not strange_set.isdisjoint(sentence.tokens)
         if start < len(sentence.tokens):
             read_advice(sentence, table, start, reading.advice)
-            reading.odd_advice += is_strange and not strange_set.isdisjoint(sentence.tokens[start + 2 :])
+            reading.odd_advice += is_strange and bool(
+                strange_set.intersection(sentence.tokens[start + 2 :]).difference(reading.advice.unknown)
+            )
         proved = sentence.heading or sentence.asks or reading.claims.judged > judged or reading.figures.read > 0
         if not proved and (sentence.rows or sentence.columns):
             _read_unproved(sentence, start, is_strange, reading)
