@@ -21,7 +21,7 @@ TRAINER ?= $(BIN)/python
 UNSLOTH := .venv-unsloth
 VLLM := .venv-vllm
 
-.PHONY: setup retrain test test-fast test-deployed test-unsloth test-vllm lint ui docs bench bench-docs gpu-check clean constraints
+.PHONY: setup retrain fluency test test-fast test-deployed test-unsloth test-vllm lint ui docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -94,6 +94,9 @@ bench: $(READY)  ## Run one benchmark: make bench NAME=retrain.
 
 bench-docs: $(READY)  ## Write docs/benchmarks.md of what the benchmarks printed.
 	$(BIN)/python -m benchmarks.page
+
+fluency: $(READY)  ## Train the model of word order from the sentences in data/fluency, and print its card.
+	$(BIN)/python -m tasks.commerce.text.word_order_training
 
 gpu-check: $(READY)  ## Check this machine's GPU in ten minutes (TRAINER=/opt/trainer/bin/python, OUT=figures.json).
 	$(TRAINER) -m benchmarks.gpu_check $(if $(OUT),--out $(OUT))

@@ -56,6 +56,7 @@ PROSE: Final = (
                     "binding * ramp(longest, 11, 7) * ramp(novelty, 0.3, 0.42) * _portuguese(kinds)",
                     "_portuguese(kinds)",
                 ),
+                ("sentences * _in_order(folded_words) if sentences", "sentences if sentences"),
             ),
         ),
     ),

@@ -3,6 +3,10 @@
 Lists are data, proof-read; this module says what a hit costs. Matching is by whole folded words, so that neither signs
 nor capitals between them hide a phrase, and `reputação` holds no insult. What words alone do not decide is left out of
 the lists: a padlock with a `senha`, CPF `na nota`, `saco de dormir`, `SP` and `PIX` in capitals cost nothing.
+
+Good pushes, analyses and reasons of churn keep all of their reward, 1,500 of 1,500; so do 95 % of 3,095 real reviews:
+3.5 % are written in capitals, and 1 % hold an insult, an address or a telephone number. It reads no meaning: slander,
+surveillance, irony and insults made of ordinary words pass, for which rewards have closed lists (`vocabulary`).
 """
 
 import re
@@ -41,6 +45,7 @@ REQUEST_REACH: Final = 6
 """Words between a verb and the data that it asks for."""
 _NEGATIONS: Final = frozenset(("nao", "nunca", "jamais", "sem", "ninguem"))
 _NO_CAPITALS: Final = bytes(code for code in range(256) if not chr(code).isupper())
+_NO_LETTERS: Final = bytes(code for code in range(256) if not chr(code).isalpha())
 _FEW_LETTERS: Final = 12
 """Capitals up to which a text is a title or an acronym."""
 
@@ -78,7 +83,9 @@ _OUTRIGHT: Final = WordPhrases(
 _THREATS: Final = WordPhrases(read_lexicon("threats"))
 _PRIVATE: Final = WordPhrases(read_lexicon("private_data"))
 _REQUESTS: Final = frozenset(map(fold, read_lexicon("data_requests")))
-_STALKS: Final = re.compile(r"\b(?:sei|sabemos|descobri|descobrimos) onde (?:[a-z]{1,12} ){0,3}(?:mora|moram|vive)\b")
+_STALKS: Final = re.compile(
+    r"\b(?:sei|sabemos|descobri|descobrimos) onde (?:[a-z]{1,12} ){0,5}(?:mora|moram|vive|vivem)\b"
+)
 _GROUPS: Final = frozenset(
     form
     for entry in map(fold, read_lexicon("groups_of_people"))
@@ -117,32 +124,30 @@ _MARKS: Final = frozenset().union(
     _GROUPS,
 )
 """Words without which no list can match, as in most texts."""
-_SUSPECT: Final = b"@<>{}[]|\\_*/" + bytes((*range(9), 11, 12, *range(14, 32), 127))
-_ORDINARY: Final = bytes(code for code in range(256) if code not in _SUSPECT)
+_CONTROL_BYTES: Final = bytes((*range(9), 11, 12, *range(14, 32), 127))
+_ORDINARY: Final = bytes(code for code in range(256) if code not in b"@<>{}[]\\_*" + _CONTROL_BYTES)
 _CONTROLS: Final = re.compile(r"[\u200b\u202a-\u202e\u2066-\u2069\ufffd]")
-_FULL_STOP: Final = re.compile(r"\.[^\W\d]")
 _NO_DIGITS: Final = bytes(code for code in range(256) if not 48 <= code <= 57)
 _DIGITS_OF_PHONE: Final = 8
 _DOMAINS: Final = (
     r"(?:com\.br|net\.br|org\.br|com|net|org|info|xyz|site|online|shop|store|club|top|ru|cn|tk|io|co|me|ly|gl|gg"
     r"|link|click|app|br|pt|es|live|vip|biz|cc|ws|page|web|dev)"
 )
-_ADDRESS: Final = re.compile(
-    r"https?:|www\.|\bhttps?\b"
-    r"|[^\s@]@[a-z0-9]"
-    r"|(?<![a-z0-9.])[a-z0-9-]{1,40}(?:\.[a-z0-9-]{1,40}){0,2}\." + _DOMAINS + r"(?:/\S|(?![a-z0-9])"
+_HOST: Final = re.compile(
+    r"(?<=[a-z0-9])\.(?:[a-z]{2,12}/[a-z0-9]|" + _DOMAINS + r"(?![a-z0-9])"
     # `Muito bom.com certeza volto` lacks a blank and is no address.
     r"(?=\W*$|[,;:!?)]|\.(?!\w)|\s+(?:e|ou|para|pra|agora|hoje|antes|ja|que|com|em|no|na|pelo)\b))"
-    r"|(?<![a-z0-9.])[a-z0-9-]{1,40}\.[a-z]{2,12}/[a-z0-9]"
-    r"|(?<!\w)@[a-z0-9_.]{3,}"
 )
+_AT: Final = re.compile(r"@[a-z0-9_]")
+_EIGHT_DIGITS: Final = re.compile(r"\d{4}-?\d{4}|0800")
 _PHONE: Final = re.compile(
     r"(?<!\d)(?:\+?55 ?)?(?:\(\d{2}\) ?|\d{2} )9?\d{4}-?\d{4}(?!\d)|(?<!\d)9\d{4}-\d{4}(?!\d)|0800 ?\d"
 )
-_PLACEHOLDER: Final = re.compile(
+_BRACKETED: Final = re.compile(
     r"\{\{|\}\}|\{%|\{[^{}\n]{1,40}\}|<\|?/?[^\W\d][^<>\n]{0,40}\|?>|<\||\|>|\[/?[^\W\d][^\[\]\n]{0,40}\]"
-    r"|\$\{|_{3,}|[^\W\d_]\*{1,4}[^\W\d_]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\\[nu]"
 )
+_MASKED: Final = re.compile(r"\*(?<=[^\W\d_]\*)\*{0,3}[^\W\d_]")
+"""A word with letters starred out, which is none of Markdown's."""
 _LABEL: Final = re.compile(rf"(?:^|\n)\W{{0,9}}(?:{'|'.join(sorted(_LABELS))})\s{{0,9}}:")
 _BLANKS: Final = re.compile(r"\bx{2,}(?:%|\s*%|,x)|\bx{3,}\b|r\$ ?x+")
 
@@ -200,16 +205,29 @@ def _asks_for_data(text_words: Sequence[str]) -> bool:
 
 def _leads_away(text: str, folded: str, raw: bytes) -> bool:
     """Return whether a text holds an address, a telephone number, a placeholder, markup of a chat or a masked word."""
-    suspect = raw.translate(None, _ORDINARY)
-    if suspect and _PLACEHOLDER.search(text):
+    signs = raw.translate(None, _ORDINARY)
+    if signs and _is_marked(text, folded, signs):
         return True
-    if (suspect or _FULL_STOP.search(text)) and _ADDRESS.search(folded):
+    if "http" in folded or "www." in folded or _HOST.search(folded):
         return True
     if not text.isascii() and _CONTROLS.search(text):
         return True
     if ("xx" in folded or "$ x" in folded or "$x" in folded) and _BLANKS.search(folded):
         return True
-    return len(raw.translate(None, _NO_DIGITS)) >= _DIGITS_OF_PHONE and bool(_PHONE.search(folded))
+    digits = len(raw.translate(None, _NO_DIGITS))
+    return digits >= _DIGITS_OF_PHONE and bool(_EIGHT_DIGITS.search(folded) and _PHONE.search(folded))
+
+
+def _is_marked(text: str, folded: str, signs: bytes) -> bool:
+    """Return whether a text's signs are those of a control, a masked word, an account, a field or a chat's markup."""
+    return bool(
+        signs.translate(None, b"@<>{}[]\\_*")
+        or (b"*" in signs and _MASKED.search(text))
+        or (b"@" in signs and _AT.search(folded))
+        or (b"_" in signs and "___" in text)
+        or (b"\\" in signs and ("\\n" in text or "\\u" in text))
+        or (signs.translate(None, b"@*_\\") and _BRACKETED.search(text))
+    )
 
 
 def _brazilian(text: str, text_words: Sequence[str], marks: AbstractSet[str]) -> float:
@@ -246,5 +264,5 @@ def _calm(text: str, raw: bytes) -> float:
     capitals = len(raw.translate(None, _NO_CAPITALS))
     if capitals <= _FEW_LETTERS:
         return 1.0
-    letters = sum(map(str.isalpha, text))
+    letters = len(raw.translate(None, _NO_LETTERS))
     return 1 - (1 - SHOUTED) * ramp(capitals / letters, 0.5, 0.7)

@@ -217,11 +217,18 @@ def originality(folded_words: Sequence[str], *sources: str) -> float:
 def fluency(folded_words: Sequence[str]) -> float:
     """Grade whether words make Portuguese sentences, in [0, 1].
 
-    Sentences need articles and prepositions, which a heap of keywords or another language lacks (0 below a twentieth, 1
-    from a ninth on), and seldom continue for long without one (1 up to six words, 0 from ten on); they seldom repeat
-    themselves (0 if a third of the words is new, 1 from a half); few of their words are English, whose `a`, `as` and
-    `do` would pass for Portuguese; and no two prepositions are adjacent (a half for each that is, 0 from two on), as
-    they are in texts written to game this measure.
+    Sentences need articles, prepositions and pronouns, which a heap of keywords or another language lacks (0 below a
+    twentieth, 1 from a ninth on), and seldom continue for long without one (1 up to seven words, 0 from eleven on);
+    they seldom repeat themselves (0 if three words in ten are new, 1 from 42 in a hundred); few of their words are
+    English or Spanish, whose `a`, `as` and `do` would pass for Portuguese; no two prepositions are adjacent (a half for
+    each that is, 0 from two on); and from six words on their order is one of Portuguese (`word_order`, by the whole and
+    by the worst part of a long text).
+
+    Of sentences with all their words shuffled, .3 or less is left to 81 % of 10 to 14 words, 94 % of 15 to 24 and 98 %
+    of 25 and more (real reviews), to 85 % of good pushes, 71 % of good reasons of churn and all good analyses; order
+    alone lowers 1 % of real reviews, and 98 % of them keep 1, as do all good answers. Gamed by a shuffle of fewer than
+    ten words, of which it sees six in ten (two in ten below seven), by words that are moved as whole phrases, by a heap
+    of six words with one that binds, and by fluent nonsense: it does not know what words mean.
     """
     letters = list(filter(str.isalpha, folded_words))
     if not letters:
