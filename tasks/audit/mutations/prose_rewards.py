@@ -71,7 +71,7 @@ PROSE: Final = (
         "References lose their accents, and answers keep theirs.",
         PROSE_TASKS,
         (
-            edit("insights.scorer:score", ('fold(ORDINAL.sub("", text) if ordinals else text)', "text.lower()")),
+            edit("insights.scorer:score", ('lower_case(ORDINAL.sub("", text) if ordinals else text)', "text.lower()")),
             edit("push.scorer:score", ("folded = fold(text)", "folded = text.lower()")),
         ),
     ),
@@ -81,6 +81,11 @@ PROSE: Final = (
         PROSE_TASKS,
         (edit("text.text_form:fold", ("return text.lower()", "return text")),),
     ),
+)
+
+_IDLE_IS_FREE: Final = edit(
+    "insights.reading:Reading.sound",
+    ("IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved", "1.0"),
 )
 
 INSIGHTS: Final = (
@@ -100,7 +105,13 @@ INSIGHTS: Final = (
         "insights: reference ignored",
         "The facts are not looked at: structure, verbs and length alone are paid.",
         ("insights",),
-        (edit("insights.scorer:score", ("_quoted(tokens, folded, known, prompt) if known.facts else None", "None")),),
+        (
+            edit(
+                "insights.scorer:score",
+                ("table_of(facts) if facts else None", "None"),
+                ("_quoted(folded, known, prompt) if known.facts else None", "None"),
+            ),
+        ),
     ),
     Mutant(
         "insights: rows unchecked",
@@ -108,42 +119,54 @@ INSIGHTS: Final = (
         ("insights",),
         (
             edit(
-                "insights.quotations:_read_numbers",
-                (
-                    "held = known.places.get((owner, number), ())",
-                    "held = sum((places for (_, given), places in known.places.items() if given == number), ())",
-                ),
+                "insights.figures:_is_cell",
+                ("for index, row in enumerate(owners):", "for row in range(len(table.names)):"),
+                ("index < sure", "True"),
             ),
         ),
     ),
     Mutant(
         "insights: columns unchecked",
-        "A number of the right row is right whatever it is said to measure.",
+        "A number of the right row is right, and worth all, whatever it is said to measure.",
         ("insights",),
-        (edit("insights.quotations:_grade", ("share * (0.4 + 0.6 * near)", "share")),),
+        (
+            edit(
+                "insights.figures:_is_cell",
+                ("said, strict = _column_said(each, sentence, table)", "said, strict = None, False"),
+                ('UNNAMED_REAIS if unit == "r$" else UNNAMED', "1.0"),
+            ),
+            edit(
+                "insights.reading:Reading.coverage",
+                ("grade * (1.0 if place in compared else table.worths[place])", "grade"),
+            ),
+            edit("insights.figures:_has_unit", ("return each.unit == unit", "return True or each.unit == unit")),
+        ),
     ),
     Mutant(
         "insights: invented numbers are free",
         "Numbers that the table does not have cost nothing.",
         ("insights",),
-        (
-            edit(
-                "insights.scorer:_quoted",
-                ("len(invented_numbers(quotations.unknown - numbers_given(prompt), folded, known))", "0"),
-            ),
-        ),
+        (edit("insights.reading:Reading.sound", ("len(self.figures.false) + ", "")),),
     ),
     Mutant(
         "insights: one fact is enough",
         "A single quoted fact counts as all of them.",
         ("insights",),
-        (edit("insights.scorer:_quoted", ("enough = min(ENOUGH, len(known.facts))", "enough = 1")),),
+        (edit("insights.scorer:score", ("enough = min(ENOUGH, len(known.facts))", "enough = 1")),),
     ),
     Mutant(
         "insights: narrow word list",
-        "Of the verbs of action only the report's two examples are known.",
+        "Of the verbs of action only five are known, which the reference answer has.",
         ("insights",),
-        (edit("insights.scorer:_Beginnings.count", ("- {None}", '& {"recomend", "melhora", "melhore"}')),),
+        (
+            edit(
+                "insights.scorer:score",
+                (
+                    "sum(reading.advice.verbs.values())",
+                    'len(reading.advice.verbs.keys() & {"priorizar", "manter", "renegociar", "reduzir", "investir"})',
+                ),
+            ),
+        ),
     ),
     Mutant(
         "insights: structure is free",
@@ -152,7 +175,7 @@ INSIGHTS: Final = (
         (
             edit(
                 "insights.scorer:score",
-                ("analysis * (0.3 * bool(headings) + 0.7 * min(items, ENOUGH) / ENOUGH)", "analysis"),
+                ("analysis * (0.3 * any(headings) + 0.7 * min(len(items), ENOUGH) / ENOUGH)", "analysis"),
             ),
         ),
     ),
@@ -160,7 +183,7 @@ INSIGHTS: Final = (
         "insights: actions are free",
         "An analysis that recommends nothing is as good as one that does.",
         ("insights",),
-        (edit("insights.scorer:score", ("analysis * min(ACTION_VERBS.count(present), ENOUGH) / ENOUGH", "analysis")),),
+        (edit("insights.scorer:score", ("analysis * advised / ENOUGH", "analysis")), _IDLE_IS_FREE),
     ),
     Mutant(
         "insights: length only",
@@ -178,9 +201,15 @@ INSIGHTS: Final = (
     ),
     Mutant(
         "insights: padding is free",
-        "An analysis has no largest length.",
+        "An analysis has no largest length, and nothing that it says beside its facts is checked.",
         ("insights",),
-        (edit("insights.scorer:score", (" * ramp(len(stripped), 1200, LENGTHS[1])", "")),),
+        (
+            edit(
+                "insights.scorer:score",
+                (" * ramp(len(stripped), 1200, LENGTHS[1])", ""),
+                ("sound *= reading.sound()", "sound = 1.0"),
+            ),
+        ),
     ),
     Mutant(
         "insights: thousands as decimals",

@@ -2,22 +2,37 @@
 
 `grounded` (each component in [0, 1]; the V4.2 report's structure, action words and length, with the facts added):
 
-- `facts`: how well three of the given facts (fewer if fewer are given) are quoted: each number in any notation, of the
-  right row of the table, and in one sentence with its words and signs (`quotations`). Each invented number and each
-  attributed to a wrong row takes away a third. Only the three best count, states may be named in full, and pasted rows
-  of the table and lines of the prompt are ignored. Gamed by a list of facts without analysis, which earns half of it at
-  most and little of the rest, and by superlatives against the table (`a pior de todas` of the highest), which are not
-  checked.
+- `facts`: how well the best three findings are quoted (fewer if fewer facts are given). A number counts if it is the
+  cell of its row and of the column said beside it, in any notation or rounded as people round (`figures`), or follows
+  from cells as a difference, sum, share, ratio or mean (`derivations`). It is worth 1 if it is the most informative of
+  its column (the highest, the lowest rating), .6 at the other end, .3 between, and 1 wherever the text rightly compares
+  it: a finding is chosen. Pasted rows of the table and lines of the prompt are ignored. Gamed by a list of the highest
+  of each column without analysis, which earns a quarter of the reward.
 - `structure`: a heading (0.3) and up to three list items (0.7). Gamed by markup without content. Source: V4.2 report,
   structure marks.
-- `actions`: up to three different verbs of action, anywhere. Gamed by verbs that have nothing to do with the facts.
+- `actions`: up to three different verbs or nouns of the closed list of sensible advice, .4 of one that mends what the
+  table shows to be best. Gamed by advice that is sensible anywhere: that it fits its finding is checked no further.
   Source: V4.2 report, action words.
 - `length`: 1 from 150 to 600 characters, falling to 0 at 40 and at 1200. Gamed by padding. Source: V4.2 report,
   length.
 
 The last three count in full only as far as `facts` are quoted, and a fifth at least; likewise only as far as the text
-says more than the facts' own words (gamed by any three other words). All are multiplied by the requirements of an
-analysis: it is Portuguese and no heap of keywords, it is not copied from the prompt, and it is no refusal.
+says more than the facts' own words. All four are multiplied by the requirements of an analysis (Portuguese, no heap of
+keywords, not copied, no refusal, the manner of a shop) and by what its faults leave (`reading.Reading.sound`):
+
+| fault | leaves |
+|---|---|
+| a false number, rank, comparison, tie, trend or share; a cause; a forecast; a row or period of no table | .62 |
+| harmful advice (raising delays, cutting the rating, charging customers); a denial of the figures | .42 |
+| a verb that no analysis recommends | .52 |
+| advice in words beyond the analyst's and the prompt's | .53 |
+| a sentence on a row or column that neither a number nor a judged claim proves; .78 more in strange words | .68 |
+| a sentence on nothing of the table | .88, .70 in strange words |
+| strange words, by their number; an unknown name counts twice | .93, .83, .70, .58, .47 ... |
+
+Each applies again for each further fault. So a first-row template earns .68 on average, the best constant .05. What
+still pays: false things made of an analyst's own words in a form that is no claim here (irony, two sentences apart),
+and a verdict (`SP vai bem`) on the wrong row. `benchmarks.critic` measures the rest.
 
 `v4.2` (the V4.2 report's appendix, continuous where a part can be; it knows no reference):
 
@@ -28,7 +43,7 @@ analysis: it is Portuguese and no heap of keywords, it is not copied from the pr
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import combinations
@@ -40,17 +55,20 @@ from tasks.commerce.insights.quotations import (
     KnownFacts,
     know,
     read_quotations,
-    tokens_of,
-    words_among,
 )
+from tasks.commerce.insights.quotations import tokens_of as tokens_with_ends
+from tasks.commerce.insights.reading import lower_case, read_analysis
+from tasks.commerce.insights.sentences import tokens_of, words_among
+from tasks.commerce.insights.table import table_of
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.manner import manner
 from tasks.commerce.text.portuguese_numbers import numbers_given, numbers_in
 from tasks.commerce.text.text_form import (
-    CHATTER,
     KEPT_PROMPTS,
     MAX_CHARACTERS,
     brevity,
+    chatters,
     declines,
     fluency,
     fold,
@@ -85,10 +103,15 @@ LIST_WORTH: Final = 0.5
 ENOUGH_COMMENT: Final = 3
 """Different words beyond the facts' own that make a text more than a list of them."""
 MAX_LINES: Final = 60
+TALKATIVE: Final = 0.7
+"""What talk to the requester around an analysis leaves of all but its facts."""
+SHORT_LINE: Final = 60
+"""Characters up to which a line that speaks to the requester says nothing else."""
 
 _LINE: Final = re.compile(
     r"[ \t]*(?:(?P<item>[-*•–—]|(?P<ordinal>\d{1,2}[.)]))[ \t]+\**\w.{9}|(?P<heading>#{1,4}[ \t]*\w|\*\*\w))"
 )
+_LINE_ITEM: Final = re.compile(r"\s*(?:[-*]|\d{1,2}[.)])\s")
 _NO_CLAIM: Final = re.compile(
     r"\b\d{1,2}[oa]\b|\bmetas?\b[^.\n]{0,30}?\d[\d.,]*|\breduz\w{0,9}[^.\n]{0,40}? para \d[\d.,]*"
     r"|\bem \d{1,3} (?:dias|semanas|meses)\b"
@@ -109,11 +132,16 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     """Score the facts quoted, the structure, the actions and the length."""
     stripped = completion.strip()
     text = stripped[:MAX_CHARACTERS]
-    known = know(tuple((reference or {}).get("facts") or ()))
+    facts = tuple((reference or {}).get("facts") or ())
+    known = know(facts)
+    table = table_of(facts) if facts else None
     if known.facts:
         text = with_codes(own_lines(text, prompt), known)
+    polite = 1.0
+    if chatters(text) and (alone := _without_chatter(text)) != text:
+        text, polite = alone, TALKATIVE
     items, headings, ordinals = _lines(text)
-    folded = fold(ORDINAL.sub("", text) if ordinals else text)
+    folded = lower_case(ORDINAL.sub("", text) if ordinals else text)
     tokens = tokens_of(folded)
     text_words = words_among(tokens)
     present = set(text_words)
@@ -121,29 +149,51 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     if not text_words or not own:
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     fluent = fluency(text_words)
-    quoted = _quoted(tokens, folded, known, prompt) if known.facts else None
+    enough = min(ENOUGH, len(known.facts))
+    sound = manner(text, folded, text_words)
+    quoted: float | None
+    advised: float
+    if table:
+        reading = read_analysis(text, tokens, present, prompt, table, headings, items)
+        quoted = reading.coverage(enough)
+        sound *= reading.sound()
+        advised = min(sum(reading.advice.verbs.values()), ENOUGH)
+    else:
+        quoted = _quoted(folded, known, prompt) if known.facts else None
+        advised = min(ACTION_VERBS.count(present), ENOUGH)
     if declines(folded, present, bool(quoted)):
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     ground = 1.0 if quoted is None else 0.2 + 0.8 * quoted
     comment = ramp(_own_words(present, known), 0, ENOUGH_COMMENT) if known.facts else 1.0
-    analysis = own * fluent * ground * (0.2 + 0.8 * comment) * (0.7 if CHATTER.are_in(folded, present) else 1.0)
+    analysis = own * fluent * ground * sound * (0.2 + 0.8 * comment) * polite
     readable = (
         LIST_WORTH * (fluent if fluent == 1 else max(fluent, brevity(text_words))) + (1 - LIST_WORTH) * fluent * comment
     )
     components = {
-        "facts": None if quoted is None else own * readable * quoted,
-        "structure": analysis * (0.3 * bool(headings) + 0.7 * min(items, ENOUGH) / ENOUGH),
-        "actions": analysis * min(ACTION_VERBS.count(present), ENOUGH) / ENOUGH,
+        "facts": None if quoted is None else own * readable * sound * quoted * (1 + polite) / 2,
+        "structure": analysis * (0.3 * any(headings) + 0.7 * min(len(items), ENOUGH) / ENOUGH),
+        "actions": analysis * advised / ENOUGH,
         "length": analysis * ramp(len(stripped), 40, LENGTHS[0]) * ramp(len(stripped), 1200, LENGTHS[1]),
     }
     return Score(fill_unknown(components, WEIGHTS))
 
 
-def _lines(text: str) -> tuple[int, int, bool]:
-    """Count a text's list items and headings, and return whether items are numbered."""
-    found = [match for match in map(_LINE.match, text.split("\n", MAX_LINES)) if match]
-    items = [match for match in found if match["item"]]
-    return len(items), len(found) - len(items), any(match["ordinal"] for match in items)
+def _without_chatter(text: str) -> str:
+    """Return a text without its short lines that speak to the requester; `Sugestão:` may stand inside a list item."""
+    lines = text.split("\n")
+    return "\n".join(line for line in lines if len(line) > SHORT_LINE or _LINE_ITEM.match(line) or not chatters(line))
+
+
+def _lines(text: str) -> tuple[set[int], list[bool], bool]:
+    """Return which lines are list items, of each whether it is a heading, and whether items are numbered."""
+    items, headings, ordinals = set[int](), list[bool](), False
+    for number, line in enumerate(text.split("\n", MAX_LINES)):
+        match = _LINE.match(line)
+        headings.append(bool(match and not match["item"]))
+        if match and match["item"]:
+            items.add(number)
+            ordinals = ordinals or bool(match["ordinal"])
+    return items, headings, ordinals
 
 
 def own_lines(text: str, prompt: str) -> str:
@@ -199,8 +249,8 @@ def _differences(facts: tuple[KnownFact, ...]) -> frozenset[float]:
     )
 
 
-def _quoted(tokens: Sequence[str], folded: str, known: KnownFacts, prompt: str) -> float:
-    quotations = read_quotations(tokens, known)
+def _quoted(folded: str, known: KnownFacts, prompt: str) -> float:
+    quotations = read_quotations(tokens_with_ends(folded), known)
     enough = min(ENOUGH, len(known.facts))
     coverage = sum(sorted(quotations.grades)[-enough:]) / enough
     faults = len(quotations.wrong)

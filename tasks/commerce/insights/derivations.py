@@ -1,0 +1,132 @@
+"""Numbers that follow from several cells: differences, sums, shares, ratios, means, and `um em cada` so many."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from tasks.commerce.insights.sentences import Sentence
+from tasks.commerce.insights.speech import word_classes
+from tasks.commerce.insights.table import Table
+
+DATA_FILES: Final = ("data/lexicons/figure_words.txt",)
+_WORDS: Final = word_classes("figure_words")
+_DIFFERENCE: Final = _WORDS["difference"]
+_SUM: Final = _WORDS["sum"]
+_SHARE: Final = _WORDS["share"]
+_RATIO: Final = frozenset({"razao", "proporcao"})
+_MEAN: Final = _WORDS["mean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One number of a sentence."""
+
+    place: int
+    value: float
+    step: float
+    """The worth of its last significant digit."""
+    unit: str
+    scaled: bool
+
+
+def column_followed(each: Written, sentence: Sentence, table: Table) -> int | None:
+    """Return the column from several cells of which a number follows, as a word of the sentence says; None if none."""
+    tokens = set(sentence.tokens)
+    after = sentence.tokens[each.place + 1 : each.place + 2]
+    for said, found in (
+        (after == ["vezes"] or not tokens.isdisjoint(_RATIO), _ratios),
+        (not tokens.isdisjoint(_SUM), _sums),
+        (not tokens.isdisjoint(_DIFFERENCE), _differences),
+        (each.unit == "%" and not tokens.isdisjoint(_SHARE), _shares),
+        (not tokens.isdisjoint(_MEAN), _means),
+        (sentence.tokens[each.place - 1 : each.place] == ["cada"], _parts),
+    ):
+        if said:
+            for value, tolerance, column in found(each, sentence, table):
+                if abs(value - each.value) <= tolerance + 1e-9:
+                    return column
+    return None
+
+
+def _parts(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
+    """Yield the N of `um em cada N` by percentages."""
+    for (_, column), value in table.cells.items():
+        if table.columns[column].unit == "%" and value:
+            yield 100 / value, 0.5, column
+
+
+def _rows_of(sentence: Sentence, table: Table) -> list[int]:
+    rows = list(dict.fromkeys(row for _, row in sentence.rows))
+    if sentence.carried_row is not None and sentence.carried_row not in rows and (sentence.from_line or not rows):
+        rows.append(sentence.carried_row)
+    return rows or list(range(len(table.names)))
+
+
+def _alike(each: Written, table: Table) -> Iterator[int]:
+    for column, known in enumerate(table.columns):
+        if each.unit in (known.unit, ""):
+            yield column
+
+
+def _pairs(sentence: Sentence, table: Table) -> Iterator[tuple[int, int]]:
+    rows = _rows_of(sentence, table)
+    both = combinations(rows, 2) if len(rows) > 1 else ((rows[0], other) for other in range(len(table.names)))
+    yield from both
+
+
+def _differences(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
+    points = bool({"ponto", "pontos"} & set(sentence.tokens))
+    for column, known in enumerate(table.columns):
+        if each.unit != known.unit and not (points or each.unit == ""):
+            continue
+        for one, other in _pairs(sentence, table):
+            if (one, column) in table.cells and (other, column) in table.cells:
+                yield (
+                    abs(table.cells[one, column] - table.cells[other, column]),
+                    max(each.step, 10.0**-known.places) * 0.5,
+                    column,
+                )
+
+
+def _sums(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
+    rows = _rows_of(sentence, table)
+    for column in _alike(each, table):
+        known = table.columns[column]
+        if known.adds_up:
+            yield known.total, each.step * 0.5, column
+            if len(rows) > 1:
+                yield sum(table.cells.get((row, column), 0.0) for row in rows), each.step * 0.5, column
+            for pair in combinations(range(len(table.names)), 2):
+                if not sentence.rows:
+                    yield sum(table.cells.get((row, column), 0.0) for row in pair), each.step * 0.5, column
+
+
+def _shares(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
+    rows = _rows_of(sentence, table)
+    tolerance = max(each.step * 0.5, 0.06)
+    if each.unit == "%" and each.value % 5 == 0:
+        tolerance = max(tolerance, 2.6)
+    for column, known in enumerate(table.columns):
+        if known.adds_up and known.total:
+            for row in rows:
+                yield 100 * table.cells.get((row, column), 0.0) / known.total, tolerance, column
+            yield 100 * sum(table.cells.get((row, column), 0.0) for row in rows) / known.total, tolerance, column
+        for one, other in _pairs(sentence, table):
+            for base, final in ((one, other), (other, one)):
+                start = table.cells.get((base, column), 0.0)
+                if start:
+                    yield 100 * abs(table.cells.get((final, column), 0.0) / start - 1), tolerance, column
+
+
+def _ratios(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:
+    for column in range(len(table.columns)):
+        for one, other in _pairs(sentence, table):
+            low, high = sorted((table.cells.get((one, column), 0.0), table.cells.get((other, column), 0.0)))
+            if low:
+                yield high / low, max(each.step * 0.6, 0.06 * each.value), column
+
+
+def _means(each: Written, sentence: Sentence, table: Table) -> Iterator[tuple[float, float, int]]:  # noqa: ARG001 - as its siblings
+    for column in _alike(each, table):
+        yield table.columns[column].mean, max(each.step, 10.0 ** -table.columns[column].places) * 0.5, column

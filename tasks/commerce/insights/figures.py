@@ -1,0 +1,304 @@
+"""Numbers of a sentence against the table: each must be a cell of its row and column, or follow from cells.
+
+A number belongs to the row that follows it after a preposition (`19,3% de atrasos em BA`) or in brackets, else to the
+row named last before it in its sentence, else to the first that the sentence names, else to the one carried from the
+line. As many numbers as rows before or after them may belong to them in order. A number is right if it is
+
+- a cell of that row, exact or rounded as people round (`R$ 57 mil`, `quase 20%`), of the column that is said beside it;
+- a difference, sum, share, ratio or mean of cells, where a word says so (`pontos`, `somam`, `do total`, `vezes`);
+- a goal, a term or a discount in advice, a year of the period, or a place in a ranking.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from tasks.commerce.insights.derivations import Written, column_followed
+from tasks.commerce.insights.sentences import Sentence
+from tasks.commerce.insights.speech import word_classes
+from tasks.commerce.insights.table import KINDS, Table
+from tasks.commerce.text.portuguese_numbers import numbers_of
+
+DATA_FILES: Final = ("data/lexicons/figure_words.txt",)
+
+REACH: Final = 5
+"""Words between a number and the row that follows it with a preposition."""
+ROUNDING: Final = 0.06
+"""Largest relative error of a number rounded without a word that says so."""
+LOOSE_ROUNDING: Final = 0.12
+"""The same after `cerca de`, `quase` and their kin."""
+_OF_ALL: Final = frozenset({"compras", "vendas", "pedidos", "encomendas"})
+LEAST_BARE: Final = 99
+"""Numbers without a unit up to which reais must be called so."""
+ALONE: Final = 0.6
+"""Grade of a number that no row was named for."""
+UNNAMED: Final = 0.55
+"""Grade of a number of the right row whose column is not said."""
+UNNAMED_REAIS: Final = 0.8
+"""The same of an amount in reais."""
+TINY: Final = 1e-9
+
+_WORDS: Final = word_classes("figure_words")
+_JOINING: Final = _WORDS["joining"]
+_PARTING: Final = _WORDS["parting"]
+_ABOUT: Final = _WORDS["about"]
+_RANGE: Final = _WORDS["range"]
+_TERM: Final = _WORDS["term"]
+_GOAL: Final = _WORDS["goal"]
+_COUNTED: Final = _WORDS["counted"]
+_KIND_WORDS: Final = {word: kind.name for kind in KINDS for word in kind.words}
+_UNIT_NEUTRAL: Final = _WORDS["unit_neutral"]
+
+
+@dataclass
+class Figures:
+    """Numbers of a text, compared with its table."""
+
+    grades: dict[int, float] = field(default_factory=dict)
+    """The best grade of each fact that was quoted."""
+    derived: set[float] = field(default_factory=set)
+    """Numbers that follow from several cells."""
+    false: set[float] = field(default_factory=set)
+    """Numbers that are wrong or invented."""
+    compared: set[tuple[int, int]] = field(default_factory=set)
+    """Cells that a sentence quotes beside another row's of the same column."""
+    read: int = 0
+    """Numbers of the sentence read last that are no years."""
+    cells: list[tuple[int, int]] = field(default_factory=list)
+    """The cells of the sentence read last."""
+    columns: dict[int, int] = field(default_factory=dict)
+    """The column of the number at each place of the sentence read last."""
+
+
+def read_figures(sentence: Sentence, table: Table, advice: int, years: frozenset[int], figures: Figures) -> None:
+    """Compare a sentence's numbers with the table.
+
+    Args:
+        sentence: The sentence.
+        table: The table.
+        advice: The place from which the sentence recommends.
+        years: Years of the period.
+        figures: Receives what is found.
+    """
+    figures.columns = {}
+    figures.cells = []
+    figures.read = 0
+    written = [each for place in sentence.numbers if (each := _written(place, sentence.tokens))]
+    for each in written:
+        if _is_year(each, sentence.tokens):
+            if years and int(each.value) not in years:
+                figures.false.add(each.value)
+            continue
+        figures.read += 1
+        if not (
+            _is_cell(each, sentence, table, written, figures)
+            or _follows(each, sentence, table, figures)
+            or _is_term(each, sentence.tokens, advice)
+        ):
+            figures.false.add(each.value)
+    for row, column in figures.cells:
+        if any(other != row and same == column for other, same in figures.cells):
+            figures.compared.add((row, column))
+            if not sentence.rows and not sentence.from_line:
+                # A range belongs to the column, not to a row.
+                figures.grades[table.places[row, column]] = 1.0
+
+
+def _written(place: int, tokens: Sequence[str]) -> Written | None:
+    following = tokens[place + 1 : place + 4]
+    after = following[0] if following else ""
+    known = _measure(tokens[place], place > 0 and tokens[place - 1] == "r$", after, "reais" in following)
+    return Written(place, *known) if known else None
+
+
+@lru_cache(maxsize=16_384)
+def _measure(number: str, reais_before: bool, after: str, reais_after: bool) -> tuple[float, float, str, bool] | None:
+    """Return a number's value, the worth of its last significant digit, its unit, and whether it is in thousands."""
+    values = numbers_of(number)
+    if not values:
+        return None
+    value = values[0]
+    decimals = number.partition(",")[2] or (number.partition(".")[2] if value < 1_000 else "")
+    step = 10.0 ** -len(decimals)
+    if not decimals and value:
+        digits = f"{value:.0f}"
+        step = 10.0 ** (len(digits) - len(digits.rstrip("0")))
+    scale = _SCALES.get(after, 1.0)
+    is_amount = reais_before or after == "reais" or (scale > 1 and reais_after)
+    return value * scale, step * scale, "r$" if is_amount else "%" if after in ("%", "por") else "", scale > 1
+
+
+_SCALES: Final = {"mil": 1_000.0, "milhao": 1e6, "milhoes": 1e6}
+
+
+def _is_year(each: Written, tokens: Sequence[str]) -> bool:
+    token = tokens[each.place]
+    return each.unit == "" and not each.scaled and len(token) == 4 and token.isdigit() and 1900 <= each.value < 2100
+
+
+def _is_term(each: Written, tokens: Sequence[str], advice: int) -> bool:
+    """Return whether a number is a goal, a term or a discount in advice, or counts the table's rows or the findings."""
+    after = tokens[each.place + 1] if each.place + 1 < len(tokens) else ""
+    if each.unit == "" and each.value <= 12 and after in _COUNTED:
+        return True
+    if each.place < advice:
+        return "meta" in tokens[: each.place]
+    before = set(tokens[max(0, each.place - 4) : each.place])
+    return after in _TERM or not before.isdisjoint(_GOAL) or "desconto" in tokens
+
+
+def _owners(each: Written, sentence: Sentence, written: Sequence[Written]) -> list[int]:
+    """Return the rows that a number may belong to, by its sentence."""
+    place, tokens = each.place, sentence.tokens
+    before: int | None = None
+    owners: list[int] = []
+    for there, row in sentence.rows:
+        if there < place:
+            before = row
+            continue
+        how = _follows_directly(tokens[place + 1 : there])
+        if how == _SURELY:
+            return [row]
+        owners = [row if before is None else before]
+        if how == _PERHAPS and row not in owners:
+            owners.append(row)
+        break
+    else:
+        owners = [] if before is None else [before]
+    series = _in_series(each, sentence, written)
+    return owners if series is None or series in owners else [*owners, series]
+
+
+_SURELY, _PERHAPS, _NO = 2, 1, 0
+
+
+def _follows_directly(between: Sequence[str]) -> int:
+    """Return whether a row behind these words owns the number before them: `em BA`, `(BA`, and perhaps `, de BA`."""
+    if not between or len(between) > REACH or any(token[0].isdigit() for token in between):
+        return _NO
+    if "(" in between[:2]:
+        return _SURELY
+    words_between = [token for token in between if token not in _GROUP_NOUNS]
+    if not words_between or words_between[-1] not in _JOINING or not _PARTING.isdisjoint(between):
+        return _NO
+    if "," not in between:
+        return _SURELY
+    return _PERHAPS if between[0] == "," and len(words_between) == 2 else _NO
+
+
+_GROUP_NOUNS: Final = frozenset({"cartao", "mes", "estado", "categoria"})
+
+
+def _in_series(each: Written, sentence: Sentence, written: Sequence[Written]) -> int | None:
+    """Return the row of a number in `SP, BA e RJ têm 1, 2 e 3`."""
+    rows = list(dict.fromkeys(row for _, row in sentence.rows))
+    same = [other for other in written if other.unit == each.unit]
+    if len(rows) < 2 or len(rows) != len(same):
+        return None
+    all_before = sentence.rows[-1][0] < same[0].place
+    return rows[same.index(each)] if all_before or sentence.rows[0][0] > same[-1].place else None
+
+
+def _is_cell(each: Written, sentence: Sentence, table: Table, written: Sequence[Written], figures: Figures) -> bool:
+    said, strict = _column_said(each, sentence, table)
+    if strict and said is None:
+        return False
+    owners = _owners(each, sentence, written)
+    alone = not owners
+    if alone and sentence.carried_row is not None:
+        owners = [sentence.carried_row]
+    sure = len(owners) if not alone or sentence.from_line else 0
+    if alone and (not sentence.from_line or not _RANGE.isdisjoint(sentence.tokens[: each.place])):
+        # Only a number that no row of its own line claims may be any row's.
+        owners = [*owners, *range(len(table.names))]
+    about = not _ABOUT.isdisjoint(sentence.tokens[max(0, each.place - 4) : each.place])
+    for index, row in enumerate(owners):
+        column = _column_with(each, row, said, strict, about, sentence, table)
+        if column is None:
+            continue
+        unit = table.columns[column].unit
+        certain = said == column or unit == "%" or any(column == other for _, other in sentence.columns)
+        grade = (1.0 if certain else UNNAMED_REAIS if unit == "r$" else UNNAMED) * (1.0 if index < sure else ALONE)
+        place = table.places[row, column]
+        figures.grades[place] = max(figures.grades.get(place, 0.0), grade)
+        figures.columns[each.place] = column
+        figures.cells.append((row, column))
+        return True
+    return False
+
+
+def _column_with(
+    each: Written, row: int, said: int | None, strict: bool, about: bool, sentence: Sentence, table: Table
+) -> int | None:
+    """Return the column in which a row has a number, exactly or rounded; None if it has it in none that is meant."""
+    for column, known in enumerate(table.columns):
+        value = table.cells.get((row, column))
+        if value is None or (strict and column != said) or not _has_unit(each, known.unit, column == said):
+            continue
+        if abs(value - each.value) >= TINY and not _rounds(each, value, about):
+            continue
+        if strict or said in (None, column) or known.unit == "%":
+            return column
+        if said is not None and (known.unit != table.columns[said].unit or not _mentioned(said, column, sentence)):
+            return column
+    return None
+
+
+def _has_unit(each: Written, unit: str, is_said: bool) -> bool:
+    return each.unit == unit or (each.unit == "" and (is_said or (unit == "r$" and each.value > LEAST_BARE)))
+
+
+def _mentioned(said: int, column: int, sentence: Sentence) -> bool:
+    """Return whether a sentence names the column that is said of a number, and not the one that has it."""
+    named = {each for _, each in sentence.columns}
+    return said in named and column not in named
+
+
+def _column_said(each: Written, sentence: Sentence, table: Table) -> tuple[int | None, bool]:
+    """Return the column said of a number, and whether it stands right beside it; None and True if no column has it."""
+    tokens, place = sentence.tokens, each.place
+    clause = sentence.clauses[place]
+    end = place + 1
+    while end < len(tokens) and tokens[end] in ("%", "mil", "reais", "de", "dos", "em", "por", "cento"):
+        end += 1
+    if end < len(tokens) and sentence.clauses[end] == clause and tokens[end] in _KIND_WORDS and (end - place < 4):
+        word = tokens[end]
+        column = table.column_words.get(word)
+        if each.unit == "%" and column is not None and table.columns[column].adds_up:
+            # `11% dos pedidos atrasaram`: a share of what adds up is of another column.
+            return column, False
+        if column is not None or word not in _OF_ALL:
+            return column, True
+    before = [(there, column) for there, column in sentence.columns if there < place]
+    start = place - 1
+    while start >= 0 and tokens[start] in _UNIT_NEUTRAL:
+        start -= 1
+    if start >= 0 and tokens[start] in _KIND_WORDS and tokens[start] not in table.column_words:
+        return None, True
+    if before:
+        there, column = before[-1]
+        # `pedidos e R$ 57`: what looks like `é` joins another column.
+        joined = "e" in tokens[start + 1 : place] and table.columns[column].unit != each.unit
+        return column, there == start and not joined
+    after = [column for there, column in sentence.columns if there > place and sentence.clauses[there] == clause]
+    if after:
+        return after[0], False
+    return sentence.carried_column, False
+
+
+def _rounds(each: Written, value: float, about: bool) -> bool:
+    """Return whether a written number is a value rounded as people round."""
+    error = abs(value - each.value)
+    if error > value * (LOOSE_ROUNDING if about else ROUNDING):
+        return False
+    return error <= each.step * (1.0 if about else 0.5) + 1e-9
+
+
+def _follows(each: Written, sentence: Sentence, table: Table, figures: Figures) -> bool:
+    column = column_followed(each, sentence, table)
+    if column is None:
+        return False
+    figures.derived.add(each.value)
+    figures.columns[each.place] = column
+    return True

@@ -1,0 +1,258 @@
+"""Reading of an analysis, sentence by sentence: what it quotes of the table, what it claims, and what it recommends."""
+
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from tasks.commerce.insights.advice import Advice, advice_from, read_advice
+from tasks.commerce.insights.assertions import HEDGES
+from tasks.commerce.insights.claim_reader import read_claims
+from tasks.commerce.insights.claims import Claims
+from tasks.commerce.insights.figures import Figures, read_figures
+from tasks.commerce.insights.sentences import Sentence, sentences_of
+from tasks.commerce.insights.speech import is_known, names_among, strange_words
+from tasks.commerce.insights.table import SHORT_MONTHS, Table, period_of
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, words
+
+DATA_FILES: Final = (
+    "data/lexicons/categories.txt",
+    "data/lexicons/column_phrases.txt",
+    "data/lexicons/states.txt",
+    "data/lexicons/verdicts.txt",
+)
+FALSE: Final = 0.62
+"""What a false number, a false claim, an invented cause, a forecast or a row of no table leaves of a reward."""
+UNSENDABLE: Final = 0.42
+"""What harmful advice, or a denial of the table, leaves of it."""
+NO_ADVICE: Final = 0.52
+"""What a recommended verb that is none of an analysis leaves."""
+UNFIT: Final = 0.88
+"""What advice to mend the best leaves."""
+STRANGE: Final = (1.0, 0.93, 0.83, 0.7, 0.58, 0.47, 0.38)
+"""What strange words leave, by their number; a name with a capital letter counts twice."""
+IDLE_STRANGE: Final = 0.7
+"""What each sentence of strange words leaves that names nothing of the table and recommends nothing."""
+IDLE: Final = 0.88
+"""What each sentence leaves that names nothing of the table and recommends nothing."""
+RELATED: Final = 0.8
+"""Grade of one finding that relates rows without a number of its own: `quase o triplo de brinquedos`."""
+UNPROVED: Final = 0.68
+"""What each sentence leaves that says something of a row or a column without a number or a claim that can be judged,
+and each list item that begins with an idle sentence."""
+
+STRANGER: Final = 0.78
+"""What each of those leaves that says it in strange words."""
+ODD_ADVICE: Final = 0.53
+"""What each recommendation in strange words leaves."""
+
+_CODE: Final = re.compile(r"\b[A-Z]{2}\b")
+_STATES: Final = dict(line.split(" = ") for line in read_lexicon("states"))
+_STATE_NAMES: Final = re.compile(rf"\b(?:{'|'.join(sorted(_STATES.values(), key=len, reverse=True))})\b")
+_CATEGORIES: Final = frozenset(
+    word
+    for line in read_lexicon("categories")
+    for word in words(line.partition(" = ")[2] or line)
+    if not is_known(word)
+)
+_GROUPS: Final = frozenset({"feira", "sabado", "domingo", "credito", "debito", "boleto"})
+"""Rows of tables by weekday or payment, which are named as such and not as a thing that a shop has."""
+_MONTHS: Final = frozenset(SHORT_MONTHS.values())
+
+
+@dataclass
+class Reading:
+    """One analysis, read by its table."""
+
+    table: Table
+    figures: Figures = field(default_factory=Figures)
+    claims: Claims = field(default_factory=Claims)
+    advice: Advice = field(default_factory=Advice)
+    foreign: int = 0
+    """Rows and periods that are none of the table's."""
+    idle: float = 0.0
+    """Sentences that name nothing of the table and recommend nothing; less where they comment a row of their line."""
+    idle_strange: int = 0
+    unproved: int = 0
+    """Sentences that say something of the table that nothing proves."""
+    unproved_strange: int = 0
+    """Those of them in strange words."""
+    odd_advice: int = 0
+    """Sentences that recommend something in strange words."""
+    strange: int = 0
+
+    def coverage(self, enough: int) -> float:
+        """Return how well the best `enough` findings are quoted, in [0, 1]."""
+        table = self.table
+        compared = {table.places[cell] for cell in self.claims.true | self.figures.compared if cell in table.places}
+        grades = [
+            grade * (1.0 if place in compared else table.worths[place]) for place, grade in self.figures.grades.items()
+        ]
+        grades += [1.0] * len(self.figures.derived) + [RELATED] * (self.claims.related > 0)
+        return min(sum(sorted(grades)[-enough:]) / enough, 1.0)
+
+    def sound(self) -> float:
+        """Return what its faults leave of a reward, in [0, 1]."""
+        claims, advice = self.claims, self.advice
+        false = len(self.figures.false) + len(claims.false) + claims.causes + claims.forecasts + self.foreign
+        left: float = FALSE**false * UNSENDABLE ** (advice.harmful + claims.denials)
+        left *= NO_ADVICE ** len(advice.unknown) * UNFIT**advice.unfit
+        left *= IDLE_STRANGE**self.idle_strange * IDLE**self.idle * UNPROVED**self.unproved
+        left *= STRANGER**self.unproved_strange * ODD_ADVICE**self.odd_advice
+        return left * (
+            STRANGE[self.strange]
+            if self.strange < len(STRANGE)
+            else STRANGE[-1] * 0.85 ** (self.strange - len(STRANGE) + 1)
+        )
+
+
+def read_analysis(
+    text: str,
+    tokens: Sequence[str],
+    present: set[str],
+    prompt: str,
+    table: Table,
+    headings: Sequence[bool],
+    items: AbstractSet[int],
+) -> Reading:
+    """Read an analysis by its table.
+
+    Args:
+        text: The analysis, with the table's states by their codes.
+        tokens: Its `tokens_of`.
+        present: Its words.
+        prompt: The prompt.
+        table: The table of the reference.
+        headings: Of each line, whether it is a heading.
+        items: Lines that are list items.
+    """
+    reading = Reading(table)
+    given = _words_given(prompt)
+    strange = strange_words(present, given)
+    strange_set = set(strange)
+    months, years = period_of(prompt)
+    reading.strange = len(strange) + names_among(text, strange)
+    for sentence in sentences_of(tokens, table, headings):
+        start = advice_from(sentence)
+        read_figures(sentence, table, start, years, reading.figures)
+        judged = reading.claims.judged
+        read_claims(sentence, table, start, reading.figures.columns, reading.claims)
+        is_strange = bool(strange) and not strange_set.isdisjoint(sentence.tokens)
+        if start < len(sentence.tokens):
+            read_advice(sentence, table, start, reading.advice)
+            reading.odd_advice += is_strange and bool(
+                strange_set.intersection(sentence.tokens[start + 2 :]).difference(reading.advice.unknown)
+            )
+        proved = sentence.heading or sentence.asks or reading.claims.judged > judged or reading.figures.read > 0
+        if not proved and (sentence.rows or sentence.columns):
+            _read_unproved(sentence, start, is_strange, reading)
+        elif not proved and start == len(sentence.tokens):
+            _read_idle(sentence, is_strange, items, reading)
+        reading.foreign += _names_foreign(sentence, table, start, given, months)
+    reading.foreign += _foreign_states(text, table, present, bool(strange))
+    return reading
+
+
+def _read_unproved(sentence: Sentence, start: int, is_strange: bool, reading: Reading) -> None:
+    """Count a sentence that says something of a row or a column, unless it only gives a verdict."""
+    own = _own_words(sentence, reading.table, start)
+    enough = OWN_WORDS if len({row for _, row in sentence.rows}) < 2 else 1
+    if len(own) >= enough:
+        if _VERDICTS.issuperset(own):
+            reading.idle += IDLE_IN_LINE
+        else:
+            reading.unproved += 1
+            reading.unproved_strange += is_strange
+
+
+def _read_idle(sentence: Sentence, is_strange: bool, items: AbstractSet[int], reading: Reading) -> None:
+    """Count a sentence that names nothing of the table; months of the period are something."""
+    if is_strange:
+        reading.idle_strange += 1
+    elif _MONTHS.isdisjoint(sentence.tokens):
+        if sentence.first and sentence.line in items:
+            reading.unproved += 1
+        else:
+            reading.idle += IDLE_IN_LINE if sentence.from_line else 1.0
+
+
+def _own_words(sentence: Sentence, table: Table, start: int) -> list[str]:
+    """Return the words beside the names of rows and columns with which a sentence states something of them."""
+    stated = sentence.tokens[:start]
+    if not HEDGES.isdisjoint(stated) or not any(there < start for there, _ in [*sentence.rows, *sentence.columns]):
+        return []
+    named = table.row_words.keys() | table.column_words.keys() | table.words
+    return [token for token in stated if len(token) > 2 and token.isalpha() and token not in named]
+
+
+_VERDICTS: Final = frozenset(fold(word) for line in read_lexicon("verdicts") for word in line.split())
+IDLE_IN_LINE: Final = 0.4
+"""How idle a sentence is that comments a row of its line."""
+OWN_WORDS: Final = 2
+"""Words beside the names of rows and columns with which a sentence states something."""
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _words_given(prompt: str) -> frozenset[str]:
+    return frozenset(words(prompt))
+
+
+def _names_foreign(sentence: Sentence, table: Table, start: int, given: frozenset[str], months: frozenset[str]) -> bool:
+    """Return whether a sentence speaks of a group or a month that its table does not have."""
+    if _PERHAPS_FOREIGN.isdisjoint(sentence.tokens):
+        return False
+    for place, token in enumerate(sentence.tokens[:start]):
+        if token in _MONTHS:
+            if months and token[:3] not in months and token not in table.row_words:
+                return True
+        elif ((token in _GROUPS or token in _CATEGORIES) and token not in given and not sentence.rows) or (
+            token in _PAST
+            and not table.times
+            and sentence.tokens[place - 1 : place]
+            and sentence.tokens[place - 1] in _SPANS
+        ):
+            return True
+    return False
+
+
+_PAST: Final = frozenset({"anterior", "anteriores", "passado", "passada", "retrasado"})
+_PERHAPS_FOREIGN: Final = _MONTHS | _GROUPS | _CATEGORIES | _PAST
+_SPANS: Final = frozenset({"mes", "ano", "trimestre", "semestre", "periodo", "semana", "meses", "anos"})
+
+
+def _foreign_states(text: str, table: Table, present: set[str], strange: bool) -> int:
+    """Count the states that a text names and its table has not; their full names are strange words."""
+    found = set[str]()
+    if not _FOLDED_CODES.isdisjoint(present):
+        found.update(code for code in _CODE.findall(text) if code in _STATES)
+    if strange:
+        found.update(_STATE_NAMES.findall(text))
+    return len(found.difference(table.names))
+
+
+_FOLDED_CODES: Final = frozenset(map(str.lower, _STATES))
+
+
+def lower_case(text: str) -> str:
+    """Return a text folded, with dashes and arrows as marks, and phrases that name a column as its word."""
+    if not text.isascii():
+        for sign, mark in _MARKS.items():
+            text = text.replace(sign, mark)
+    folded = fold(text)
+    return _PHRASE.sub(_name_column, folded) if any(map(folded.__contains__, _RARE_WORDS)) else folded
+
+
+def _name_column(match: re.Match[str]) -> str:
+    return _COLUMN_PHRASES[match[0]]
+
+
+_MARKS: Final = {" – ": " , ", " — ": " , ", "→": " : ", "⇒": " : "}
+_COLUMN_PHRASES: Final = {
+    fold(phrase): fold(name) for phrase, _, name in (line.partition(" = ") for line in read_lexicon("column_phrases"))
+}
+_PHRASE: Final = re.compile(rf"\b(?:{'|'.join(sorted(_COLUMN_PHRASES, key=len, reverse=True))})\b")
+_RARE_WORDS: Final = tuple(sorted({" ".join(phrase.split()[:2]) for phrase in _COLUMN_PHRASES}))
+"""Beginnings of the phrases: few texts have any."""

@@ -1,0 +1,140 @@
+"""Words of an analysis: a closed world of an analyst's words, and the conjugation of its verbs.
+
+What an analysis of a small table may say is made from the table's and the prompt's own words, from Portuguese function
+words and from some hundreds of an analyst's, which are data. Any other word is strange, and a strange name with a
+capital letter counts twice.
+"""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from typing import Final
+
+from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.text_form import fold
+from tasks.commerce.text.vocabulary import Vocabulary
+
+DATA_FILES: Final = (
+    "data/lexicons/advice_objects.txt",
+    "data/lexicons/advice_verbs.txt",
+    "data/lexicons/analyst_verbs.txt",
+    "data/lexicons/analyst_words.txt",
+)
+
+_ENDINGS: Final = {
+    "ar": "ar a am ou aram e em ando ado ada ados adas o amos emos ei ava avam arem aria ariam ara arao asse assem",
+    "er": "er e em eu eram a am endo ido ida idos idas o emos amos i ia iam erem eria eriam era erao esse essem",
+    "ir": "ir e em iu iram a am indo ido ida idos idas o imos amos i ia iam irem iria iriam ira irao isse issem",
+}
+_IRREGULAR: Final = {
+    "ser": "e sao era eram foi foram seja sejam sera serao seria sendo sido fosse fossem",
+    "estar": "esta estao estava estavam esteve estiveram esteja estejam",
+    "ter": "tem tinha tinham teve tiveram tenha tenham tivesse",
+    "haver": "ha houve havia haja",
+    "ir": "vai vao foi foram ia iam indo ido va",
+    "vir": "vem veio vieram vinha vindo venha",
+    "poder": "pode podem pude puderam possa possam pudesse poderia poderiam",
+    "caber": "cabe cabem coube",
+    "querer": "quer querem quis queira queiramos queremos",
+    "saber": "sabe sabem soube saiba saibamos",
+    "dizer": "diz dizem disse disseram diga",
+    "trazer": "traz trazem trouxe trouxeram traga",
+    "fazer": "faz fazem fez fizeram faca facam feito feita feitos fazemos facamos",
+    "dar": "da dao deu deram de deem demos",
+    "ver": "ve veem viu viram veja vejam visto vemos vista",
+    "rever": "reveja revejam revisto revemos",
+    "manter": "mantem mantinha manteve mantiveram mantenha mantenham mantido",
+    "conter": "contem conteve contenha",
+    "reter": "retem reteve retenha",
+    "sustentar": "sustentacao",
+    "valer": "vale valem valha",
+    "convir": "convem conveio convenha",
+    "cair": "cai caem caiu cairam caia caiam caindo caido",
+    "sair": "sai saem saiu sairam saia saiam saindo saido",
+    "atrair": "atrai atraem atraiu atrairam atraia atraindo atraido",
+    "reduzir": "reduz",
+    "produzir": "produz",
+    "subir": "sobe sobem",
+    "repor": "repoe reponha",
+    "propor": "propoe propoem propos proponha",
+    "compor": "compoe compoem compos",
+    "pedir": "peca pecam peco",
+    "medir": "meca mecam",
+    "ouvir": "ouca oucam",
+    "seguir": "siga sigam sigo",
+    "sugerir": "sugira sugiro sugiram",
+    "investir": "invista invistam invisto",
+    "divergir": "divirja",
+    "repetir": "repita repitam",
+    "cobrir": "cubra cobrem",
+    "ler": "leia leem leu",
+    "descobrir": "descubra",
+    "converter": "converta",
+    "perder": "perca perde",
+    "equivaler": "equivale equivalem",
+    "satisfazer": "satisfaz satisfeito satisfeitos satisfeita satisfeitas",
+    "incluir": "inclui incluem inclua",
+    "contribuir": "contribui contribuem",
+    "atribuir": "atribui",
+    "diminuir": "diminui diminuem diminua",
+    "distribuir": "distribui distribua",
+    "substituir": "substitui substitua",
+    "influir": "influi influem",
+    "requerer": "requer requerem",
+    "aproveitar": "aproveitamento",
+}
+_SPELLED: Final = {"car": "qu", "gar": "gu", "çar": "c", "ger": "j", "gir": "j", "cer": "c"}
+
+
+@lru_cache(maxsize=4_096)
+def forms(infinitive: str) -> frozenset[str]:
+    """Return the folded forms of a Portuguese verb: all of the regular ones, and the irregular ones that are known."""
+    plain = fold(infinitive)
+    root, end = plain[:-2], plain[-2:]
+    found = {f"{root}{ending}" for ending in _ENDINGS.get(end, "").split()}
+    respelled = _SPELLED.get(infinitive[-3:])
+    if respelled:
+        found |= {f"{root[:-1]}{respelled}{ending}" for ending in ("e", "em", "ei", "emos", "a", "am", "amos", "o")}
+    if plain.endswith(("iar", "ear")):
+        found |= {f"{root[:-1]}{ending}" for ending in ("eia", "eie", "eiam", "eiem")}
+    return frozenset(found | {plain} | set(_IRREGULAR.get(plain, "").split()))
+
+
+def verbs_of(lexicon: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the lines `class = words` of a word list."""
+    for line in read_lexicon(lexicon):
+        name, _, entries = line.partition(" = ")
+        yield name, entries.split()
+
+
+def word_classes(lexicon: str) -> dict[str, frozenset[str]]:
+    """Return the folded words of each line `class = words` of a word list."""
+    return {name: frozenset(map(fold, entries)) for name, entries in verbs_of(lexicon)}
+
+
+_WORDS: Final = Vocabulary("advice_objects", "advice_verbs", "analyst_verbs", "analyst_words", "table_columns")
+
+
+def is_known(word: str) -> bool:
+    """Return whether a folded word is an analyst's, in any form."""
+    return word in _WORDS
+
+
+def strange_words(text_words: AbstractSet[str], allowed: AbstractSet[str]) -> list[str]:
+    """Return the words that are neither an analyst's nor allowed."""
+    return _WORDS.unknown(list(text_words), allowed)
+
+
+def names_among(text: str, strange: Sequence[str]) -> int:
+    """Count the strange words that a text writes with a capital letter inside a sentence."""
+    if not strange:
+        return 0
+    wanted = set(strange)
+    found = set()
+    before = "."
+    for word in text.split():
+        plain = word.strip("*_\"'(),.;:!?#-")
+        if plain[:1].isupper() and before[-1:] not in ".!?:#-*\n" and fold(plain) in wanted:
+            found.add(plain)
+        before = word
+    return len(found)

@@ -1,0 +1,193 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tasks.commerce.insights.reading import Reading, lower_case, read_analysis
+from tasks.commerce.insights.sentences import tokens_of, words_among
+from tasks.commerce.insights.table import MIDDLING, OTHER_END, Table, period_of, table_of
+
+TABLES = json.loads((Path(__file__).parent / "texts" / "tables.json").read_text(encoding="utf-8"))
+MONTHS, _CATEGORIES, PAYMENTS, _DAYS = (place for place in range(4))
+VENDORS, ENTREGAS = 6, 8
+
+
+def table(place: int) -> Table:
+    found = table_of(tuple(TABLES[place]["facts"]))
+    assert found is not None
+    return found
+
+
+def read(text: str, place: int) -> Reading:
+    tokens = tokens_of(lower_case(text))
+    return read_analysis(text, tokens, set(words_among(tokens)), TABLES[place]["prompt"], table(place), [], set())
+
+
+def test_a_table_is_read_from_its_facts() -> None:
+    known = table(MONTHS)
+    assert [column.name for column in known.columns] == ["receita", "atrasos", "frete"]
+    assert known.names == ("outubro/2017", "setembro/2017", "agosto/2017", "julho/2017")
+    assert known.times == (24214, 24213, 24212, 24211)
+    assert known.cells[1, 1] == 11.0
+    assert set(known.worths) == {1.0, OTHER_END, MIDDLING}
+    assert table_of((1.5, 7)) is None
+    assert table_of(("SP: tudo bem",)) is None
+
+
+def test_a_period_spans_years() -> None:
+    months, years = period_of("Período: nov/2017 a fev/2018")
+    assert months == {"nov", "dez", "jan", "fev"}
+    assert years == {2017, 2018}
+    assert period_of("Sem período") == (frozenset(), frozenset())
+
+
+@pytest.mark.parametrize(("text", "place"), [
+    ("Outubro tem receita de R$ 24.814.", MONTHS),
+    ("Quase R$ 25 mil de receita em outubro.", MONTHS),
+    ("Setembro atrasa 11%.", MONTHS),
+    ("A receita passou de R$ 18.664 em julho para R$ 24.814 em outubro.", MONTHS),
+    ("Setembro atrasou 4,8 pontos a mais que julho.", MONTHS),
+    ("O boleto e o cupom somam R$ 42.985 de receita.", PAYMENTS),
+    ("Cartão de crédito, boleto e cupom têm notas 4,1, 4,0 e 4,3.", PAYMENTS),
+    ("O cartão de crédito responde por 75% da receita.", PAYMENTS),
+    ("Um em cada 5 pedidos de PE atrasa.", ENTREGAS),
+    ("O frete vai de R$ 22 a R$ 29.", ENTREGAS),
+    ("A nota vai de 3,7, de GO, a 4,5, de RN.", VENDORS),
+    ("Reduzir os atrasos para 5% em 60 dias.", ENTREGAS),
+    ("Jan a set/2017: PE tem 19 pedidos.", ENTREGAS),
+])  # fmt: skip
+def test_what_the_table_has_or_implies_is_right(text: str, place: int) -> None:
+    assert not read(text, place).figures.false
+
+
+@pytest.mark.parametrize(("text", "place"), [
+    ("Outubro tem receita de R$ 22.826.", MONTHS),
+    ("Outubro tem receita de R$ 42.814.", MONTHS),
+    ("Quase R$ 30 mil de receita em outubro.", MONTHS),
+    ("Setembro tem frete de 11,0%.", MONTHS),
+    ("Setembro atrasou 9,8 pontos a mais que julho.", MONTHS),
+    ("O boleto e o cupom somam R$ 52.985 de receita.", PAYMENTS),
+    ("Cartão de crédito, boleto e cupom têm notas 4,3, 4,1 e 3,2.", PAYMENTS),
+    ("O cartão de crédito responde por 55% da receita.", PAYMENTS),
+    ("PE tem prazo médio de 12 dias.", ENTREGAS),
+    ("Em 2019, PE teve 19 pedidos.", ENTREGAS),
+])  # fmt: skip
+def test_what_the_table_does_not_have_is_false(text: str, place: int) -> None:
+    assert read(text, place).figures.false
+
+
+@pytest.mark.parametrize(("text", "place", "right"), [
+    ("Outubro lidera em receita.", MONTHS, True),
+    ("Julho lidera em receita.", MONTHS, False),
+    ("A maior receita é de outubro.", MONTHS, True),
+    ("A maior receita é de agosto.", MONTHS, False),
+    ("Setembro é o segundo em receita.", MONTHS, None),
+    ("Setembro tem a segunda maior receita.", MONTHS, True),
+    ("Agosto tem a segunda maior receita.", MONTHS, False),
+    ("Julho atrasa menos.", MONTHS, True),
+    ("Setembro atrasa menos.", MONTHS, False),
+    ("Cupom tem a melhor nota.", PAYMENTS, True),
+    ("Cupom tem a pior nota.", PAYMENTS, False),
+    ("Cupom não tem a melhor nota.", PAYMENTS, False),
+    ("Boleto vende mais que o cupom.", PAYMENTS, True),
+    ("Boleto vende menos que o cupom.", PAYMENTS, False),
+    ("Boleto supera o cupom em receita.", PAYMENTS, True),
+    ("Em receita, cupom está acima do boleto.", PAYMENTS, False),
+    ("PE atrasa mais que o dobro de MT.", ENTREGAS, True),
+    ("PE atrasa o triplo de MT.", ENTREGAS, False),
+    ("CE e MS têm o mesmo número de pedidos.", ENTREGAS, True),
+    ("CE e PE têm o mesmo número de pedidos.", ENTREGAS, False),
+    ("Não há diferença entre CE e PE em pedidos.", ENTREGAS, False),
+    ("CE não teve nenhum atraso.", ENTREGAS, True),
+    ("PE fechou sem atrasos.", ENTREGAS, False),
+    ("A receita cresceu de julho a outubro.", MONTHS, True),
+    ("A receita caiu de julho a outubro.", MONTHS, False),
+    ("A receita de CE cresceu.", ENTREGAS, False),
+    ("O cartão de crédito faz três quartos da receita.", PAYMENTS, True),
+    ("O boleto faz três quartos da receita.", PAYMENTS, False),
+    ("PE tem a maior nota.", ENTREGAS, False),
+])  # fmt: skip
+def test_claims_are_judged_by_the_table(text: str, place: int, right: bool | None) -> None:
+    claims = read(text, place).claims
+    assert (claims.compared > 0, len(claims.false) > 0) == (right is True, right is False)
+
+
+@pytest.mark.parametrize(("text", "count"), [
+    ("PE atrasa muito porque choveu.", 1),
+    ("PE atrasa muito por causa da greve.", 1),
+    ("PE pode atrasar por causa da distância.", 0),
+    ("Priorizar PE, pois tem 21,1% de atrasos.", 0),
+    ("Vale verificar se PE atrasa por causa da distância.", 0),
+])  # fmt: skip
+def test_a_table_has_no_causes(text: str, count: int) -> None:
+    assert read(text, ENTREGAS).claims.causes == count
+
+
+@pytest.mark.parametrize(("text", "count"), [
+    ("A receita vai dobrar.", 1), ("A receita crescerá.", 1), ("O time deve divulgar a loja.", 0),
+    ("A receita pode cair.", 0),
+])  # fmt: skip
+def test_a_table_has_no_future(text: str, count: int) -> None:
+    assert read(text, MONTHS).claims.forecasts == count
+
+
+@pytest.mark.parametrize(
+    "text", ["Nada disso é verdade.", "PE não tem 21,1% de atrasos.", "Esses números estão errados."]
+)
+def test_denials_are_counted(text: str) -> None:
+    assert read(text, ENTREGAS).claims.denials == 1
+
+
+@pytest.mark.parametrize("text", [
+    "Reduzir os atrasos.", "Recomendo renegociar o frete com a transportadora.", "É preciso ouvir os clientes.",
+    "Cobre a transportadora.", "O ideal é manter o estoque.", "A sugestão é criar kits.", "Não deixar faltar estoque.",
+    "Dá para testar combos.", "Sugiro uma campanha local.",
+])  # fmt: skip
+def test_sensible_advice_is_credited(text: str) -> None:
+    advice = read(text, ENTREGAS).advice
+    assert advice.verbs
+    assert not (advice.harmful or advice.unknown)
+
+
+@pytest.mark.parametrize("text", [
+    "Aumentar os atrasos.", "Recomendo reduzir a nota dos produtos.", "Manter os atrasos.",
+    "Deixar de entregar em PE.",
+    "Cobrar mais dos clientes.", "Não responder aos clientes.", "Recomendo fechar a loja.",
+    "É preciso demitir a equipe.", "Vale esconder as notas baixas.",
+])  # fmt: skip
+def test_harmful_and_unknown_advice_is_counted(text: str) -> None:
+    advice = read(text, ENTREGAS).advice
+    assert advice.harmful or advice.unknown
+
+
+def test_the_best_needs_no_mending() -> None:
+    assert read("CE: 0,0% de atrasos. Reduzir os atrasos.", ENTREGAS).advice.unfit == 1
+    assert read("PE: 21,1% de atrasos. Reduzir os atrasos.", ENTREGAS).advice.unfit == 0
+
+
+def test_rows_of_no_table_are_foreign() -> None:
+    assert read("BA: 21,1% de atrasos.", ENTREGAS).foreign
+    assert read("Bahia atrasa mais.", ENTREGAS).foreign
+    assert read("Dezembro foi melhor.", ENTREGAS).foreign
+    assert not read("PE: 21,1% de atrasos em setembro.", ENTREGAS).foreign
+
+
+def test_what_nothing_proves_and_strange_words_cost() -> None:
+    sound = read("PE: 21,1% de atrasos. Cobrar a transportadora.", ENTREGAS).sound()
+    assert sound == 1.0
+    unproved = read("PE: 21,1% de atrasos. Em PE os motoristas dormem na estrada.", ENTREGAS)
+    assert unproved.unproved == unproved.unproved_strange == 1
+    assert unproved.sound() < 0.6
+    assert read("PE merece atenção.", ENTREGAS).sound() > 0.9
+
+
+def test_more_strange_words_cost_more() -> None:
+    words = ("girafa", "trombone", "pijama", "alicate", "cogumelo", "satélite", "jangada", "xarope")
+    kept = [read(f"PE: 21,1% de atrasos, {', '.join(words[:count])}.", ENTREGAS).sound() for count in range(9)]
+    assert kept == sorted(set(kept), reverse=True)
+    assert kept[1] > 0.9
+    assert kept[5] < 0.5
+
+
+def test_phrases_name_a_column() -> None:
+    assert lower_case("Gasto médio por pedido → maior") == "ticket  :  maior"
