@@ -16,10 +16,12 @@ from tasks.commerce.insights.truth_claims import false_claims
 from tasks.commerce.insights.truth_figures import read_figures
 from tasks.commerce.insights.truth_table import Table, read_facts, read_sentences
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.truth_text import MAX_TEXT, fold, read_table, words
+from tasks.commerce.truth_text import fold, read_table, words
 
 LENGTHS: Final = (150, 600)
 """Characters of a short analysis of three or four items."""
+MOST_READ: Final = 1_500
+"""Characters that are read; a longer analysis is too long by far."""
 ENOUGH: Final = 3
 """Facts that an analysis quotes, one for each item."""
 
@@ -60,7 +62,7 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
 def claims_kept(completion: str, table: Table) -> dict[str, bool]:
     """Return, by its name, whether an analysis keeps each claim."""
     shown = completion.strip()
-    text = "\n".join(line for line in shown[:MAX_TEXT].split("\n") if line.count("|") < len(table.columns))
+    text = "\n".join(line for line in shown[:MOST_READ].split("\n") if line.count("|") < len(table.columns))
     text = _LIST_MARK.sub("", text)
     folded = fold(text)
     sentences = read_sentences(text, folded, table)

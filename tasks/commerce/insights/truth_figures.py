@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from tasks.commerce.insights.truth_table import Cell, Name, SaidSentence, Table
+from tasks.commerce.insights.truth_table import MOST_NAMES, Cell, Name, SaidSentence, Table
 from tasks.commerce.truth_text import read_table
 
 _TO_A_ROW: Final = re.compile(r"\s?\(|[\s,]{0,3}\(?(?:de|do|da|em|no|na|para|pra)\b\s?(?:a |o )?")
@@ -56,6 +56,9 @@ def read_figures(sentences: list[SaidSentence], table: Table) -> Figures:
     quoted: set[tuple[str, str]] = set()
     false: list[str] = []
     for sentence in sentences:
+        if len(sentence.names) >= MOST_NAMES:
+            false.append(sentence.text)
+            continue
         numbers = [name for name in sentence.named("number") if not _is_no_figure(name, sentence, table)]
         for name, rows in _bound(sentence, numbers):
             cell = _cell_of(name, rows, sentence, table)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from itertools import islice
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -29,6 +30,8 @@ _UNITS: Final = {
 _CODE: Final = 2
 """Letters of a state's code."""
 _END: Final = re.compile(r"\n+|(?<=[.!?;])\s+")
+MOST_NAMES: Final = 40
+"""Rows, and columns and numbers, of a sentence that are read; one with as many says nothing that is understood."""
 _LONG: Final = 6
 """Letters of a word that can stand for a row."""
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
@@ -230,11 +233,11 @@ def _names(folded: str, written: str, table: Table, begin: int, stop: int) -> tu
         Name(
             "row", table.aliases.get(match[0]) or _full_row(match[0], table), match.start() - begin, match.end() - begin
         )
-        for match in table.named.finditer(folded, begin, stop)
+        for match in islice(table.named.finditer(folded, begin, stop), MOST_NAMES)
         if _is_row(match[0], written[match.start() : match.end()])
     ]
     rows = [(name.start, name.end) for name in found]
-    for match in table.measured.finditer(folded, begin, stop):
+    for match in islice(table.measured.finditer(folded, begin, stop), MOST_NAMES):
         name = _measure(match, table, begin)
         if name is not None and not any(name.start < end and start < name.end for start, end in rows):
             found.append(name)

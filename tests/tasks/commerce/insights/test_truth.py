@@ -1,5 +1,7 @@
 """Ground truth of insights, claim by claim."""
 
+import time
+
 import pytest
 
 from tasks.commerce.insights.truth import claims_kept
@@ -106,3 +108,10 @@ def test_an_analysis_in_english_and_one_that_advises_nothing_break_their_claims(
     assert "in_portuguese" in broken(
         f"{facts}We should keep the stock and improve the service for this year, with care. " * 2
     )
+
+
+@pytest.mark.parametrize("piece", ["atraso 1 ", "1 ", "SP 1 atraso ", "SP supera BA em receita ", "reduzir ", "1.000"])
+def test_a_hostile_text_is_read_in_no_time(piece: str) -> None:
+    started = time.process_time()
+    broken(piece * 30_000)
+    assert time.process_time() - started < 0.5
