@@ -49,6 +49,7 @@ LOOSE: Final = frozenset(
 )
 """Words before a number after which it need not be exact."""
 
+_WRITTEN: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:[.,]\d+)?", re.ASCII)
 _DIGIT: Final = re.compile(r"\d")
 _DENIES: Final = re.compile(r"(?<![a-z])(?:nao|nenhuma?|sem|nunca)(?![a-z])")
 _DENIES_END: Final = re.compile(r"(?<![a-z_])(?:nao|nem|nunca|sem)(?: [a-z]+){0,5} $")
@@ -229,7 +230,9 @@ def _clause_before(said: str, end: int) -> str:
 
 
 def _value(written: str | None) -> float | None:
-    return None if written is None or len(written) > MAX_DIGITS else value_of(written.strip(".,"))
+    """Return the value of a number as Brazilians write it; None where it is none."""
+    found = _WRITTEN.fullmatch(written.strip(".,")) if written and len(written) <= MAX_DIGITS else None
+    return value_of(found[0]) if found else None
 
 
 def _number_holds(name: str, match: re.Match[str], shopper: Shopper, *, negative: bool) -> bool:

@@ -47,7 +47,8 @@ def _count(said: list[str], number: int) -> None:
     """Add a numeral to the number before it (`trezentos e cinquenta e seis`), or begin another."""
     before = said[-2] if len(said) > 1 and said[-1] == "e" else ""
     place = TEN if number < TEN else HUNDRED if number < HUNDRED else THOUSAND
-    adds = before.isdigit() and len(before) <= MAX_DIGITS and int(before) >= 2 * TEN and int(before) % place == 0
+    adds = before.isascii() and before.isdecimal() and len(before) <= MAX_DIGITS
+    adds = adds and int(before) >= 2 * TEN and int(before) % place == 0
     if adds and number:
         del said[-1]
         said[-1] = str(int(before) + number)

@@ -62,7 +62,7 @@ def test_the_reference_answer_earns_nearly_all(
     name: TaskName, examples: Mapping[TaskName, list[Example]], databases: Databases
 ) -> None:
     for example in examples[name]:
-        assert reward(example, TASKS[name].answer(example.reference), databases) > 0.95
+        assert reward(example, TASKS[name].answer(example.reference), databases) > 0.9
 
 
 def test_a_scored_rollout_keeps_what_it_came_with_and_can_be_scored_again() -> None:

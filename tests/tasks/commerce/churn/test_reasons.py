@@ -161,6 +161,17 @@ def test_nothing_raises_and_grades_are_shares(reason: str | list[str], leaves: b
     assert 0 <= grade.support <= 1
 
 
+@pytest.mark.parametrize("number", ["1.234.56.89", "9.9.9", "1,2,3", "٣", "² e dois", "9" * 30, "0,0,", "1e9", "0"])
+def test_an_odd_number_is_a_false_one(number: str) -> None:
+    for said in (
+        "Fez {} pedidos.",
+        "Gastou R$ {} e não voltou.",
+        "Está há {} dias sem comprar.",
+        "Deu nota {} e sumiu.",
+    ):
+        assert use(GONE, True, said.format(number)) < 0.5
+
+
 @pytest.mark.parametrize(
     "piece",
     [
