@@ -95,7 +95,7 @@ BY_BUG: Final[tuple[tuple[TaskName, str, str], ...]] = (
     ("insights", "untrue_numbers", "insights: invented numbers are free"),
     ("push", "corruptions_cost", "push: product ignored"),
     ("push", "each_offer", "quoting the prompt is paid"),
-    ("push", "each_amount", "push: amounts unchecked"),
+    ("push", "each_amount", "push: length only"),
     ("push", "each_writing", "quoting the prompt is paid"),
     ("sql_qa", "rewrites_keep", "sql_qa: reference ignored"),
 )
