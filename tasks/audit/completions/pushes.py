@@ -85,25 +85,23 @@ def untrue(asked: Asked) -> Completions:
 
 def other_amounts(asked: Asked) -> Completions:
     """Return the right push with one number of the offer too high, for each."""
-    product, offer = str(asked.reference["product"]), str(asked.reference["offer"])
+    offer = str(asked.reference["offer"])
     return {
-        f"number {place}": f"{_capital(offer[: found.start()] + str(int(found[0]) + 3) + offer[found.end() :])} em "
-        f"{product}! Aproveite no app."
+        f"number {place}": _offering(asked, offer[: found.start()] + str(int(found[0]) + 3) + offer[found.end() :])
         for place, found in enumerate(re.finditer(r"\d+", offer), 1)
     }
 
 
 def offers_written_otherwise(asked: Asked) -> Completions:
-    """Return pushes of the same offer as a shop writes it too: behind the product, with `reais`, `vezes`, `pague`."""
-    product, offer = str(asked.reference["product"]), str(asked.reference["offer"])
-    found = {"offer behind the product": f"{_capital(product)}: {offer}! Aproveite no app."}
+    """Return pushes of the same offer as a shop writes it too: with `reais`, `vezes`, `pague` without `e`."""
+    offer = str(asked.reference["offer"])
+    found = {}
     if "R$" in offer:
-        reais = re.sub(r"R\$ (\d+)", r"\1 reais", offer)
-        found["reais"] = f"{_capital(reais)} em {product}! Aproveite no app."
+        found["reais"] = _offering(asked, re.sub(r"R\$ (\d+)", r"\1 reais", offer))
     if "x sem juros" in offer:
-        found["vezes"] = f"{_capital(offer.replace('x sem', ' vezes sem'))} em {product}! Aproveite no app."
+        found["vezes"] = _offering(asked, offer.replace("x sem", " vezes sem"))
     if "leve" in offer:
-        found["without e"] = f"{_capital(offer.replace(' e pague', ', pague'))} em {product}! Aproveite no app."
+        found["without e"] = _offering(asked, offer.replace(" e pague", ", pague"))
     return found
 
 
