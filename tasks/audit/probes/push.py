@@ -86,7 +86,7 @@ PROBES: Final = TaskProbes(
         Property("each_offer", _each_offer, "earns", at_least=FLOOR),
         Property("each_amount", _each_amount, "costs", at_least=ERROR_COST),
         Property("each_writing", _each_writing, "earns", at_least=FLOOR),
-        costs("several_pushes", pushes.several, WRONG),
+        ceiling("several_pushes", pushes.several, WRONG),
         content_before_form(any_task.chatter, pushes.wrong_answer),
     ),
     always_known=("product",),
