@@ -42,6 +42,7 @@ FUNCTION_CALLS: Final = (
 )
 """Calls of every function that a query may use."""
 INVENTED_COMPLAINT: Final = "frete caro"
+MANY_ORDERS: Final = 3
 _ORDERS: Final = re.compile(r"^Pedidos: (\d+)$", re.MULTILINE | re.ASCII)
 
 
@@ -130,7 +131,8 @@ def churn_steps(asked: Asked) -> Completions:
         "a conclusion alone": fields,
     }
     orders = _ORDERS.search(asked.prompt)
-    if orders:
+    # Few orders speak for leaving and many against it: beside the other answer they would be half a contradiction.
+    if orders and (int(orders[1]) < MANY_ORDERS) == churned:
         said = f"{fields['reasoning'].rstrip('.')}, com {orders[1]} {'pedido' if orders[1] == '1' else 'pedidos'}."
         found["a reason with a number of the profile"] = {**fields, "reasoning": said}
     return {kind: _written(each) for kind, each in found.items()}
