@@ -8,13 +8,14 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tests.tasks.audit.attack.settings import setting
 
 
-def _by_rating(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:
-    """Pay for what the line `Nota:` alone decides."""
-    del prompt, databases
-    return Score({"answer": float(reference is not None and f'"sentiment_score":{reference["rating"]},' in completion)})
+def _by_delay(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:
+    """Pay for what the line `Entregas com atraso:` alone decides."""
+    del reference, databases
+    late = "Entregas com atraso: 0" not in prompt
+    return Score({"answer": float(f'"churn":{str(late).lower()},' in completion)})
 
 
-BY_RATING = Reward({"answer": 1.0}, _by_rating)
+BY_DELAY = Reward({"answer": 1.0}, _by_delay)
 
 
 def measured(own: Setting) -> dict[str, tuple[float, str]]:
@@ -23,10 +24,10 @@ def measured(own: Setting) -> dict[str, tuple[float, str]]:
 
 
 def test_a_rule_on_the_prompts_own_lines_beats_every_constant_where_they_give_the_answer_away() -> None:
-    found = measured(setting("extraction", BY_RATING))
+    found = measured(setting("churn", BY_DELAY))
 
     assert found["rule"][0] > 0.95
-    assert "Nota" in found["rule"][1]
+    assert "Entregas com atraso" in found["rule"][1]
     assert found["constant"][0] < 0.9
 
 
