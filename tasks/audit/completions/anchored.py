@@ -129,6 +129,8 @@ def churn_steps(asked: Asked) -> Completions:
         "the certain opposite": {**fields, "churn": not churned, "risk_score": float(not churned)},
         "one field of the wrong type": {**fields, "reasoning": 3},
         "a conclusion alone": fields,
+        "a reason of 330 characters": {**fields, "reasoning": fields["reasoning"].ljust(330)},
+        "a reason of 440 characters": {**fields, "reasoning": fields["reasoning"].ljust(440)},
     }
     orders = _ORDERS.search(asked.prompt)
     # Few orders speak for leaving and many against it: beside the other answer they would be half a contradiction.
@@ -269,7 +271,7 @@ def with_columns(asked: Asked, columns: int, chosen: str) -> str:
     """Return the right query inside another that chooses from its columns, which are named `c1`, `c2` and so on."""
     query = asked.right.rstrip().removesuffix(";")
     names = ", ".join(f"c{place}" for place in range(1, columns + 1))
-    return f"WITH found({names}) AS (\n{query}\n) SELECT {chosen} FROM found"  # noqa: S608 - only the sandbox runs it
+    return f"WITH q({names}) AS (\n{query}\n) SELECT {chosen} FROM q"  # noqa: S608 - only the sandbox runs it
 
 
 def _with_conditions(query: str, calls: tuple[str, ...]) -> str:

@@ -27,10 +27,11 @@ the manner of `text.manner` its square; and sentences that are none, copies and 
 (`nota de dias`) can pass.
 
 If risk and answer contradict each other (`churn` with a risk below 0.5), both and the reason keep a quarter of their
-value: giving both answers is giving neither. Beside no answer a reason supports nothing. On 2,000 prompts of a simulated store of 8,000 orders the best fixed object earns 0.65
-a shopper, as six in ten have left, and a template with the profile's orders and days 0.73: the AUC separates both from
-an informed answer. The reference's answer (`task.answer`) knows no profile, so its reason is a conclusion alone and
-earns 0.91: the alterations of the audit's critic are measured against that, and a specific reason earns up to 1.
+value: giving both answers is giving neither. Beside no answer a reason supports nothing. On 2,000 prompts of a
+simulated store of 8,000 orders the best fixed object earns 0.65 a shopper, as six in ten have left, and a template with
+the profile's orders and days 0.73: the AUC separates both from an informed answer. The reference's answer
+(`task.answer`) knows no profile, so its reason is a conclusion alone and earns 0.91: the alterations of the audit's
+critic are measured against that, and a specific reason earns up to 1.
 
 All keep 0.43 if text stands beside the object or in fields that nobody asked for (`parser.NOT_ALONE`).
 
