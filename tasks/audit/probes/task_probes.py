@@ -69,8 +69,8 @@ class TaskProbes:
         return (
             Property("reference_answer", lambda prompt: {"the right answer": prompt.best}, "earns", at_least=FLOOR),
             Property("full_marks", full_marks(self.by_design), "has a component of", at_least=FULL),
-            unknown_fields(self.always_known),
             *(ceiling(name, make) for name, make in self.worthless.items()),
+            unknown_fields(self.always_known),
             costs("cut_off", any_task.first_half),
             costs("chatter", any_task.chatter, FORM_COST),
             EXPLOITS,
