@@ -129,6 +129,7 @@ def churn_steps(asked: Asked) -> Completions:
         "the certain opposite": {**fields, "churn": not churned, "risk_score": float(not churned)},
         "one field of the wrong type": {**fields, "reasoning": 3},
         "a conclusion alone": fields,
+        "no answer": {**fields, "churn": "sim"},
         "a reason of 330 characters": {**fields, "reasoning": fields["reasoning"].ljust(330)},
         "a reason of 440 characters": {**fields, "reasoning": fields["reasoning"].ljust(440)},
     }
