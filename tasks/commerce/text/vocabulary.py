@@ -97,9 +97,9 @@ def root(word: str) -> str:
         return word
     if word.endswith("mente") and len(word) > 8:
         word = word[:-5]
-    singular = next((word.removesuffix(end) + put for end, put in _PLURALS if word.endswith(end)), word)
-    if singular == word:
-        singular = word.removesuffix("s")
+    singular = word
+    if word[-1] == "s":
+        singular = next((word[: -len(end)] + put for end, put in _PLURALS if word.endswith(end)), word[:-1])
     if singular.endswith(_IL):
         singular = f"{singular[:-2]}el"
     if len(singular) > 6:
@@ -125,6 +125,25 @@ def _roots_of(allowed: frozenset[str]) -> frozenset[str]:
     return allowed | roots(allowed)
 
 
+class _Known(dict[str, bool]):
+    """Whether words are listed, each looked up once.
+
+    Args:
+        listed: Roots of the list's words.
+    """
+
+    def __init__(self, listed: frozenset[str]) -> None:
+        super().__init__()
+        self._listed = listed
+
+    def __missing__(self, word: str) -> bool:
+        """Look up a new word."""
+        if len(self) >= MAX_KEPT_WORDS:
+            self.clear()
+        known = self[word] = word in CLOSED_CLASS or not word.isalpha() or root(word) in self._listed
+        return known
+
+
 class Vocabulary:
     """A closed list of words, in any of their forms.
 
@@ -133,19 +152,13 @@ class Vocabulary:
     """
 
     def __init__(self, *lexicons: str) -> None:
-        self._roots = roots(
-            word for lexicon in lexicons for entry in read_lexicon(lexicon) for word in folded_words(fold(entry))
+        self._known = _Known(
+            roots(word for lexicon in lexicons for entry in read_lexicon(lexicon) for word in folded_words(fold(entry)))
         )
-        self._known: dict[str, bool] = {}
 
     def __contains__(self, word: str) -> bool:
         """Return whether a folded word is listed in any form, or needs no list (a function word, a number, a sign)."""
-        known = self._known.get(word)
-        if known is None:
-            if len(self._known) >= MAX_KEPT_WORDS:
-                self._known.clear()
-            known = self._known[word] = word in CLOSED_CLASS or not word.isalpha() or root(word) in self._roots
-        return known
+        return self._known[word]
 
     def unknown(self, folded_words: Sequence[str], allowed: AbstractSet[str]) -> list[str]:
         """Return the content words, each time they occur, that are neither listed nor allowed in any form.
@@ -154,7 +167,8 @@ class Vocabulary:
             folded_words: The text's `words`.
             allowed: Folded words, as a prompt's; a frozenset that is kept with the prompt has its roots cached.
         """
-        foreign = [word for word in folded_words if word not in self]
+        known = self._known
+        foreign = [word for word in folded_words if not known[word]]
         if not foreign or not allowed:
             return foreign
         theirs = _roots_of(frozenset(allowed))
