@@ -14,6 +14,7 @@ STOP, PAUSE = ".", ","
 """Marks of the end of a sentence and of a clause, which are words of their own."""
 
 _WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+|[.;:!?\n]+|[,()\u2014\u2013]| - ")
+_ASCII_WORD: Final = re.compile(r"r\$|[a-z]+|%|\d+(?:[.,]\d+)*|[.;:!?\n]+|[,()]| - ")
 _STOPS: Final = ".;:!?\n"
 _PAUSES: Final = ",()\u2014\u2013 "
 _NUMERALS: Final = {
@@ -28,7 +29,7 @@ _CHANGED: Final = frozenset((*_NUMERALS, "ano", "um", "uma"))
 
 def spoken(folded: str) -> str:
     """Return a folded text as its claims are read."""
-    found: list[str] = _WORD.findall(folded)
+    found: list[str] = (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
     if _CHANGED.isdisjoint(found):
         return " ".join([word if word.isalpha() else _mark(word) for word in found])
     said: list[str] = []
