@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache, reduce
+from functools import cache, cached_property, reduce
 from math import inf
 from operator import or_
 from typing import Final, Literal, NamedTuple
@@ -17,6 +17,7 @@ from tasks.commerce.churn.pattern_keys import KEY, keys_of
 from tasks.commerce.churn.shopper import Shopper
 from tasks.commerce.text.lexicons import FOLDER
 from tasks.commerce.text.portuguese_numbers import value_of
+from tasks.commerce.text.remembered import Remembered
 
 DATA_FILES: Final = ("data/lexicons/churn_claims.toml",)
 Sign = Literal["leaves", "stays", ""]
@@ -41,8 +42,6 @@ NEEDS: Final = 3
 """Sets of keys by which a wording is chosen."""
 CLAUSE: Final = 60
 """Characters before a claim that are searched for its denial."""
-MAX_KEPT_WORDS: Final = 16_384
-"""Number of cached words, as hostile texts bring new ones without end."""
 MAX_DIGITS: Final = 12
 LOOSE: Final = frozenset(
     (
@@ -198,17 +197,19 @@ def _wordings() -> _Wordings:
     return _Wordings(tuple(every), met_by, free, numbers)
 
 
-@lru_cache(maxsize=MAX_KEPT_WORDS)
 def _met_by(word: str) -> int:
     """Return the needs that a word meets."""
     met_by = _wordings().met_by
-    return reduce(or_, (met_by.get(word[:length], 0) for length in range(2, KEY + 1)))
+    return reduce(or_, [met_by.get(word[:length], 0) for length in range(2, KEY + 1)])
+
+
+_MET_BY: Final = Remembered(_met_by)
 
 
 def _tried(said: str) -> list[_Wording]:
     """Return the wordings whose needs a text meets, in their order."""
     every, _, free, numbers = _wordings()
-    met = reduce(or_, map(_met_by, said.split(" ")), free)
+    met = reduce(or_, map(_MET_BY.__getitem__, said.split(" ")), free)
     tried = (1 << len(every)) - 1
     for need in range(NEEDS):
         tried &= met >> (need * len(every))

@@ -134,7 +134,8 @@ _DOMAINS: Final = (
     r"|link|click|app|br|pt|es|live|vip|biz|cc|ws|page|web|dev)"
 )
 _HOST: Final = re.compile(
-    r"(?<=[a-z0-9])\.(?:[a-z]{2,12}/[a-z0-9]|" + _DOMAINS + r"(?![a-z0-9])"
+    # The dot first, which is found faster than what is before it.
+    r"\.(?<=[a-z0-9]\.)(?:[a-z]{2,12}/[a-z0-9]|" + _DOMAINS + r"(?![a-z0-9])"
     # `Muito bom.com certeza volto` lacks a blank and is no address.
     r"(?=\W*$|[,;:!?)]|\.(?!\w)|\s+(?:e|ou|para|pra|agora|hoje|antes|ja|que|com|em|no|na|pelo)\b))"
 )
@@ -210,7 +211,8 @@ def _leads_away(text: str, folded: str, raw: bytes) -> bool:
         return True
     if "http" in folded or "www." in folded or _HOST.search(folded):
         return True
-    if not text.isascii() and _CONTROLS.search(text):
+    # What Latin-1 lacks has become a question mark.
+    if raw.count(b"?") != text.count("?") and _CONTROLS.search(text):
         return True
     if ("xx" in folded or "$ x" in folded or "$x" in folded) and _BLANKS.search(folded):
         return True

@@ -11,11 +11,10 @@ from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.remembered import MAX_KEPT_WORDS, Remembered
 from tasks.commerce.text.text_form import FUNCTION_WORDS, KEPT_PROMPTS, fold, folded_words
 
 DATA_FILES: Final = ("data/lexicons/closed_class_words.txt", "data/lexicons/irregular_verbs.txt")
-MAX_KEPT_WORDS: Final = 32_768
-"""Number of cached words of a list, as hostile texts bring new ones without end."""
 LONGEST_WORD: Final = 40
 """Letters; the longest Portuguese word of a shop has half of them."""
 
@@ -125,25 +124,6 @@ def _roots_of(allowed: frozenset[str]) -> frozenset[str]:
     return allowed | roots(allowed)
 
 
-class _Known(dict[str, bool]):
-    """Whether words are listed, each looked up once.
-
-    Args:
-        listed: Roots of the list's words.
-    """
-
-    def __init__(self, listed: frozenset[str]) -> None:
-        super().__init__()
-        self._listed = listed
-
-    def __missing__(self, word: str) -> bool:
-        """Look up a new word."""
-        if len(self) >= MAX_KEPT_WORDS:
-            self.clear()
-        known = self[word] = word in CLOSED_CLASS or not word.isalpha() or root(word) in self._listed
-        return known
-
-
 class Vocabulary:
     """A closed list of words, in any of their forms.
 
@@ -152,9 +132,10 @@ class Vocabulary:
     """
 
     def __init__(self, *lexicons: str) -> None:
-        self._known = _Known(
-            roots(word for lexicon in lexicons for entry in read_lexicon(lexicon) for word in folded_words(fold(entry)))
+        listed = roots(
+            word for lexicon in lexicons for entry in read_lexicon(lexicon) for word in folded_words(fold(entry))
         )
+        self._known = Remembered(lambda word: word in CLOSED_CLASS or not word.isalpha() or root(word) in listed)
 
     def __contains__(self, word: str) -> bool:
         """Return whether a folded word is listed in any form, or needs no list (a function word, a number, a sign)."""
