@@ -113,7 +113,7 @@ class Reading:
 
 def read_analysis(
     text: str,
-    tokens: Sequence[str],
+    tokens: list[str],
     present: set[str],
     prompt: str,
     table: Table,
@@ -135,6 +135,7 @@ def read_analysis(
     given = _words_given(prompt)
     strange = strange_words(present, given)
     strange_set = set(strange)
+    perhaps_foreign = not _PERHAPS_FOREIGN.isdisjoint(present)
     months, years = period_of(prompt)
     reading.strange = len(strange) + names_among(text, strange)
     for sentence in sentences_of(tokens, table, headings):
@@ -153,7 +154,8 @@ def read_analysis(
             _read_unproved(sentence, start, is_strange, reading)
         elif not proved and start == len(sentence.tokens):
             _read_idle(sentence, is_strange, items, reading)
-        reading.foreign += _names_foreign(sentence, table, start, given, months)
+        if perhaps_foreign:
+            reading.foreign += _names_foreign(sentence, table, start, given, months)
     reading.foreign += _foreign_states(text, table, present, bool(strange))
     return reading
 

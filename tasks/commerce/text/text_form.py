@@ -102,6 +102,7 @@ class Phrases:
             pattern = re.compile(rf"{where}{re.escape(phrase)}{end}")
             self._by_first_word[first] = (*self._by_first_word.get(first, ()), (phrase, pattern))
         self._first_words = frozenset(self._by_first_word)
+        self.phrases = tuple(map(fold, read_lexicon(lexicon)))
 
     def are_in(self, folded: str, words_there: AbstractSet[str]) -> bool:
         """Return whether any phrase occurs in a folded text of these words."""
@@ -298,6 +299,8 @@ def declines(folded: str, words_there: AbstractSet[str], says_something: bool) -
 def chatters(text: str) -> bool:
     """Return whether a text addresses the requester instead of being the answer."""
     folded = fold(text[:MAX_CHARACTERS])
+    if not any(map(folded.__contains__, CHATTER.phrases)):
+        return False
     return CHATTER.are_in(folded, set(folded_words(folded)))
 
 
