@@ -19,4 +19,5 @@ PROBES: Final = TaskProbes(
         CONTRADICTION,
         costs("worthless_reason", json_objects.worthless_reasons),
     ),
+    by_design={"reasoning": 0.4},
 )

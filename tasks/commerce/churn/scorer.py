@@ -26,11 +26,12 @@ the manner of `text.manner` its square; and sentences that are none, copies and 
 `text_form`. Gamed by what is said in allowed words that no claim reads; a claim is read by its words, so an odd one
 (`nota de dias`) can pass.
 
-If risk and answer contradict each other (`churn` with a risk below 0.5), both keep a quarter of their value: giving
-both answers is giving neither. On 2,000 prompts of a simulated store of 8,000 orders the best fixed object earns 0.65
-a shopper, as six in ten have left, and a template with the profile's orders and days 0.73: the AUC separates both from
-an informed answer. The reference's answer (`task.answer`) knows no profile, so its reason is a conclusion alone and
-earns 0.91: the alterations of the audit's critic are measured against that, and a specific reason earns up to 1.
+If risk and answer contradict each other (`churn` with a risk below 0.5), both and the reason keep a quarter of their
+value: giving both answers is giving neither. Beside no answer a reason supports nothing. On 2,000 prompts of a
+simulated store of 8,000 orders the best fixed object earns 0.65 a shopper, as six in ten have left, and a template with
+the profile's orders and days 0.73: the AUC separates both from an informed answer. The reference's answer
+(`task.answer`) knows no profile, so its reason is a conclusion alone and earns 0.91: the alterations of the audit's
+critic are measured against that, and a specific reason earns up to 1.
 
 All keep 0.43 if text stands beside the object or in fields that nobody asked for (`parser.NOT_ALONE`).
 
@@ -90,7 +91,7 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
         "types": trust * types,
         "churn": None if churned is None else kept * (churn is churned),
         "risk": None if churned is None else kept * _risk(risk, churned),
-        "reasoning": trust * grade.support,
+        "reasoning": 0.0 if churn is None else kept * grade.support,
     }
     return Score(fill_unknown(components, WEIGHTS), parsed.value)
 

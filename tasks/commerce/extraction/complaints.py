@@ -45,12 +45,26 @@ def same_complaint(found: str, wanted: str) -> float:
     if not wanted.strip() or not found.strip():
         return float(not wanted.strip() and not found.strip())
     text = fold(found[: TOO_LONG + 1])
-    named = {complaint for complaint, phrases in _complaints().items() if phrases.search(text)}
+    named = said_complaints(text)
     known = wanted in _complaints()
     if known and ((named and wanted not in named) or _denies(text, fold(wanted))):
         return 0.0
     grade = max(overlap(found, wanted), OTHER_WORDS if wanted in named else 0.0)
     return grade / max(len(named), 1) * ramp(len(found), TOO_LONG, SHORT)
+
+
+@lru_cache(maxsize=KEPT)
+def said_complaints(folded: str) -> frozenset[str]:
+    """Return the known complaints that a folded complaint says: of phrases within one another the longest counts.
+
+    A torn packing is no torn product, and the price of the freight no high price.
+    """
+    found = [(match.span(), name) for name, phrases in _complaints().items() for match in phrases.finditer(folded)]
+    return frozenset(
+        name
+        for (start, end), name in found
+        if not any(first <= start and end <= last and last - first > end - start for (first, last), _ in found)
+    )
 
 
 def named_complaints(folded: str) -> frozenset[str]:
@@ -87,4 +101,6 @@ def _complaints() -> Mapping[str, re.Pattern[str]]:
 
 
 def _alternatives(phrases: str) -> str:
-    return "|".join(re.escape(phrase).replace(r"\*", r"\w*") for phrase in phrases.split(", "))
+    # The longest first: the pattern takes the first that fits.
+    ordered = sorted(phrases.split(", "), key=len, reverse=True)
+    return "|".join(re.escape(phrase).replace(r"\*", r"\w*") for phrase in ordered)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from tasks.commerce.extraction.complaints import COMPLAINTS, SHORT, TOO_LONG, named_complaints
+from tasks.commerce.extraction.complaints import COMPLAINTS, SHORT, TOO_LONG, named_complaints, said_complaints
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold, ramp
 
@@ -147,7 +147,7 @@ def unknown_complaint(found: str, review: str) -> float:
     """
     if not found.strip() or not review:
         return 1.0
-    named = named_complaints(fold(found[: TOO_LONG + 1])) | set(read_complaints(found).plain)
+    named = said_complaints(fold(found[: TOO_LONG + 1])) | set(read_complaints(found).plain)
     reading = read_complaints(review)
     heard = named_complaints(fold(review[:MAX_READ])) | set(reading.plain)
     topics = reading.open_topics | set(_topics_of_any_words(review, reading))
