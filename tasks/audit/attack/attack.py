@@ -18,7 +18,7 @@ from tasks.audit.attack.baselines import CheapAnswer, measure_baselines
 from tasks.audit.attack.candidate import case_for
 from tasks.audit.attack.finds import Find, ranked, read_finds, replace_file, write_finds
 from tasks.audit.attack.forecast import PoolSample, TruthForecast, forecast
-from tasks.audit.attack.judge import Judgement, JudgeTally, judge_candidates, replies_file
+from tasks.audit.attack.judge import JudgedCandidates, JudgeTally, judge_candidates, replies_file
 from tasks.audit.attack.search import ExploitSearch
 from tasks.audit.attack.setting import Setting
 from tasks.commerce.registry import reward_version
@@ -193,7 +193,7 @@ def _search(
     return save()
 
 
-def _judge(setting: Setting, search: ExploitSearch, folder: Path, stop: Callable[[], bool]) -> Judgement | None:
+def _judge(setting: Setting, search: ExploitSearch, folder: Path, stop: Callable[[], bool]) -> JudgedCandidates | None:
     if setting.judge is None:
         return None
     file = replies_file(folder, setting.task)
@@ -201,7 +201,7 @@ def _judge(setting: Setting, search: ExploitSearch, folder: Path, stop: Callable
     return judge_candidates(config, scrub, setting.target, setting.prompts, search, file, stop)
 
 
-def _with_judged(found: Sequence[Find], judged: Judgement | None, before: Sequence[Find]) -> list[Find]:
+def _with_judged(found: Sequence[Find], judged: JudgedCandidates | None, before: Sequence[Find]) -> list[Find]:
     """Return all finds; those of a judge that was asked before stay where it was not asked all again."""
     finds = [*found, *(judged.finds if judged is not None else ())]
     if judged is None or judged.tally.failure is not None:

@@ -71,7 +71,7 @@ class JudgeTally(BaseModel):
 
 
 @dataclass(frozen=True)
-class Judgement:
+class JudgedCandidates:
     """Finds by a judge, and what it was asked."""
 
     finds: tuple[Find, ...]
@@ -101,7 +101,7 @@ def judge_candidates(
     search: ExploitSearch,
     replies: Path,
     stop: Stop,
-) -> Judgement:
+) -> JudgedCandidates:
     """Ask a judge about the unopposed candidates of a search that has ended.
 
     Args:
@@ -182,7 +182,7 @@ class _Judging:
         self._found = [Candidate.read(find.candidate) for find in found]
         self._finds: list[Find] = []
 
-    def run(self, candidates: Sequence[Candidate]) -> Judgement:
+    def run(self, candidates: Sequence[Candidate]) -> JudgedCandidates:
         judged, left = 0, len(candidates)
         failure, good_called_bad = None, None
         try:
@@ -200,7 +200,7 @@ class _Judging:
         except EndpointError as error:
             failure = str(error)
         found = {"candidates": judged, "left": left, "good_called_bad": good_called_bad, "failure": failure}
-        return Judgement(tuple(self._shortest()), self._judge.tally.model_copy(update=found))
+        return JudgedCandidates(tuple(self._shortest()), self._judge.tally.model_copy(update=found))
 
     def _try(self, candidate: Candidate) -> None:
         """Judge a candidate on some training prompts, and where most are bad, on the fresh ones."""
